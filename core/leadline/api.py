@@ -15,7 +15,7 @@ import asyncio
 import contextlib
 import gc
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -28,11 +28,12 @@ from leadline._runtime.plugins import PluginRuntime, RuntimePool, default_cache
 from leadline._runtime.preview import Estimate, Explanation, estimate, explain
 from leadline._runtime.runs.event_log import follow
 from leadline._runtime.runs.folder import EVENTS, LOCK, delete_run, find_run, run_info
+from leadline._runtime.runs.inbox import Message, receive, send
 from leadline._runtime.runs.index import RunIndex
 from leadline._runtime.runs.principals import folder_of, principal_of
 from leadline._runtime.runs.questions import Asker, answer_later
 from leadline._runtime.runs.run_request import RunRequest, check_question
-from leadline._runtime.runs.session import Session, load_request
+from leadline._runtime.runs.session import Session, has_request, load_request
 from leadline._runtime.runs.stored_report import REPORT, read_report
 from leadline._settings.load import Loaded, load_settings
 from leadline.comparison import Comparison, compare
@@ -42,7 +43,7 @@ from leadline.errors import LeadlineError, UsageError
 from leadline.events import Subscription
 from leadline.records import Answer, Event, Json, Principal, Report
 from leadline.run_summary import RunSummary
-from leadline.runs import OpenQuestion, Result, RunInfo
+from leadline.runs import Metadata, OpenQuestion, Order, Result, RunInfo
 
 
 class ClientOptions(TypedDict, total=False):
@@ -101,6 +102,8 @@ class Client:
         self._pool = RuntimePool(self._cache)
         self._plugins: PluginRuntime | None = None
         self._handles: list[RunHandle] = []
+        # So that an order that is run twice at the same time starts once.
+        self._ordering = asyncio.Lock()
 
     async def __aenter__(self) -> Client:
         return self
@@ -155,11 +158,50 @@ class Client:
         A run asks questions only if somebody answers them: `asker`, which takes a message and the JSON schema of the
         answer, or with `interactive` whoever calls `RunHandle.answer`.
         """
-        plugins, user = self.plugins, principal_of(principal)
-        request = RunRequest.new(check_question(question), plugins.loaded, tags or {}, user)
-        folder = (folder_of(plugins.settings.runs.folder, user) / request.run_id).absolute()
+        request = RunRequest.new(check_question(question), self.plugins.loaded, tags or {}, principal_of(principal))
         asker = asker or (answer_later if interactive else None)
-        return self._handle(await Session.start(request, folder, plugins, asker=asker, observers=observers))
+        folder = self._folder(request)
+        return self._handle(await Session.start(request, folder, self.plugins, asker=asker, observers=observers))
+
+    def order(
+        self,
+        question: str,
+        *,
+        set: Mapping[str, Any] | None = None,  # noqa: A002 - the name of the command-line option
+        tags: Mapping[str, str] | None = None,
+        principal: Principal | str | None = None,
+    ) -> Order:
+        """Return a run that `run` starts, here or in another process with the same settings; `set` overrides some.
+
+        Nothing is written yet. Raises `ConfigError`, or `UsageError` for an empty or too long question.
+        """
+        loaded = self._load(overrides=set) if set else self.plugins.loaded
+        return RunRequest.new(check_question(question), loaded, tags or {}, principal_of(principal))
+
+    async def run(
+        self,
+        order: Order,
+        *,
+        principal: Principal | str | None = None,
+        asker: Asker | None = None,
+        interactive: bool = False,
+        observers: Mapping[str, Observer] | None = None,
+    ) -> RunHandle:
+        """Start the run of an order, or continue it where it was; if it runs in this client, return its handle.
+
+        So it can be repeated after any crash. Raises `JournalBusy` while another process works on the run. `principal`
+        repeats the credential, which an order does not keep; the other arguments are those of `start`.
+        """
+        request = RunRequest.model_validate(order.model_dump()).on_behalf_of(principal_of(principal))
+        folder = self._folder(request)
+        asker = asker or (answer_later if interactive else None)
+        async with self._ordering:
+            if handle := self._handle_in(folder):
+                return handle
+            if await has_request(folder):
+                return await self.resume(folder, principal=request.principal, asker=asker, observers=observers)
+            plugins = self._pool.acquire(self._load(request))
+            return await self._hold(plugins, Session.start(request, folder, plugins, asker=asker, observers=observers))
 
     async def resume(
         self,
@@ -182,16 +224,10 @@ class Client:
         request = (await load_request(folder)).on_behalf_of(principal_of(principal))
         plugins = self._pool.acquire(self._load(request))
         asker = asker or (answer_later if interactive else None)
-        try:
-            session = await Session.resume(
-                request, folder, plugins, retry_failed=retry_failed, asker=asker, observers=observers
-            )
-        except BaseException:
-            await self._pool.release(plugins)
-            raise
-        handle = self._handle(session)
-        handle.when_ended(lambda _: self._pool.release_soon(plugins))
-        return handle
+        return await self._hold(
+            plugins,
+            Session.resume(request, folder, plugins, retry_failed=retry_failed, asker=asker, observers=observers),
+        )
 
     async def replay(self, run: str | Path, *, principal: Principal | str | None = None) -> Result:
         """Repeat a finished run offline, without writing files."""
@@ -263,9 +299,34 @@ class Client:
         a late reader gets the replies in flight from their beginning.
         """
         folder = self._find(run, principal)
-        session = next((handle._session for handle in self._handles if handle.folder == folder), None)
-        subscribe = partial(session.run.bus.subscribe, deltas=True) if session else None
+        handle = self._handle_in(folder)
+        subscribe = partial(handle._session.run.bus.subscribe, deltas=True) if handle else None
         return follow(folder / EVENTS, after, subscribe, lambda: is_locked(folder / LOCK))
+
+    async def stop(self, run: str | Path, reason: str = "stopped", *, principal: Principal | str | None = None) -> None:
+        """Stop a run of this or another process as `RunHandle.stop` does, and return when it was told.
+
+        Raises `UsageError` if the run is not active.
+        """
+        await self._tell(run, principal, Message(action="stop", reason=reason))
+
+    async def cancel(
+        self, run: str | Path, reason: str = "cancelled", *, principal: Principal | str | None = None
+    ) -> None:
+        """Cancel a run of this or another process, and return when it was told. Raises `UsageError` as `stop` does."""
+        await self._tell(run, principal, Message(action="cancel", reason=reason))
+
+    async def answer(
+        self,
+        run: str | Path,
+        question_id: str,
+        answer: Answer | Json,
+        *,
+        principal: Principal | str | None = None,
+    ) -> None:
+        """Answer a question of a run of this or another process; see `RunHandle.answer`."""
+        given = answer if isinstance(answer, Answer) else Answer(action="accept", content=answer)
+        await self._tell(run, principal, Message(action="answer", question_id=question_id, answer=given))
 
     def delete(self, run: str | Path, *, principal: Principal | str | None = None) -> None:
         """Delete a run with all its files. Raises `JournalBusy` if the run is active."""
@@ -279,10 +340,32 @@ class Client:
     def _find(self, run: str | Path, principal: Principal | str | None) -> Path:
         return find_run(self.runs_folder(principal=principal), run, within=principal is not None)
 
-    def _load(self, request: RunRequest | None = None, *, complete: bool = True, offline: bool = False) -> Loaded:
+    def _folder(self, request: RunRequest) -> Path:
+        return self.runs_folder(principal=request.principal).absolute() / request.run_id
+
+    def _handle_in(self, folder: Path) -> RunHandle | None:
+        return next((handle for handle in self._handles if handle.folder == folder), None)
+
+    async def _tell(self, run: str | Path, principal: Principal | str | None, message: Message) -> None:
+        folder = self._find(run, principal)
+        if handle := self._handle_in(folder):
+            await handle._take(message)
+            return
+        if not is_locked(folder / LOCK):
+            raise UsageError(f"the run {folder.name} is not active: it is {run_info(folder).status}")
+        await send(folder, message, lambda: is_locked(folder / LOCK))
+
+    def _load(
+        self,
+        request: RunRequest | None = None,
+        *,
+        overrides: Mapping[str, Any] | None = None,
+        complete: bool = True,
+        offline: bool = False,
+    ) -> Loaded:
         return load_settings(
             self._catalog,
-            arguments=self._arguments,
+            arguments=self._arguments | dict(overrides or {}),
             sets=self._sets,
             stored=request.settings if request else None,
             tags=request.setting_tags if request else None,
@@ -292,6 +375,17 @@ class Client:
             docs=self._docs,
             offline=offline,
         )
+
+    async def _hold(self, plugins: PluginRuntime, opening: Coroutine[Any, Any, Session]) -> RunHandle:
+        """Run a session with plugins that are released when it ends."""
+        try:
+            session = await opening
+        except BaseException:
+            await self._pool.release(plugins)
+            raise
+        handle = self._handle(session)
+        handle.when_ended(lambda _: self._pool.release_soon(plugins))
+        return handle
 
     def _handle(self, session: Session) -> RunHandle:
         handle = RunHandle(session)
@@ -307,6 +401,8 @@ class RunHandle:
         self._session = session
         self._events = session.events()
         self._task = asyncio.create_task(session.walk(), name=f"run {self.id}")
+        inbox = asyncio.create_task(receive(self.folder, self._take), name=f"inbox {self.id}")
+        self._task.add_done_callback(lambda _: inbox.cancel())
 
     @property
     def id(self) -> str:
@@ -352,10 +448,28 @@ class RunHandle:
 
     async def cancel(self, reason: str = "cancelled") -> None:
         """End the run at once. Completed calls are kept, and `resume` continues from there."""
-        self._session.cancel_reason = reason
-        self._session.run.calls.interrupt()
-        self._task.cancel()
+        self.cancel_soon(reason)
         await asyncio.wait({self._task})
+
+    def cancel_soon(self, reason: str = "cancelled") -> None:
+        """Cancel the run without waiting for its end, for code that is being cancelled itself."""
+        if not self._task.done():
+            self._session.cancel_reason = reason
+            self._session.run.calls.interrupt()
+            self._task.cancel()
+
+    def snapshot(self) -> Metadata:
+        """Return the state of the run as of now, as `metadata.json` has it up to 0.2 s later."""
+        return self._session.snapshot()
+
+    async def _take(self, message: Message) -> None:
+        match message.action:
+            case "stop":
+                self.stop(message.reason)
+            case "cancel":
+                self.cancel_soon(message.reason)
+            case "answer" if message.answer:
+                await self.answer(message.question_id, message.answer)
 
     async def result(self) -> Result:
         """Wait for the end of the run and return its result."""

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 from leadline.records import Evidence, Report, Source
 
-_ONE = r"\[@(?<!\\\[@)([^\[\]\s]+)\]"
-# An escaped citation is text of a quoted page.
+# Some writers put several ids into one pair of brackets: `[@e1, e2]`, `[@e1; @e2]`.
+_ONE = r"\[@(?<!\\\[@)([^\[\]\s][^\[\]\n]*)\]"
+_SEPARATOR = re.compile(r"[\s,;，、；]+@?")
+# An escaped citation is text of a quoted page. The group has the ids; `cited` reads them.
 CITATION = re.compile(_ONE)
 # A sequence of citations with the white space before it. The search begins where white space begins: otherwise long
 # white space takes quadratic time.
@@ -34,7 +36,7 @@ def cite(evidence_id: str) -> str:
 
 def cited(text: str) -> list[str]:
     """Return the ids of the evidence that a text cites, in order and with repetitions."""
-    return CITATION.findall(text)
+    return [name for ids in CITATION.findall(text) for name in _SEPARATOR.split(ids) if name]
 
 
 def uncitable(text: str) -> str:

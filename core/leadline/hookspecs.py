@@ -9,7 +9,7 @@ Its module implements one or more hooks, and each hook yields offers:
     def leadline_search_providers():
         yield Offer(lambda settings, context: Wiki(context), PluginSettings, "Our wiki")
 
-Hooks are synchronous. Leadline calls them once at the start, only for plugins that the settings name.
+Hooks are synchronous. Leadline calls them once for each plugin that it loads; a run loads those that the settings name.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Offer(Generic[S, M]):
     embedders, rerankers and claim judges.
     """
     timeout: float | None = None
-    """Seconds that a call may take; None: `search.timeout` for engines, 600 for AI providers, 30 for other kinds."""
+    """Seconds that a call may take; None: `search.timeout` for engines, 600 for AI providers and parsers, else 30."""
     tasks: tuple[TaskKind[Any, Any], ...] = ()
     """The typed tasks that the plugin asks of models; settings can only name tasks that are declared here."""
     uses: tuple[str, ...] = ()

@@ -11,12 +11,31 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from leadline.records import Category, Json, Record, Report
+from leadline.records import Category, Json, Principal, Record, Report
 
 Status = Literal["pending", "running", "waiting", "complete", "partial", "no_evidence", "failed", "cancelled"]
 EXIT_CODES: Mapping[Status, int] = {"complete": 0, "failed": 1, "partial": 4, "no_evidence": 5, "cancelled": 130}
 
 _FIGURE = re.compile(r"!\[[^\[\]]*\]\(figure:([^)\s]+)\)")
+
+
+class Order(Record):
+    """A run that can be started, continued, or sent to another process as JSON: a question with everything it needs.
+
+    `run_id` is the name of its folder. `settings` are resolved, without secrets; `setting_tags` identify those that are
+    left out, by dotted key. `principal` is stored without its credential.
+    """
+
+    run_id: str
+    trace_id: str
+    question: str
+    pipeline: str
+    began: datetime
+    settings: Json = {}
+    setting_tags: dict[str, str] = {}
+    versions: dict[str, str] = {}
+    tags: dict[str, str] = {}
+    principal: Principal | None = None
 
 
 class StepError(Record):
@@ -54,7 +73,7 @@ class OpenQuestion(Record):
 
 
 class Metadata(Record):
-    """The summary of a run, written to `metadata.json` when the run starts, waits for an answer, goes on, and ends.
+    """The summary of a run, written to `metadata.json` when it starts, at every step, while it waits, and at its end.
 
     `questions`: those to a person that wait for an answer, with the status `waiting`.
     `reason`: why the run is not complete. `seconds`: wall time over all sessions. `interrupted_calls`: calls in flight
@@ -104,7 +123,10 @@ class Metadata(Record):
 
 @dataclass(frozen=True)
 class RunInfo:
-    """A run on disk. `status` is that of its metadata, or `interrupted` if the process that ran it is gone."""
+    """A run on disk.
+
+    `status` is that of its metadata, `interrupted` if its process is gone, or `unreadable` without metadata.
+    """
 
     id: str
     folder: Path
@@ -139,6 +161,7 @@ class Result:
         sections = [
             f"## {section.title}\n\n{_with_captions(numbered.render(section.text or ''), captions)}"
             for section in self.report.sections
+            if (section.text or "").strip()
         ]
         return "\n\n".join([f"# {self.report.title}", *sections])
 

@@ -4,8 +4,8 @@ A worker is a program of its own (no fork, no import of the user's script). It i
 time limit or is cancelled, and takes nothing with it when a page crashes it. All runs of a process share the workers:
 the first one starts with the first call, another one when a call has waited for a while.
 
-The protocol: length and pickle of (function, arguments, timeout, memory) on stdin; length and pickle of (outcome,
-value) on stdout.
+The protocol on stdin: length and pickle of the module path, once, and of (function, arguments, timeout, memory); on
+stdout: length and pickle of (outcome, value).
 """
 
 from __future__ import annotations
@@ -37,6 +37,10 @@ T = TypeVar("T")
 _MAX_WORKERS = max(2, min(4, os.cpu_count() or 1))
 # Seconds that a call waits for a busy worker before another one is started, which costs 0.7 s of CPU.
 _PATIENCE = 2.0
+# Seconds of wall time for each second of processor time: the machine may have more to do than this.
+_WALL = 5.0
+# Bytes of memory above which a worker is replaced: what a large document leaves behind.
+_GROWN = 160 * 2**20
 # Seconds in which a new worker should have replied once: on a busy machine it takes long to import its modules.
 _STARTUP = 10.0
 # Below the event loop, and not so low that other programs starve the workers.
@@ -63,9 +67,10 @@ class NotPicklable(Exception):
 async def run(function: Callable[..., T], *args: Any, timeout: float, memory: int | None = None) -> T:  # noqa: ASYNC109
     """Return the result of a function in a worker process; raise what it raises.
 
-    `function` is importable by name; it, the arguments and the result are pickled. `timeout`: seconds from the start in
-    the worker. `memory`: bytes of address space that the function may add to the worker. Raises TimeoutError,
-    MemoryError, WorkerDied or NotPicklable. If the caller is cancelled, the worker is killed.
+    `function` is importable by name; it, the arguments and the result are pickled. `timeout`: seconds of processor time
+    from the start in the worker; a function that waits ends after five times as many. `memory`: bytes of address space
+    that it may add to the worker. Raises TimeoutError, MemoryError, WorkerDied or NotPicklable. If the caller is
+    cancelled, the worker is killed.
     """
     result: T = await _pool().call(_Call(partial(function, *args), timeout, memory))
     return result
@@ -103,7 +108,11 @@ class _Pool:
 
     def __init__(self) -> None:
         self.thread = ThreadPoolExecutor(1, "leadline-compute")
-        self._waiters = ThreadPoolExecutor(_MAX_WORKERS, "leadline-worker")
+        # Computations have waiters of their own: they take milliseconds, and would wait behind a hundred documents.
+        self._waiters = {
+            limited: ThreadPoolExecutor(_MAX_WORKERS, f"leadline-{'worker' if limited else 'computation'}")
+            for limited in (True, False)
+        }
         self._changed = Condition()
         self._idle: list[Popen[bytes]] = []
         self._count = 0
@@ -119,7 +128,8 @@ class _Pool:
     async def call(self, call: _Call) -> Any:
         """Return the result of a call; see `run`."""
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._waiters, self._call, call)
+            waiters = self._waiters[call.timeout is not None]
+            return await asyncio.get_running_loop().run_in_executor(waiters, self._call, call)
         except asyncio.CancelledError:
             if call.timeout is not None:
                 self._cancel(call)
@@ -127,7 +137,8 @@ class _Pool:
 
     def close(self) -> None:
         """Kill all workers."""
-        self._waiters.shutdown(wait=False, cancel_futures=True)
+        for waiters in self._waiters.values():
+            waiters.shutdown(wait=False, cancel_futures=True)
         for call in [*self._calls]:
             self._cancel(call)
         with self._changed:
@@ -179,7 +190,9 @@ class _Pool:
     def _start(self) -> Popen[bytes]:
         try:
             command = [sys.executable, "-P", "-m", "leadline.workers"]
-            return Popen(command, env=os.environ | _ENVIRONMENT, stdin=PIPE, stdout=PIPE)  # noqa: S603 - this module
+            worker = Popen(command, env=os.environ | _ENVIRONMENT, stdin=PIPE, stdout=PIPE)  # noqa: S603 - this module
+            _send(worker, pickle.dumps(sys.path))
+            return worker
         except (OSError, TypeError) as error:  # no more processes; no interpreter of its own (embedded)
             with self._changed:
                 self._count -= 1
@@ -190,12 +203,13 @@ class _Pool:
         started, keep = time.monotonic(), False
         try:
             outcome, value = _send_and_receive(worker, message)
-            keep = not isinstance(value, MemoryError)
+            keep = not isinstance(value, MemoryError) and _resident(worker.pid) < _GROWN
         except (EOFError, OSError) as error:
-            if call.timeout is not None and time.monotonic() - started >= call.timeout:
-                raise TimeoutError(f"the function took longer than {call.timeout:g} s") from error
-            worker.kill()
-            raise WorkerDied(worker.wait()) from error
+            worker.kill()  # does nothing to one that a limit has ended
+            status, limit = worker.wait(), call.timeout
+            if limit is not None and (status == -signal.SIGPROF or time.monotonic() - started >= limit * _WALL):
+                raise TimeoutError(f"the function took longer than {limit:g} s") from error
+            raise WorkerDied(status) from error
         finally:
             with self._changed:
                 call.worker = None
@@ -241,12 +255,24 @@ def close() -> None:
 atexit.register(close)
 
 
-def _send_and_receive(worker: Popen[bytes], message: bytes) -> tuple[str, Any]:
+def _resident(pid: int) -> int:
+    """Return the bytes of memory of a process; 0 on systems without /proc."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * resource.getpagesize()
+    except OSError:
+        return 0
+
+
+def _send(worker: Popen[bytes], message: bytes) -> None:
     assert worker.stdin
-    assert worker.stdout
     worker.stdin.write(_LENGTH.pack(len(message)))
     worker.stdin.write(message)
     worker.stdin.flush()
+
+
+def _send_and_receive(worker: Popen[bytes], message: bytes) -> tuple[str, Any]:
+    assert worker.stdout
+    _send(worker, message)
     reply = _read_message(worker.stdout)
     if reply is None:
         raise EOFError
@@ -270,14 +296,23 @@ def _read_message(pipe: IO[bytes]) -> bytes | None:
 
 
 def _serve() -> None:
-    """Answer calls until the other side closes. Prints and warnings of the functions cannot reach the pipe."""
+    """Answer calls until the other side closes.
+
+    Prints, warnings and tracebacks of the functions go nowhere: neither into the pipe nor, for a broken document, by
+    the thousand to the terminal.
+    """
     replies = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    logging.lastResort = None
+    logging.getLogger().addHandler(logging.NullHandler())
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a crash leaves no file
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for this one
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # the limit of processor time ends the process
     sys.modules["__main__"] = ModuleType("__main__")  # a function of the user's script is not one of this module
     os.nice(_NICENESS)  # the event loop comes first
+    if path := _read_message(sys.stdin.buffer):  # at the end, so that no file of the user hides a module
+        sys.path += [entry for entry in pickle.loads(path) if entry not in sys.path]  # noqa: S301 - see `_answer`
     with Path(os.devnull).open("w") as nowhere:
+        for descriptor in (1, 2):
+            os.dup2(nowhere.fileno(), descriptor)
         while (call := _read_message(sys.stdin.buffer)) is not None:
             reply = _answer(call, nowhere)
             replies.write(_LENGTH.pack(len(reply)) + reply)
@@ -290,14 +325,16 @@ def _answer(call: bytes, nowhere: IO[str]) -> bytes:
     except Exception as error:  # noqa: BLE001 - a module that cannot be imported here, among others
         return pickle.dumps(("unpicklable", str(error)))
     try:
-        if timeout is not None:  # a thread outside Python, so that it also ends C code that holds the interpreter
-            faulthandler.dump_traceback_later(timeout, exit=True, file=nowhere)
+        if timeout is not None:  # a signal and a thread outside Python also end C code that holds the interpreter
+            signal.setitimer(signal.ITIMER_PROF, timeout)
+            faulthandler.dump_traceback_later(timeout * _WALL, exit=True, file=nowhere)
         _limit_memory(memory)
         outcome, value = "returned", function()
     except Exception as error:  # noqa: BLE001 - raised in the caller
         outcome, value = "raised", error
     finally:
         _limit_memory(None)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         faulthandler.cancel_dump_traceback_later()
     return _pickle_reply(outcome, value)
 

@@ -91,7 +91,7 @@ async def measure(count: int, work: Path) -> None:
     docs.mkdir()
     queries = write(docs, count)
     settings = LocalSettings(folders=[docs], refresh=3600)
-    context = fake_context(work, TextParser)
+    context = fake_context(work, lambda _: TextParser())
     cpu = time.process_time()
     build = await timed(LocalSearch(settings, context), "warm up")
     cpu = time.process_time() - cpu

@@ -110,7 +110,7 @@ async def measure(name: str, count: int, at_once: int, do: Callable[[int], Await
 
 async def main(port: int, count: int, at_once: int, folder: Path) -> None:
     """Fetch, fetch and parse, fetch what was kept."""
-    context = fake_context(folder, HtmlParser)
+    context = fake_context(folder, lambda _: HtmlParser())
     settings = WebSettings(allow=(f"127.0.0.1:{port}",), per_host=at_once, cache_size=0)
     call = FakeCall()
 

@@ -11,12 +11,16 @@ import pytest
 from leadline._hosting.catalog import PluginCatalog
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import Blob, Code, FetchRequest, SearchRequest
+from leadline.research_findings import EVIDENCE, REPORT
 from leadline.testing.contracts import (
     AIProviderContract,
     ChartRunnerContract,
     ClaimJudgeContract,
     EmbedderContract,
     FetcherContract,
+    MapStageContract,
+    MiddlewareContract,
+    ObserverContract,
     ParserContract,
     PluginContract,
     ReportFormatterContract,
@@ -24,8 +28,10 @@ from leadline.testing.contracts import (
     SandboxContract,
     SearchProviderContract,
     SearchStrategyContract,
+    StageContract,
     SynthesizerContract,
 )
+from leadline.testing.fakes import quoting
 from leadline.testing.servers import ScriptedAnswer, json_answer, scripted_server
 
 MAIL = b"Subject: Depths\nContent-Type: text/plain\n\nThe harbour is nine fathoms deep.\n"
@@ -133,3 +139,36 @@ class TestSandbox(Example, SandboxContract):
     @pytest.fixture
     def failing(self) -> Sequence[Code]:
         return [Code(language="postfix", text=text) for text in ("1 0 /", "+", "many")]
+
+
+REPORT_OF_1871 = quoting("Built in 1871 [@e1].", quotes=["The mole was built in 1871.", "It is nine fathoms deep."])
+
+
+class TestMapStage(Example, MapStageContract):
+    name = "years"
+
+    @pytest.fixture
+    def requests(self) -> Sequence[Any]:
+        return [{EVIDENCE: REPORT_OF_1871.evidence}]
+
+
+class TestStage(Example, StageContract):
+    name = "timeline"
+
+    @pytest.fixture
+    def requests(self, example_plugins: PluginCatalog) -> Sequence[Any]:
+        years: Any = example_plugins.offer("stages", "years")
+        return [{REPORT: REPORT_OF_1871, years.gives: [years.gives.type(id="e1", year=1871)]}]
+
+
+class TestMiddleware(Example, MiddlewareContract):
+    name = "redact"
+
+
+class TestObserver(Example, ObserverContract):
+    name = "webhook"
+
+    @pytest.fixture
+    async def settings(self, offer: Offer[Any, Any]) -> AsyncIterator[PluginSettings]:
+        async for settings in self.before(offer, json_answer({})):
+            yield settings

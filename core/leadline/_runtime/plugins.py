@@ -42,6 +42,8 @@ CACHE_SIZE = 200_000_000
 TIMEOUT = 30.0
 # The same for language models: they write for minutes.
 MODEL_TIMEOUT = 600.0
+# The same for parsers, whose files may wait for a worker: their own limits count from the start in it.
+PARSER_TIMEOUT = 600.0
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,11 @@ class PluginRuntime:
         return self._contexts.setdefault(name, PluginContext(name, self._cache_dir, self, runs))
 
     def _default_timeout(self, kind: str) -> float:
-        defaults = {"search_providers": self.settings.search.timeout, "ai_providers": MODEL_TIMEOUT}
+        defaults = {
+            "search_providers": self.settings.search.timeout,
+            "ai_providers": MODEL_TIMEOUT,
+            "parsers": PARSER_TIMEOUT,
+        }
         return defaults.get(kind, TIMEOUT)
 
     def _key_origin(self, name: str, offer: AnyOffer) -> str:

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from leadline.errors import LeadlineError, PluginError
+from leadline.errors import LeadlineError, PluginError, UsageError
 
 # The exit code after a signal.
 INTERRUPTED = 130
@@ -45,23 +45,33 @@ def _run(argv: Sequence[str]) -> int:
     from importlib import import_module
 
     from leadline.cli.parser import parse
+    from leadline.cli.terminal import lost_output
 
     try:
         args = parse(argv)
     except SystemExit as done:  # after --help and --version
         return done.code if isinstance(done.code, int) else int(done.code is not None)
+    try:
+        os.getcwd()  # noqa: PTH109 - a path is not needed
+    except FileNotFoundError:
+        raise UsageError("the working folder was deleted; change to another one, such as: cd ~") from None
     code: int = getattr(import_module(f"leadline.cli.{args.module}"), args.function)(args)
+    if code == 0 and lost_output() and args.module != "research":  # which has its results in files
+        return 1
     return code
 
 
 def _bug(error: BaseException) -> int:
     from leadline._hosting.faults import words
+    from leadline.cli.memory import exhaustion
     from leadline.cli.terminal import say
 
     if debugging():
         import traceback
 
         say(traceback.format_exc().rstrip())
+    elif lacking := exhaustion(error):
+        say(f"leadline: {lacking}")
     else:
         say(f"leadline: {words(error)}")
         say("This is a bug in Leadline. Run the command again with LEADLINE_DEBUG=1 to see the traceback.")

@@ -49,7 +49,10 @@ def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
 
 def near(path: Path) -> str:
     """Return a path relative to the working folder if it is below it."""
-    here = Path.cwd()
+    try:
+        here = Path.cwd()
+    except OSError:  # deleted while the run went on
+        return str(path)
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -31,6 +32,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", HelpFormatter)
         super().__init__(allow_abbrev=False, **options)
+        self.color = False  # Python 3.14 has colours of its own
 
     def error(self, message: str) -> NoReturn:
         """Raise `UsageError`."""
@@ -39,6 +41,12 @@ class Parser(argparse.ArgumentParser):
         near = nearest(word, options) if word.startswith("--") else ""
         hint = f" (did you mean {near!r}?)" if near else ""
         raise UsageError(f"{message}{hint}; see `{self.prog} --help`")
+
+    def print_help(self, file: Any = None) -> None:
+        """Print the help, in colours on a terminal."""
+        file = file or sys.stdout
+        text = self.format_help()
+        self._print_message(coloured(text) if may_colour(file) else text, file)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse; report unknown arguments with the usage of the command that received them."""
@@ -51,6 +59,29 @@ class Parser(argparse.ArgumentParser):
         if action.choices is not None and value not in action.choices:
             name = action.metavar or action.dest
             raise UsageError(f"no such {name}: {value!r}; {choose_from(str(value), map(str, action.choices))}")
+
+
+# Headings, and the names of commands, options and arguments in the first column.
+_COLOURED = re.compile(
+    r"^(?P<heading>(?:usage|[a-z ]+):)|^ {2,4}(?P<name>(?:-|[a-z]|[A-Z])\S*(?:,? \S+)*)", re.MULTILINE
+)
+_BOLD, _CYAN, _RESET = "\x1b[1m", "\x1b[36m", "\x1b[0m"
+
+
+def may_colour(file: Any) -> bool:
+    """Return whether text for this stream may have colours: a terminal, unless NO_COLOR or TERM=dumb forbid it."""
+    return bool(file.isatty()) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def coloured(text: str) -> str:
+    """Return a help text with bold headings and coloured names."""
+
+    def colour(match: re.Match[str]) -> str:
+        style = _BOLD if match["heading"] else _CYAN
+        name = match["heading"] or match["name"]
+        return match[0].replace(name, f"{style}{name}{_RESET}", 1)
+
+    return _COLOURED.sub(colour, text)
 
 
 def count(text: str) -> int:
@@ -101,7 +132,19 @@ def command_line() -> Parser:
     )
     parser.add_argument("--version", action="version", version=f"leadline {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="command")
-    for add in (_research, _resume, _explain, _verify, _runs, _plugins, _prompts, _config, _doctor, _version):
+    for add in (
+        _research,
+        _resume,
+        _explain,
+        _verify,
+        _runs,
+        _plugins,
+        _prompts,
+        _config,
+        _doctor,
+        _completion,
+        _version,
+    ):
         add(commands)
     return parser
 
@@ -308,6 +351,13 @@ def _doctor(commands: Any) -> None:
     _folder(parser)
     _settings(parser)
     _json(parser)
+
+
+def _completion(commands: Any) -> None:
+    parser = _command(commands, "completion", "print the script that completes commands in a shell")
+    parser.epilog = 'for this session: eval "$(leadline completion bash)"; the scripts say how to keep it'
+    parser.add_argument("shell", metavar="SHELL", choices=("bash", "zsh", "fish"), help="bash, zsh or fish")
+    parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
 
 def _version(commands: Any) -> None:

@@ -22,6 +22,7 @@ from leadline._settings.defaults import read_defaults
 from leadline.api import Client, RunHandle, tune_gc
 from leadline.cli.ask import Terminal
 from leadline.cli.common import client_of, interactive, pairs
+from leadline.cli.memory import check_limit
 from leadline.cli.outcome import advise, show
 from leadline.cli.terminal import plural, say, write
 from leadline.contracts import Call
@@ -72,12 +73,15 @@ def _progress(client: Client, args: argparse.Namespace) -> Iterator[dict[str, An
 
 @contextmanager
 def interruptible(handle: RunHandle) -> Iterator[None]:
-    """Stop the search on Ctrl-C; end the run on a second Ctrl-C or SIGTERM. Both determine the exit code."""
+    """Stop the search on Ctrl-C; end the run on a second Ctrl-C, SIGTERM or SIGHUP. They determine the exit code."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread can handle signals
         return
     interrupts = Interrupts(handle)
-    before = {number: signal.signal(number, interrupts.receive) for number in (signal.SIGINT, signal.SIGTERM)}
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # which is what nohup wants
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, interrupts.receive) for number in numbers}
     try:
         yield
     finally:
@@ -114,6 +118,7 @@ class Interrupts:
 
 def run(args: argparse.Namespace) -> int:
     """Answer the question and print the outcome."""
+    check_limit()
     if (
         args.folder and Path(args.folder).is_file()
     ):  # otherwise the journal reports it, with a misleading hint to resume
@@ -141,6 +146,7 @@ def question_of(words: list[str]) -> str | None:
 
 def resume(args: argparse.Namespace) -> int:
     """Resume a run and print the outcome; with `--offline`, replay it and print the whole report."""
+    check_limit()
     if args.offline and args.retry_failed:
         raise UsageError("--offline makes no calls, so it cannot retry failed ones; use --offline or --retry-failed")
     result = loop_shutdown.run(_replay(args) if args.offline else _resume(args))

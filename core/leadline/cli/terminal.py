@@ -1,6 +1,6 @@
 """Output of the command line: results to standard output, everything else to standard error.
 
-A reader that goes away (`| head -1`) changes neither the run nor its exit code.
+A reader that goes away (`| head -1`), a closed stream and a full disk change neither the run nor its exit code.
 """
 
 from __future__ import annotations
@@ -12,16 +12,33 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, TextIO
 
 from leadline.display import one_line, printable
 
+_lost_output = False
+
 
 def prepare() -> None:
-    """Allow any text on the terminal: characters outside its encoding become `?`."""
+    """Open closed streams on the null device, and allow any text: characters outside the encoding become `?`.
+
+    A closed one must be opened before anything else is: the next file, such as a journal, would take its number.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            with suppress(OSError):  # so that children have the stream, too
+                _put_null(number)
+            mode = "w" if number else "r"
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - until the end
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+def lost_output() -> bool:
+    """Return whether results could not be written, as on a full disk."""
+    return _lost_output
 
 
 def write(text: str) -> None:
@@ -53,22 +70,32 @@ def finish() -> None:
 def _put(stream: TextIO, text: str) -> None:
     try:
         print(printable(text), file=stream)
-    except BrokenPipeError:
-        _silence(stream)
+    except OSError as error:
+        _silence(stream, error)
     _flush(stream)
 
 
 def _flush(stream: TextIO) -> None:
     try:
         stream.flush()
-    except BrokenPipeError:
-        _silence(stream)
+    except OSError as error:
+        _silence(stream, error)
 
 
-def _silence(stream: TextIO) -> None:
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
+def _silence(stream: TextIO, error: OSError) -> None:
+    """Drop this and all further output; report it unless the reader has gone away."""
+    global _lost_output
+    _put_null(stream.fileno())
+    if stream is sys.stdout and not isinstance(error, BrokenPipeError):
+        _lost_output = True
+        say(f"leadline: cannot write to standard output: {error.strerror or error}")
+
+
+def _put_null(number: int) -> None:
+    null = os.open(os.devnull, os.O_RDWR)
+    if null != number:
+        os.dup2(null, number)
+        os.close(null)
 
 
 # Minimum width of a last column.

@@ -34,6 +34,8 @@ REJECTED = 3
 UNREAD = NoEvidence.exit_code
 # The verdicts whose claims are listed.
 _SHOWN = (*FAILED, "partial", "not_judged")
+# Characters of a passage.
+_SHOWN_WORDS = 300
 _TASK = "verify_claim"
 _QUESTION = "Do the sources of this report support its claims?"
 
@@ -169,8 +171,12 @@ def _show(checked: Checked) -> None:
         judge = f" (by {claim.judge})" if claim.judge else ""
         write(
             f"\n{claim.verdict.replace('_', ' ')}{judge} [{claim.source}] {one_line(claim.claim)}\n"
-            f"  {one_line(claim.reason)}\n  > {claim.passage[:300]}"
+            f"  {one_line(claim.reason)}"
         )
+        if claim.passage:
+            write(f"  > {claim.passage[:_SHOWN_WORDS]}")
+        elif claim.nearest:
+            write(f"  nearest sentence of the source: {claim.nearest[:_SHOWN_WORDS]}")
 
 
 def _uncited_text(checked: Checked) -> str:

@@ -117,7 +117,7 @@ class Document(Record):
 
     text: Text
     blocks: tuple[Block, ...] = ()
-    """In the order of the text, without overlap. Without blocks, the core derives them from the Markdown."""
+    """In the order of the text, without overlap. Without blocks, they are read from the Markdown."""
     title: Text = ""
     language: str = ""
     pages: tuple[int, ...] = ()
@@ -127,6 +127,8 @@ class Document(Record):
     """ISO 8601 date from the document itself."""
     images: tuple[Image, ...] = ()
     """Illustrations, best first."""
+    incomplete: Text = ""
+    """What was left out of a file that is too long, for a notice; empty if nothing was."""
     labels: Labels = frozenset()
     """The core adds those of the file that was parsed."""
 

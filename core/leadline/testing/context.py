@@ -10,22 +10,28 @@ from typing import Any, Literal
 from leadline._hosting.context import PluginContext
 from leadline._runtime.runs.findings_board import FindingsBoard, StageFindings
 from leadline.contracts import Call, Context, Parser
-from leadline.errors import Unsupported
+from leadline.errors import NeedsClarification, Unsupported
 from leadline.findings import Key
-from leadline.hookspecs import StageOffer
-from leadline.records import Blob, Document, Json, Usage
+from leadline.hookspecs import MapOffer, StageOffer
+from leadline.records import Answer, Blob, Document, Json, Usage
 from leadline.settings import Settings
 
 
 class FakeRun:
-    """A run with settings, a fixed clock and notices that makes no calls; `emitted` records its events."""
+    """A run with settings, a fixed clock and notices that makes no calls; `emitted` records its events.
+
+    `answers` are those of a person to the questions of `ask`, in order: the content of an accepted answer, or a whole
+    `Answer`. Without one there is nobody to ask. `questions` records those that were asked.
+    """
 
     id = "test"
     question = "How deep is the harbour?"
     principal = None
 
-    def __init__(self, settings: Settings | None = None) -> None:
+    def __init__(self, settings: Settings | None = None, answers: Sequence[Answer | Json] = ()) -> None:
         self.settings = settings or Settings()
+        self.answers = list(answers)
+        self.questions: list[tuple[str, Json]] = []
         self.tags: dict[str, str] = {}
         self.emitted: list[tuple[str, Json]] = []
 
@@ -37,8 +43,18 @@ class FakeRun:
         """Record the event."""
         self.emitted.append((kind, data))
 
+    async def ask(self, message: str, json_schema: Json, default: Json | None = None, *, wait: float = 300) -> Answer:
+        """Return the next answer, else accept the default. Raises `NeedsClarification` if there is neither."""
+        self.questions.append((message, json_schema))
+        if self.answers:
+            answer = self.answers.pop(0)
+            return answer if isinstance(answer, Answer) else Answer(action="accept", content=answer)
+        if default is None:
+            raise NeedsClarification(message)
+        return Answer(action="accept", content=default)
 
-def fake_findings(offer: StageOffer[Any], values: Mapping[Key[Any], Any]) -> StageFindings:
+
+def fake_findings(offer: StageOffer[Any] | MapOffer[Any], values: Mapping[Key[Any], Any]) -> StageFindings:
     """Return findings as a stage receives them; keys that its offer does not declare and wrong types are errors.
 
     `values` are the findings before the stage; `patch` of the result has what the stage wrote, by key.
@@ -46,6 +62,8 @@ def fake_findings(offer: StageOffer[Any], values: Mapping[Key[Any], Any]) -> Sta
     board = FindingsBoard()
     for key, value in values.items():
         board.put(key, value)
+    if isinstance(offer, MapOffer):  # its results are returned, not written
+        return StageFindings("tested", board, (offer.over, *offer.needs, *offer.wants), ())
     return StageFindings("tested", board, (*offer.needs, *offer.wants), (*offer.gives, *offer.may_give))
 
 

@@ -2,6 +2,7 @@ from email import message_from_bytes, policy
 
 from leadline.contracts import Call
 from leadline.hookspecs import Offer, Offers, PluginSettings, hookimpl
+from leadline.parsing import parse_in_worker
 from leadline.records import Blob, Document
 
 
@@ -10,9 +11,13 @@ class Mail:
         return media_type.partition(";")[0] == "message/rfc822"
 
     async def parse(self, blob: Blob, call: Call, /) -> Document:
-        message = message_from_bytes(blob.data, policy=policy.default)
-        body = message.get_body(("plain",))
-        return Document(title=message.get("Subject", blob.name), text=body.get_content() if body else "")
+        return await parse_in_worker(read, blob)
+
+
+def read(blob: Blob) -> Document:
+    message = message_from_bytes(blob.data, policy=policy.default)
+    body = message.get_body(("plain",))
+    return Document(title=message.get("Subject", blob.name), text=body.get_content() if body else "")
 
 
 @hookimpl

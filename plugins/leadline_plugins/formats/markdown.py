@@ -39,7 +39,7 @@ _WEB = r"(?:https?://|ftp://|mailto:|figure:|\#)"
 # before a colon in a sentence, which define no link.
 _KEPT = rf"""(?P<code>(?<!`)(?P<ticks>`++).{1, 2000}?(?<!`)(?P=ticks)(?!`))|\\.|</?(?:br|sub|sup)\s*/?>|<(?:https?://|mailto:)[^\s<>]+>
     |!\[[^\[\]]*\]\(figure:|\[\^[^\]\s]*\]:|\](?:\(|:)\s*<?{_WEB}
-    |(?<=[^\W\d_])\ ?\[@[^\[\]\s]+\](?=:)"""
+    |(?<=[^\W\d_])\ ?\[@[^\[\]\n]+\](?=:)"""
 _MARKS = re.compile(rf"(?P<kept>{_KEPT})|!(?=\[[^@^])|<(?=[A-Za-z/!?])|\](?=[(:])", re.DOTALL | re.VERBOSE)
 _SUSPECT = re.compile(r"<[A-Za-z/!?]|!\[|\][(:]")
 _HARMLESS = re.compile(rf"{_WEB}|</?(?:br|sub|sup)\s*/?>\Z", re.IGNORECASE | re.VERBOSE)

@@ -192,4 +192,4 @@ def leadline_report_formatters() -> Iterator[Offer[Any, Pdf]]:
 @hookimpl
 def leadline_parsers() -> Iterator[Offer[Any, PdfParser]]:
     """Offer the parser, which shares the settings of the plugin."""
-    yield Offer(lambda _, context: PdfParser(context), PdfSettings, "Text of PDF files", answers=())
+    yield Offer(lambda settings, context: PdfParser(), PdfSettings, "Text of PDF files", free=True, answers=())

@@ -11,7 +11,7 @@ from collections.abc import Set
 from functools import cache
 from typing import TYPE_CHECKING
 
-from leadline.citations import CITATION, CITATIONS
+from leadline.citations import CITATIONS, cited
 from leadline_plugins.formats.tree import TOKEN
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def _citation(state: StateInline, silent: bool) -> bool:
         return False
     if not silent:
         state.pending = state.pending.rstrip(" ")
-        state.push("citation", "", 0).meta = {"ids": CITATION.findall(found.group())}
+        state.push("citation", "", 0).meta = {"ids": cited(found.group())}
     state.pos = found.end()
     return True
 

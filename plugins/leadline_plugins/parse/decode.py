@@ -54,7 +54,7 @@ _GUESSED = (
 _MARKUP = 100
 # A text may have one unreadable character in so many.
 _STRAY = 200
-__all__ = ["clean", "decode", "document", "file_title", "printable"]
+__all__ = ["beginning", "clean", "decode", "document", "file_title", "printable"]
 # Characters that the language is identified from.
 _LANGUAGE_SAMPLE = 1_000
 _LINE_ENDS = re.compile("[\r\v\f\x85\u2028\u2029]")
@@ -134,9 +134,17 @@ def printable(text: str) -> str:
 
 
 def document(
-    blob: Blob, layout: Layout, title: str = "", language_tag: str = "", pages: tuple[int, ...] = ()
+    blob: Blob,
+    layout: Layout,
+    title: str = "",
+    language_tag: str = "",
+    pages: tuple[int, ...] = (),
+    incomplete: str = "",
 ) -> Document:
-    """Return the document of a layout; raises `Unsupported` if it has no text."""
+    """Return the document of a layout; raises `Unsupported` if it has no text.
+
+    `incomplete`: what of the file was not read.
+    """
     if not layout.text.strip():
         raise Unsupported(f"{blob.name}: no text")
     return Document(
@@ -145,7 +153,15 @@ def document(
         title=" ".join(clean(title).split()) or file_title(blob.name),
         language=language_tag or language(layout.text[:_LANGUAGE_SAMPLE]),
         pages=pages,
+        incomplete=incomplete,
     )
+
+
+def beginning(text: str, most: int) -> tuple[str, str]:
+    """Return the first `most` characters of a text, and what a notice says of the others."""
+    if len(text) <= most:
+        return text, ""
+    return text[:most], f"only the first {most:,} of {len(text):,} characters were read"
 
 
 def file_title(name: str) -> str:

@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from leadline.contracts import Call, Context
-from leadline.errors import BadReply
+from leadline.contracts import Call
+from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.parsing import parse_in_worker
 from leadline.records import Blob, Document
-from leadline_plugins.parse.decode import clean, decode, document
+from leadline_plugins.parse.decode import beginning, clean, decode, document
 from leadline_plugins.parse.html_blocks import pieces_in
 from leadline_plugins.parse.html_tree import Hidden, copy, prepared
 from leadline_plugins.parse.layout import Piece, collapse, lay_out
@@ -21,52 +22,56 @@ _KINDS = {"application/rss+xml", "application/atom+xml", "application/rdf+xml"}
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
 _XML_CHARSET = re.compile(rb"\A\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w.:-]+)")
 _ENTRIES = {"item", "entry"}
+# What holds entries; entries in entries would be read many times.
+_FEEDS = {"channel", "feed", "RDF", "rss"}
 _TEXTS = ("content", "encoded", "description", "summary")
 _DATES = ("published", "pubDate", "date", "updated")
-# Entries of a feed that are parsed.
-_MOST = 2_000
+# Characters and entries of a feed that are parsed.
+_LONG, _MOST = 4_000_000, 2_000
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 class FeedParser:
     """Parses feeds with lxml, which tolerates most errors."""
 
-    def __init__(self, context: Context) -> None:
-        self._context = context
-
     def accepts(self, media_type: str, /) -> bool:
         """Accept RSS and Atom."""
         return bare_type(media_type) in _KINDS
 
     async def parse(self, blob: Blob, call: Call, /) -> Document:
-        """Return the entries as text; raises `BadReply` if it is no feed, `Unsupported` if it is empty."""
-        return await self._context.in_thread(parse, blob)
+        """Return the entries as text; raises `Unsupported` if it is no feed or empty."""
+        return await parse_in_worker(parse, blob)
 
 
 def parse(blob: Blob) -> Document:
     """Parse, blocking."""
-    root = _root(blob)
-    entries = [element for element in root.iter() if _name(element) in _ENTRIES]
+    root, incomplete = _root(blob)
+    entries = [one for one in root.iter() if _name(one) in _ENTRIES and _name(one.getparent()) in _FEEDS]
     title = next((_line(element) for element in root.iter() if _name(element) == "title"), "")
     dates = [day for entry in entries if (day := _day(entry))]
-    result = document(blob, lay_out(piece for entry in entries[:_MOST] for piece in _entry(entry)), title)
+    if len(entries) > _MOST:
+        incomplete = f"only the first {_MOST:,} entries were read"
+    layout = lay_out(piece for entry in entries[:_MOST] for piece in _entry(entry))
+    result = document(blob, layout, title, incomplete=incomplete)
     return result.model_copy(update={"published": max(dates, default=None)})
 
 
-def _root(blob: Blob) -> Any:
+def _root(blob: Blob) -> tuple[Any, str]:
+    """Return the root of a feed, and what a notice says of the rest."""
     from lxml import etree  # type: ignore[import-untyped]
 
     declared = _XML_CHARSET.match(blob.data[:300])
-    text = decode(blob.data, charset(blob.media_type) or (declared[1].decode("ascii") if declared else ""))
+    decoded = decode(blob.data, charset(blob.media_type) or (declared[1].decode("ascii") if declared else ""))
+    text, incomplete = beginning(decoded, _LONG)
     # No entities and no network: a feed of a kilobyte could expand to gigabytes, or read files.
     parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, load_dtd=False)
     try:
         root = etree.fromstring(_DECLARATION.sub("", clean(text)).encode(), parser)
     except etree.LxmlError as error:
-        raise BadReply(f"{blob.name}: not a feed ({error})") from error
+        raise Unsupported(f"{blob.name}: not a feed ({error})") from error
     if root is None or not any(_name(element) in {*_ENTRIES, "channel", "feed"} for element in root.iter()):
-        raise BadReply(f"{blob.name}: not a feed")
-    return root
+        raise Unsupported(f"{blob.name}: not a feed")
+    return root, incomplete
 
 
 def _entry(entry: Any) -> list[Piece]:
@@ -130,10 +135,11 @@ def _pieces(markup: str) -> list[Piece]:
 
 
 def _name(element: Any) -> str:
-    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+    tag = None if element is None else element.tag
+    return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
 @hookimpl
 def leadline_parsers() -> Iterable[Offer[Any, FeedParser]]:
     """Offer the parser."""
-    yield Offer(lambda _, context: FeedParser(context), PluginSettings, "RSS and Atom feeds", free=True)
+    yield Offer(lambda settings, context: FeedParser(), PluginSettings, "RSS and Atom feeds", free=True)

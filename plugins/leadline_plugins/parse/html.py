@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from leadline.contracts import Call, Context
-from leadline.errors import BadReply, Unsupported
+from leadline.contracts import Call
+from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.parsing import parse_in_worker
 from leadline.records import Blob, Document
-from leadline.workers import WorkerDied, run
-from leadline_plugins.parse.decode import decode, document, printable
+from leadline_plugins.parse.decode import beginning, decode, document, printable
 from leadline_plugins.parse.html_main import main_pieces
 from leadline_plugins.parse.html_metadata import page_images, page_metadata
 from leadline_plugins.parse.html_tree import Hidden, copy, prepared
@@ -28,16 +28,10 @@ _META_CHARSET = re.compile(rb"<meta[^>]{1,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)
 _HEAD = 4096
 # Characters of a page that are parsed.
 _LONG = 5_000_000
-# Seconds, and bytes of memory, for one page.
-_TIMEOUT = 25.0
-_MEMORY = 2**30
 
 
 class HtmlParser:
-    """Parses HTML in worker processes: a page that hangs or crashes the parser affects no other."""
-
-    def __init__(self, context: Context | None = None, timeout: float = _TIMEOUT) -> None:
-        self._timeout = timeout
+    """Parses HTML."""
 
     def accepts(self, media_type: str, /) -> bool:
         """Accept HTML and XHTML."""
@@ -45,28 +39,28 @@ class HtmlParser:
 
     async def parse(self, blob: Blob, call: Call, /) -> Document:
         """Return the main text; raises `Unsupported` for a page without any."""
-        try:
-            return await run(parse, blob, timeout=self._timeout, memory=_MEMORY)
-        except TimeoutError as error:
-            raise Unsupported(f"{blob.name}: was not parsed within {self._timeout:g} s") from error
-        except MemoryError as error:
-            raise Unsupported(f"{blob.name}: needs more than {_MEMORY / 2**30:g} GB of memory to parse") from error
-        except WorkerDied as error:
-            raise BadReply(f"{blob.name}: crashed the parser (status {error.status})") from error
+        return await parse_in_worker(parse, blob)
 
 
 def parse(blob: Blob) -> Document:
     """Parse, blocking."""
-    from selectolax.lexbor import LexborHTMLParser
+    from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
-    source = printable(decode(blob.data, charset(blob.media_type) or _meta_charset(blob.data))[:_LONG])
+    decoded = decode(blob.data, charset(blob.media_type) or _meta_charset(blob.data))
+    source, incomplete = beginning(decoded, _LONG)
+    source = printable(source)
     xhtml = bare_type(blob.media_type) == _XHTML or source.lstrip().startswith("<?xml")
-    page = LexborHTMLParser(prepared(source, xhtml=xhtml))
+    try:
+        page = LexborHTMLParser(prepared(source, xhtml=xhtml))
+    except SelectolaxError as error:  # out of memory, among others
+        raise Unsupported(f"{blob.name}: has too many elements, or is no HTML ({error})") from error
     named = page_metadata(page)
     css = "".join(style.text() for style in page.css("style"))
     tree = copy(page.body or page.root, Hidden(css))
     pictures = page_images(tree, page, blob.name)
-    result = document(blob, lay_out(main_pieces(tree)), named.title, named.language)
+    if tree.cut:
+        incomplete = "the page has too many elements or characters; only its beginning was read"
+    result = document(blob, lay_out(main_pieces(tree)), named.title, named.language, incomplete=incomplete)
     return result.model_copy(update={"published": named.published, "author": named.author, "images": pictures})
 
 
@@ -79,7 +73,7 @@ def _meta_charset(data: bytes) -> str:
 def leadline_parsers() -> Iterable[Offer[PluginSettings, HtmlParser]]:
     """Offer the parser."""
     yield Offer(
-        lambda settings, context: HtmlParser(context),
+        lambda settings, context: HtmlParser(),
         PluginSettings,
         "Main part of HTML pages",
         free=True,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from leadline_plugins.parse.layout import weight
@@ -26,7 +27,8 @@ _FRAMEWORKS = frozenset({
     "visuallyhidden",
 })  # fmt: skip
 _AT_RULES = re.compile(r"@[^{};]*(?:;|\{(?:[^{}]*\{[^{}]*\})*[^{}]*\})")
-_RULES = re.compile(r"([^{}]{1,2000})\{([^{}]*)\}")
+# Characters of the selectors of a rule.
+_SELECTORS = 2_000
 _SIMPLE = re.compile(r"[.#][\w-]+")
 # Characters of a page's own stylesheets that are read.
 _CSS = 300_000
@@ -44,8 +46,12 @@ _UNSEEN = frozenset({
 })  # fmt: skip
 # Elements whose attributes are not looked at unless the page hides by class.
 _PLAIN = frozenset({"b", "br", "em", "i", "strong", "tbody", "thead", "tr"})
-_LONG_TAG = 16_384
-_LONG_TAGS = re.compile(rf"<([a-zA-Z][\w:-]*)\s[^<>]{{{_LONG_TAG},}}>")
+# A tag longer than this keeps its first attributes: a parser compares each with all before it.
+_LONG_TAG, _MOST_ATTRIBUTES = 1_000, 100
+# Characters from which a page is looked at for long tags whose values contain `<`.
+_LONG_PAGE = 200_000
+_OPEN = re.compile(r"<([a-zA-Z][^\s/>]*+)((?:[^>\"']++|\"[^\"]*+\"|'[^']*+')*+)>?")
+_ATTRIBUTE = re.compile(r"""[^\s"'=/>]++(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"'>]*+))?""")
 _SELF_CLOSED = re.compile(r"<(a|div|em|i|iframe|p|script|span|strong|style|td|textarea|th|title)\b([^<>]*)/>")
 _TAG = re.compile(r"<(/?)([a-zA-Z][\w:-]*)[^<>]*>")
 # Elements without content, or whose end tag is optional.
@@ -101,7 +107,9 @@ def hides(style: str) -> bool:
 def _hidden_names(css: str) -> frozenset[str]:
     """Return the classes and ids that the stylesheets hide and do not show again."""
     names: set[str] = set()
-    for selectors, style in _RULES.findall(_AT_RULES.sub("", css)):
+    for rule in _AT_RULES.sub("", css).split("}")[:-1]:
+        before, _, style = rule.rpartition("{")
+        selectors = before.rpartition("{")[2][-_SELECTORS:]
         simple = {part.strip() for part in selectors.split(",") if _SIMPLE.fullmatch(part.strip())}
         if hides(style):
             names |= simple
@@ -113,7 +121,7 @@ def _hidden_names(css: str) -> frozenset[str]:
 class Node:
     """An element: its children are nodes and texts."""
 
-    __slots__ = ("attributes", "children", "dropped", "has_blocks", "mass", "tag", "total")
+    __slots__ = ("attributes", "children", "cut", "dropped", "has_blocks", "mass", "tag", "total")
 
     def __init__(self, tag: str, attributes: dict[str, str | None]) -> None:
         self.tag = tag
@@ -125,6 +133,8 @@ class Node:
         self.total = 0
         self.has_blocks = False
         self.dropped = False
+        # Whether the page goes on where the copy ends.
+        self.cut = False
 
     def get(self, name: str) -> str:
         """Return an attribute, or an empty string."""
@@ -155,15 +165,22 @@ class Node:
 def prepared(text: str, *, xhtml: bool) -> str:
     """Return the source of a page without what makes parsers slow or lets them lose text.
 
-    Tags over 16 KB lose their attributes, tags nested too deep are removed. In XHTML empty elements get the end
+    Long tags lose all but their first attributes, tags nested too deep are removed. In XHTML empty elements get the end
     tag without which an HTML parser puts all the rest of the page into them.
     """
-    if len(max(text.split("<"), key=len)) > _LONG_TAG:
-        text = _LONG_TAGS.sub(r"<\1>", text)
+    if len(text) > _LONG_PAGE or len(max(text.split("<"), key=len)) > _LONG_TAG:
+        text = _OPEN.sub(_shortened, text)
     if xhtml:
         text = _SELF_CLOSED.sub(r"<\1\2></\1>", text)
     tags = text.count("<")
     return _flattened(text) if tags > _MANY_TAGS or (tags > _SOME_TAGS and _unclosed(text) > _UNCLOSED) else text
+
+
+def _shortened(found: re.Match[str]) -> str:
+    if len(found[2]) <= _LONG_TAG:
+        return found[0]
+    kept = islice(_ATTRIBUTE.finditer(found[2]), _MOST_ATTRIBUTES)
+    return f"<{found[1]} {' '.join(one[0] for one in kept)}>"
 
 
 def _unclosed(text: str) -> int:
@@ -218,6 +235,7 @@ def copy(body: Any, hidden: Hidden) -> Node:
                     element = None
             below = element.next if element is not None else None
         element = below
+    top.cut = element is not None or characters > _CHARACTERS
     _measure(top, linked=False)
     return top
 

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+from leadline.parsing import MOST_BLOCKS
 from leadline.records import Block, BlockKind
 
 # Characters of Chinese, Japanese and Korean texts, for character classes.
@@ -30,8 +31,6 @@ _FENCE = re.compile("`{3,}")
 _LONG = 1_200
 # Characters of a term in a path.
 _LONGEST_NAME = 80
-# Blocks of a document; later ones are left out.
-MOST_BLOCKS = 50_000
 # Levels of headings in Markdown.
 _DEEPEST = 6
 
@@ -101,7 +100,7 @@ def lay_out(pieces: Iterable[Piece]) -> Layout:
     turns: list[tuple[int, int]] = []
     above: list[tuple[int, str]] = []
     offset = 0
-    for piece, terms in islice(_parts(pieces), MOST_BLOCKS):
+    for piece, terms in islice(_parts(pieces), MOST_BLOCKS + 1):
         body = markdown(piece)
         if not body.strip():
             continue

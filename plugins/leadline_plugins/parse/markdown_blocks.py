@@ -12,11 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
 
+from leadline.parsing import MOST_BLOCKS
 from leadline.records import Block, BlockKind, Document
-from leadline_plugins.parse.layout import MOST_BLOCKS, Item, Piece, collapse, weight
+from leadline_plugins.parse.layout import Item, Piece, collapse, weight
 
 _FENCE = re.compile(r"[ ]{0,3}(?P<mark>`{3,}|~{3,})[^`]*$")
-_HASHES = re.compile(r"[ ]{0,3}(?P<signs>#{1,6})(?:[ \t]+(?P<title>.*?))?(?:[ \t]+#+)?[ \t]*$")
+_HASHES = re.compile(r"[ ]{0,3}(?P<signs>#{1,6})(?:[ \t]+(?P<title>.*))?$")
 _MARKDOWN_RULE = re.compile(r"[ ]{0,3}(=+|-+)[ \t]*$")
 _RULE = re.compile(r"([=\-~^\"'`*+#_.:])\1{2,}[ \t]*$")
 _BREAK = re.compile(r"[ ]{0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,}|={4,})$")
@@ -32,9 +33,9 @@ _EXPLICIT = re.compile(r"\.\.(?:[ ].*)?$")
 _HTML = re.compile(
     r"<(?:!--|/?(?:a|br|center|details|div|h[1-6]|hr|img|p|picture|source|summary|table)\b)", re.IGNORECASE
 )
-_TAG = re.compile(r"<!--.*?-->|</?[a-zA-Z][^<>]{0,2000}>")
+_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,2000}>")
 # Options of a directive.
-_OPTIONS = re.compile(r"(?:\s*:[\w-]+:.*\n?)+")
+_OPTION = re.compile(r"\s*:[\w-]+:")
 _SENTENCE_END = re.compile(r"[.!?。！？…][\"'”’)）」』]*$")
 # A hyphen at the end of a wrapped line.
 _HYPHEN = re.compile(r"(?<=[a-z])-\n\s*(?=[a-z])")
@@ -138,8 +139,9 @@ def _heading(lines: Sequence[str], place: int, titles: dict[tuple[str, bool], in
     before = lines[place - 1] if place else ""
     below = lines[place + 1] if place + 1 < len(lines) else ""
     hashes = _HASHES.match(line)
-    if hashes and hashes["title"] and (not plain or not (before.strip() or below.strip())):
-        return _Group("heading", place, place + 1, len(hashes["signs"]), collapse(hashes["title"]))
+    title = _unclosed(hashes["title"] or "") if hashes else ""
+    if hashes and title and (not plain or not (before.strip() or below.strip())):
+        return _Group("heading", place, place + 1, len(hashes["signs"]), collapse(title))
     if not plain:
         rule = _MARKDOWN_RULE.match(below)
         if rule and not before.strip() and _can_be_title(line) and "|" not in line and not _ITEM.match(line):
@@ -160,6 +162,13 @@ def _heading(lines: Sequence[str], place: int, titles: dict[tuple[str, bool], in
         level = titles.setdefault((under[1], False), len(titles) + 1)
         return _Group("heading", place, place + 2, level, collapse(line))
     return None
+
+
+def _unclosed(title: str) -> str:
+    """Return a title without the signs at its end."""
+    title = title.strip()
+    bare = title.rstrip("#")
+    return bare.rstrip() if not bare or bare[-1].isspace() else title
 
 
 def _can_be_title(line: str) -> bool:
@@ -256,7 +265,7 @@ def _pieces(lines: Sequence[str], *, plain: bool, depth: int = 0) -> list[Piece]
     found: list[Piece] = []
     if depth >= _NESTED:
         return [Piece("paragraph", text)] if (text := collapse("\n".join(lines))) else []
-    for group in _groups(lines, plain=plain):
+    for group in islice(_groups(lines, plain=plain), MOST_BLOCKS + 1):
         own = lines[group.first : group.last]
         if group.kind == "heading":
             found.append(Piece("heading", group.title, level=group.level))
@@ -286,7 +295,7 @@ def _joined(lines: Sequence[str], *, plain: bool) -> list[Piece]:
     if not plain:
         text = collapse("\n".join(lines))
         if _HTML.match(text):
-            text = collapse(_TAG.sub(" ", text))
+            text = collapse(_TAG.sub(" ", _uncommented(text)))
         return [Piece("paragraph", text)] if text else []
     widths = [(len(line) + weight(line)) // 2 for line in lines]
     widest = max(widths)
@@ -298,6 +307,15 @@ def _joined(lines: Sequence[str], *, plain: bool) -> list[Piece]:
     return [Piece("paragraph", collapse(_HYPHEN.sub("-", "\n".join(part)))) for part in found if part]
 
 
+def _uncommented(text: str) -> str:
+    """Return HTML without comments."""
+    kept, place = [], 0
+    while (start := text.find("<!--", place)) >= 0 and (end := text.find("-->", start)) >= 0:
+        kept.append(text[place:start])
+        place = end + 3
+    return " ".join([*kept, text[place:]])
+
+
 def _code(lines: Sequence[str], before: Sequence[Piece], *, plain: bool, depth: int) -> list[Piece]:
     """Return fenced or indented lines as code; in plain text also as prose, unless a line introduces an example."""
     if fence := _FENCE.match(lines[0]):
@@ -307,7 +325,7 @@ def _code(lines: Sequence[str], before: Sequence[Piece], *, plain: bool, depth: 
     if not plain or _DOCTEST.match(lines[0]) or _GRID.match(lines[0].strip()):
         return [Piece("code", "\n".join(_dedented(lines)).rstrip())]
     text = "\n".join(_dedented(lines)).rstrip()
-    if _OPTIONS.fullmatch(text):
+    if all(_OPTION.match(line) for line in text.split("\n") if line.strip()):
         return []
     led = before[-1].text if before and before[-1].kind == "paragraph" else ""
     if led.endswith("::"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from email.message import Message
+import re
 from mimetypes import MimeTypes
 from pathlib import PurePosixPath
 
@@ -22,6 +22,7 @@ _DOCUMENTS = {
     ".txt": "text/plain",
     ".xhtml": "application/xhtml+xml",
 }
+_CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?([\w.:+-]{1,40})", re.IGNORECASE)
 _TYPES = MimeTypes(filenames=())
 
 
@@ -40,6 +41,5 @@ def bare_type(media_type: str) -> str:
 
 def charset(media_type: str) -> str:
     """Return the charset parameter of a media type, or an empty string."""
-    header = Message()
-    header["Content-Type"] = media_type
-    return header.get_content_charset("")
+    named = _CHARSET.search(media_type)
+    return named[1].lower() if named else ""

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from threading import Lock
 from typing import Any
 
-from leadline.contracts import Call, Context
-from leadline.errors import BadReply, Unsupported
+from leadline.contracts import Call
+from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.parsing import parse_in_worker
 from leadline.records import Blob, Document
 from leadline_plugins.parse.decode import document
 from leadline_plugins.parse.layout import Layout, lay_out
@@ -33,9 +34,6 @@ _PDFIUM = Lock()
 class PdfParser:
     """Parses with PDFium."""
 
-    def __init__(self, context: Context) -> None:
-        self._context = context
-
     def accepts(self, media_type: str, /) -> bool:
         """Accept PDF."""
         return bare_type(media_type) in {"application/pdf", "application/x-pdf"}
@@ -43,9 +41,9 @@ class PdfParser:
     async def parse(self, blob: Blob, call: Call, /) -> Document:
         """Return the document and the offsets of its pages.
 
-        Raises `BadReply` for a broken file, `Unsupported` for an encrypted one and for one without text.
+        Raises `Unsupported` for a file that is broken, encrypted or without text.
         """
-        return await self._context.in_thread(parse, blob)
+        return await parse_in_worker(parse, blob)
 
 
 def parse(blob: Blob) -> Document:
@@ -54,7 +52,7 @@ def parse(blob: Blob) -> Document:
     layout = lay_out(pieces_of(pdf))
     if not layout.text.strip():
         raise Unsupported(f"{blob.name}: no text on its {len(pdf.pages)} pages (scanned pages need OCR first)")
-    return document(blob, layout, pdf.title, pages=_offsets(layout, len(pdf.pages)))
+    return document(blob, layout, pdf.title, pages=_offsets(layout, len(pdf.pages)), incomplete=pdf.incomplete)
 
 
 def _read(blob: Blob) -> Pdf:
@@ -66,7 +64,7 @@ def _read(blob: Blob) -> Pdf:
         except PdfiumError as error:
             if "password" in str(error).lower():
                 raise Unsupported(f"{blob.name}: encrypted; store a copy without password") from error
-            raise BadReply(f"{blob.name}: not a readable PDF ({error})") from error
+            raise Unsupported(f"{blob.name}: not a readable PDF ({error})") from error
 
 
 def _offsets(layout: Layout, count: int) -> tuple[int, ...]:
@@ -95,7 +93,8 @@ def read_pdf(data: bytes) -> Pdf:
                 pages.append(Page(_lines(page, number), page.get_height()))
             finally:
                 page.close()
-        return Pdf(pdf.get_metadata_dict().get("Title", ""), pages, _outline(pdf))
+        incomplete = f"only the first {_PAGES:,} of {len(pdf):,} pages were read" if len(pdf) > _PAGES else ""
+        return Pdf(pdf.get_metadata_dict().get("Title", ""), pages, _outline(pdf), incomplete)
     finally:
         pdf.close()
 
@@ -163,4 +162,4 @@ def _line(raw: Any, text: str, page: int, first: int, last: int) -> Line:
 @hookimpl
 def leadline_parsers() -> Iterable[Offer[Any, PdfParser]]:
     """Offer the parser."""
-    yield Offer(lambda _, context: PdfParser(context), PluginSettings, "Text of PDF files", free=True)
+    yield Offer(lambda settings, context: PdfParser(), PluginSettings, "Text of PDF files", free=True)

@@ -32,6 +32,8 @@ _BROKEN = ("\ufffe", "\x02", "\xad")
 _HYPHEN = re.compile(r"(?<=[a-zà-ÿ])[-\u2010]$")
 _LOWER = re.compile("[a-zà-ÿ]")
 _KEPT_HYPHEN = re.compile(r"\b(?:self|non|well|so|anti|pre|post|multi|cross|co|re)[-\u2010]$", re.IGNORECASE)
+# Characters at the end of a paragraph that decide how it goes on.
+_TAIL = 40
 _CJK_END, _CJK_START = re.compile(f"[{CJK}]$"), re.compile(f"[{CJK}]")
 # Share of a page's height, at its top and bottom, that may have running heads.
 _EDGE = 0.12
@@ -87,11 +89,12 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Pdf:
-    """The title, pages and outline of a file."""
+    """The title, pages and outline of a file, and what of it was not read."""
 
     title: str
     pages: list[Page]
     outline: list[Title]
+    incomplete: str = ""
 
 
 def pieces_of(pdf: Pdf) -> list[Piece]:
@@ -253,7 +256,7 @@ class _Joiner:
         if block.kind == "code":
             return False
         marked = bool(_BULLET.match(line.text) or _LETTERED.match(line.text))
-        ended = bool(_END.search(block.text))
+        ended = bool(_END.search(block.text[-_TAIL:]))
         if before is None:  # the first line of a page
             return ended or marked or abs(block.size - line.size) > 0.6
         gap = before.baseline - line.baseline
@@ -344,6 +347,7 @@ def _glued(before: str, after: str) -> str:
     """Return two lines of a paragraph as one."""
     if before.endswith(_BROKEN):
         return before[:-1] + after
-    if _HYPHEN.search(before) and _LOWER.match(after):
-        return before + after if _KEPT_HYPHEN.search(before) else before[:-1] + after
-    return before + after if _CJK_END.search(before) and _CJK_START.match(after) else f"{before} {after}"
+    tail = before[-_TAIL:]
+    if _HYPHEN.search(tail) and _LOWER.match(after):
+        return before + after if _KEPT_HYPHEN.search(tail) else before[:-1] + after
+    return before + after if _CJK_END.search(tail) and _CJK_START.match(after) else f"{before} {after}"

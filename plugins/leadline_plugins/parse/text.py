@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from leadline.contracts import Call, Context
+from leadline.contracts import Call
 from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.parsing import MOST_CHARACTERS, parse_in_worker
 from leadline.records import Blob, Document
-from leadline_plugins.parse.decode import clean, decode, document
+from leadline_plugins.parse.decode import beginning, clean, decode, document
 from leadline_plugins.parse.layout import Piece, lay_out
 from leadline_plugins.parse.markdown_blocks import pieces_of
 from leadline_plugins.parse.media import bare_type, charset
@@ -22,8 +23,6 @@ _OTHERS = {"text/html", "text/css", "text/javascript"}
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ ]*\n(?P<meta>.*?)^\1[ ]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _MARKDOWN = {"text/markdown", "text/x-markdown"}
 _PLAIN = {"text/plain", "text/x-rst", "text/prs.fallenstein.rst", "text/asciidoc", "text/org"}
-# Characters of a text that are parsed.
-_LONG = 10_000_000
 # Code, where tags are literal, or words with their readings.
 _RUBY = re.compile(
     r"(?P<code>^[ ]{0,3}(?P<fence>`{3,}|~{3,}).*?(?:^[ ]{0,3}(?P=fence)|\Z)|(?<!`)(?P<ticks>`{1,9})[^`\n]+(?P=ticks))"
@@ -48,9 +47,6 @@ _TITLE = 150
 class TextParser:
     """Decodes, cleans, and finds a title."""
 
-    def __init__(self, context: Context) -> None:
-        self._context = context
-
     def accepts(self, media_type: str, /) -> bool:
         """Accept text, except formats that programs render or run."""
         kind = bare_type(media_type)
@@ -58,7 +54,7 @@ class TextParser:
 
     async def parse(self, blob: Blob, call: Call, /) -> Document:
         """Return the text; raises `Unsupported` for binary data."""
-        return await self._context.in_thread(parse, blob)
+        return await parse_in_worker(parse, blob)
 
 
 def parse(blob: Blob) -> Document:
@@ -66,7 +62,8 @@ def parse(blob: Blob) -> Document:
     text = decode(blob.data, charset(blob.media_type))
     if "\0" in text:
         raise Unsupported(f"{blob.name}: binary, not text")
-    text, kind = clean(text[:_LONG]), bare_type(blob.media_type)
+    text, incomplete = beginning(text, MOST_CHARACTERS)
+    text, kind = clean(text), bare_type(blob.media_type)
     if kind in _MARKDOWN or kind == "text/plain":
         text = without_readings(text)
     front = _FRONT_MATTER.match(text)
@@ -76,7 +73,8 @@ def parse(blob: Blob) -> Document:
         pieces = pieces_of(body, plain=kind not in _MARKDOWN)
     else:
         pieces = [Piece("code", body)] if body.strip() else []
-    return document(blob, lay_out(pieces), named["title"] if named else heading(body))
+    title = named["title"] if named else heading(body)
+    return document(blob, lay_out(pieces), title, incomplete=incomplete)
 
 
 def without_readings(text: str) -> str:
@@ -107,4 +105,4 @@ def heading(text: str) -> str:
 def leadline_parsers() -> Iterable[Offer[Any, TextParser]]:
     """Offer the parser."""
     summary = "Plain text, Markdown, reStructuredText"
-    yield Offer(lambda _, context: TextParser(context), PluginSettings, summary, free=True)
+    yield Offer(lambda settings, context: TextParser(), PluginSettings, summary, free=True)

@@ -13,9 +13,10 @@ from io import BytesIO
 from typing import Any
 from zipfile import ZipFile
 
-from leadline.contracts import Call, Context
-from leadline.errors import BadReply, Unsupported
+from leadline.contracts import Call
+from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.parsing import parse_in_worker
 from leadline.records import Blob, Document
 from leadline_plugins.parse.decode import clean, document
 from leadline_plugins.parse.layout import Item, Piece, collapse, lay_out
@@ -27,8 +28,10 @@ _TITLE = "{http://purl.org/dc/elements/1.1/}title"
 # Unpacked bytes of a part of a file: a zip of a few kilobytes can fill the memory.
 _UNPACKED = 40_000_000
 _PARAGRAPHS, _CELLS, _WIDEST_CELL = 100_000, 20_000, 50
-# Length of a chain of base styles.
-_BASES = 10
+# Length of a chain of base styles, and characters of their names.
+_BASES, _NAME = 10, 100
+# Characters of a block of code; more lines are another one, because each is copied with those before it.
+_LONGEST_CODE = 20_000
 _HEADING = re.compile(r"(?:heading|überschrift|titre|título|titolo|标题|標題|見出し)\s*(\d)")
 _CODE = re.compile(r"source ?code|\bcode\b|preformatted|verbatim|listing")
 _QUOTE = re.compile(r"quote|block text|quotation")
@@ -38,16 +41,13 @@ _SIGNS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphe
 class WordParser:
     """Parses .docx."""
 
-    def __init__(self, context: Context) -> None:
-        self._context = context
-
     def accepts(self, media_type: str, /) -> bool:
         """Accept .docx, but not the .doc of Word 97-2003."""
         return bare_type(media_type) == DOCX
 
     async def parse(self, blob: Blob, call: Call, /) -> Document:
-        """Return the document; raises `BadReply` for a broken file, `Unsupported` for one that is too large."""
-        return await self._context.in_thread(parse, blob)
+        """Return the document; raises `Unsupported` for a file that is broken or too large."""
+        return await parse_in_worker(parse, blob)
 
 
 def parse(blob: Blob) -> Document:
@@ -55,10 +55,10 @@ def parse(blob: Blob) -> Document:
     try:
         with ZipFile(BytesIO(blob.data)) as archive:
             title, pieces = _Reader(archive, blob.name).read()
-    except Unsupported:
+    except (Unsupported, MemoryError, RecursionError):
         raise
     except Exception as error:
-        raise BadReply(f"{blob.name}: not a readable Word file ({error})") from error
+        raise Unsupported(f"{blob.name}: not a readable Word file, or too large ({error})") from error
     return document(blob, lay_out(pieces), title)
 
 
@@ -136,7 +136,7 @@ class _Reader:
     def _read_styles(self) -> dict[str, _Style]:
         return {
             style.get(f"{_W}styleId", ""): _Style(
-                _value(style, "name").lower(), _value(style, "basedOn"), _value(style, "pPr/outlineLvl")
+                _value(style, "name").lower()[:_NAME], _value(style, "basedOn"), _value(style, "pPr/outlineLvl")
             )
             for style in self._tree("word/styles.xml").iter(f"{_W}style")
         }
@@ -169,7 +169,7 @@ class _Reader:
             number = int(heading[1]) if heading else int(level) + 1 if level.isdigit() else 1
             pieces.append(Piece("heading", line, level=number))
         elif _CODE.search(every):
-            if last and last.kind == "code":
+            if last and last.kind == "code" and len(last.text) < _LONGEST_CODE:
                 last.text += f"\n{text}"
             else:
                 pieces.append(Piece("code", text))
@@ -230,6 +230,8 @@ class _Reader:
             if any(line):
                 rows.append(line)
         width = max(map(len, rows), default=0)
+        if width * len(rows) > _CELLS:
+            raise Unsupported(f"{self._name}: has a table of over {_CELLS:,} cells")
         if width <= 1:
             return [Piece("paragraph", text) for row in rows for text in row if text]
         return [Piece("table", rows=[[*row, *[""] * (width - len(row))] for row in rows], header=1)]
@@ -282,4 +284,4 @@ def _free(element: Any) -> None:
 @hookimpl
 def leadline_parsers() -> Iterable[Offer[Any, WordParser]]:
     """Offer the parser."""
-    yield Offer(lambda _, context: WordParser(context), PluginSettings, "Text of Word files (.docx)", free=True)
+    yield Offer(lambda settings, context: WordParser(), PluginSettings, "Text of Word files (.docx)", free=True)

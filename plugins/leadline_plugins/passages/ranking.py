@@ -180,12 +180,13 @@ class OverlapIndex:
         found = (self._passages[place] for place in ranked)
         return [one for one in found if one.id not in without][:count]
 
-    def nearest_sentence(self, text: str, passage: Evidence) -> str:
-        """Return the sentence of a passage that shares most words with a text."""
+    def nearest_sentence(self, text: str) -> str:
+        """Return the sentence of the passages that shares most words with a text."""
         wanted = content_set(text)
-        spans = sentences(passage.quote) or [(0, len(passage.quote))]
-        said = [passage.quote[slice(*span)] for span in spans]
-        return max(said, key=lambda one: sum(self._weight(word) for word in wanted & content_set(one)))
+        said = (
+            one.quote[slice(*span)] for one in self._passages for span in sentences(one.quote) or [(0, len(one.quote))]
+        )
+        return max(said, key=lambda one: sum(self._weight(word) for word in wanted & content_set(one)), default="")
 
     def _weight(self, word: str) -> float:
         return math.log(1 + len(self._passages) / (1 + len(self._places.get(word, ()))))

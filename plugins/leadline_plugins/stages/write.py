@@ -27,6 +27,7 @@ from leadline.research_findings import (
     UNREAD,
     Analysis,
 )
+from leadline_plugins.verification.repair import without_failed
 from leadline_plugins.verification.verdicts import prejudge
 from leadline_plugins.wording.phrases import phrase, translate
 from leadline_plugins.writing.composition import REWRITE_TASK, WRITE_TASK, ComposedReport, compose
@@ -46,7 +47,11 @@ class WriteStage:
         charts = [figure.caption for figure in findings[FIGURES] if not figure.credit]
         if critical := analysis_section(findings.get(ANALYSIS), question.language):
             run.prefetch(prejudge(run, critical, evidence, sources, question.language))
-        composed = await compose(question, title, sections, charts, run)
+        supported: Sequence[Section] = ()
+        if run.settings.report.write == "compose" and await run.by_chat(WRITE_TASK.name, WRITE_TASK.role):
+            verdicts = await prejudge(run, sections, evidence, sources, question.language)
+            supported = without_failed(sections, verdicts)
+        composed = await compose(question, title, sections, charts, run, supported)
         whole, figures = place_figures(
             report_sections(composed, question.text, question.language, findings.get(ANALYSIS)), findings[FIGURES]
         )

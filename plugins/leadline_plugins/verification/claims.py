@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from leadline.citations import CITATION
+from leadline.citations import cited as cited_ids
 from leadline.records import Claim, Report, Section, Uncited
 from leadline_plugins.text import sentences
 from leadline_plugins.verification.blocks import FENCE, ITEM, QUOTE, Block, blocks, row_cells, visible_text
@@ -177,7 +178,7 @@ def _paragraph(section: str, place: int, text: str, covered: Sequence[tuple[Stat
 def _block_statements(text: str, block: Block) -> Iterator[Statement]:
     """Yield the statements of a block; one without text if the block has only citations."""
     raw = text[block.start : block.end]
-    cited = tuple(CITATION.findall(raw))
+    cited = tuple(cited_ids(raw))
     if not _WORD.search(CITATION.sub("", raw)):
         yield Statement("", block.start, block.end, block, cited, claims=False)
     elif block.kind == "quote":
@@ -217,7 +218,7 @@ def _sentences(raw: str, block: Block, *, is_caption: bool) -> Iterator[Statemen
         limit = spans[place + 1][0] if place + 1 < len(spans) else len(raw)
         after = list(CITATION.finditer(raw, end, limit))
         end = after[-1].end() if after else end
-        cited = tuple(CITATION.findall(raw[start:end]))
+        cited = tuple(cited_ids(raw[start:end]))
         visible = visible_text(raw[start:end])
         last = place + 1 == len(spans)
         stripped = visible.rstrip("\"'”’」』)）*_ ")

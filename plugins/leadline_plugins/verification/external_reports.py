@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from leadline.citations import number
 from leadline.contracts import Run
-from leadline.records import Claim, Document, Evidence, Hit, Record, Report, Section, Source, Text, Verdict, VerdictKind
+from leadline.records import Claim, Document, Hit, Record, Report, Section, Source, Text, Verdict, VerdictKind
 from leadline.research_findings import FAILED
 from leadline_plugins.passages.cutting import passages_of
 from leadline_plugins.passages.ranking import OverlapIndex
@@ -33,7 +33,7 @@ class CitedSource(Record):
 
 
 class CheckedClaim(Record):
-    """A claim with the keys of its sources, and the verdict with the decisive or nearest passage."""
+    """A claim with the keys of its sources, and the verdict with the words that decided it."""
 
     claim: Text
     # Keys, separated by commas.
@@ -42,7 +42,10 @@ class CheckedClaim(Record):
     verdict: VerdictKind | None = None
     reason: Text = ""
     confidence: float = 0.0
+    # Words of a cited passage that decided it; empty if no judge quoted any.
     passage: Text = ""
+    # The sentence of the cited passages with most words of the claim, if no judge quoted one. It decided nothing.
+    nearest: Text = ""
     # Empty if no judge decided.
     judge: str = ""
     # The headings above it.
@@ -101,8 +104,8 @@ async def check(markdown: str, documents: Mapping[str, Document], run: Run | Non
         _checked_claim(claim, known.sources(claim), verdicts.get(claim.id), library, near)
         for claim in known.found.claims
     )
-    cited = {name for name, one in known.targets.items() if any(name in c.evidence_ids for c in known.found.claims)}
-    used = {known.targets[name].key for name in cited}
+    named = {name for claim in known.found.claims for name in claim.evidence_ids}
+    used = {one.key for name, one in known.targets.items() if name in named}
     return _summary(
         title=known.report.title,
         marks=len(known.report.marks),
@@ -180,16 +183,13 @@ def _parse(markdown: str) -> _ParsedReport:
     report = read_report(markdown)
     found = section_statements([Section(id="report", title="", text=report.text)])
     targets: dict[str, CitedSource] = {}
+    by_url = {url: entry for entry in reversed(list(report.entries.values())) for url in entry.urls}
     for place, name in enumerate(report.targets):
-        entry = report.entry(name) or _entry_with_url(report, name)
+        entry = report.entry(name) or by_url.get(name)
         if entry or "://" in name:
             entry = entry or Entry(name, "", (name,))
             targets[str(place)] = CitedSource(key=entry.key, text=entry.text, urls=entry.urls)
     return _ParsedReport(report, found, targets)
-
-
-def _entry_with_url(report: CitedReport, url: str) -> Entry | None:
-    return next((entry for entry in report.entries.values() if url in entry.urls), None)
 
 
 def _source(listed: CitedSource, document: Document) -> Source:
@@ -227,7 +227,8 @@ def _checked_claim(
         verdict=verdict.verdict,
         reason=verdict.reason + lacking,
         confidence=round(verdict.confidence, 2),
-        passage=" ".join((verdict.quote or _nearest_words(verdict.claim, library)).split()),
+        passage=" ".join(verdict.quote.split()),
+        nearest="" if verdict.quote else " ".join(_nearest_words(verdict.claim, library).split()),
         judge=verdict.judge,
         under=under,
     )
@@ -235,6 +236,5 @@ def _checked_claim(
 
 def _nearest_words(claim: Claim, library: Library) -> str:
     """Return the sentence of the cited passages that shares most words with a claim."""
-    cited: list[Evidence] = library.cited(claim)
-    near = OverlapIndex(cited)
-    return near.nearest_sentence(claim.text, (near.nearest(claim.text, 1) or cited)[0]) if cited else ""
+    cited = library.cited(claim)
+    return OverlapIndex(cited).nearest_sentence(claim.text) if cited else ""

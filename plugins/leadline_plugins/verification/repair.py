@@ -44,9 +44,7 @@ async def repair_claims(run: Run, report: Report, verdicts: Sequence[Verdict]) -
         changes = {one.claim.id: _Change(None, ()) for one in bad}
     if not changes:
         return report, ()
-    claims: dict[str, list[Claim]] = defaultdict(list)
-    for verdict in verdicts:
-        claims[verdict.claim.section_id].append(verdict.claim)
+    claims = _claims_by_section(verdicts)
     sections = (_changed_section(one, claims[one.id], changes) for one in report.sections)
     kept = tuple(one for one in sections if (one.text or "").strip())
     done = [
@@ -63,6 +61,20 @@ async def repair_claims(run: Run, report: Report, verdicts: Sequence[Verdict]) -
         if one.claim.id in changes
     ]
     return report.model_copy(update={"sections": kept}), tuple(done)
+
+
+def without_failed(sections: Sequence[Section], verdicts: Sequence[Verdict]) -> tuple[Section, ...]:
+    """Return sections without the claims that their passages contradict or do not support."""
+    dropped = {one.claim.id: _Change(None, ()) for one in verdicts if one.verdict in FAILED}
+    claims = _claims_by_section(verdicts)
+    return tuple(_changed_section(one, claims[one.id], dropped) for one in sections)
+
+
+def _claims_by_section(verdicts: Sequence[Verdict]) -> Mapping[str, Sequence[Claim]]:
+    claims: defaultdict[str, list[Claim]] = defaultdict(list)
+    for verdict in verdicts:
+        claims[verdict.claim.section_id].append(verdict.claim)
+    return claims
 
 
 # --- changes ---------------------------------------------------------------------------------------------------------

@@ -96,14 +96,14 @@ async def judge(run: Run, claims: Sequence[Claim], library: Library) -> list[Ver
 
 async def prejudge(
     run: Run, sections: Sequence[Section], evidence: Sequence[Evidence], sources: Sequence[Source], language: str
-) -> None:
-    """Judge the claims of sections while the report is composed, as work for `run.prefetch`.
+) -> list[Verdict]:
+    """Judge the claims of sections before the stage `verify`, which reuses the calls for unchanged sections.
 
-    The stage `verify` makes the same requests for unchanged sections and reuses the calls. Without a model there is
-    nothing to wait for, and it does nothing.
+    Without a model there is nothing to wait for, and there are no verdicts.
     """
-    if await run.by_chat(VERIFY_TASK.name):
-        await judge(run, section_statements(sections).claims, Library(evidence, sources, language))
+    if not await run.by_chat(VERIFY_TASK.name):
+        return []
+    return await judge(run, section_statements(sections).claims, Library(evidence, sources, language))
 
 
 def _claims_by_section(claims: Sequence[Claim]) -> Iterator[list[Claim]]:

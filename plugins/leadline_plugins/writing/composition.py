@@ -46,9 +46,17 @@ class ComposedReport:
 
 
 async def compose(
-    question: Question, title: str, sections: Sequence[Section], figures: Iterable[str], run: Run
+    question: Question,
+    title: str,
+    sections: Sequence[Section],
+    figures: Iterable[str],
+    run: Run,
+    supported: Sequence[Section] = (),
 ) -> ComposedReport:
-    """Return the report with the title, summary and conclusion of a model; without a model only the sections."""
+    """Return the report with the title, summary and conclusion of a model; without a model only the sections.
+
+    `supported` are the sections as the model reads them, without claims that failed; by default all of their text.
+    """
     whole = run.settings.report.write == "single"
     kind = REWRITE_TASK if whole else WRITE_TASK
     failed = "the sections were not rewritten" if whole else "there is no summary and no conclusion"
@@ -57,7 +65,8 @@ async def compose(
             await notify_once(run, f"{failed} (report.write = single needs a language model)")
         return ComposedReport(title, tuple(sections))
     ids = list(dict.fromkeys(name for section in sections for name in cited(section.text or "")))
-    shown = [SectionText(id=one.id, title=one.title, text=_numbered(one.text or "", ids)) for one in sections]
+    read = [one for one in supported or sections if (one.text or "").strip()]
+    shown = [SectionText(id=one.id, title=one.title, text=_numbered(one.text or "", ids)) for one in read]
     request = WriteRequest(
         question=question,
         today=run.now().date().isoformat(),
@@ -120,7 +129,7 @@ def accept_after_retry(request: WriteRequest, composed: Composition) -> tuple[Co
 
 def _numbered(text: str, ids: Sequence[str]) -> str:
     """Return a text whose citations are numbers of passages in the report."""
-    return CITATION.sub(lambda match: f"[{ids.index(match[1]) + 1}]", text)
+    return CITATION.sub(lambda match: "".join(f"[{ids.index(name) + 1}]" for name in cited(match[0])), text)
 
 
 def _lacks_citations(text: str) -> bool:

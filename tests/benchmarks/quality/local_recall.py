@@ -50,7 +50,7 @@ async def retrieve(name: str, questions: Sequence[dict[str, Any]], work: Path) -
     docs = work / "docs"
     docs.mkdir()
     write(read(name, "docs"), docs)
-    context = fake_context(work, TextParser)
+    context = fake_context(work, lambda _: TextParser())
     engine, found = LocalSearch(LocalSettings(folders=[docs]), context), []
     for question in questions:
         page = await engine.search(SearchRequest(query=question["question"], limit=DEPTH), FakeCall())

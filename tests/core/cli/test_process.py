@@ -69,11 +69,12 @@ def test_a_second_ctrl_c_ends_at_once(waiting: Popen[str]) -> None:
     assert "Traceback" not in err
 
 
-def test_sigterm_cancels_and_the_run_can_be_resumed(start: Start, waiting: Popen[str]) -> None:
-    waiting.send_signal(signal.SIGTERM)
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_signal_cancels_and_the_run_can_be_resumed(start: Start, waiting: Popen[str], name: str) -> None:
+    waiting.send_signal(signal.Signals[name])
     out, err = waiting.communicate(timeout=60)
     assert waiting.returncode == 130
-    assert re.search(r"Status    cancelled in [\d.]+ s: ended by SIGTERM\n", out)
+    assert re.search(rf"Status    cancelled in [\d.]+ s: ended by {name}\n", out)
     assert resumed(start, err)[0] == 0
 
 

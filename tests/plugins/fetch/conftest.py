@@ -33,7 +33,7 @@ async def make(server: RawServer, tmp_path: Path) -> AsyncIterator[Callable[...,
 
         async def made(resolve: Any = None, transport: Any = None, **settings: Any) -> WebFetcher:
             typed = WebSettings(**{"allow": [f"127.0.0.1:{server.port}"], "cache_size": 0, **settings})
-            context = fake_context(tmp_path, TextParser, HtmlParser, PdfParser)
+            context = fake_context(tmp_path, lambda _: TextParser(), lambda _: HtmlParser(), lambda _: PdfParser())
             guard = Guard(typed.allow, typed.ports, resolve)
             return await stack.enter_async_context(WebFetcher(typed, context, guard, transport))
 

@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import logging
 import ssl
+import tracemalloc
 import zlib
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -41,7 +42,7 @@ async def test_a_page_comes_with_its_type_and_the_name_it_ended_at(server: RawSe
 @pytest.mark.parametrize(
     ("encoding", "data"),
     [
-        ("gzip", gzip.compress(b"<p>packed")),
+        ("gzip", gzip.compress(b"<p>packed", mtime=0)),
         ("deflate", zlib.compress(b"<p>packed")),
         ("deflate", zlib.compress(b"<p>packed")[2:-4]),
         ("identity", b"<p>packed"),
@@ -322,3 +323,14 @@ async def test_connections_are_kept_by_site_and_closed_when_they_were_long_idle(
     async with asyncio.timeout(10):
         while len(server.tasks) > 1:  # the server sees the others close
             await asyncio.sleep(0.02)
+
+
+def test_robots_that_name_many_agents_cost_no_more_than_reading_them() -> None:
+    agents = "".join(f"user-agent: a{number}\n" for number in range(3_000))
+    tracemalloc.start()
+    try:
+        found = rules(agents + "allow: /a\n" * 3_000 + "user-agent: *\ndisallow: /b\n")
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+    assert found == [("/b", False)]

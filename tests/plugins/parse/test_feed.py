@@ -1,6 +1,6 @@
 import pytest
 
-from leadline.errors import BadReply, Unsupported
+from leadline.errors import Unsupported
 from leadline.records import Blob, Document
 from leadline_plugins.parse.feed import parse
 
@@ -59,7 +59,7 @@ def test_entities_are_not_grown_and_files_not_read() -> None:
 
 @pytest.mark.parametrize("text", ["<html><p>no feed</p></html>", "", "no xml"])
 def test_a_file_that_is_no_feed_is_refused(text: str) -> None:
-    with pytest.raises(BadReply, match="feed: not a feed"):
+    with pytest.raises(Unsupported, match="feed: not a feed"):
         read(text)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from leadline.contracts import Run
-from leadline.records import Document, Evidence, Figure, Hit, Report, Section, Source
+from leadline.records import Document, Evidence, Figure, Hit, Judgements, JudgeRequest, Report, Section, Source
 from leadline.research_findings import (
     ANALYSIS,
     EVIDENCE,
@@ -28,6 +28,7 @@ from leadline.research_findings import (
     Review,
     SectionReview,
 )
+from leadline.settings import Settings
 from leadline.tasks import Task
 from leadline.testing.context import FakeRun, fake_findings
 from leadline_plugins.prompting.writing_tasks import Composition
@@ -58,13 +59,27 @@ class Runs(FakeRun):
         super().__init__()
         self.composition = composition
         self.begun: list[Awaitable[None]] = []
+        self.requested: list[Any] = []
+        # The claims that the judge finds contradicted.
+        self.contradicted: set[str] = set()
         self.notices = ("it was late",)
 
     async def by_chat(self, task: str, role: str = "task") -> bool:
         return self.composition is not None
 
     async def perform(self, task: Task[Any]) -> Any:
+        self.requested.append(task.inputs)
         return self.composition
+
+    async def each(self, items: Sequence[Any], work: Callable[[Any], Awaitable[Any]]) -> list[Any]:
+        return [await work(item) for item in items]
+
+    async def judge(self, request: JudgeRequest, name: str) -> Judgements:
+        kinds = {
+            claim.id: "contradicted" if claim.text in self.contradicted else "supported" for claim in request.claims
+        }
+        found = ({"claim_id": claim_id, "verdict": kind} for claim_id, kind in kinds.items())
+        return Judgements.model_validate({"judgements": list(found)})
 
     def prefetch(self, work: Any) -> None:
         self.begun.append(work)
@@ -151,3 +166,26 @@ async def test_the_claims_of_the_analysis_are_judged_while_the_report_is_compose
     analysis = Analysis(perspectives=(Perspective(name="critical", text="It is far off [@c]."),))
     _, runs = await report(Composition(), analysis=analysis)
     assert len(runs.begun) == 1
+
+
+async def test_the_model_that_writes_the_summary_reads_no_claim_that_failed() -> None:
+    written = (
+        Section(id="1", title="Depth", text="It is deep [@a]. It is shallow [@a].", evidence_ids=("a",)),
+        Section(id="2", title="Age", text="It is new [@b].", evidence_ids=("b",)),
+    )
+    (offer,) = leadline_stages()
+    values: dict[Any, Any] = {
+        QUESTION: Question(text="How is the harbour?", language="en"),
+        PLAN: Plan(title="The harbour", sections=SECTIONS_PLANNED),
+        SECTIONS: written,
+        EVIDENCE: PASSAGES,
+        SOURCES: (SOURCE,),
+    }
+    findings, runs = fake_findings(offer, values), Runs(Composition(summary="Deep [1]."))
+    runs.settings = Settings.model_validate({"verify": {"judges": ["model"]}})
+    runs.contradicted = {"It is shallow.", "It is new."}
+    await WriteStage().run(findings, cast("Run", runs))
+    (asked,) = runs.requested
+    assert [(section.id, section.text) for section in asked.sections] == [("1", "It is deep [1].")]
+    made = findings.patch[REPORT]
+    assert [section.text for section in made.sections] == ["Deep [@a].", *(section.text for section in written)]

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
 import pytest
 
 from leadline.records import Section
 from leadline_plugins.verification.claims import section_statements
+from leadline_plugins.verification.external_reports import check
 from leadline_plugins.verification.reports.reader import CitedReport, read_report
 from leadline_plugins.verification.reports.references import headings, is_list_title
 
@@ -251,3 +258,56 @@ def test_what_points_nowhere_is_said() -> None:
 )
 def test_whatever_comes_is_read(text: str) -> None:
     assert isinstance(read_report(text), CitedReport)
+
+
+def _lines_run(function: Callable[[], object]) -> int:
+    """Count the lines of the reading of reports that a function runs, loops in comprehensions included."""
+    counted = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal counted
+        if "/verification/" not in frame.f_code.co_filename:
+            return None
+        counted += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        function()
+    finally:
+        sys.settrace(before)
+    return counted
+
+
+_REPEATED: dict[str, Callable[[int], str]] = {
+    "entries without a heading": lambda n: "One claim [1].\n\n" + "[1] One - one.txt\n" * n,
+    "entries in a list of sources": lambda n: "One [1].\n\n## Sources\n\n" + "[1] One - one.txt\n" * n,
+    "entries with escaped brackets": lambda n: "\\[1] One - one.txt\n" * n,
+    "entries that are links": lambda n: "[1](http://a.org/b) One - one.txt\n" * n,
+    "entries with addresses": lambda n: "[1] One http://a.org/b\n" * n,
+    "footnotes": lambda n: "One [^1].\n\n" + "".join(f"[^{i}]: One http://a.org/{i}\n" for i in range(n)),
+    "code between marks": lambda n: "`a` One [1] " * n,
+    "links after escapes": lambda n: "\\[1] [x](http://a.org/b) One. " * n,
+    "cells": lambda n: f"|{'a|' * n}\n|{'--|' * n}\n|{'One [1]|' * n}\n",
+    "authors": lambda n: (
+        "".join(f"Said (Smith{i}, 2020). " for i in range(n))
+        + "\n\n## Sources\n\n"
+        + "".join(f"- Jones{i} 2020 One.\n" for i in range(n))
+    ),
+    "linked claims": lambda n: (
+        "".join(f"One [x](http://a.org/{i}).\n\n" for i in range(n))
+        + "## Sources\n\n"
+        + "".join(f"[{i}] http://a.org/{i}\n" for i in range(n))
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", _REPEATED)
+def test_a_report_is_read_in_linear_time(kind: str) -> None:
+    def lines(count: int) -> int:
+        text = _REPEATED[kind](count)
+        return _lines_run(lambda: asyncio.run(check(text, {})))
+
+    lines(10)  # loads what is loaded once
+    assert lines(400) < 5 * lines(100)

@@ -25,7 +25,10 @@ _FLOCK = "hhqqi"  # `struct flock`: type, whence, start, length (0: all), proces
 
 def resume_command(folder: Path) -> str:
     """Return the command that resumes the run in a folder: by name in the default place, otherwise by path."""
-    default = folder.absolute() == Path.cwd() / RUNS / folder.name
+    try:
+        default = folder.absolute() == Path.cwd() / RUNS / folder.name
+    except OSError:  # the working folder was deleted
+        default = False
     return shlex.join(["leadline", "resume", folder.name if default else str(folder)])
 
 

@@ -157,9 +157,7 @@ def _plain_hits(page: SearchPage, engine: str) -> SearchPage:
     if wrong is not None:
         raise TypeError(f"the hits of the reply contain {type(wrong).__name__}, not Hit")
     plain = (
-        hit.model_copy(update={"title": strip_markup(hit.title), "engine": hit.engine or engine})
-        for hit in hits
-        if hit.url.strip()
+        hit.model_copy(update={"title": strip_markup(hit.title), "engine": engine}) for hit in hits if hit.url.strip()
     )
     return page.model_copy(update={"hits": tuple(plain)})
 
@@ -195,11 +193,15 @@ def _within(request: FetchRequest, blob: Blob) -> Blob:
 
 
 class DocumentReader:
-    """Fetching and parsing for one run: the first configured fetcher or parser that accepts an address or type."""
+    """Fetching and parsing for one run: the first configured fetcher or parser that accepts an address or type.
 
-    def __init__(self, plugins: PluginRuntime, calls: CallPath) -> None:
+    `notice` receives what was left out of a document that is too long.
+    """
+
+    def __init__(self, plugins: PluginRuntime, calls: CallPath, notice: Callable[[str], Awaitable[None]]) -> None:
         self._plugins = plugins
         self._calls = calls
+        self._notice = notice
 
     async def read(self, request: FetchRequest) -> Document:
         """Fetch an address and parse the reply, as one call."""
@@ -209,7 +211,10 @@ class DocumentReader:
             return (await self._parse(blob)).labelled(blob.labels)
 
         kind = Kind(name="read", reply=Document, composite=True)
-        return await self._calls.call(kind, request, do, provider=self._identity, task="fetch")
+        document = await self._calls.call(kind, request, do, provider=self._identity, task="fetch")
+        if document.incomplete:
+            await self._notice(f"{request.url}: {document.incomplete}")
+        return document
 
     @cached_property
     def _identity(self) -> ProviderIdentity:

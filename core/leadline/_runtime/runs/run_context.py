@@ -133,12 +133,13 @@ class RunContext:
             principal=request.principal.id if request.principal else "",
         )
         self.questions = Questions(self._questions_changed, self._asked, asker)
-        # Writes the status; set by the session.
+        # Write the summary, now and soon; set by the session.
         self.status_changed: Callable[[], Awaitable[None]] = _nothing
+        self.step_changed: Callable[[], object] = lambda: None
         self._prefetch = Prefetch()
         self._models = TaskPerformer(plugins, self.calls, self._notice, lambda: self.budget.in_closing_stage)
         self._search = EngineSearch(plugins, self.calls, self._notice)
-        self._reader = DocumentReader(plugins, self.calls)
+        self._reader = DocumentReader(plugins, self.calls, self._notice)
 
     # --- models, engines, documents ----------------------------------------------------------------------------------
 
@@ -199,7 +200,16 @@ class RunContext:
         embedder = await self._entered(instance)
         costs = EmbedEstimates(Prices(self.settings.ai.prices), embedder)
         request = EmbedRequest(model=model, texts=tuple(texts))
-        do = instance.method("embed")
+        embed = instance.method("embed")
+
+        async def do(request: EmbedRequest, call: Call) -> Embeddings:
+            reply: Embeddings = await embed(request, call)
+            if isinstance(reply, Embeddings) and len(reply.vectors) != len(request.texts):
+                raise ValueError(f"it returned {len(reply.vectors)} vectors for {len(request.texts)} texts")
+            if isinstance(reply, Embeddings) and len({len(vector) for vector in reply.vectors}) > 1:
+                raise ValueError("it returned vectors of different lengths")
+            return reply
+
         return await self._call_provider("embed", Embeddings, instance, request, do, costs=costs)
 
     async def rerank(self, query: str, texts: Sequence[str], /) -> Ranking | None:
@@ -422,6 +432,7 @@ class RunContext:
     async def report_progress(self, step: str, status: Any, data: dict[str, Any]) -> None:
         """Record and emit the progress of a stage."""
         self.state.set_step(step, status, str(data.get("reason", "")))
+        self.step_changed()
         await self.bus.emit("progress", {"step": step, "status": status, "data": data})
 
     async def save_finding(self, key: Key[Any], value: Any) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import secrets
 from collections.abc import Mapping
-from datetime import datetime
 from importlib.metadata import version
 
 from leadline._runtime.journal.journal import Journal
@@ -14,7 +13,8 @@ from leadline._settings.load import Loaded
 from leadline._settings.redaction import public
 from leadline.errors import LeadlineError, UsageError
 from leadline.events import utc_now
-from leadline.records import Json, Principal, Record
+from leadline.records import Principal
+from leadline.runs import Order
 
 # Characters. Longer material belongs in a folder that is searched.
 MAX_QUESTION = 20_000
@@ -22,21 +22,8 @@ MAX_QUESTION = 20_000
 _ENTRY = "order"
 
 
-class RunRequest(Record):
-    """A question with everything needed to resume its run; `settings` are resolved and contain no secrets."""
-
-    run_id: str
-    trace_id: str
-    question: str
-    pipeline: str
-    began: datetime
-    settings: Json = {}
-    # Of the settings that are not stored, by dotted key.
-    setting_tags: dict[str, str] = {}
-    versions: dict[str, str] = {}
-    tags: dict[str, str] = {}
-    principal: Principal | None = None
-    """Stored without its credential."""
+class RunRequest(Order):
+    """An order with its place in the journal."""
 
     @classmethod
     def new(
@@ -65,6 +52,11 @@ class RunRequest(Record):
         if stored is None:
             raise LeadlineError(f"{journal.path.parent} has no stored request to resume; start the run again")
         return cls.model_validate(stored)
+
+    @staticmethod
+    async def is_stored(journal: Journal) -> bool:
+        """Return whether the journal has a request."""
+        return await journal.get_meta(_ENTRY) is not None
 
     async def store(self, journal: Journal) -> None:
         """Write the request into the journal, for the next session."""

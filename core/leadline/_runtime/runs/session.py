@@ -45,6 +45,9 @@ REJECTED = 3
 # The exit code of a run that was stopped, even if it wrote a report.
 INTERRUPTED = 130
 
+# Seconds from a change of a stage until it is in the metadata.
+STATUS_INTERVAL = 0.2
+
 T = TypeVar("T")
 
 
@@ -64,7 +67,9 @@ class Session:
         self._exit_code: int | None = None
         # One writer at a time, so that the newest summary is written last.
         self._writing = asyncio.Lock()
-        run.status_changed = self._write_status
+        self._write_timer: asyncio.TimerHandle | None = None
+        self._status_writer: asyncio.Task[None] | None = None
+        run.status_changed, run.step_changed = self._write_status, self._write_status_soon
 
     @classmethod
     async def start(
@@ -177,7 +182,7 @@ class Session:
         except Exception as error:  # noqa: BLE001 - any error of a stage ends the run and is reported
             step_error = self.run.state.add_error(error)
             self._end("failed", step_error.message, getattr(error, "exit_code", None))
-            await self.run.bus.emit("error", step_error.model_dump(mode="json"))
+            await self.run.bus.emit("error", step_error.model_dump(include={"message", "category", "step"}))
         finally:
             result = await _uncancelled(self._finish())
         return result
@@ -265,6 +270,7 @@ class Session:
     async def _finish(self) -> Result:
         """Close everything and write the final metadata."""
         run, state = self.run, self.run.state
+        await self._end_status_writes()
         # Calls in flight may still add notices and usage, so they end before the metadata is written.
         await run.close()
         if self._previous and state.status != "complete" and state.add_notice(KEPT_NOTICE):
@@ -303,10 +309,30 @@ class Session:
                 await asyncio.to_thread(write_metadata, self.run.folder, metadata)
             return metadata
 
+    def snapshot(self) -> Metadata:
+        """Return the summary of the run as of now."""
+        return self.result.metadata if self.result else summarize(self.run, self.engine, self.journal)
+
     async def _write_status(self) -> None:
-        """Write that the run waits for an answer, or no longer; a full disk is reported by the journal."""
+        """Write the summary of a run that continues; a full disk is reported by the journal."""
         with suppress(LeadlineError, OSError):
             await self._write_metadata()
+
+    def _write_status_soon(self) -> None:
+        """Write the summary in a moment: stages often start and finish in groups."""
+
+        def write() -> None:
+            self._write_timer = None
+            self._status_writer = asyncio.create_task(self._write_status(), name="metadata")
+
+        if self._write_timer is None:
+            self._write_timer = asyncio.get_running_loop().call_later(STATUS_INTERVAL, write)
+
+    async def _end_status_writes(self) -> None:
+        if self._write_timer:
+            self._write_timer.cancel()
+        if self._status_writer:
+            await asyncio.wait({self._status_writer})
 
 
 @asynccontextmanager
@@ -335,6 +361,17 @@ async def load_request(folder: Path) -> RunRequest:
     journal = await Journal.open(folder / JOURNAL, mode="read")
     try:
         return await RunRequest.load(journal)
+    finally:
+        await journal.close()
+
+
+async def has_request(folder: Path) -> bool:
+    """Return whether the run in a folder can be resumed; a crash may come before its request was stored."""
+    if not (folder / JOURNAL).is_file():
+        return False
+    journal = await Journal.open(folder / JOURNAL, mode="read")
+    try:
+        return await RunRequest.is_stored(journal)
     finally:
         await journal.close()
 

@@ -29,6 +29,7 @@ from leadline.testing.contracts.search import (
     SearchProviderContract,
     SearchStrategyContract,
 )
+from leadline.testing.contracts.stages import MapStageContract, MiddlewareContract, ObserverContract, StageContract
 
 __all__ = [
     "KEY",
@@ -37,6 +38,9 @@ __all__ = [
     "ClaimJudgeContract",
     "EmbedderContract",
     "FetcherContract",
+    "MapStageContract",
+    "MiddlewareContract",
+    "ObserverContract",
     "ParserContract",
     "PluginContract",
     "ReportFormatterContract",
@@ -44,6 +48,7 @@ __all__ = [
     "SandboxContract",
     "SearchProviderContract",
     "SearchStrategyContract",
+    "StageContract",
     "SynthesizerContract",
     "TaskProviderContract",
 ]

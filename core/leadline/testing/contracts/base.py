@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
@@ -20,9 +21,11 @@ from leadline._hosting.lifecycle import PluginLifecycle, awaitable
 from leadline._settings.redaction import secrets_of
 from leadline._settings.schema import is_secret
 from leadline._settings.secrets import SHORTEST, Secrets
+from leadline.contracts import Context
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import Record
 from leadline.testing.context import FakeCall, FakeRun, fake_context
+from leadline.testing.contracts.blame import PluginCode, held_by, record_opened
 from leadline.testing.contracts.checks import (
     GRACE,
     Failure,
@@ -30,13 +33,14 @@ from leadline.testing.contracts.checks import (
     answered,
     check_spent,
     ended,
+    first_difference,
     force_end,
-    longest_hold,
     must,
     outcome,
     record_tasks,
     within,
 )
+from leadline.testing.contracts.imports import heavy_imports, modules_of
 from leadline.testing.plugins import plugin as entry_point
 
 # The value of secrets in the settings of a tested plugin.
@@ -45,6 +49,8 @@ AT_ONCE = 10
 # Iterations of the event loop after which a call is cancelled: at its beginning and in its middle.
 _TURNS = tuple(2**power for power in range(10))
 _MIXED = "do not keep data of a call in the instance; set `steady = False` if replies to one request may differ"
+_OPEN = "use `context.http()`, which Leadline closes, or close it when the call or the plugin ends"
+_HEAVY = "import it where it is used: `make`, or a method"
 _HELD = "wait with `await`, run blocking code with `context.in_thread`, compute with `leadline.workers.compute`"
 Q = TypeVar("Q", bound=Record)
 R = TypeVar("R", bound=Record)
@@ -75,7 +81,7 @@ class PluginContract(Generic[Q, R]):
     patience: ClassVar[float] = 30.0
     """Seconds within which it must answer."""
     longest_hold: ClassVar[float] = 1.0
-    """Seconds for which it may block the event loop, and thereby all runs of the process."""
+    """CPU seconds for which it may compute on the event loop at a stretch; it may not wait there at all."""
 
     # --- what is tested ---
 
@@ -106,14 +112,8 @@ class PluginContract(Generic[Q, R]):
         self, offer: Offer[Any, Any], settings: PluginSettings, context: PluginContext
     ) -> AsyncIterator[Any]:
         """Create, enter and exit the plugin as Leadline does; skip the test if it cannot work here."""
-        if lacks := missing(offer):
-            pytest.skip(f"pip install {' '.join(lacks)}")
-        if reason := offer.ready(settings):
-            pytest.skip(reason)
-        ready = partial(awaitable, kinds=[self.kind], who="the plugin")
-        lifecycle = PluginLifecycle("tested", partial(offer.make, settings, context), ready)
-        yield await lifecycle.get()
-        await lifecycle.close()
+        async with self.entered(offer, settings, context) as plugin:
+            yield plugin
 
     @pytest.fixture
     def refused(self) -> Any:
@@ -131,7 +131,26 @@ class PluginContract(Generic[Q, R]):
 
         return make
 
+    @pytest.fixture
+    def code(self, offer: Offer[Any, Any]) -> PluginCode:
+        """Return the files of the plugin, for errors that name its lines."""
+        return PluginCode.of(offer.make, offer.settings)
+
     # --- for the contracts of the kinds ---
+
+    @asynccontextmanager
+    async def entered(self, offer: Offer[Any, Any], settings: PluginSettings, context: Context) -> AsyncIterator[Any]:
+        """Create, enter and exit the plugin; skip the test if it cannot work here."""
+        if lacks := missing(offer):
+            pytest.skip(f"pip install {' '.join(lacks)}")
+        if reason := offer.ready(settings):
+            pytest.skip(reason)
+        ready = partial(awaitable, kinds=[self.kind], who="the plugin")
+        lifecycle = PluginLifecycle("tested", partial(offer.make, settings, context), ready)
+        try:
+            yield await lifecycle.get()
+        finally:
+            await lifecycle.close()
 
     def ask(self, plugin: Any, request: Q, call: FakeCall) -> Any:
         """Call the method of the plugin."""
@@ -146,6 +165,10 @@ class PluginContract(Generic[Q, R]):
         self.check(request, reply, call)
         check_spent(call)
         return reply
+
+    def text_of(self, reply: R) -> str:
+        """Return everything in a reply as text."""
+        return reply.model_dump_json()
 
     @property
     def _record(self) -> type[R]:
@@ -193,8 +216,10 @@ class PluginContract(Generic[Q, R]):
         together = await asyncio.gather(*(self.reply(plugin, one, new_call(), secrets) for one in several))
         if self.steady:
             alone = [await self.reply(plugin, one, new_call(), secrets) for one in several]
-            mixed = sum(one != other for one, other in zip(alone, together, strict=True))
-            must(not mixed, f"{mixed} of {AT_ONCE} concurrent requests got a different reply than alone: {_MIXED}")
+            mixed = [pair for pair in zip(alone, together, strict=True) if pair[0] != pair[1]]
+            where = first_difference(*mixed[0]) if mixed else ""
+            count = f"{len(mixed)} of {AT_ONCE} concurrent requests got a different reply than alone"
+            must(not mixed, f"{count} ({where}): {_MIXED}")
 
     async def test_it_lets_itself_be_cancelled(
         self, plugin: Any, requests: Sequence[Q], new_call: Callable[[], FakeCall], secrets: Secrets
@@ -210,23 +235,61 @@ class PluginContract(Generic[Q, R]):
         await self.reply(plugin, requests[0], new_call(), secrets)
 
     async def test_it_leaves_nothing_running(
-        self, plugin: Any, requests: Sequence[Q], new_call: Callable[[], FakeCall], secrets: Secrets
+        self,
+        plugin: Any,
+        requests: Sequence[Q],
+        new_call: Callable[[], FakeCall],
+        secrets: Secrets,
+        code: PluginCode,
     ) -> None:
-        with record_tasks() as begun:
+        with record_tasks(code) as begun:
             await self.reply(plugin, requests[0], new_call(), secrets)
         if begun:
             await asyncio.wait(begun, timeout=GRACE / 4)
         left = [task for task in begun if not task.done()]
         for task in left:
             await force_end(task)
-        must(not left, f"leaves tasks running after its answer: {', '.join(map(str, left))}")
+        named = (f"{task.get_name()}, created at {begun[task] or 'an unknown line'}" for task in left)
+        must(not left, f"leaves tasks running after its answer: {'; '.join(named)}")
+
+    async def test_it_closes_what_it_opens(
+        self,
+        offer: Offer[Any, Any],
+        settings: PluginSettings,
+        context: PluginContext,
+        requests: Sequence[Q],
+        new_call: Callable[[], FakeCall],
+        secrets: Secrets,
+        code: PluginCode,
+    ) -> None:
+        with record_opened(code) as left:
+            async with self.entered(offer, settings, context) as plugin:
+                with suppress(AssertionError):  # its answer is the matter of the other tests
+                    await self.reply(plugin, requests[0], new_call(), secrets)
+            await context.close()
+            await asyncio.sleep(0)  # closed connections are told in the next iteration
+            opened = left()
+        must(not opened, f"leaves open after its end: {'; '.join(opened)}: {_OPEN}")
+
+    async def test_it_imports_nothing_heavy_at_the_top(self, offer: Offer[Any, Any]) -> None:
+        required = tuple(need.partition("=")[0] for need in offer.requires)
+        for module in modules_of(offer.make, offer.settings):
+            if module != type(self).__module__:
+                heavy = await asyncio.to_thread(heavy_imports, module, required)
+                must(not heavy, f"the module {module} imports {', '.join(heavy)} at its top: {_HEAVY}")
 
     async def test_it_leaves_the_event_loop_free(
-        self, plugin: Any, requests: Sequence[Q], new_call: Callable[[], FakeCall], secrets: Secrets
+        self,
+        plugin: Any,
+        requests: Sequence[Q],
+        new_call: Callable[[], FakeCall],
+        secrets: Secrets,
+        code: PluginCode,
     ) -> None:
         await self.reply(plugin, requests[0], new_call(), secrets)  # imports of the first call do not count
-        held = await longest_hold(self.reply(plugin, requests[0], new_call(), secrets))
-        must(held <= self.longest_hold, f"blocked the event loop for {held:.1f} s: {_HELD}")
+        held = await held_by(self.reply(plugin, requests[0], new_call(), secrets), code)
+        must(not held.line, f"blocked the event loop for {held.wait:.1f} s at {held.line}: {_HELD}")
+        must(held.cpu <= self.longest_hold, f"computed on the event loop for {held.cpu:.1f} s: {_HELD}")
 
     async def test_its_secrets_stay_inside(
         self,
@@ -241,7 +304,7 @@ class PluginContract(Generic[Q, R]):
         caplog.set_level(logging.INFO)
         call = new_call()
         reply = await self.reply(plugin, requests[0], call, secrets)
-        texts = {"the reply": reply.model_dump_json(), "the streamed text": "".join(piece for _, piece in call.emitted)}
+        texts = {"the reply": self.text_of(reply), "the streamed text": "".join(piece for _, piece in call.emitted)}
         for place, text in (texts | {"the log": caplog.text}).items():
             must(secrets.scrub(text) == text, f"a secret is in {place}")
 

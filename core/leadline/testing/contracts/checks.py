@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import sys
 import sysconfig
 import traceback
 from asyncio import AbstractEventLoop, Task
-from collections.abc import Awaitable, Coroutine, Iterator
+from collections.abc import Awaitable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
@@ -22,6 +23,7 @@ from leadline.encoding import encode
 from leadline.errors import CallFailed, PluginError, ProviderError
 from leadline.records import Record, Usage
 from leadline.testing.context import FakeCall
+from leadline.testing.contracts.blame import PluginCode
 
 # Seconds within which a cancelled call must end.
 GRACE = 2.0
@@ -144,15 +146,15 @@ async def force_end(task: Task[Any]) -> bool:
 
 
 @contextmanager
-def record_tasks() -> Iterator[list[Task[Any]]]:
-    """Record the tasks started by the code in the block, without those of test servers."""
-    loop, begun = asyncio.get_running_loop(), list[Task[Any]]()
+def record_tasks(code: PluginCode) -> Iterator[dict[Task[Any], str]]:
+    """Record the tasks started by the code in the block, and the lines that started them; without test servers'."""
+    loop, begun = asyncio.get_running_loop(), dict[Task[Any], str]()
     before = loop.get_task_factory()
 
     def factory(loop: AbstractEventLoop, work: Any, **options: Any) -> Any:
         task = before(loop, work, **options) if before else Task(work, loop=loop, **options)
         if _recording.get() and isinstance(task, Task):
-            begun.append(task)
+            begun[task] = code.line(sys._getframe(1), through_core=True)
         return task
 
     loop.set_task_factory(factory)
@@ -164,15 +166,22 @@ def record_tasks() -> Iterator[list[Task[Any]]]:
         loop.set_task_factory(before)
 
 
-async def longest_hold(work: Coroutine[Any, Any, Any]) -> float:
-    """Return the longest time in seconds for which work blocked the event loop."""
-    loop = asyncio.get_running_loop()
-    task, longest, last = asyncio.create_task(work), 0.0, loop.time()
-    while not task.done():
-        await asyncio.sleep(0.005)
-        longest, last = max(longest, loop.time() - last), loop.time()
-    await task
-    return longest
+def first_difference(one: Any, other: Any) -> str:
+    """Return where the replies to a request alone and at once with others differ, and both values there."""
+    here, there = (reply.model_dump(mode="json") if isinstance(reply, Record) else reply for reply in (one, other))
+    return _first_difference(here, there, "")
+
+
+def _first_difference(one: Any, other: Any, path: str) -> str:
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        for name in dict.fromkeys((*one, *other)):
+            if one.get(name) != other.get(name):
+                return _first_difference(one.get(name), other.get(name), f"{path}.{name}" if path else str(name))
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple) and len(one) == len(other):
+        for place, (left, right) in enumerate(zip(one, other, strict=True)):
+            if left != right:
+                return _first_difference(left, right, f"{path}[{place}]")
+    return f"{path or 'the whole reply'}: {one!r:.120} alone, {other!r:.120} at once"
 
 
 def check_spent(call: FakeCall) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 
 from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, METADATA
 from leadline._settings.secrets import Secrets
+from leadline.citations import cited as cited_ids
 from leadline.records import (
     Chart,
     Code,
@@ -30,7 +30,6 @@ from leadline.testing.contracts.base import PluginContract
 from leadline.testing.contracts.checks import must
 from leadline.testing.contracts.search import check_accepts
 
-_CITED = re.compile(r"\[@([^\]\s]+)\]")
 _TAKEN = {JOURNAL, LOCK, EVENTS, METADATA}
 _QUOTES = (
     "The harbour of Port Ellery is nine fathoms deep at the mole.",
@@ -77,7 +76,7 @@ class SynthesizerContract(PluginContract[SectionRequest, Section]):
         """Check that the section has the requested id and cites only evidence of the request."""
         must(reply.id == request.section.id, f"returns section {reply.id!r} instead of {request.section.id!r}")
         known = {item.id for item in request.evidence}
-        cited = {*_CITED.findall(reply.text or "")}
+        cited = set(cited_ids(reply.text or ""))
         must(cited <= known, f"cites evidence that is not in the request: {sorted(cited - known)}")
         must({*reply.evidence_ids} <= known, f"lists evidence that is not in the request: {reply.evidence_ids}")
         must(

@@ -73,7 +73,7 @@ def rules(text: str, agent: str = _AGENT) -> list[tuple[str, bool]]:
     """Return pattern and whether it allows, of the groups for this agent, or else of those for all."""
     groups: dict[str, list[tuple[str, bool]]] = {}
     for names, found in _groups(text):
-        for name in names:
+        for name in names & {agent, "*"}:  # a file may name ten thousand agents, with as many rules for all
             groups.setdefault(name, []).extend(found)
     return groups.get(agent, groups.get("*", []))
 

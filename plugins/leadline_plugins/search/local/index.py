@@ -92,10 +92,9 @@ class LocalIndex:
         weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
         self._folder = Path(temporary) / self._folder.name
         name = self._context.name
-        message = f"{name}: the index is not stored, because {cache} cannot be written ({reason}); all files are read"
-        if call.run is None:  # outside of a run
-            self._context.log.warning("%s", message)
-        else:
+        message = f"{name}: the index is not stored, because the cache cannot be written ({reason}); all files are read"
+        self._context.log.warning("%s: %s", cache, message)
+        if call.run is not None:  # the report, which names no folder of the machine, shows its notices
             await call.run.emit("notice", {"message": message})
 
     async def _update(self, call: Call) -> IndexReader:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
 Span = tuple[int, int]
@@ -37,14 +39,23 @@ class VisibleText:
 
     def bare(self) -> Iterator[tuple[int, int, str]]:
         """Yield the web addresses that are not links."""
+        taken = Spans([*self.links, *self.code])
         for start, end in addresses(self.text):
-            if not within(start, self.links) and not within(start, self.code):
+            if start not in taken:
                 yield start, end, self.text[start:end]
 
 
-def within(at: int, spans: Sequence[tuple[Any, ...]]) -> bool:
-    """Return whether an offset is in one of the spans."""
-    return any(span[0] <= at < span[1] for span in spans)
+class Spans:
+    """Contains the offsets in any of its spans. A lookup takes logarithmic time: hostile reports have many spans."""
+
+    def __init__(self, spans: Iterable[tuple[Any, ...]]) -> None:
+        ordered = sorted((span[0], span[1]) for span in spans)
+        self._starts = [start for start, _ in ordered]
+        self._ends = list(accumulate((end for _, end in ordered), max))
+
+    def __contains__(self, at: int) -> bool:
+        place = bisect_right(self._starts, at)
+        return place > 0 and self._ends[place - 1] > at
 
 
 @dataclass(frozen=True)
@@ -138,7 +149,8 @@ def flatten(children: Sequence[Any]) -> VisibleText:
                 opened, href = len(flat.text), str(token.attrs.get("href", ""))
             case "link_close":
                 said = flat.text[opened:]
-                flat.escaped = [span for span in flat.escaped if span[0] < opened]  # the address marks a link
+                while flat.escaped and flat.escaped[-1][0] >= opened:  # the address marks a link
+                    flat.escaped.pop()
                 if _NUMBERS.fullmatch(said) and said[0] not in "[【":
                     flat.text = f"{flat.text[:opened]}[{said}]"
                 flat.links.append((opened, len(flat.text), href))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from leadline_plugins.verification.reports.blocks import VisibleText, within
+from leadline_plugins.verification.reports.blocks import Spans, VisibleText
 
 _ONE = r"\^?\d{1,3}"
 # A mark by number; its only group has the numbers.
@@ -51,10 +51,11 @@ class Mark:
 
 def numbered(flat: VisibleText) -> Iterator[Mark]:
     """Yield marks by number or footnote, in order."""
+    literal = Spans([*flat.code, *flat.escaped])
     for match in sorted([*_NUMBERED.finditer(flat.text), *_NOTE.finditer(flat.text)], key=lambda found: found.start()):
         keys = values(match.group(1)) if match.re is _NUMBERED else (f"^{match.group(1)}",)
         plain_note = match.re is _NOTE and match.group(1).isdigit()
-        if keys and not plain_note and not within(match.start(), (*flat.code, *flat.escaped)):
+        if keys and not plain_note and match.start() not in literal:
             yield Mark(match.group(), match.start(), match.end(), keys)
 
 
@@ -85,8 +86,9 @@ def linked(flat: VisibleText) -> Iterator[Mark]:
 
 def authored(flat: VisibleText) -> Iterator[tuple[Mark, tuple[tuple[str, str], ...]]]:
     """Yield marks by author or site and year, each with its names and years."""
+    links = Spans(flat.links)
     for match in _PARENTHESIS.finditer(flat.text):
-        if not within(match.start() + 1, flat.links):
+        if match.start() + 1 not in links:
             yield Mark(match.group(), match.start(), match.end()), tuple(_AUTHOR.findall(match.group(1)))
     for match in _NARRATIVE.finditer(flat.text):
         yield Mark(match.group(), match.start(), match.end(), silent=False), (match.groups(),)  # type: ignore[misc]

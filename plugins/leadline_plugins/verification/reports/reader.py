@@ -6,17 +6,21 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from leadline.citations import cite, uncitable
 from leadline_plugins.formats.marks import without_signs
-from leadline_plugins.verification.reports.blocks import ReportBlock, VisibleText, host, parse_blocks
+from leadline_plugins.verification.reports.blocks import ReportBlock, Spans, VisibleText, host, parse_blocks
 from leadline_plugins.verification.reports.marks import Entry, Mark, authored, linked, numbered
 from leadline_plugins.verification.reports.references import Covered, entries, lists
 from leadline_plugins.wording.phrases import languages, phrase
 
 _OF_ITSELF = ("method", "checks", "statistics")
+_OTHERS = re.compile(r"\s+et al|\s+(?:and|&)\s|,")
+# The first four characters of every year as marks write it; years may overlap, as in a number.
+_DATE = re.compile(r"(?=((?:1[5-9]|20)\d\d|n\.d\.))")
 _SPACED = re.compile(r"\s+")
 
 
@@ -53,17 +57,18 @@ def read_report(markdown: str) -> CitedReport:
             block.flat.escaped.clear()
         listed, covered = entries(blocks, lists(blocks), defined)
     found: list[Mark] = []
-    prose = _Prose()
+    prose, authors = _Prose(), _Authors(listed)
     aside, level = _own_sections(blocks), 0
     for place, block in enumerate(blocks):
         if block.kind == "code":
             continue
-        spans = covered.get(place, [])
-        own = sorted((mark for mark in _marks(block.flat, listed) if _counts(mark, spans)), key=lambda mark: mark.start)
+        spans = _EntrySpans(covered.get(place, ()))
+        marks = (mark for mark in _marks(block.flat, authors) if spans.leave(mark))
+        own = sorted(marks, key=lambda mark: mark.start)
         found += own
         if block.kind == "heading":
             level = block.level if place in aside else 0 if block.level <= level else level
-        if not spans and not level:
+        if place not in covered and not level:
             prose.add(block, own)
     return CitedReport(
         title=next((block.flat.text.strip() for block in blocks if block.kind == "heading"), ""),
@@ -77,14 +82,23 @@ def read_report(markdown: str) -> CitedReport:
 
 def _has_marks(blocks: list[ReportBlock], covered: Covered) -> bool:
     """Return whether the text cites sources by number."""
-    prose = ((place, block) for place, block in enumerate(blocks) if block.kind != "code")
-    return any(_counts(mark, covered.get(place, [])) for place, block in prose for mark in numbered(block.flat))
+    for place, block in enumerate(blocks):
+        spans = _EntrySpans(covered.get(place, ()))
+        if block.kind != "code" and any(map(spans.leave, numbered(block.flat))):
+            return True
+    return False
 
 
-def _counts(mark: Mark, spans: list[tuple[int, int, bool]]) -> bool:
-    """Return whether a mark is in the prose, or inside an entry that itself has no bracketed number."""
-    inside = [bracketed for start, end, bracketed in spans if start <= mark.start < end]
-    return not any(inside) and (not inside or bool(mark.keys))
+class _EntrySpans:
+    """The spans of a block that are entries of the list of sources."""
+
+    def __init__(self, spans: Sequence[tuple[int, int, bool]]) -> None:
+        self._all = Spans(spans)
+        self._bracketed = Spans(span for span in spans if span[2])
+
+    def leave(self, mark: Mark) -> bool:
+        """Return whether a mark is in the prose, or inside an entry that itself has no bracketed number."""
+        return mark.start not in self._bracketed and (mark.start not in self._all or bool(mark.keys))
 
 
 def _urls(blocks: list[ReportBlock]) -> Iterator[str]:
@@ -93,25 +107,49 @@ def _urls(blocks: list[ReportBlock]) -> Iterator[str]:
         yield from (url for _, _, url in found if url.lower().startswith(("http://", "https://")))
 
 
-def _marks(flat: VisibleText, listed: Mapping[str, Entry]) -> Iterator[Mark]:
+def _marks(flat: VisibleText, authors: _Authors) -> Iterator[Mark]:
     yield from numbered(flat)
     yield from linked(flat)
     for mark, names in authored(flat):
-        keys = tuple(key for name, year in names for key in [_authored(listed, name, year)] if key)
+        keys = tuple(key for name, year in names for key in [authors.key(name, year)] if key)
         if keys:
             yield Mark(mark.text, mark.start, mark.end, keys, silent=mark.silent)
 
 
-def _authored(listed: Mapping[str, Entry], name: str, year: str) -> str:
-    """Return the key of the first entry with this author or site and this year; empty if there is none."""
-    first = re.split(r"\s+et al|\s+(?:and|&)\s|,", name.strip())[0].casefold()
-    fits = (key for key, entry in listed.items() if year in entry.text and _by(entry, first))
-    return next(fits, "") if len(first) > 1 else ""
+class _Authors:
+    """Finds the entry of an author or site and a year, without comparing each mark with each entry."""
 
+    def __init__(self, listed: Mapping[str, Entry]) -> None:
+        # By the beginning of a year: the entries as (folded text, place in the list, key, text), sorted.
+        self._dated: dict[str, list[tuple[str, int, str, str]]] = {}
+        self._sites: dict[tuple[str, str], list[tuple[str, int, str, str]]] = {}
+        for place, (key, entry) in enumerate(listed.items()):
+            row = (entry.text.casefold(), place, key, entry.text)
+            for year in dict.fromkeys(_DATE.findall(entry.text)):
+                self._dated.setdefault(year, []).append(row)
+                for site in {host(url) for url in entry.urls}:
+                    self._sites.setdefault((year, site), []).append(row)
+        for rows in self._dated.values():
+            rows.sort()
+        self._known: dict[tuple[str, str], str] = {}
 
-def _by(entry: Entry, name: str) -> bool:
-    site = name.removeprefix("www.")
-    return entry.text.casefold().startswith(name) or any(host(url) == site for url in entry.urls)
+    def key(self, name: str, year: str) -> str:
+        """Return the key of the first entry with this author or site and this year; empty if there is none."""
+        first = _OTHERS.split(name.strip())[0].casefold()
+        if len(first) < 2:
+            return ""
+        if (first, year) not in self._known:
+            rows = [*self._named(first, year[:4]), *self._sites.get((year[:4], first.removeprefix("www.")), ())]
+            fits = [(place, key) for _, place, key, text in rows if year in text]
+            self._known[first, year] = min(fits, default=(0, ""))[1]
+        return self._known[first, year]
+
+    def _named(self, first: str, year: str) -> Iterator[tuple[str, int, str, str]]:
+        rows = self._dated.get(year, [])
+        for place in range(bisect_left(rows, (first,)), len(rows)):
+            if not rows[place][0].startswith(first):
+                return
+            yield rows[place]
 
 
 def _own_sections(blocks: Sequence[ReportBlock]) -> frozenset[int]:
@@ -164,12 +202,13 @@ class _Prose:
         """Return a part of a text with its marks as citations; a mark that is a word of its sentence stays, too."""
         parts: list[str] = []
         at = start
-        for mark in own:
-            if at <= mark.start < end:
+        first, after = (bisect_left(own, place, key=lambda mark: mark.start) for place in (start, end))
+        for mark in own[first:after]:
+            if at <= mark.start:
                 word = "" if mark.silent else uncitable(text[mark.start : mark.end])
                 parts += [uncitable(text[at : mark.start]), f"{word} {self._citations(mark)}"]
                 at = mark.end
-            elif start <= mark.start < at:
+            else:
                 parts.append(self._citations(mark))
         return "".join([*parts, uncitable(text[at:end])])
 

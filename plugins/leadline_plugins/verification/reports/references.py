@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -11,7 +12,7 @@ from importlib.resources import files
 from tomllib import loads
 from typing import Any
 
-from leadline_plugins.verification.reports.blocks import ReportBlock, VisibleText, within
+from leadline_plugins.verification.reports.blocks import ReportBlock, Spans, VisibleText
 from leadline_plugins.verification.reports.marks import Entry, numbered
 from leadline_plugins.wording.phrases import in_all_languages
 
@@ -92,12 +93,13 @@ def _table() -> dict[str, Any]:
 
 def lines(flat: VisibleText) -> Iterator[tuple[int, VisibleText]]:
     """Yield the lines of a block with their offsets and links."""
-    at = 0
+    at, links, escaped = 0, sorted(flat.links), sorted(flat.escaped)
     for line in flat.text.split("\n"):
         end = at + len(line)
-        links = [(start - at, stop - at, url) for start, stop, url in flat.links if at <= start <= end]
-        escaped = [(start - at, stop - at) for start, stop in flat.escaped if at <= start < end]
-        yield at, VisibleText(line, links, escaped=escaped)
+        own = links[bisect_left(links, (at,)) : bisect_left(links, (end + 1,))]
+        raw = escaped[bisect_left(escaped, (at,)) : bisect_left(escaped, (end,))]
+        shown = [(start - at, stop - at, url) for start, stop, url in own]
+        yield at, VisibleText(line, shown, escaped=[(start - at, stop - at) for start, stop in raw])
         at = end + 1
 
 
@@ -134,7 +136,7 @@ def candidates(blocks: Sequence[ReportBlock], listed: set[int]) -> list[Line]:
                 under = True
                 continue
             match = _LINE.fullmatch(flat.text)
-            match = None if match and within(match.start(1) - 1, flat.escaped) else match
+            match = None if match and match.start(1) - 1 in Spans(flat.escaped) else match
             number = str(block.number) if under and block.number is not None else ""
             found.append(Line(place, start, flat, match.group(1) if match else number, bool(match), under))
     for line, after in itertools.pairwise(found):

@@ -18,7 +18,7 @@ from leadline_plugins.search.local.addresses import Addresses
 from leadline_plugins.search.local.folders import LocalSettings, resolve
 from leadline_plugins.search.local.provider import LocalFetcher, LocalSearch
 
-PARSERS = (TextParser, HtmlParser, PdfParser, WordParser)
+PARSERS = (lambda _: TextParser(), lambda _: HtmlParser(), lambda _: PdfParser(), lambda _: WordParser())
 
 
 class Desk:

@@ -32,7 +32,7 @@ class Folder:
 
     @pytest.fixture
     def context(self, tmp_path: Path) -> PluginContext:
-        return fake_context(tmp_path, TextParser)
+        return fake_context(tmp_path, lambda _: TextParser())
 
 
 class TestLocalSearch(Folder, SearchProviderContract):

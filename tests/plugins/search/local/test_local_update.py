@@ -215,7 +215,7 @@ PROGRAM = """
 
     update._FILES = 7
     top = Path(sys.argv[1])
-    context = fake_context(top / "cache", TextParser)
+    context = fake_context(top / "cache", lambda _: TextParser())
     engine = LocalSearch(LocalSettings(folders=[top / "docs"]), context)
     page = asyncio.run(engine.search(SearchRequest(query="tallow", limit=200), FakeCall()))
     print(len(page.hits), len({hit.url for hit in page.hits}))

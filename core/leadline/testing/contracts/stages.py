@@ -1,0 +1,312 @@
+"""Contracts of stages, map stages, middleware and observers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadline._settings.secrets import Secrets
+from leadline.errors import Unavailable
+from leadline.events import utc_now
+from leadline.findings import Key
+from leadline.hookspecs import MapOffer, StageOffer
+from leadline.records import (
+    Blob,
+    ChatReply,
+    ChatRequest,
+    Event,
+    FetchRequest,
+    Hit,
+    Message,
+    Record,
+    SearchPage,
+    SearchRequest,
+)
+from leadline.testing.context import FakeCall, FakeRun, fake_findings
+from leadline.testing.contracts.base import PluginContract
+from leadline.testing.contracts.checks import Failure, accepted, describe, must, outcome, within
+
+Values = Mapping[Key[Any], Any]
+
+
+class StageContract(PluginContract[Any, Any]):
+    """Contract of stages. Fixtures: `offer` and `requests`, findings by key; also `new_run` if it makes calls.
+
+    The reply that the tests compare is what the stage wrote, by the name of the key.
+    """
+
+    kind = "stages"
+    verb = "run"
+
+    @pytest.fixture
+    def new_run(self) -> Callable[[], Any]:
+        """Return a function that creates the run of the stage; derive from `FakeRun` for the calls that it makes."""
+        return FakeRun
+
+    @pytest.fixture
+    def new_call(self, new_run: Callable[[], Any]) -> Callable[[], FakeCall]:
+        """Return a function that creates a call with the run of the stage."""
+
+        def make() -> FakeCall:
+            call = FakeCall(seconds=self.patience)
+            call.run = new_run()
+            return call
+
+        return make
+
+    @pytest.fixture(autouse=True)
+    def _offer(self, offer: StageOffer[Any] | MapOffer[Any]) -> None:
+        self.offered = offer
+
+    def ask(self, plugin: Any, request: Values, call: FakeCall) -> Any:
+        """Run the stage and return what it wrote."""
+        return self._written(plugin, request, call)
+
+    async def _written(self, plugin: Any, request: Values, call: FakeCall) -> dict[str, Any]:
+        findings = fake_findings(self.offered, request)
+        returned = await plugin.run(findings, call.run)
+        must(returned is None, f"returns {type(returned).__name__}; a stage writes to `findings` and returns nothing")
+        return self._plain(findings.patch)
+
+    async def reply(self, plugin: Any, request: Values, call: FakeCall, secrets: Secrets) -> Any:
+        """Return what the stage wrote, as JSON data by the name of the key."""
+        found = await within(self.patience, outcome(self.ask(plugin, request, call), secrets))
+        if isinstance(found, Failure):
+            raise AssertionError(f"failed instead of writing findings: {describe(found)}") from found
+        self.check(request, found, call)
+        return found
+
+    async def failure_or_reply(self, plugin: Any, request: Values, call: FakeCall, secrets: Secrets) -> Any:
+        """Return what the stage wrote, or the failure that it raised."""
+        return await within(self.patience, outcome(self.ask(plugin, request, call), secrets))
+
+    def check(self, request: Values, reply: Any, call: FakeCall) -> None:
+        """Check that each key of `gives` has a value after the stage."""
+        known = {key.name for key in request} | set(reply)
+        gives = () if isinstance(self.offered, MapOffer) else self.offered.gives
+        missing = [key.name for key in gives if not key.grows and key.name not in known]
+        must(not missing, f"does not write {', '.join(missing)}, which its offer gives; declare it in `may_give`")
+
+    def text_of(self, reply: Any) -> str:
+        """Return all that was written as JSON."""
+        return json.dumps(reply)
+
+    @staticmethod
+    def _plain(patch: Mapping[Key[Any], Any]) -> dict[str, Any]:
+        plain: dict[str, Any] = {}
+        for key, value in patch.items():
+            items = [accepted(item, key.type).model_dump(mode="json") for item in (value if key.grows else (value,))]
+            plain[key.name] = items if key.grows else items[0]
+        return plain
+
+    async def test_it_does_without_what_it_only_wants(
+        self, plugin: Any, requests: Sequence[Values], new_call: Callable[[], FakeCall], secrets: Secrets
+    ) -> None:
+        wanted = {key.name for key in self.offered.wants}
+        for request in requests:
+            less = {key: value for key, value in request.items() if key.name not in wanted}
+            if less != dict(request):
+                await self.reply(plugin, less, new_call(), secrets)
+
+
+class MapStageContract(StageContract):
+    """Contract of map stages. Fixtures: as for stages; `requests` have items under the key `over`."""
+
+    verb = "map"
+
+    async def _written(self, plugin: Any, request: Values, call: FakeCall) -> dict[str, Any]:
+        offer: Any = self.offered
+        given = next((value for key, value in request.items() if key.name == offer.over.name), ())
+        must(bool(given), f"give items of {offer.over.name} in `requests`")
+        keys = (offer.gives, *offer.may_give)
+        found: dict[Key[Any], list[Any]] = {key: [] for key in keys}
+        work: list[Callable[..., Any]] = [partial(plugin.map, item) for item in given]
+        if hasattr(plugin, "rest"):
+            work.append(partial(plugin.rest, tuple(given)))
+        for one in work:
+            for result in await one(fake_findings(offer, request), call.run):
+                key = next((key for key in keys if isinstance(result, key.type)), None)
+                must(key is not None, f"returns a {type(result).__name__}; its offer gives {_types(keys)}")
+                assert key is not None
+                found[key].append(result)
+        return self._plain({key: tuple(items) for key, items in found.items()})
+
+    def check(self, request: Values, reply: Any, call: FakeCall) -> None:
+        """Check nothing more: a map stage may give no item."""
+
+
+def _types(keys: Sequence[Key[Any]]) -> str:
+    return ", ".join(key.type.__name__ for key in keys)
+
+
+class _UnknownRequest(Record):
+    subject: str
+
+
+class _UnknownReply(Record):
+    text: str
+
+
+class MiddlewareContract(PluginContract[Any, Any]):
+    """Contract of middleware. Fixture: `offer`; also `requests` and `answer` if it handles other kinds of calls.
+
+    The requests are a chat, a search and a download, whose providers give the replies of `answer`.
+    """
+
+    kind = "middleware"
+    verb = "around"
+
+    @pytest.fixture
+    def requests(self) -> Sequence[Record]:
+        """Return a chat, a search and a download."""
+        return [
+            ChatRequest(model="m", messages=(Message(role="user", text="How deep is the harbour?"),)),
+            SearchRequest(query="depth of the harbour"),
+            FetchRequest(url="https://example.org/harbour"),
+        ]
+
+    def answer(self, request: Record) -> Record:
+        """Return the reply of the provider."""
+        match request:
+            case ChatRequest():
+                return ChatReply(message=Message(role="assistant", text="Nine fathoms."))
+            case SearchRequest():
+                return SearchPage(hits=(Hit(url="https://example.org/harbour", title="The harbour"),))
+            case FetchRequest():
+                return Blob(name="harbour.txt", media_type="text/plain", data=b"Nine fathoms.")
+            case _:
+                return _UnknownReply(text="Nine fathoms.")
+
+    def ask(self, plugin: Any, request: Record, call: FakeCall, proceed: Callable[[Any], Any] | None = None) -> Any:
+        """Pass a call through the middleware to a provider that answers."""
+
+        async def answered(changed: Any) -> Record:
+            accepted(changed, type(request))
+            await asyncio.sleep(0)
+            return self.answer(request)
+
+        return plugin.around(request, call, proceed or answered)
+
+    async def reply(self, plugin: Any, request: Record, call: FakeCall, secrets: Secrets) -> Any:
+        """Return the reply that passed, a record of the same type as the provider's."""
+        found = await within(self.patience, outcome(self.ask(plugin, request, call), secrets))
+        if isinstance(found, Failure):
+            raise AssertionError(
+                f"refuses {type(request).__name__}: {describe(found)}; give other `requests`"
+            ) from found
+        return accepted(found, type(self.answer(request)))
+
+    async def failure_or_reply(self, plugin: Any, request: Record, call: FakeCall, secrets: Secrets) -> Any:
+        """Return the reply that passed, or the failure that was raised."""
+        return await self._passed(self.ask(plugin, request, call), request, secrets)
+
+    async def _passed(self, work: Awaitable[Any], request: Record, secrets: Secrets) -> Any:
+        found = await within(self.patience, outcome(work, secrets))
+        return found if isinstance(found, Failure) else accepted(found, type(self.answer(request)))
+
+    async def test_it_says_whether_pieces_may_pass_before_the_reply(self, plugin: Any) -> None:
+        live = getattr(plugin, "live", None)
+        must(isinstance(live, bool), f"`live` is {live!r}; set it to True, or to False to see whole replies first")
+
+    async def test_a_failure_of_the_provider_is_no_fault_of_it(
+        self, plugin: Any, requests: Sequence[Record], new_call: Callable[[], FakeCall], secrets: Secrets
+    ) -> None:
+        async def fails(_: Any) -> Any:
+            await asyncio.sleep(0)
+            raise Unavailable("the service is closed")
+
+        for request in requests:
+            await self._passed(self.ask(plugin, request, new_call(), fails), request, secrets)
+
+    async def test_a_call_of_an_unknown_kind_passes(
+        self, plugin: Any, new_call: Callable[[], FakeCall], secrets: Secrets
+    ) -> None:
+        """Plugins make calls with records of their own (`run.call`)."""
+        await self.failure_or_reply(plugin, _UnknownRequest(subject="harbour"), new_call(), secrets)
+
+
+_EVENTS: Sequence[tuple[str, dict[str, Any]]] = (
+    ("run.started", {"folder": "", "question": "How deep?", "pipeline": "research", "steps": ["search", "write"],
+                     "choices": [], "replay": False, "principal": None}),
+    ("progress", {"step": "search", "status": "started", "data": {}}),
+    ("call.started", {"kind": "search", "provider": "wiki", "task": "search", "key": "k1"}),
+    ("call.restart", {"attempt": 2, "key": "k1", "task": "search"}),
+    ("call.held", {"kind": "search", "provider": "wiki", "task": "search", "key": "k1", "seconds": 1.5}),
+    ("call.finished", {"kind": "search", "provider": "wiki", "task": "search", "key": "k1", "outcome": "reply",
+                       "from": "live", "seconds": 0.5, "attempts": 2, "usage": {}}),
+    ("call.delta", {"kind": "text", "text": "Nine fathoms.", "attempt": 1, "key": "k2", "task": "write", "said": ""}),
+    ("message", {"kind": "learning", "text": "Nine fathoms.", "source": "https://example.org/"}),
+    ("reasoning", {"text": "Hm."}),
+    ("source", {"id": "s1", "url": "https://example.org/", "title": "The harbour", "engine": "wiki", "tier": 2}),
+    ("question", {"id": "q1", "message": "Which harbour?", "schema": {}, "seconds": 300.0}),
+    ("usage", {"kind": "chat", "provider": "m", "task": "write", "usage": {}, "spent": {}}),
+    ("error", {"message": "closed", "category": "NETWORK", "step": "search", "kind": "search", "provider": "wiki",
+               "attempts": 3, "replayed": False}),
+    ("notice", {"message": "one engine did not answer"}),
+    ("progress", {"step": "search", "status": "failed", "data": {"reason": "closed"}}),
+    ("acme.custom", {"anything": [1, {"deep": None}]}),
+    ("acme.custom", {}),
+    ("run.finished", {"status": "complete", "reason": ""}),
+)  # fmt: skip
+
+
+def _in_folder(data: dict[str, Any], folder: Path) -> dict[str, Any]:
+    return {**data, "folder": str(folder)} if "folder" in data else data
+
+
+class ObserverContract(PluginContract[Any, Any]):
+    """Contract of observers. Fixture: `offer`; also `requests`, events, if it reads others than those of any run."""
+
+    kind = "observers"
+    verb = "observe"
+
+    @pytest.fixture
+    def requests(self, tmp_path: Path) -> Sequence[Event]:
+        """Return the events of a run, of every kind, and events of a stage of somebody's own."""
+        ids = {"run_id": "test", "trace_id": "0" * 32, "span_id": "0" * 16}
+        return [
+            Event(seq=place, time=utc_now(), kind=kind, data=_in_folder(data, tmp_path), **ids)
+            for place, (kind, data) in enumerate(_EVENTS)
+        ]
+
+    def ask(self, plugin: Any, request: Event, call: FakeCall) -> Any:
+        """Send an event."""
+        return plugin.observe(request)
+
+    async def reply(self, plugin: Any, request: Event, call: FakeCall, secrets: Secrets) -> Any:
+        """Send an event, which must succeed and return nothing."""
+        found = await within(self.patience, outcome(self.ask(plugin, request, call), secrets))
+        if isinstance(found, Failure):
+            raise AssertionError(f"failed at the event {request.kind}: {describe(found)}") from found
+        must(found is None, f"returns {type(found).__name__} for {request.kind}; an observer returns nothing")
+        return found
+
+    async def failure_or_reply(self, plugin: Any, request: Event, call: FakeCall, secrets: Secrets) -> Any:
+        """Send an event; return the failure that was raised."""
+        return await within(self.patience, outcome(self.ask(plugin, request, call), secrets))
+
+    def text_of(self, reply: Any) -> str:
+        """Return nothing: there is no reply."""
+        return ""
+
+    async def test_it_says_whether_it_takes_pieces(self, plugin: Any) -> None:
+        deltas = getattr(plugin, "deltas", True)
+        must(isinstance(deltas, bool), f"`deltas` is {deltas!r}; it must be True or False")
+
+    async def test_it_keeps_runs_apart(
+        self, plugin: Any, requests: Sequence[Event], new_call: Callable[[], FakeCall], secrets: Secrets
+    ) -> None:
+        """Runs share an observer, a killed one has no `run.finished`, and a resumed one begins with a higher number."""
+        for request in requests:
+            for run in ("one", "other"):
+                if (run, request.kind) != ("one", "run.finished"):
+                    await self.reply(plugin, request.model_copy(update={"run_id": run}), new_call(), secrets)
+        for request in requests:
+            resumed = request.model_copy(update={"run_id": "one", "seq": request.seq + 1000})
+            await self.reply(plugin, resumed, new_call(), secrets)

@@ -1,0 +1,133 @@
+"""Shell completion: the choices for a word, and the scripts in the shells themselves."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Cli = Callable[..., Any]
+
+
+def choices(cli: Cli, *words: str, shell: str = "bash") -> list[str]:
+    done = cli("completion", shell, "--", *words)
+    assert done.code == 0
+    lines: list[str] = done.out.splitlines()
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["ru"], ["runs"]),
+        (["runs", "s"], ["search", "show"]),
+        (["runs", "list", "--st"], ["--status"]),
+        (["runs", "list", "--status", "comp"], ["complete"]),
+        (["runs", "list", "--status", "complete", "--st"], []),
+        (["research", "x", "--set", "search.engines=a", "--set", "search.eng"], ["search.engines="]),
+        (["research", "x", "--se"], ["--settings", "--set"]),
+        (["completion", "z"], ["zsh"]),
+        (["verify", ""], []),
+        (["nothing", ""], []),
+        (["runs", "show", ""], []),
+    ],
+)
+def test_a_word_has_its_choices(cli: Cli, words: list[str], expected: list[str]) -> None:
+    assert choices(cli, *words) == expected
+
+
+def test_runs_are_offered_with_their_questions(cli: Cli, docs: Path) -> None:
+    cli("research", "How deep was the harbour of Port Ellery?", "--docs", "docs", "-q", "--folder", "mine")
+    (name,) = (path.name for path in Path("mine").glob("*_*"))
+    assert choices(cli, "runs", "show", "--folder", "mine", "") == [name]
+    assert choices(cli, "resume", name[:4], shell="fish") == []
+    line = f"{name}\tHow deep was the harbour of Port Ellery?"
+    assert choices(cli, "resume", "--folder", "mine", name[:4], shell="fish") == [line]
+
+
+@pytest.fixture
+def on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put the command `leadline` on the path."""
+    command = tmp_path / "bin" / "leadline"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m leadline "$@"\n')
+    command.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{command.parent}{os.pathsep}{os.environ['PATH']}")
+
+
+def needs(shell: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(not shutil.which(shell), reason=f"{shell} is not installed")
+
+
+def output(*command: str) -> str:
+    return subprocess.run(command, capture_output=True, text=True, timeout=100, check=True).stdout
+
+
+@needs("bash")
+@pytest.mark.usefixtures("on_path")
+def test_bash_completes() -> None:
+    script = (
+        'eval "$(leadline completion bash)"; COMP_WORDS=(leadline runs s); COMP_CWORD=2; '
+        '_leadline leadline; echo "${COMPREPLY[@]}"; complete -p leadline'
+    )
+    assert output("bash", "--norc", "-c", script).splitlines() == [
+        "search show",
+        "complete -o default -F _leadline leadline",
+    ]
+
+
+@needs("fish")
+@pytest.mark.usefixtures("on_path")
+def test_fish_completes() -> None:
+    script = "leadline completion fish | source; complete -C 'leadline runs s'"
+    found = output("fish", "--no-config", "-c", script).splitlines()
+    assert [line.split("\t")[0] for line in found] == ["search", "show"]
+    assert "show the outcome of a run" in found[1]
+
+
+@needs("zsh")
+@pytest.mark.usefixtures("on_path")
+def test_zsh_completes(tmp_path: Path) -> None:
+    """A terminal is needed: zsh completes only what is typed."""
+    terminal, theirs = os.openpty()
+    environ = {**os.environ, "TERM": "dumb", "ZDOTDIR": str(tmp_path), "PS1": "> "}
+    shell = subprocess.Popen(["zsh", "-f", "-i"], stdin=theirs, stdout=theirs, stderr=theirs, env=environ)
+    os.close(theirs)
+    try:
+        screen = ""
+
+        def until(text: str) -> None:
+            nonlocal screen
+            end = time.monotonic() + 100
+            while text not in screen:
+                assert time.monotonic() < end, screen
+                screen += os.read(terminal, 4096).decode("utf-8", "replace")
+
+        setup = "autoload -Uz compinit; compinit -D -u; source <(leadline completion zsh); echo rea''dy\n"
+        os.write(terminal, setup.encode())
+        until("ready\r\n")
+        os.write(terminal, b"leadline runs sh\t")
+        until("runs show ")
+    finally:
+        os.close(terminal)
+        shell.kill()
+        shell.wait()
+
+
+def test_help_has_colours_on_a_terminal_only(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b" not in cli("runs", "--help").out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    shown = cli("runs", "--help").out
+    assert "\x1b[1musage:\x1b[0m leadline runs" in shown
+    assert "\x1b[36mshow\x1b[0m " in shown
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in cli("runs", "--help").out
