@@ -10,10 +10,13 @@ from typing import Any
 
 from leadline._settings.defaults import read_defaults
 from leadline._settings.layers import Layer
+from leadline._settings.schema import read_text
 from leadline._settings.sources import Sources
 from leadline.errors import ConfigError
-from leadline.hookspecs import DEFAULTS
 from leadline.settings import Runs
+
+# `leadline.hookspecs.DEFAULTS`, whose module imports every contract.
+DEFAULTS = "leadline.defaults"
 
 
 def runs_folder(
@@ -31,6 +34,10 @@ def runs_folder(
 def _folder(layer: Layer) -> Path | None:
     table = layer.values.get("runs", {})
     value = table.get("folder") if isinstance(table, Mapping) else None
-    if value is not None and not isinstance(value, str | Path):
-        raise ConfigError(f"runs.folder must be the path of a folder ({layer.origin(('runs', 'folder'))})")
-    return Path(value) if value else None
+    if not value:
+        return None
+    where = layer.origin(("runs", "folder"))
+    text = read_text(value, Path, ("runs", "folder"), lambda _, why: ConfigError(f"runs.folder: {why} ({where})"))
+    if not isinstance(text, str | Path):
+        raise ConfigError(f"runs.folder: must be the path of a folder ({where})")
+    return Path(text)

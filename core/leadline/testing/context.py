@@ -21,7 +21,7 @@ class FakeRun:
     """A run with settings, a fixed clock and notices that makes no calls; `emitted` records its events.
 
     `answers` are those of a person to the questions of `ask`, in order: the content of an accepted answer, or a whole
-    `Answer`. Without one there is nobody to ask. `asked` records the questions.
+    `Answer`. Without one there is nobody to ask. `questions` records those that were asked.
     """
 
     id = "test"
@@ -31,7 +31,7 @@ class FakeRun:
     def __init__(self, settings: Settings | None = None, answers: Sequence[Answer | Json] = ()) -> None:
         self.settings = settings or Settings()
         self.answers = list(answers)
-        self.asked: list[tuple[str, Json]] = []
+        self.questions: list[tuple[str, Json]] = []
         self.tags: dict[str, str] = {}
         self.emitted: list[tuple[str, Json]] = []
 
@@ -45,7 +45,7 @@ class FakeRun:
 
     async def ask(self, message: str, json_schema: Json, default: Json | None = None, *, wait: float = 300) -> Answer:
         """Return the next answer, else accept the default. Raises `NeedsClarification` if there is neither."""
-        self.asked.append((message, json_schema))
+        self.questions.append((message, json_schema))
         if self.answers:
             answer = self.answers.pop(0)
             return answer if isinstance(answer, Answer) else Answer(action="accept", content=answer)

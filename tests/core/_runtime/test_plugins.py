@@ -14,8 +14,11 @@ from pydantic import SecretStr
 
 import leadline
 from leadline._hosting import lifecycle
+from leadline._runtime.journal import storage
+from leadline._runtime.journal.lock import FolderLock
+from leadline._runtime.runs.folder import LOCK
 from leadline.contracts import Call
-from leadline.errors import Denied, Disconnected, LeadlineError, PluginError, UsageError
+from leadline.errors import Denied, Disconnected, JournalBusy, PluginError, UsageError
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
 from leadline.records import Blob, Event, FetchRequest, ModelTraits
 from leadline.testing.fakes import fake_web
@@ -79,14 +82,19 @@ async def test_plugins_are_closed_with_the_last_run_of_their_settings(tmp_path: 
     assert Watcher.entered <= 3, "once for the two, once at most each time both are gone through again"
 
 
-async def test_a_run_that_cannot_be_resumed_releases_its_plugins(tmp_path: Path) -> None:
+async def test_a_run_that_cannot_be_resumed_releases_its_plugins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(storage, "PATIENCE", 0.0)
     async with client(tmp_path) as runs:
         first = await runs.research(QUESTION)
     async with client(tmp_path, title="Soundings") as runs:
-        handle = await runs.resume(first.folder)
-        with pytest.raises(LeadlineError):
+        lock = FolderLock(first.folder / LOCK)
+        with pytest.raises(JournalBusy):
             await runs.resume(first.folder)
-        assert (await handle.result()).status == "complete"
+        assert not runs._pool._users
+        lock.release()
+        assert (await (await runs.resume(first.folder)).result()).status == "complete"
     assert Watcher.entered == 2
 
 

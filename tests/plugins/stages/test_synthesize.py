@@ -56,7 +56,7 @@ class Runs(FakeRun):
         self.reply: Callable[[SectionRequest], dict[str, Any]] = lambda request: {
             "text": f"It is so [@{_first(request)}]."
         }
-        self.asked: list[SectionRequest] = []
+        self.requested: list[SectionRequest] = []
         self.begun = 0
 
     def prefetch(self, work: Any) -> None:
@@ -70,7 +70,7 @@ class Runs(FakeRun):
         return [await work(item) for item in items]
 
     async def synthesize(self, request: SectionRequest) -> Section:
-        self.asked.append(request)
+        self.requested.append(request)
         return request.section.model_copy(update=self.reply(request))
 
     async def rerank(self, query: str, texts: Sequence[str], /) -> Ranking:
@@ -159,7 +159,7 @@ async def test_a_section_without_questions_is_selected_for_by_its_title_and_goal
 async def test_a_writer_knows_the_outline_the_questions_and_its_share_of_the_length() -> None:
     runs = Runs(report={"length": 800})
     await run(runs)
-    depth, fees = runs.asked
+    depth, fees = runs.requested
     assert [one.title for one in depth.outline] == ["Depth", "Fees"]
     assert (depth.questions, fees.questions) == ((DEPTH,), (FEES,))
     assert (depth.length, fees.length) == (400, 400)
@@ -170,7 +170,7 @@ async def test_a_writer_knows_the_outline_the_questions_and_its_share_of_the_len
 async def test_what_the_research_came_to_is_told_to_every_writer() -> None:
     runs = Runs()
     await run(runs, digest=Digest(synthesis="It is deep."))
-    assert [request.digest for request in runs.asked] == ["It is deep."] * 2
+    assert [request.digest for request in runs.requested] == ["It is deep."] * 2
 
 
 @pytest.mark.parametrize(("write", "begun"), [("compose", 2), ("single", 0)])
@@ -257,7 +257,7 @@ async def test_a_section_without_a_passage_is_left_out_and_its_length_goes_to_th
     sections = await run(runs, plan, question=Question(text="Neio luy?", language="en"))
     assert [section.id for section in sections] == ["1", "2"]
     assert runs.notices == ["section 'Zzyzx' was left out: no passage was found for it"]
-    assert [request.length for request in runs.asked] == [400, 400]
+    assert [request.length for request in runs.requested] == [400, 400]
 
 
 async def test_what_a_writer_could_not_answer_or_write_is_told() -> None:
@@ -310,7 +310,7 @@ async def test_of_pages_that_say_the_same_only_the_best_is_cited() -> None:
     assert {item.source_id for item in kept} == {"s2", "s3"}
     runs = Runs()
     await run(runs, pages=pages)
-    assert "s1" not in {item.source_id for request in runs.asked for item in request.evidence}
+    assert "s1" not in {item.source_id for request in runs.requested for item in request.evidence}
 
 
 async def test_the_searches_made_for_a_section_are_one_more_question() -> None:

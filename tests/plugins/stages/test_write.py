@@ -59,7 +59,7 @@ class Runs(FakeRun):
         super().__init__()
         self.composition = composition
         self.begun: list[Awaitable[None]] = []
-        self.asked: list[Any] = []
+        self.requested: list[Any] = []
         # The claims that the judge finds contradicted.
         self.contradicted: set[str] = set()
         self.notices = ("it was late",)
@@ -68,7 +68,7 @@ class Runs(FakeRun):
         return self.composition is not None
 
     async def perform(self, task: Task[Any]) -> Any:
-        self.asked.append(task.inputs)
+        self.requested.append(task.inputs)
         return self.composition
 
     async def each(self, items: Sequence[Any], work: Callable[[Any], Awaitable[Any]]) -> list[Any]:
@@ -185,7 +185,7 @@ async def test_the_model_that_writes_the_summary_reads_no_claim_that_failed() ->
     runs.settings = Settings.model_validate({"verify": {"judges": ["model"]}})
     runs.contradicted = {"It is shallow.", "It is new."}
     await WriteStage().run(findings, cast("Run", runs))
-    (asked,) = runs.asked
+    (asked,) = runs.requested
     assert [(section.id, section.text) for section in asked.sections] == [("1", "It is deep [1].")]
     made = findings.patch[REPORT]
     assert [section.text for section in made.sections] == ["Deep [@a].", *(section.text for section in written)]
