@@ -366,7 +366,9 @@ async def test_what_is_missing_from_a_document_is_a_notice_in_the_report(tmp_pat
     settings = {"search.engines": ["house"], "read.fetchers": ["house"], "read.parsers": ["cut"]}
     async with leadline.Client(plugins=[house, cut], folder=tmp_path / "r", cache=tmp_path / "c", set=settings) as runs:
         result = await runs.research(QUESTION)
-    assert "house:1: only the first page was read" in (result.folder / "report.md").read_text()
+    assert (
+        "A document is incomplete: only the first page was read (house:1)." in (result.folder / "report.md").read_text()
+    )
 
 
 async def test_labels_of_a_hit_and_of_its_file_reach_the_source_and_the_report(tmp_path: Path) -> None:
