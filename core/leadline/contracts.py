@@ -165,8 +165,9 @@ class Run(Protocol):
     ) -> R:
         """Make any other outside request by calling `do`. `kind` names it in the journal.
 
-        Calls with equal content are one call; a different `sample` marks a deliberate repetition. With `effect`, the
-        call is never cached or shared; if the process dies during it, it runs again with the same `call.key`.
+        Calls of a run with equal content are one call; a different `sample` marks a deliberate repetition. A call with
+        an `effect` outside is not interrupted when the run stops; if the process dies during it, it runs again with the
+        same `call.key`.
         """
         ...
 
@@ -255,14 +256,14 @@ class Context(Protocol):
     """Leadline's folders for runs and caches; they contain no documents of the user."""
 
     def http(self, **options: Any) -> AsyncClient:
-        """Return an httpx client with Leadline's proxy, certificates and user agent; Leadline closes it.
+        """Return an httpx client with the proxy and certificates of the environment; Leadline closes it.
 
         `options` are those of `httpx.AsyncClient`.
         """
         ...
 
     async def in_thread(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run blocking code in a thread of Leadline's pool."""
+        """Run blocking code in one of the eight threads of this plugin."""
         ...
 
     async def parse(self, blob: Blob, call: Call) -> Document:

@@ -6,16 +6,15 @@ The kinds of events and their `data`:
     run.finished    {status, reason}
     progress        {step, status: started | finished | failed, data}
     message         {kind: plan | learning | report, text, source}: `source` is the URL of the page of a learning
-    reasoning       {text}
     source          {id, url, title, engine, tier}
     question        {id, message, schema, seconds}: answered by `RunHandle.answer` within so many seconds; the
                     `call.finished` with this `key` tells that it is closed
-    usage           {kind, provider, task, usage, spent}
-    error           {message, category, step, kind, provider, attempts, replayed}
+    usage           {kind, provider, task, key, usage, spent}
+    error           {message, category, step}; that of a call also has {kind, provider, task, key, attempts, replayed}
     notice          {message}
     call.started    {kind, provider, task, key}
-    call.delta      {kind: text | reasoning, text, attempt, key, task, said}: `said` is the readable part of the piece
-                    if the reply is JSON and its task names readable fields, such as the titles of a plan
+    call.delta      {kind: text | reasoning, text, attempt, key, task, provider, said}: `said` is the readable part of
+                    the piece if the reply is JSON and its task names readable fields, such as the titles of a plan
     call.restart    {attempt, key, task}: discard what earlier attempts streamed
     call.held       {kind, provider, task, key, seconds}: the provider asked to wait this long before the next request
     call.finished   {kind, provider, task, key, outcome: reply | failure | refusal,

@@ -44,5 +44,5 @@ class Findings(Protocol):
         ...
 
     def end_loop(self, reason: str, /) -> None:
-        """End the loop that contains this stage after the current round."""
+        """End the loop that contains this stage after the current round; the offer declares `ends_loop`."""
         ...

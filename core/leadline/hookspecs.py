@@ -9,7 +9,7 @@ Its module implements one or more hooks, and each hook yields offers:
     def leadline_search_providers():
         yield Offer(lambda settings, context: Wiki(context), PluginSettings, "Our wiki")
 
-Hooks are synchronous. Leadline calls them once at the start, only for plugins that the settings name.
+Hooks are synchronous. Leadline calls them once for each plugin that it loads; a run loads those that the settings name.
 """
 
 from __future__ import annotations

@@ -123,7 +123,10 @@ class Metadata(Record):
 
 @dataclass(frozen=True)
 class RunInfo:
-    """A run on disk. `status` is that of its metadata, or `interrupted` if the process that ran it is gone."""
+    """A run on disk.
+
+    `status` is that of its metadata, `interrupted` if its process is gone, or `unreadable` without metadata.
+    """
 
     id: str
     folder: Path
@@ -158,6 +161,7 @@ class Result:
         sections = [
             f"## {section.title}\n\n{_with_captions(numbered.render(section.text or ''), captions)}"
             for section in self.report.sections
+            if (section.text or "").strip()
         ]
         return "\n\n".join([f"# {self.report.title}", *sections])
 

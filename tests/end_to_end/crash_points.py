@@ -58,7 +58,7 @@ class Model:
             text = json.dumps(plan)
         for place in range(0, len(text), 200):
             call.emit("text", text[place : place + 200])
-            await asyncio.sleep(0.003)
+            await asyncio.sleep(0.05 if self._fickle else 0.003)
         call.spend(Usage(input_tokens=100, output_tokens=len(text) // 4))
         return ChatReply(message=Message(role="assistant", text=text), finish_reason="stop", model="emulated")
 
@@ -106,6 +106,7 @@ async def start(folder: Path, case: Case, limits: dict[str, Any], commit: int = 
 
 
 async def resume(folder: Path, case: Case, limits: dict[str, Any]) -> None:
+    await kills.committed(next((folder / "runs").iterdir()), folder / "kept.json")
     async with client(folder, case, limits) as runs:
         try:
             handle = await runs.resume(next((folder / "runs").iterdir()))
@@ -158,8 +159,12 @@ def trial(folder: Path, case: Case, limits: dict[str, Any], commit: int, side: S
     """Kill a run at a commit and resume it; None if it ended before."""
     if run(folder, lambda: start(folder, case, limits, commit, side)):
         return None
+    before = (folder / "calls.log").read_text() if (folder / "calls.log").exists() else ""
     run(folder, lambda: resume(folder, case, limits))
-    return {"commit": commit, "side": side, "result": result_of(folder)}
+    kept = set(json.loads((folder / "kept.json").read_text())) if (folder / "kept.json").exists() else set()
+    after = (folder / "calls.log").read_text().removeprefix(before) if kept else ""
+    repeated = len(kept & {line.split()[1] for line in after.splitlines()})
+    return {"commit": commit, "side": side, "result": result_of(folder), "repeated": repeated}
 
 
 def main(folder: Path, case: Case, points: str) -> None:

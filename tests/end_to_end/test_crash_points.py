@@ -16,7 +16,7 @@ ALL = [pytest.mark.slow, pytest.mark.timeout(3600)]
     ("case", "points"),
     [
         ("brief", "1"),
-        ("model", "1"),
+        pytest.param("model", "3", marks=pytest.mark.slow),
         pytest.param("brief", "all", marks=ALL),
         pytest.param("model", "all", marks=ALL),
     ],
@@ -34,5 +34,6 @@ def test_a_run_killed_at_a_commit_resumes_to_the_same_status_report_and_counts(
     assert len(begun) >= len(rows) - 4, "a run has begun after two commits"
     wrong = [row for row in begun if not (row["status"] == "complete" and row["same"])]
     assert not wrong, wrong[:5]
+    assert not any(row["repeated"] for row in begun), "a call that had returned was made again"
     assert all(row["budget"] == calm["budget"] for row in begun)
     assert len(rows) >= (calm["commits"] if points == "all" else 2)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from leadline._runtime.calls.job import Kind
@@ -25,8 +25,6 @@ from leadline.records.base import Record
 R = TypeVar("R", bound=Record)
 # Common words of several languages; the next is asked for if one has no hit.
 QUERIES = ("time", "the", "der", "de", "的")
-# Seconds that one request may take.
-TIMEOUT = 60.0
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,6 @@ async def _request(
     request: Record,
     do: Callable[[Any, Call], Awaitable[Any]],
 ) -> R:
-    """Make one request as a run would, but without repeating it."""
-    identity = replace(instance.identity, timeout=min(TIMEOUT, instance.identity.timeout))
+    """Make one request as a run would, within the same time, but without repeating it."""
     kind = Kind(name=name, reply=reply, keep=False, single_attempt=True)
-    return await run.calls.call(kind, request, do, provider=identity, task="doctor")
+    return await run.calls.call(kind, request, do, provider=instance.identity, task="doctor")

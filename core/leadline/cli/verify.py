@@ -15,13 +15,14 @@ from typing import Any
 from leadline._runtime.calls.job import CHAT
 from leadline._runtime.journal.rows import Row
 from leadline._runtime.runs.metadata import usage_of
+from leadline._runtime.runs.report_sources import Found, from_folder, from_run, from_web
 from leadline._runtime.runs.session import adhoc_session
 from leadline._runtime.runs.stored_report import is_run
 from leadline.api import Client
 from leadline.cli.common import client_of
 from leadline.cli.outcome import cost
+from leadline.cli.own_report import OwnReport, own_report, stored
 from leadline.cli.terminal import plural, say, table, write, write_json
-from leadline.cli.verify_sources import Found, OwnReport, from_folder, from_run, from_web, own_report, stored
 from leadline.display import one_line
 from leadline.errors import ConfigError, NoEvidence, UsageError
 from leadline.hookspecs import GROUP

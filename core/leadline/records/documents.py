@@ -117,7 +117,7 @@ class Document(Record):
 
     text: Text
     blocks: tuple[Block, ...] = ()
-    """In the order of the text, without overlap. Without blocks, the core derives them from the Markdown."""
+    """In the order of the text, without overlap. Without blocks, they are read from the Markdown."""
     title: Text = ""
     language: str = ""
     pages: tuple[int, ...] = ()

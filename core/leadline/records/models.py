@@ -46,15 +46,16 @@ class ModelTraits(Record):
     json_schema: bool = False
     """Supports replies constrained to a schema. The prompt shows the schema in any case."""
     tools: bool = False
-    temperature: bool = True
-    """Accepts a temperature; if False, the core never sends one."""
     context_tokens: int | None = None
     model: str = ""
     """The real name of the model when the request named the provider's default; prices are listed by name."""
 
 
 class ChatRequest(Record):
-    """One chat request; `effort` is the reasoning effort."""
+    """One chat request.
+
+    `max_tokens`, `temperature` and `effort` (of reasoning) are None unless a middleware or the asking plugin sets them.
+    """
 
     model: str
     messages: tuple[Message, ...]

@@ -114,7 +114,8 @@ async def read_page(hit: Hit, task_id: str, run: Run) -> Source | Unread:
     if not document.text.strip():
         return Unread(id=source_id(hit.url), url=hit.url, reason="the page has no text")
     title = hit.title or document.title or hit.url
-    await run.emit("source", {"url": hit.url, "title": title, "engine": hit.engine, "tier": hit.tier})
+    about = {"id": source_id(hit.url), "url": hit.url, "title": title, "engine": hit.engine, "tier": hit.tier}
+    await run.emit("source", about)
     return Source(
         id=source_id(hit.url),
         hit=hit.model_copy(update={"title": title, "text": None, "published": hit.published or document.published}),

@@ -2,7 +2,8 @@
 
 The stages `search` and `fetch` make the same calls later and reuse these. Searches count against the budget, so none
 starts before the part of the reply above it is known to be accepted, and none after a retry once the first attempt has
-proposed one. Rarely, a later part of the reply spoils it, and a search was wasted.
+proposed one. Rarely, a search was made in vain: a later part of the reply spoils it, or the process is killed before
+the reply is complete, and the model then proposes other searches.
 """
 
 from __future__ import annotations

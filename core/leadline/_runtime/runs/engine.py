@@ -90,11 +90,18 @@ class Engine:
             await self.run.report_progress(step.name, "failed", {"reason": reason})
 
     async def _run_stage(self, step: Step) -> bool:
-        findings = StageFindings(step.name, self.board, step.reads, step.writes)
+        ends_loop = getattr(step.offer, "ends_loop", False)
+        findings = StageFindings(step.name, self.board, step.reads, step.writes, ends_loop=ends_loop)
         stage = await self.run.stage(step)
         with self.run.in_stage(step):
             await stage.run(findings, self.run)
         await self._merge(step, findings.patch)
+        for key in step.gives:
+            if not key.grows and not self.board.has(key):
+                raise PluginFault(
+                    f"stage '{step.name}' set no '{key.name}', which its offer gives; a stage that may leave a finding "
+                    "out declares it in may_give"
+                )
         return findings.loop_ended is not None
 
     def _untaken(self, step: Step, before: Step | None) -> tuple[Any, ...]:

@@ -59,13 +59,22 @@ def _appended(items: tuple[Any, ...], new: Iterable[Any]) -> tuple[Any, ...]:
 class StageFindings:
     """The findings that a stage declared (`leadline.findings.Findings`); its writes go into `patch`."""
 
-    def __init__(self, stage: str, board: FindingsBoard, reads: Iterable[Key[Any]], writes: Iterable[Key[Any]]) -> None:
+    def __init__(
+        self,
+        stage: str,
+        board: FindingsBoard,
+        reads: Iterable[Key[Any]],
+        writes: Iterable[Key[Any]],
+        *,
+        ends_loop: bool = True,
+    ) -> None:
         self._stage = stage
         self._board = board
         self._reads = {key.name for key in reads}
         self._writes = {key.name: key for key in writes}
         self.patch: dict[Key[Any], Any] = {}
         self.loop_ended: str | None = None
+        self._ends_loop = ends_loop
 
     def __getitem__(self, key: Key[Any], /) -> Any:
         self._check_read(key)
@@ -94,6 +103,8 @@ class StageFindings:
 
     def end_loop(self, reason: str, /) -> None:
         """End the loop after this round."""
+        if not self._ends_loop:
+            raise PluginFault(f"stage '{self._stage}' ends the loop, but its offer does not declare ends_loop=True")
         self.loop_ended = reason
 
     def _check_read(self, key: Key[Any]) -> None:

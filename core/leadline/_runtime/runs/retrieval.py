@@ -157,9 +157,7 @@ def _plain_hits(page: SearchPage, engine: str) -> SearchPage:
     if wrong is not None:
         raise TypeError(f"the hits of the reply contain {type(wrong).__name__}, not Hit")
     plain = (
-        hit.model_copy(update={"title": strip_markup(hit.title), "engine": hit.engine or engine})
-        for hit in hits
-        if hit.url.strip()
+        hit.model_copy(update={"title": strip_markup(hit.title), "engine": engine}) for hit in hits if hit.url.strip()
     )
     return page.model_copy(update={"hits": tuple(plain)})
 

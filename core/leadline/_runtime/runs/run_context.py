@@ -200,7 +200,16 @@ class RunContext:
         embedder = await self._entered(instance)
         costs = EmbedEstimates(Prices(self.settings.ai.prices), embedder)
         request = EmbedRequest(model=model, texts=tuple(texts))
-        do = instance.method("embed")
+        embed = instance.method("embed")
+
+        async def do(request: EmbedRequest, call: Call) -> Embeddings:
+            reply: Embeddings = await embed(request, call)
+            if isinstance(reply, Embeddings) and len(reply.vectors) != len(request.texts):
+                raise ValueError(f"it returned {len(reply.vectors)} vectors for {len(request.texts)} texts")
+            if isinstance(reply, Embeddings) and len({len(vector) for vector in reply.vectors}) > 1:
+                raise ValueError("it returned vectors of different lengths")
+            return reply
+
         return await self._call_provider("embed", Embeddings, instance, request, do, costs=costs)
 
     async def rerank(self, query: str, texts: Sequence[str], /) -> Ranking | None:

@@ -182,7 +182,7 @@ class Session:
         except Exception as error:  # noqa: BLE001 - any error of a stage ends the run and is reported
             step_error = self.run.state.add_error(error)
             self._end("failed", step_error.message, getattr(error, "exit_code", None))
-            await self.run.bus.emit("error", step_error.model_dump(mode="json"))
+            await self.run.bus.emit("error", step_error.model_dump(include={"message", "category", "step"}))
         finally:
             result = await _uncancelled(self._finish())
         return result

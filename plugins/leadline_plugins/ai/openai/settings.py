@@ -73,7 +73,6 @@ class ModelSettings(BaseModel):
 
     json_schema: bool = Field(True, description="whether replies can follow a JSON schema")
     tools: bool = Field(True, description="whether the model can call tools")
-    temperature: bool = Field(True, description="whether a temperature may be sent")
     context_tokens: int | None = Field(None, ge=1, description="tokens of a request and its reply together")
 
 

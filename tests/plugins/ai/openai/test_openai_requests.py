@@ -456,11 +456,11 @@ async def test_the_deployment_of_a_pasted_address_is_the_model(context: PluginCo
 
 
 def test_traits_are_corrected_by_the_settings(provider: Make) -> None:
-    model = provider(models={"small": {"json_schema": False, "temperature": False, "context_tokens": 4096}})
+    model = provider(models={"small": {"json_schema": False, "context_tokens": 4096}})
     assert model.traits("other").json_schema
     assert not model.traits("small").json_schema
     assert (model.traits("").model, model.traits("small").model) == ("m", "small")
-    assert (model.traits("small").temperature, model.traits("small").context_tokens) == (False, 4096)
+    assert model.traits("small").context_tokens == 4096
 
 
 class Inner(Record):

@@ -1,4 +1,4 @@
-"""Reports and sources for `leadline verify`: from a run, from files in a folder, or from the web."""
+"""The sources of a report: as a run stored them, from files in a folder, or from the web."""
 
 from __future__ import annotations
 
@@ -10,58 +10,10 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from leadline._runtime.plugins import PluginRuntime
-from leadline._runtime.runs.folder import JOURNAL, find_run
-from leadline._runtime.runs.stored_report import REPORT, is_run, read_report
-from leadline.api import Client
 from leadline.citations import number
 from leadline.contracts import Call, Run
 from leadline.errors import Unsupported, UsageError
 from leadline.records import Blob, Document, FetchRequest, Report, Usage
-
-
-@dataclass(frozen=True)
-class OwnReport:
-    """The report of a run as data, and the text of its Markdown file if the user named that."""
-
-    report: Report
-    markdown: str = ""
-
-
-async def own_report(name: str, client: Client) -> OwnReport | None:
-    """Return the report of the run with a name, or None if the name is another file.
-
-    A name is the folder of a run, its id or the beginning of it, its `report.json`, or the Markdown file beside that.
-    Raises `UsageError` if it looks like one of these and is not.
-    """
-    found = _located(name, client)
-    return OwnReport(await stored(found, client)) if isinstance(found, Path) else found
-
-
-def _located(name: str, client: Client) -> OwnReport | Path | None:
-    """Return the report if it is in a file, or the folder of the run."""
-    path = Path(name)
-    if path.is_dir():
-        return path
-    if path.suffix == ".json":
-        return OwnReport(read_report(path))
-    if path.is_file():
-        return _beside(path)
-    return None if name == "-" or path.suffix else find_run(client.runs_folder(), name)
-
-
-def _beside(path: Path) -> OwnReport | None:
-    data = path.with_name(REPORT)
-    if not data.is_file():
-        return None
-    return OwnReport(read_report(data), path.read_text(encoding="utf-8", errors="replace"))
-
-
-async def stored(folder: Path, client: Client) -> Report:
-    """Return the report of the run in a folder, or of a copy of the folder."""
-    if not is_run(folder):
-        raise UsageError(f"{folder} is not the folder of a run: it has neither {REPORT} nor {JOURNAL}")
-    return read_report(folder / REPORT) if (folder / REPORT).is_file() else await client.report(folder)
-
 
 AT_ONCE = 5
 _TIMEOUT = 60.0

@@ -1,0 +1,174 @@
+"""Promises of the contracts that no other test covers: events, declared findings, the form of replies."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import leadline
+from leadline import events
+from leadline.contracts import Call, Run
+from leadline.errors import CallFailed, Unavailable
+from leadline.findings import Findings, Key
+from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.records import Embeddings, EmbedRequest, Hit, Record, SearchPage, SearchRequest, Section
+from leadline.testing.fakes import fake_web
+from leadline.testing.plugins import plugin
+
+QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
+WEB = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "retry.base": 0}
+
+
+class Note(Record):
+    text: str
+
+
+NOTE: Key[Note] = Key("tested.note", Note)
+Do = Callable[[Findings, Run], Awaitable[None]]
+
+
+class Doing:
+    """A stage made of a function."""
+
+    def __init__(self, do: Do) -> None:
+        self._do = do
+
+    async def run(self, findings: Findings, run: Run, /) -> None:
+        await self._do(findings, run)
+
+
+async def run_stage(folder: Path, do: Do, *plugins: Any, settings: Any = None, **offer: Any) -> leadline.Result:
+    """Run a pipeline of one stage."""
+    stage: Offer[Any, Any] = StageOffer(lambda s, c: Doing(do), PluginSettings, "Tested", **offer)
+    values = {"pipeline": "mine", "pipelines": {"mine": {"stages": ["tested"]}}, **(settings or {})}
+    entries = [plugin("tested", stages=stage), *plugins]
+    async with leadline.Client(plugins=entries, folder=folder / "r", cache=folder / "c", set=values) as client:
+        return await client.research(QUESTION)
+
+
+def documented_events() -> dict[str, set[str]]:
+    """Return the keys of `data` by kind of event, as `leadline.events` documents them."""
+    found: dict[str, set[str]] = {}
+    kind = ""
+    for line in (inspect.getdoc(events) or "").splitlines():
+        if match := re.match(r"    ([a-z.]+) +\{", line):
+            kind = match[1]
+        if kind and line.startswith("    "):
+            for keys in re.findall(r"\{([^}]*)", line) or re.findall(r"^ +(from:[^}]*)\}", line):
+                found.setdefault(kind, set()).update(re.findall(r"(?:^|, ?)(\w+)", keys))
+            if line.lstrip().startswith("from:"):
+                found[kind] |= {"from", *re.findall(r", (\w+)", line)}
+        else:
+            kind = ""
+    return found
+
+
+async def test_every_event_has_a_documented_kind_and_documented_data(tmp_path: Path) -> None:
+    class Failing:
+        async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+            raise Unavailable("gone")
+
+    failing = plugin("failing", search_providers=Offer(lambda s, c: Failing(), PluginSettings, "Fails"))
+    settings = WEB | {"search.engines": ["fakeweb", "failing"], "clarify.mode": "ask"}
+    options: Any = {"plugins": [fake_web(), failing], "folder": tmp_path / "r", "cache": tmp_path / "c"}
+    seen: dict[str, set[str]] = {}
+    async with leadline.Client(**options, set=settings) as client:
+        run = await client.start("How about it", interactive=True)
+        async for event in run.events():
+            seen.setdefault(event.kind, set()).update(event.data)
+            if event.kind == "question":
+                await run.answer(str(event.data["id"]), {"answer": QUESTION})
+    documented = documented_events()
+    assert {"question", "error", "source", "message", "call.started", "call.finished"} <= seen.keys()
+    assert seen.keys() <= documented.keys()
+    assert {kind: keys - documented[kind] for kind, keys in seen.items() if keys - documented[kind]} == {}
+    whole = ("question", "source", "progress", "run.started", "run.finished", "call.started")
+    assert {kind: documented[kind] - seen[kind] for kind in whole if documented[kind] - seen[kind]} == {}
+
+
+async def test_the_event_of_a_fault_has_no_traceback(tmp_path: Path) -> None:
+    async def fail(findings: Findings, run: Run) -> None:
+        raise ZeroDivisionError("deep")
+
+    result = await run_stage(tmp_path, fail)
+    assert "ZeroDivisionError" in result.metadata.errors[0].traceback
+    assert "Traceback" not in (result.folder / "events.jsonl").read_text()
+
+
+async def test_a_stage_that_does_not_set_what_it_gives_ends_the_run_by_name(tmp_path: Path) -> None:
+    async def nothing(findings: Findings, run: Run) -> None:
+        return
+
+    result = await run_stage(tmp_path, nothing, gives=(NOTE,))
+    assert result.status == "failed"
+    assert "stage 'tested' set no 'tested.note', which its offer gives" in result.reason
+    assert (await run_stage(tmp_path, nothing, may_give=(NOTE,))).status == "complete"
+
+
+@pytest.mark.parametrize("declared", [True, False])
+async def test_only_a_stage_that_declares_it_ends_a_loop(declared: bool, tmp_path: Path) -> None:
+    async def end(findings: Findings, run: Run) -> None:
+        findings.end_loop("enough")
+
+    result = await run_stage(tmp_path, end, ends_loop=declared)
+    assert result.status == ("complete" if declared else "failed")
+    assert declared or "its offer does not declare ends_loop=True" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("vectors", "reason"),
+    [
+        (((1.0, 2.0),), "it returned 1 vectors for 2 texts"),
+        (((1.0, 2.0), (1.0,)), "it returned vectors of different lengths"),
+        (((1.0, 2.0), (2.0, 1.0)), ""),
+    ],
+)
+async def test_an_embedder_returns_one_vector_for_each_text(
+    vectors: tuple[tuple[float, ...], ...], reason: str, tmp_path: Path
+) -> None:
+    class Embedder:
+        async def embed(self, request: EmbedRequest, call: Call, /) -> Embeddings:
+            return Embeddings(vectors=vectors)
+
+    told: list[str] = []
+
+    async def embed(findings: Findings, run: Run) -> None:
+        try:
+            told.append("" if (await run.embed(["one", "two"])).vectors == vectors else "others")
+        except CallFailed as failed:
+            told.append(failed.record.message)
+
+    offer: Offer[Any, Any] = Offer(lambda s, c: Embedder(), PluginSettings, "Embeds")
+    await run_stage(tmp_path, embed, plugin("vectors", embedders=offer), settings={"ai.embedder": "vectors"})
+    assert reason in told[0]
+    assert bool(reason) is bool(told[0])
+
+
+async def test_the_core_sets_the_engine_and_the_tier_of_a_hit(tmp_path: Path) -> None:
+    class Lying:
+        async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+            return SearchPage(hits=(Hit(url="https://blog.example/", engine="who", tier=1),))
+
+    found: list[Hit] = []
+
+    async def search(findings: Findings, run: Run) -> None:
+        found.extend((await run.search(SearchRequest(query="depth"))).hits)
+
+    lying = plugin("lying", search_providers=Offer(lambda s, c: Lying(), PluginSettings, "Lies"))
+    settings = {"search.engines": ["lying"], "search.tiers": {"3": ["blog.example"]}}
+    await run_stage(tmp_path, search, lying, settings=settings)
+    assert [(hit.engine, hit.tier) for hit in found] == [("lying", 3)]
+
+
+async def test_the_text_of_a_result_has_no_sections_without_text(tmp_path: Path) -> None:
+    async with leadline.Client(plugins=[fake_web()], folder=tmp_path / "r", cache=tmp_path / "c", set=WEB) as client:
+        result = await client.research(QUESTION)
+    assert result.report is not None
+    empty = Section(id="empty", title="Nothing here", text=" \n")
+    changed = result.report.model_copy(update={"sections": (*result.report.sections, empty)})
+    assert leadline.Result(**{**vars(result), "report": changed}).text == result.text
