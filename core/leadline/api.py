@@ -433,9 +433,7 @@ class RunHandle:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._events = session.events()
-        self._task = asyncio.create_task(session.walk(), name=f"run {self.id}")
-        inbox = asyncio.create_task(receive(self.folder, self._take), name=f"inbox {self.id}")
-        self._task.add_done_callback(lambda _: inbox.cancel())
+        self._task = asyncio.create_task(self._walk(), name=f"run {self.id}")
 
     @property
     def id(self) -> str:
@@ -494,6 +492,14 @@ class RunHandle:
     def snapshot(self) -> Metadata:
         """Return the state of the run as of now, as `metadata.json` has it up to 0.2 s later."""
         return self._session.snapshot()
+
+    async def _walk(self) -> Result:
+        inbox = asyncio.create_task(receive(self.folder, self._take), name=f"inbox {self.id}")
+        try:
+            return await self._session.walk()
+        finally:
+            inbox.cancel()
+            await asyncio.wait({inbox})
 
     async def _take(self, message: Message) -> None:
         match message.action:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import math
 import operator
 import os
@@ -13,7 +14,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib import import_module
 from io import StringIO
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -73,7 +76,8 @@ _PROVIDER_ERRORS = [
 
 
 def answer(function: Callable[..., Any], *args: Any) -> tuple[str, Any]:
-    outcome, value = pickle.loads(workers._answer(pickle.dumps((partial(function, *args), None, None)), StringIO()))
+    call = pickle.dumps(sys.path) + pickle.dumps((partial(function, *args), None, None))
+    outcome, value = pickle.loads(workers._answer(call, StringIO()))
     return outcome, value
 
 
@@ -107,6 +111,15 @@ async def test_what_cannot_be_pickled_is_an_error_of_its_own() -> None:
     assert await run(math.factorial, 3, timeout=30) == 6
 
 
+async def test_a_module_can_be_imported_whose_folder_was_added_since_the_worker_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await run(math.factorial, 3, timeout=30)
+    (tmp_path / "added_later.py").write_text("def double(number):\n    return 2 * number\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert await run(importlib.import_module("added_later").double, 3, timeout=30) == 6
+
+
 async def test_a_function_of_the_users_script_is_not_taken_for_one_of_the_worker() -> None:
     def answer(call: bytes) -> bytes:
         return b"mine"
@@ -122,6 +135,56 @@ async def test_a_function_over_its_time_limit_is_killed() -> None:
     with pytest.raises(TimeoutError, match=r"longer than 0\.2 s"):
         await run(time.sleep, 30, timeout=0.2)
     assert await run(math.factorial, 3, timeout=30) == 6
+
+
+async def test_the_limit_is_processor_time_and_a_function_that_waits_has_more() -> None:
+    await run(time.sleep, 0.6, timeout=0.5)
+    with pytest.raises(TimeoutError, match=r"longer than 0\.5 s"):
+        await run(eval, "[0 for number in iter(int, 1)]", timeout=0.5)
+
+
+async def test_a_worker_that_keeps_much_memory_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    pid = await run(os.getpid, timeout=30)
+    assert await run(os.getpid, timeout=30) == pid
+    monkeypatch.setattr(workers, "_GROWN", 2**20)
+    assert await run(os.getpid, timeout=30) == pid
+    assert await run(os.getpid, timeout=30) != pid
+
+
+async def test_a_computation_does_not_wait_behind_many_documents() -> None:
+    await run(os.getpid, timeout=30)
+    documents = [asyncio.create_task(run(time.sleep, 0.2, timeout=30)) for _ in range(60)]
+    await asyncio.sleep(0)
+    await compute(os.getpid)
+    assert sum(document.done() for document in documents) < 40
+    for document in documents:
+        document.cancel()
+    await asyncio.gather(*documents, return_exceptions=True)
+
+
+async def test_modules_beside_the_script_are_found_and_hide_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "beside.py").write_text("import operator\n\ndef where():\n    return operator.__file__\n")
+    (tmp_path / "operator.py").write_text("")
+    (tmp_path / "lxml.py").write_text("raise RuntimeError")
+    monkeypatch.syspath_prepend(tmp_path)
+    beside = import_module("beside")
+    try:
+        assert await run(beside.where, timeout=30) == operator.__file__
+        assert await run(eval, "__import__('lxml').__name__", timeout=30) == "lxml"
+    finally:
+        del sys.modules["beside"]
+
+
+def test_what_functions_print_reaches_neither_the_pipe_nor_the_terminal() -> None:
+    code = (
+        "import asyncio, os\n"
+        "from leadline.workers import run\n"
+        "asyncio.run(run(os.system, 'echo noise; echo noise >&2', timeout=30))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True)
+    assert (done.stdout, done.stderr) == (b"", b"")
 
 
 async def test_a_function_over_its_memory_limit_fails_and_the_next_has_its_own_limit() -> None:

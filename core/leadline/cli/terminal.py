@@ -93,7 +93,9 @@ def _silence(stream: TextIO, error: OSError) -> None:
 
 def _put_null(number: int) -> None:
     null = os.open(os.devnull, os.O_RDWR)
-    if null != number:
+    if null == number:
+        os.set_inheritable(number, True)  # for worker processes
+    else:
         os.dup2(null, number)
         os.close(null)
 

@@ -202,8 +202,12 @@ SOUND = {
 # Entry points with names that cannot be used.
 NAMES = ("Upper", "with-dash", "two words", "1first", "naïve", "dotted.name", "\x1b[31mred", "model_dump")
 _SCRIPT = """
-import contextlib, io, json, sys, tempfile
+import contextlib, functools, io, json, sys, tempfile
+from leadline._hosting import catalog
 from leadline.cli import main
+
+# The files of all distributions are read once, and not for each command.
+catalog.entry_points = functools.cache(catalog.entry_points)
 
 def run(*argv):
     out, err = io.StringIO(), io.StringIO()

@@ -182,7 +182,7 @@ async def test_dead_and_hostile_pictures_are_left_out_and_the_report_says_why(tm
             "/lead.png": picture(png()),
         }
         server.routes["/slow.png"] = hang
-        async with client(tmp_path, server, engine, plugins__web__seconds=1.0) as runs:
+        async with client(tmp_path, server, engine, plugins__web__seconds=4.0) as runs:
             result = await runs.research(ASKED)
         asked = list(server.paths)
     assert result.status == "complete"
@@ -197,7 +197,7 @@ async def test_dead_and_hostile_pictures_are_left_out_and_the_report_says_why(tm
         "/page.png": "is text/html, not one of image/png",
         "/bomb.png": "60,000 x 60,000 pixels, which is too large",
         "/huge.png": "is larger than 8,000,000 bytes",
-        "/slow.png": "did not come within 1 s",
+        "/slow.png": "did not come within 4 s",
         "/away.png": "10.0.0.1 is private",
         "/round.png": "leads on more than",
         "/tiny.png": "too small",

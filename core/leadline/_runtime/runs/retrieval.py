@@ -213,7 +213,7 @@ class DocumentReader:
         kind = Kind(name="read", reply=Document, composite=True)
         document = await self._calls.call(kind, request, do, provider=self._identity, task="fetch")
         if document.incomplete:
-            await self._notice(f"{request.url}: {document.incomplete}")
+            await self._notice(f"a document is incomplete: {document.incomplete} ({request.url})")
         return document
 
     @cached_property

@@ -134,8 +134,9 @@ class RunContext:
         )
         self.questions = Questions(self._questions_changed, self._asked, asker)
         # Write the summary, now and soon; set by the session.
-        self.status_changed: Callable[[], Awaitable[None]] = _nothing
-        self.step_changed: Callable[[], object] = lambda: None
+        self.status_changed: Callable[[], Awaitable[None]]
+        self.step_changed: Callable[[], object]
+        self.forget_session()
         self._prefetch = Prefetch()
         self._models = TaskPerformer(plugins, self.calls, self._notice, lambda: self.budget.in_closing_stage)
         self._search = EngineSearch(plugins, self.calls, self._notice)
@@ -428,6 +429,10 @@ class RunContext:
             raise PluginFault(f"stage {plugin} raised {words(error)}; this is a bug in the plugin") from error
         finally:
             current_stage.reset(token)
+
+    def forget_session(self) -> None:
+        """Let go of the session, which holds the findings."""
+        self.status_changed, self.step_changed = _nothing, lambda: None
 
     async def report_progress(self, step: str, status: Any, data: dict[str, Any]) -> None:
         """Record and emit the progress of a stage."""

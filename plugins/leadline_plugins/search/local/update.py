@@ -239,7 +239,10 @@ class Update:
         path = entry.file.path
         blob = Blob(name=Path(path).name, media_type=media_type(path), data=data)
         try:
-            return Reading(entry, await self._context.parse(blob, call))
+            document = await self._context.parse(blob, call)
+            if document.incomplete:
+                self._context.log.warning("%s: %s", path, document.incomplete)
+            return Reading(entry, document)
         except ProviderError as error:
             return Reading(replace(entry, problem=str(error)))
         except Exception as error:

@@ -17,7 +17,7 @@ from leadline.contracts import Call, Run
 from leadline.errors import CallFailed, Unavailable
 from leadline.findings import Findings
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
-from leadline.records import Blob, FetchRequest, Hit, SearchPage, SearchRequest
+from leadline.records import Blob, Document, FetchRequest, Hit, SearchPage, SearchRequest
 from leadline.research_findings import TASKS, SearchTask
 from leadline.testing.fakes import FakeEngine, WebSettings, fake_web
 from leadline.testing.plugins import plugin
@@ -347,6 +347,28 @@ class Labelled:
     async def fetch(self, request: FetchRequest, call: Call, /) -> Blob:
         text = b"The harbour measured 7 fathoms at each sounding, by the house."
         return Blob(name="1.txt", media_type="text/plain", data=text, labels=frozenset({"secret", "house"}))
+
+
+class Cut:
+    """Reads only the beginning of every text."""
+
+    def accepts(self, media_type: str, /) -> bool:
+        return True
+
+    async def parse(self, blob: Blob, call: Call, /) -> Document:
+        return Document(text=blob.data.decode(), incomplete="only the first page was read")
+
+
+async def test_what_is_missing_from_a_document_is_a_notice_in_the_report(tmp_path: Path) -> None:
+    offer = Offer(lambda settings, _: Labelled(), PluginSettings, "The archive of the house")
+    cut = plugin("cut", parsers=Offer(lambda settings, _: Cut(), PluginSettings, "Beginnings", free=True))
+    house = plugin("house", search_providers=offer, fetchers=offer)
+    settings = {"search.engines": ["house"], "read.fetchers": ["house"], "read.parsers": ["cut"]}
+    async with leadline.Client(plugins=[house, cut], folder=tmp_path / "r", cache=tmp_path / "c", set=settings) as runs:
+        result = await runs.research(QUESTION)
+    assert (
+        "A document is incomplete: only the first page was read (house:1)." in (result.folder / "report.md").read_text()
+    )
 
 
 async def test_labels_of_a_hit_and_of_its_file_reach_the_source_and_the_report(tmp_path: Path) -> None:

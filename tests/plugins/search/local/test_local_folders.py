@@ -11,7 +11,6 @@ import pytest
 
 from leadline.errors import Denied, Unsupported
 from leadline.records import FetchRequest
-from leadline.testing.context import FakeRun
 from leadline_plugins.search.local.addresses import Addresses
 
 
@@ -178,13 +177,3 @@ def test_folders_with_equal_names_are_told_apart(tmp_path: Path, folders: list[s
     urls = [addresses.of(str(file)) for file in files]
     assert [addresses.path(url) for url in urls] == files
     assert urls == [f"local://papers/{name}" for name in names]
-
-
-async def test_without_a_cache_the_index_is_temporary_and_the_notice_names_no_folder(desk: Any, tmp_path: Path) -> None:
-    desk.write("a.txt", "Tallow.")
-    desk.cache.write_text("a file in the way")
-    desk.call.run = FakeRun()
-    assert await desk.names("tallow") == ["a.txt"]
-    ((kind, data),) = desk.call.run.emitted
-    assert (kind, "index is not stored" in data["message"]) == ("notice", True)
-    assert str(tmp_path) not in data["message"]
