@@ -7,9 +7,9 @@ connection, `engine` and `fetcher` call its tools, `results` reads what they ret
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import AfterValidator, Field, JsonValue, SecretStr, model_validator
+from pydantic import AfterValidator, Field, JsonValue, SecretStr, field_validator, model_validator
 
 from leadline.contracts import Context, Fetcher, SearchProvider
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
@@ -17,8 +17,8 @@ from leadline_plugins.fetch.guard import checked
 
 __all__ = ["McpSettings", "leadline_fetchers", "leadline_search_providers"]
 
-# What a hit takes from a result, and the names that servers usually give it.
-HitField = Literal["url", "title", "snippet", "text", "published", "content_url"]
+# What a hit takes from a result.
+HIT_FIELDS = ("url", "title", "snippet", "text", "published", "content_url")
 _REQUIRES = ("mcp=leadline[mcp]",)
 
 
@@ -40,7 +40,7 @@ class McpSettings(PluginSettings):
     results: str = Field(
         "", description='where the list of results is in the reply: "data.items"; default: the reply, or its only list'
     )
-    fields: dict[HitField, str] = Field(
+    fields: dict[str, str] = Field(
         {}, description='names of the fields of a result: { url = "link", text = "body", title = "meta.title" }'
     )
     fetch_tool: str = Field("", description="the tool that reads an address; needed as a fetcher")
@@ -52,18 +52,27 @@ class McpSettings(PluginSettings):
     )
     media_type: str = Field("text/markdown", description="the media type of the text that it returns")
 
+    @field_validator("fields")
+    @classmethod
+    def _of_hits(cls, fields: dict[str, str]) -> dict[str, str]:
+        if unknown := sorted(set(fields) - set(HIT_FIELDS)):
+            raise ValueError(f"no such field of a result: {', '.join(unknown)}; choose from {', '.join(HIT_FIELDS)}")
+        return fields
+
     @model_validator(mode="after")
     def _one_server(self) -> McpSettings:
         if self.command and self.url:
             raise ValueError("set command or url, not both")
-        if self.args and not self.command:
-            raise ValueError("args are those of a command: set command")
         return self
 
 
 def _ready(settings: McpSettings, tool: str) -> str | None:
     if not (settings.command or settings.url):
         return "it has no server: set command or url in its section"
+    if settings.url and (settings.args or settings.env):
+        return "args and env are those of a command, and it has a url"
+    if settings.command and settings.headers:
+        return "headers are those of a url, and it has a command; pass secrets in env"
     return None if getattr(settings, tool) else f"{tool} is not set in its section"
 
 

@@ -9,11 +9,10 @@ from typing import Any
 from mcp_types import CallToolResult, TextResourceContents
 
 from leadline.records import Hit
-from leadline_plugins.mcp import HitField
 from leadline_plugins.search.results import hit
 
 # The names that servers usually give the fields of a result, the first one found counts.
-NAMES: Mapping[HitField, tuple[str, ...]] = {
+NAMES: Mapping[str, tuple[str, ...]] = {
     "url": ("url", "link", "href", "uri"),
     "title": ("title", "name"),
     "snippet": ("snippet", "description", "summary", "content"),
@@ -34,7 +33,7 @@ def listed(result: CallToolResult, path: str) -> list[Any]:
     raise ValueError(f"there is no list of results {where}: {keys}")
 
 
-def hit_of(item: Any, fields: Mapping[HitField, str]) -> Hit | None:
+def hit_of(item: Any, fields: Mapping[str, str]) -> Hit | None:
     """Return a result as a hit; None without an address."""
     if not isinstance(item, Mapping):
         return None
@@ -51,7 +50,7 @@ def hit_of(item: Any, fields: Mapping[HitField, str]) -> Hit | None:
     )
 
 
-def _text(item: Mapping[str, Any], fields: Mapping[HitField, str], name: HitField) -> str:
+def _text(item: Mapping[str, Any], fields: Mapping[str, str], name: str) -> str:
     """Return a field as text; of a list of texts, such as highlights, its parts."""
     paths = (fields[name],) if name in fields else NAMES[name]
     value = next((one for one in (_at(item, path) for path in paths) if one not in (None, "", [])), "")
