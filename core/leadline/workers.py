@@ -4,8 +4,8 @@ A worker is a program of its own (no fork, no import of the user's script). It i
 time limit or is cancelled, and takes nothing with it when a page crashes it. All runs of a process share the workers:
 the first one starts with the first call, another one when a call has waited for a while.
 
-The protocol on stdin: length and pickle of the module path, once, and of (function, arguments, timeout, memory); on
-stdout: length and pickle of (outcome, value).
+The protocol on stdin: length, and pickles of the module path and of (function, arguments, timeout, memory); on stdout:
+length and pickle of (outcome, value).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from subprocess import PIPE, Popen
 from threading import Condition
@@ -147,7 +148,8 @@ class _Pool:
 
     def _call(self, call: _Call) -> Any:
         try:
-            message = pickle.dumps((call.function, call.timeout, call.memory), pickle.HIGHEST_PROTOCOL)
+            function = pickle.dumps((call.function, call.timeout, call.memory), pickle.HIGHEST_PROTOCOL)
+            message = pickle.dumps(sys.path) + function
         except Exception as error:  # whatever the methods of an argument raise
             raise NotPicklable(str(error)) from error
         with self._changed:
@@ -190,9 +192,7 @@ class _Pool:
     def _start(self) -> Popen[bytes]:
         try:
             command = [sys.executable, "-P", "-m", "leadline.workers"]
-            worker = Popen(command, env=os.environ | _ENVIRONMENT, stdin=PIPE, stdout=PIPE)  # noqa: S603 - this module
-            _send(worker, pickle.dumps(sys.path))
-            return worker
+            return Popen(command, env=os.environ | _ENVIRONMENT, stdin=PIPE, stdout=PIPE)  # noqa: S603 - this module
         except (OSError, TypeError) as error:  # no more processes; no interpreter of its own (embedded)
             with self._changed:
                 self._count -= 1
@@ -263,16 +263,12 @@ def _resident(pid: int) -> int:
         return 0
 
 
-def _send(worker: Popen[bytes], message: bytes) -> None:
+def _send_and_receive(worker: Popen[bytes], message: bytes) -> tuple[str, Any]:
     assert worker.stdin
+    assert worker.stdout
     worker.stdin.write(_LENGTH.pack(len(message)))
     worker.stdin.write(message)
     worker.stdin.flush()
-
-
-def _send_and_receive(worker: Popen[bytes], message: bytes) -> tuple[str, Any]:
-    assert worker.stdout
-    _send(worker, message)
     reply = _read_message(worker.stdout)
     if reply is None:
         raise EOFError
@@ -308,8 +304,6 @@ def _serve() -> None:
     signal.signal(signal.SIGPROF, signal.SIG_DFL)  # the limit of processor time ends the process
     sys.modules["__main__"] = ModuleType("__main__")  # a function of the user's script is not one of this module
     os.nice(_NICENESS)  # the event loop comes first
-    if path := _read_message(sys.stdin.buffer):  # at the end, so that no file of the user hides a module
-        sys.path += [entry for entry in pickle.loads(path) if entry not in sys.path]  # noqa: S301 - see `_answer`
     with Path(os.devnull).open("w") as nowhere:
         for descriptor in (1, 2):
             os.dup2(nowhere.fileno(), descriptor)
@@ -320,8 +314,11 @@ def _serve() -> None:
 
 
 def _answer(call: bytes, nowhere: IO[str]) -> bytes:
-    try:
-        function, timeout, memory = pickle.loads(call)  # noqa: S301 - from the process that started this one
+    parts = BytesIO(call)
+    try:  # the pickles come from the process that started this one
+        path = pickle.load(parts)  # noqa: S301
+        sys.path += [entry for entry in path if entry not in sys.path]  # at the end: no file of the user hides a module
+        function, timeout, memory = pickle.load(parts)  # noqa: S301
     except Exception as error:  # noqa: BLE001 - a module that cannot be imported here, among others
         return pickle.dumps(("unpicklable", str(error)))
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import math
 import operator
 import os
@@ -75,7 +76,8 @@ _PROVIDER_ERRORS = [
 
 
 def answer(function: Callable[..., Any], *args: Any) -> tuple[str, Any]:
-    outcome, value = pickle.loads(workers._answer(pickle.dumps((partial(function, *args), None, None)), StringIO()))
+    call = pickle.dumps(sys.path) + pickle.dumps((partial(function, *args), None, None))
+    outcome, value = pickle.loads(workers._answer(call, StringIO()))
     return outcome, value
 
 
@@ -107,6 +109,15 @@ async def test_what_cannot_be_pickled_is_an_error_of_its_own() -> None:
     with pytest.raises(NotPicklable, match="recursion"):
         await run(len, deep, timeout=30)
     assert await run(math.factorial, 3, timeout=30) == 6
+
+
+async def test_a_module_can_be_imported_whose_folder_was_added_since_the_worker_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await run(math.factorial, 3, timeout=30)
+    (tmp_path / "added_later.py").write_text("def double(number):\n    return 2 * number\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert await run(importlib.import_module("added_later").double, 3, timeout=30) == 6
 
 
 async def test_a_function_of_the_users_script_is_not_taken_for_one_of_the_worker() -> None:

@@ -26,4 +26,4 @@ def test_no_run_cites_a_plan_or_a_report(tmp_path: Path, monkeypatch: pytest.Mon
         assert result.status == "complete"
         assert result.folder.is_relative_to(docs)
         assert result.report
-        assert [source.hit.url for source in result.report.sources] == [(docs / "function.rst").as_uri()]
+        assert [source.hit.url for source in result.report.sources] == ["local://local/docs/function.rst"]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextvars import Context
 from functools import wraps
 from math import inf
 from typing import Any
@@ -114,7 +115,8 @@ class PluginSession:
         self._blocked_until = 0.0
         self._task: asyncio.Task[None] | None = None
         if hasattr(plugin, "__aenter__"):
-            self._task = asyncio.create_task(self._live(plugin), name=f"session of {who}")
+            # In a context of its own: that of the first call would keep its run as long as the plugin is open.
+            self._task = asyncio.create_task(self._live(plugin), name=f"session of {who}", context=Context())
             self._limit = loop.call_later(seconds, self._too_late)
         else:
             self._entered.set_result(ready(plugin))

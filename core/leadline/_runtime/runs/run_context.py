@@ -134,8 +134,9 @@ class RunContext:
         )
         self.questions = Questions(self._questions_changed, self._asked, asker)
         # Write the summary, now and soon; set by the session.
-        self.status_changed: Callable[[], Awaitable[None]] = _nothing
-        self.step_changed: Callable[[], object] = lambda: None
+        self.status_changed: Callable[[], Awaitable[None]]
+        self.step_changed: Callable[[], object]
+        self.forget_session()
         # The spans of the running stages, by name.
         self._stage_spans: dict[str, str] = {}
         self._prefetch = Prefetch()
@@ -431,6 +432,10 @@ class RunContext:
         finally:
             current_stage.reset(name)
             stage_span.reset(span)
+
+    def forget_session(self) -> None:
+        """Let go of the session, which holds the findings."""
+        self.status_changed, self.step_changed = _nothing, lambda: None
 
     async def report_progress(self, step: str, status: Any, data: dict[str, Any]) -> None:
         """Record and emit the progress of a stage, which is a span from its start to its end."""

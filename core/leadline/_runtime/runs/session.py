@@ -299,6 +299,8 @@ class Session:
             await self._previous.settle(metadata)
             metadata = metadata.model_copy(update={"files": report_files(run.folder)})
         await self.journal.close(state.status)
+        # Timers of ended calls keep the run for a while, but not this session with its findings.
+        run.forget_session()
         # A failed run may have a draft of its report, which was not checked.
         has_report = self.engine is not None and state.status in ("complete", "partial")
         report = self.engine.board.get(REPORT) if self.engine and has_report else None
