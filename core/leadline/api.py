@@ -35,11 +35,14 @@ from leadline._runtime.runs.questions import Asker, answer_later
 from leadline._runtime.runs.run_request import RunRequest, check_question
 from leadline._runtime.runs.session import Session, has_request, load_request
 from leadline._runtime.runs.stored_report import REPORT, read_report
-from leadline._settings.load import Loaded, load_settings
+from leadline._settings.layers import leaves
+from leadline._settings.load import Loaded, load_settings, obstacles
+from leadline._settings.redaction import public
 from leadline.comparison import Comparison, compare
 from leadline.contracts import Observer
 from leadline.display import choose_from
 from leadline.errors import LeadlineError, UsageError
+from leadline.inventory import MASK, InstalledPlugin, Setting
 from leadline.records import Answer, Event, Json, Principal, Report
 from leadline.run_handle import RunHandle as RunHandle
 from leadline.run_summary import RunSummary
@@ -266,6 +269,36 @@ class Client:
     async def estimate(self, question: str = "") -> Estimate:
         """Return the likely calls, tokens and cost of a run, without any call."""
         return await estimate(self.plugins, question)
+
+    def describe_settings(self) -> dict[str, Setting]:
+        """Return every setting with its origin, by dotted key. Masked is what no run stores: secrets, private texts."""
+        loaded = self.load(complete=False)
+        stored = dict(leaves(public(loaded.settings)))
+        return {
+            ".".join(path): Setting(
+                value=stored.get(path, MASK if value else None),
+                origin=loaded.origins.get(".".join(path), "default"),
+            )
+            for path, value in leaves(loaded.settings.model_dump())
+            if value != {} or path[0] != "plugins"
+        }
+
+    def describe_plugins(self) -> list[InstalledPlugin]:
+        """Return the installed plugins, and what they lack. Loads all of them. Raises `ConfigError`."""
+        entries = self._catalog.entries(load=True)
+        able = [self._catalog.load(entry.name) for entry in entries if entry.status != "broken"]
+        lacks = obstacles(self._catalog, able, sets=self._sets, file=self._file)
+        return [
+            InstalledPlugin(
+                name=entry.name,
+                kinds=tuple(entry.kinds),
+                distribution=entry.distribution,
+                version=entry.version,
+                status="incomplete" if entry.status == "ready" and lacks.get(entry.name) else entry.status,
+                lacks=entry.problem or lacks.get(entry.name, ""),
+            )
+            for entry in entries
+        ]
 
     def runs(
         self,

@@ -19,8 +19,8 @@ from leadline._settings.schema import commented_toml
 from leadline.cli.common import client_of
 from leadline.cli.terminal import say, table, write, write_json
 from leadline.errors import ConfigError, LeadlineError, UsageError
+from leadline.inventory import MASK
 
-MASK = "********"
 # A folder without a settings file.
 NOWHERE = Path("/nonexistent")
 

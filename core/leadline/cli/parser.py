@@ -91,6 +91,13 @@ def count(text: str) -> int:
     return int(text)
 
 
+def port(text: str) -> int:
+    """Parse the number of a port. Raises `ArgumentTypeError`."""
+    if not text.isdecimal() or int(text) > 65_535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port: 0 to 65535")
+    return int(text)
+
+
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Parse a command line into `module` and `function` of the command, and its options. Raises `UsageError`."""
     from leadline.cli.parser import command_line  # which is made of this class
@@ -138,6 +145,7 @@ def command_line() -> Parser:
         _explain,
         _verify,
         _runs,
+        _serve,
         _plugins,
         _prompts,
         _config,
@@ -294,6 +302,45 @@ def _run_options(parser: Parser, run: str = "", *, json: bool = True, several: b
     _settings(parser)
     if json:
         _json(parser)
+
+
+def _serve(commands: Any) -> None:
+    parser = _command(commands, "serve", "serve runs to browsers and programs over HTTP")
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="address (default: 127.0.0.1)")
+    parser.add_argument("--port", type=port, default=8327, metavar="N", help="port (default: 8327; 0: any free one)")
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="name by which clients reach the server, such as that of a proxy (repeatable)",
+    )
+    for name, default, what in (
+        ("runs", 4, "active runs"),
+        ("requests", 600, "requests per minute"),
+        ("streams", 16, "open streams of events"),
+    ):
+        parser.add_argument(
+            f"--max-{name}", type=count, default=default, metavar="N", help=f"{what} of a user (default: {default})"
+        )
+    _docs(parser)
+    parser.add_argument("--pipeline", default="", metavar="NAME", help="pipeline to run (default: research)")
+    _folder(parser)
+    _settings(parser)
+    group = parser.add_subparsers(title="commands", metavar="command")
+    tokens = _group(group, "token", "add, list and remove tokens")
+    add = _command(tokens, "add", "make a token and print it", "serve", "add_token")
+    add.add_argument("name", metavar="NAME", help="name of the token, and of the user for whom it acts")
+    add.add_argument("--principal", default="", metavar="ID", help="user for whom it acts (default: NAME)")
+    add.add_argument("--metrics", action="store_true", help="allow to read /metrics, and nothing else")
+    shown = _command(tokens, "list", "list the tokens without their secrets", "serve", "list_tokens")
+    _json(shown)
+    remove = _command(tokens, "remove", "remove a token", "serve", "remove_token")
+    remove.add_argument("name", metavar="NAME", help="name of the token")
+    for parser in (add, shown, remove):
+        _folder(parser)
+        _settings(parser)
+        parser.set_defaults(folder=argparse.SUPPRESS, settings=argparse.SUPPRESS)  # those of `serve` before them count
 
 
 def _plugins(commands: Any) -> None:

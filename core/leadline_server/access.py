@@ -1,0 +1,196 @@
+"""Who may send what: hosts, origins, tokens, sessions, and how often. Everything passes here before any route.
+
+A request of a browser that another site caused is refused by its `Host` (DNS rebinding), `Origin` and `Sec-Fetch-Site`
+(CSRF). Programs send a token in the header `Authorization`, which no other site can make a browser send.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from leadline_server.limits import Limits, Rate
+from leadline_server.problems import Problem
+from leadline_server.store import Store, Token
+
+COOKIE = "leadline_session"
+# Replies that tell nothing of any run.
+PUBLIC = frozenset({("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/openapi.json"), ("POST", "/v1/session")})
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?")
+_READING = ("GET", "HEAD")
+_FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "cache-control": "no-store",
+}
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who sent a request: a principal, or None on a machine of one person; `session` is the secret of its cookie."""
+
+    principal: str | None
+    metrics_only: bool = False
+    session: str = ""
+
+
+class Access:
+    """The outermost layer of the application. Routes find the `Identity` in `request.state.identity`."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        store: Store,
+        limits: Limits,
+        guesses: Rate,
+        hosts: Collection[str] = (),
+        *,
+        needs_token: bool = False,
+    ) -> None:
+        self._app, self._store = app, store
+        self._hosts, self._needs_token = {host.lower() for host in hosts} | {"localhost"}, needs_token
+        self._requests = Rate(limits.requests, f"more than {limits.requests} requests in a minute")
+        self._guesses = guesses
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check a request and pass it on; headers that protect the reader are added to every reply."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+
+        async def protected(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        try:
+            scope.setdefault("state", {})["identity"] = self._identify(scope)
+        except Problem as problem:
+            await problem.response()(scope, receive, protected)
+            return
+        await self._app(scope, receive, protected)
+
+    def _identify(self, scope: Scope) -> Identity:
+        headers, method = Headers(scope=scope), str(scope["method"])
+        self._check_host(headers)
+        address = scope["client"][0] if scope.get("client") else ""
+        is_public = (method.replace("HEAD", "GET"), scope["path"]) in PUBLIC
+        if (given := _bearer(headers)) is not None:
+            token = self._store.token(given)
+            if token is None:
+                self._guesses.take(address)
+                raise unknown_token()
+            identity = _identity(token)
+        else:
+            self._check_origin(headers, method)
+            identity = self._without_bearer(headers, method, is_public=is_public)
+        if identity.metrics_only and scope["path"] != "/metrics" and not is_public:
+            raise Problem(403, "forbidden", "this token reads /metrics only")
+        if not is_public:
+            self._requests.take(identity.principal)
+        return identity
+
+    def _without_bearer(self, headers: Headers, method: str, *, is_public: bool) -> Identity:
+        if is_public:
+            return Identity(None)
+        if not self._needs_token and not self._store.has_tokens():
+            if any(name in headers for name in _FORWARDED):
+                # Everybody who reaches the proxy would be the owner of this machine.
+                raise Problem(
+                    403,
+                    "token_required",
+                    "the request came through a proxy, and the server has no tokens",
+                    "leadline serve token add NAME",
+                )
+            return Identity(None)
+        if secret := _cookie(headers):
+            token = self._store.session(secret)
+            if token:
+                if method not in _READING and "origin" not in headers:
+                    raise Problem(403, "cross_origin", "a request with a cookie needs the header Origin")
+                return _identity(token, secret)
+        raise Problem(
+            401,
+            "token_required",
+            "send a token: Authorization: Bearer TOKEN",
+            "the operator of the server makes one: leadline serve token add NAME",
+            {"WWW-Authenticate": "Bearer"},
+        )
+
+    def _check_host(self, headers: Headers) -> None:
+        """Refuse names that do not belong to this server: a foreign name may lead here by DNS rebinding."""
+        found = _HOST.fullmatch(headers.get("host", ""))
+        name = found[1].lower().rstrip(".") if found else ""
+        if name in self._hosts or _is_address(name):
+            return
+        raise Problem(
+            421,
+            "unknown_host",
+            "this server does not have the name that the request gives as its host",
+            "the operator names it with --allow-host",
+        )
+
+    def _check_origin(self, headers: Headers, method: str) -> None:
+        """Refuse requests that pages of other sites cause."""
+        origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+        follows_link = method in _READING and headers.get("sec-fetch-mode") == "navigate"
+        foreign = origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
+        if foreign or (site not in ("same-origin", "none") and not follows_link):
+            raise Problem(403, "cross_origin", "requests of other sites are refused")
+
+
+def unknown_token() -> Problem:
+    """Return the error for a wrong token."""
+    return Problem(
+        401,
+        "unknown_token",
+        "the token is not valid",
+        "leadline serve token list shows the valid ones on the server",
+        {"WWW-Authenticate": 'Bearer error="invalid_token"'},
+    )
+
+
+def _identity(token: Token, session: str = "") -> Identity:
+    return Identity(token.principal, token.scope == "metrics", session)
+
+
+def _bearer(headers: Headers) -> str | None:
+    """Return the token of a request; an empty one is a wrong one. Several headers are refused as a wrong one."""
+    given = headers.getlist("authorization")
+    if not given:
+        return None
+    scheme, _, token = given[0].strip().partition(" ")
+    if scheme.lower() != "bearer":
+        return None
+    return token.strip() if len(given) == 1 else ""
+
+
+def _cookie(headers: Headers) -> str:
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+    except CookieError:
+        return ""
+    return found.value if found else ""
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,106 @@
+"""The application: routes behind the access rules, over one client."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from leadline import Client
+from leadline.errors import LeadlineError
+from leadline.records import Record
+from leadline_server.access import Access
+from leadline_server.board import Board
+from leadline_server.endpoints import Endpoint, endpoints
+from leadline_server.info_routes import InfoRoutes
+from leadline_server.limits import Limits, Rate
+from leadline_server.openapi import document
+from leadline_server.problems import Problem, problem_of
+from leadline_server.run_routes import RunRoutes
+from leadline_server.service import Service
+from leadline_server.short_routes import ShortRoutes
+from leadline_server.store import Store
+
+
+class App:
+    """A server as an ASGI application. `board` has its runs; `endpoints` its routes."""
+
+    def __init__(
+        self,
+        client: Client,
+        store: Store,
+        limits: Limits | None = None,
+        *,
+        hosts: Collection[str] = (),
+        needs_token: bool = False,
+    ) -> None:
+        limits = limits or Limits()
+        guesses = Rate(limits.guesses, "too many wrong tokens")
+        self.board = Board(client, store, limits)
+        self.service = Service(client, store, self.board, limits, guesses)
+        runs = RunRoutes(self.service)
+        info = InfoRoutes(self.service, lambda: document(self.endpoints))
+        self.endpoints = endpoints(runs, info, ShortRoutes(self.service, runs))
+        starlette = Starlette(
+            routes=[self._route(endpoint) for endpoint in self.endpoints],
+            exception_handlers={HTTPException: _http_error, Exception: _fault},
+            lifespan=self._lifespan,
+        )
+        starlette.router.redirect_slashes = False
+        self._app = Access(starlette, store, limits, guesses, hosts, needs_token=needs_token)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Serve one connection."""
+        await self._app(scope, receive, send)
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        self.board.open()
+        self.service.ready = True
+        try:
+            yield
+        finally:
+            await self.board.close()
+
+    def _route(self, endpoint: Endpoint) -> Route:
+        return Route(endpoint.path, self._handler(endpoint), methods=[endpoint.method])
+
+    def _handler(self, endpoint: Endpoint) -> Callable[[Request], Any]:
+        async def handle(request: Request) -> Response:
+            try:
+                reply = _reply(await endpoint.handler(request), endpoint)
+            except Problem as problem:
+                reply = problem.response()
+            except LeadlineError as error:
+                reply = problem_of(error).response()
+            labels = {"method": endpoint.method, "route": endpoint.path, "status": str(reply.status_code)}
+            self.service.metrics.add("leadline_http_requests_total", **labels)
+            return reply
+
+        return handle
+
+
+def _reply(found: Any, endpoint: Endpoint) -> Response:
+    if isinstance(found, Response):
+        return found
+    status, record = found if isinstance(found, tuple) else (endpoint.status, found)
+    assert isinstance(record, Record)
+    return Response(record.model_dump_json(), status, media_type="application/json")
+
+
+async def _http_error(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        allowed = (error.headers or {}).get("Allow", "")
+        return Problem(405, "method_not_allowed", f"this address supports {allowed}", "", error.headers).response()
+    return Problem(error.status_code, "not_found", "there is no such address", "GET /openapi.json").response()
+
+
+async def _fault(_: Request, __: Exception) -> Response:
+    return Problem(500, "internal", "the server made an error", "its log has the details").response()

@@ -1,0 +1,171 @@
+"""The server as a process: address, signals, and an orderly end within seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import logging
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from leadline import Client, tune_gc
+from leadline.errors import UsageError
+from leadline_server.app import App
+from leadline_server.board import Board
+from leadline_server.limits import Limits
+from leadline_server.store import Store
+
+# Seconds in which the head of a request must arrive.
+HEAD_TIMEOUT = 15.0
+# Seconds that replies have to end once the server is told to; then connections are cut.
+_GRACE = 3
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the server listens, and the further names by which clients know it."""
+
+    host: str = "127.0.0.1"
+    port: int = 8327
+    names: Sequence[str] = ()
+    limits: Limits = field(default_factory=Limits)
+
+
+async def serve(client: Client, store: Store, address: Address, say: Callable[[str], object]) -> None:
+    """Serve until a signal. Raises `UsageError` and `ConfigError` before anything is served."""
+    loopback = _is_loopback(address.host)
+    if not store.has_tokens() and (not loopback or address.names):
+        what = f"--host {address.host}" if not loopback else f"--allow-host {address.names[0]}"
+        raise UsageError(f"{what}: others could use this server; first make a token: leadline serve token add NAME")
+    store.lock()
+    async with client:
+        client.plugins.pipeline()  # wrong settings are an error now, not with every run
+        tune_gc()
+        app = App(client, store, address.limits, hosts=address.names, needs_token=not loopback)
+        listener = _listen(address.host, address.port)
+        port = listener.getsockname()[1]
+        host = f"[{address.host}]" if ":" in address.host else address.host
+        config = uvicorn.Config(
+            app,
+            http=_Protocol,
+            ws="none",
+            lifespan="on",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=_GRACE,
+        )
+        server = _Server(config, app.board)
+        server.when_started = lambda: say(f"Leadline serves http://{host}:{port}  (Ctrl-C ends it)")
+        await server.serve(sockets=[listener])
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Return a listening socket. Raises `UsageError`."""
+    try:
+        family, kind, protocol, _, name = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listener = socket.socket(family, kind, protocol)
+        try:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(name)
+            listener.listen(1024)
+        except OSError:
+            listener.close()
+            raise
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"cannot listen on {host}, port {port}: {reason}; choose others with --host, --port") from None
+    return listener
+
+
+class _Server(uvicorn.Server):
+    """A server that ends its streams first, and leaves signals to the event loop."""
+
+    when_started: Callable[[], object] = staticmethod(lambda: None)
+
+    def __init__(self, config: uvicorn.Config, board: Board) -> None:
+        super().__init__(config)
+        self._board = board
+        logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Handle SIGINT and SIGTERM while the server runs."""
+        loop = asyncio.get_running_loop()
+        handled = _SIGNALS if threading.current_thread() is threading.main_thread() else ()
+        for number in handled:
+            loop.add_signal_handler(number, self.end)
+        try:
+            yield
+        finally:
+            for number in handled:
+                loop.remove_signal_handler(number)
+
+    def end(self) -> None:
+        """End the server; a second time, without waiting for replies."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+        self._board.closing.set()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, and say so."""
+        await super().startup(sockets)
+        self.when_started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the streams, then the connections, then the runs."""
+        self._board.closing.set()
+        await super().shutdown(sockets)
+        if self.force_exit:  # which skips the end of the application
+            await self._board.close()
+
+
+class _Protocol(H11Protocol):
+    """HTTP/1.1 that cuts connections whose request never arrives completely."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for the first request."""
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """Take a piece of a request."""
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        super().connection_lost(exc)
+        self._unwatch()
+
+    def _watch(self) -> None:
+        # A connection that waits between two requests is uvicorn's matter (`timeout_keep_alive`).
+        waiting = self.conn.their_state is h11.IDLE and (self.cycle is None or bool(self.conn.trailing_data[0]))
+        if not waiting:
+            self._unwatch()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(HEAD_TIMEOUT, self.transport.close)
+
+    def _unwatch(self) -> None:
+        if self._deadline:
+            self._deadline.cancel()
+            self._deadline = None

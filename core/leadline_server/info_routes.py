@@ -1,0 +1,96 @@
+"""The routes beside runs: settings, plugins, previews, sessions of browsers, health and metrics."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from leadline.records import Record
+from leadline_server.access import COOKIE, Identity, unknown_token
+from leadline_server.metrics import CONTENT_TYPE
+from leadline_server.problems import Problem
+from leadline_server.requests import ALLOWED, LOWERED, Login, read
+from leadline_server.service import Service, principal_of
+from leadline_server.store import SESSION_SECONDS
+from leadline_server.views import Health, PluginsView, SettingsView, Who
+
+
+class InfoRoutes:
+    """The handlers of everything that is not about a run."""
+
+    def __init__(self, service: Service, document: Callable[[], dict[str, Any]]) -> None:
+        self._service, self._client = service, service.client
+        self._document = cache(document)  # made when somebody asks for it: the server starts faster
+
+    async def settings(self, request: Request) -> SettingsView:
+        """Return every setting with its origin, without secrets."""
+        changeable = tuple(dict.fromkeys((*ALLOWED, *LOWERED)))
+        return SettingsView(settings=self._client.describe_settings(), changeable=changeable)
+
+    async def plugins(self, request: Request) -> PluginsView:
+        """Return the installed plugins, and what they lack."""
+        return PluginsView(plugins=tuple(self._client.describe_plugins()))
+
+    async def explain(self, request: Request) -> Record:
+        """Return the plan of a run, without any call."""
+        return self._client.explain()
+
+    async def estimate(self, request: Request) -> Record:
+        """Return the likely calls, tokens and cost of a run, without any call."""
+        return await self._client.estimate(request.query_params.get("question", "")[:20_000])
+
+    # --- sessions ----------------------------------------------------------------------------------------------------
+
+    async def log_in(self, request: Request) -> Response:
+        """Exchange a token for the cookie of a browser."""
+        body = await read(request, Login, self._service.limits.body)
+        token = self._service.store.token(body.token)
+        if token is None or token.scope != "runs":
+            self._service.guesses.take(request.client.host if request.client else "")
+            raise unknown_token()
+        secret = await asyncio.to_thread(self._service.store.add_session, token)
+        reply = JSONResponse(Who(principal=token.principal).model_dump())
+        secure = request.url.scheme == "https"
+        reply.set_cookie(
+            COOKIE, secret, max_age=SESSION_SECONDS, path="/", secure=secure, httponly=True, samesite="strict"
+        )
+        return reply
+
+    async def who(self, request: Request) -> Who:
+        """Return the principal of the request."""
+        return Who(principal=principal_of(request))
+
+    async def log_out(self, request: Request) -> Response:
+        """End the session of a browser."""
+        identity: Identity = request.state.identity
+        if identity.session:
+            await asyncio.to_thread(self._service.store.end_session, identity.session)
+        reply = JSONResponse({"ok": True})
+        reply.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+        return reply
+
+    # --- operation ---------------------------------------------------------------------------------------------------
+
+    async def health(self, request: Request) -> Health:
+        """Tell that the process is alive."""
+        return Health(status="ok")
+
+    async def readiness(self, request: Request) -> Health:
+        """Tell whether new runs are accepted."""
+        if self._service.board.closing.is_set() or not self._service.ready:
+            raise Problem(503, "closing", "the server is shutting down", headers={"Retry-After": "5"})
+        return Health(status="ready")
+
+    async def metrics(self, request: Request) -> Response:
+        """Return counters in the text format of Prometheus."""
+        gauges = {"runs_active": self._service.board.count(), "streams_open": self._service.streams.total()}
+        return PlainTextResponse(self._service.metrics.text(**gauges), media_type=CONTENT_TYPE)
+
+    async def openapi(self, request: Request) -> Response:
+        """Return the description of all routes."""
+        return JSONResponse(self._document())

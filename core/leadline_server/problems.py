@@ -1,0 +1,58 @@
+"""Errors as replies: every one is a `{code, message, hint}` with a fitting status."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from starlette.responses import JSONResponse
+
+from leadline.errors import AlreadyAnswered, ConfigError, JournalBusy, LeadlineError, UsageError
+from leadline.records import Record
+
+
+class ProblemBody(Record):
+    """An error: a `code` for programs, a message for people, and a hint at what to do, which may be empty."""
+
+    code: str
+    message: str
+    hint: str = ""
+
+
+class Problem(Exception):
+    """An error that is sent to the client."""
+
+    def __init__(
+        self, status: int, code: str, message: str, hint: str = "", headers: Mapping[str, str] | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.body = ProblemBody(code=code, message=message, hint=hint)
+        self.headers = dict(headers or {})
+
+    def response(self) -> JSONResponse:
+        """Return the reply."""
+        return JSONResponse(self.body.model_dump(), self.status, self.headers)
+
+
+def no_such_run() -> Problem:
+    """Return the error for an unknown run, which is the same for the run of another principal."""
+    return Problem(404, "not_found", "there is no such run", "GET /v1/runs lists the runs")
+
+
+def too_many(message: str, seconds: float) -> Problem:
+    """Return the error for a limit that was reached; `seconds` until it is worth trying again."""
+    wait = max(1, round(seconds + 0.5))
+    return Problem(429, "too_many_requests", message, f"try again in {wait} s", {"Retry-After": str(wait)})
+
+
+def problem_of(error: LeadlineError) -> Problem:
+    """Return the reply for an error of Leadline."""
+    if isinstance(error, AlreadyAnswered):
+        return Problem(409, "already_answered", str(error))
+    if isinstance(error, JournalBusy):  # its message names folders and processes of the server
+        return Problem(409, "busy", "the run is active", "stop or cancel it first, or try again later")
+    if isinstance(error, ConfigError):
+        return Problem(422, "settings", str(error), "GET /v1/settings lists the settings")
+    if isinstance(error, UsageError):
+        return Problem(422, "invalid_request", str(error))
+    return Problem(500, "failed", "the request failed", "the log of the server has the details")

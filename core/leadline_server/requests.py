@@ -1,0 +1,163 @@
+"""What clients send: the records of requests, the settings that they may change, and how a body is read."""
+
+from __future__ import annotations
+
+import asyncio
+from decimal import Decimal
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
+from starlette.requests import ClientDisconnect, Request
+
+from leadline.display import choose_from
+from leadline.settings import Settings
+from leadline_server.problems import Problem
+
+# Seconds in which a body must arrive.
+BODY_TIMEOUT = 30.0
+# Settings that a request may change: they choose the extent and the form of a report. None names a folder, a key, an
+# address, a plugin or a program; those are the operator's.
+ALLOWED = (
+    "language",
+    "preset",
+    "research.first_queries",
+    "research.followup_queries",
+    "research.max_queries",
+    "research.pages_per_query",
+    "report.length",
+    "report.title",
+    "report.references",
+    "report.resource_file",
+    "report.citation_images",
+    "report.figures",
+    "report.write",
+    "verify.unsupported",
+    "verify.require_support",
+    "charts.max",
+)
+# Settings that a request may lower.
+LOWERED = (
+    *("budget.model_calls", "budget.tokens", "budget.money", "budget.seconds"),
+    *("research.max_queries", "research.pages_per_query", "charts.max"),
+)
+Name = Annotated[str, StringConstraints(max_length=200)]
+Words = Annotated[str, StringConstraints(max_length=1_000)]
+# A little more than a question may have, whose error is clearer.
+Long = Annotated[str, StringConstraints(max_length=30_000)]
+
+
+class RequestBody(BaseModel):
+    """The base of request bodies: an unknown field is an error."""
+
+    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+
+class NewRun(RequestBody):
+    """A question with the pipeline, settings and formats for its run."""
+
+    question: Long
+    pipeline: Name = ""
+    set: dict[Name, JsonValue] = Field({}, max_length=50)
+    """Settings of the run by dotted key. Requests may change only a few: see `GET /v1/settings`."""
+    formats: list[Name] = Field([], max_length=20)
+    tags: dict[Name, Words] = Field({}, max_length=20)
+
+
+class NewAnswer(RequestBody):
+    """An answer to a question of a run."""
+
+    question_id: Name
+    action: Literal["accept", "decline", "cancel"] = "accept"
+    content: dict[Name, JsonValue] = Field({}, max_length=100)
+
+
+class Reason(RequestBody):
+    """Why a run is stopped or cancelled."""
+
+    reason: Words = ""
+
+
+class Resume(RequestBody):
+    """How a run is continued; `retry_failed` repeats all failed calls."""
+
+    retry_failed: bool = False
+
+
+class Login(RequestBody):
+    """A token that a browser exchanges for a session."""
+
+    token: Words
+
+
+Body = TypeVar("Body", bound=BaseModel)
+
+
+async def read_body(request: Request, limit: int) -> bytes:
+    """Return the body. Raises `Problem` if it is too long or too slow."""
+    too_large = Problem(413, "too_large", f"the body has more than {limit:,} bytes")
+    length = request.headers.get("content-length", "0")
+    if not length.isdecimal() or int(length) > limit:
+        raise too_large
+    data = bytearray()
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT):
+            async for piece in request.stream():
+                data += piece
+                if len(data) > limit:
+                    raise too_large
+    except TimeoutError:
+        raise Problem(408, "timeout", f"the body did not arrive within {BODY_TIMEOUT:g} s") from None
+    except ClientDisconnect:
+        raise Problem(400, "disconnected", "the client disconnected") from None
+    return bytes(data)
+
+
+async def read(request: Request, model: type[Body], limit: int, *, optional: bool = False) -> Body:
+    """Return the JSON body as a record; with `optional`, a request without a body is an empty object."""
+    data = await read_body(request, limit)
+    if optional and not data:
+        return model()
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise Problem(415, "media_type", "send JSON", "Content-Type: application/json")
+    try:
+        return model.model_validate_json(data)
+    except ValidationError as error:
+        raise invalid(error) from None
+
+
+def invalid(error: ValidationError) -> Problem:
+    """Return the error for a body with wrong fields."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    if found[0]["type"] == "json_invalid":
+        return Problem(400, "invalid_json", f"the body is not JSON: {found[0]['msg'].lower()}")
+    texts = [f"{'.'.join(map(str, one['loc']))}: {one['msg'].lower()}" for one in found[:5]]
+    return Problem(422, "invalid_request", "; ".join(texts), "GET /openapi.json describes every request")
+
+
+def overrides(body: NewRun, settings: Settings) -> dict[str, Any]:
+    """Return the settings of a run that a request asks for. Raises `Problem` for those that it may not change."""
+    for key, value in body.set.items():
+        if key not in {*ALLOWED, *LOWERED}:
+            raise Problem(
+                403, "setting_not_allowed", f"set: {key!r} cannot be changed by a request", choose_from(key, ALLOWED)
+            )
+        if key in LOWERED:
+            _refuse_higher(key, value, settings)
+    found: dict[str, Any] = dict(body.set)
+    if body.pipeline:
+        if body.pipeline not in settings.pipelines:
+            known = choose_from(body.pipeline, settings.pipelines)
+            raise Problem(422, "unknown_pipeline", f"there is no pipeline {body.pipeline!r}", known)
+        found["pipeline"] = body.pipeline
+    if body.formats:
+        found["report.formats"] = list(dict.fromkeys(body.formats))
+    return found
+
+
+def _refuse_higher(key: str, value: JsonValue, settings: Settings) -> None:
+    table, _, name = key.partition(".")
+    most = getattr(getattr(settings, table), name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+        raise Problem(
+            403, "setting_not_allowed", f"set: {key} may be a number up to {Decimal(str(most)).normalize():f}"
+        )

@@ -1,0 +1,74 @@
+"""Three short routes for front ends that start a task and poll it."""
+
+from __future__ import annotations
+
+from pydantic import model_validator
+from starlette.requests import Request
+from starlette.responses import Response
+
+from leadline_server.problems import Problem
+from leadline_server.requests import Long, Name, NewRun, RequestBody, read
+from leadline_server.run_routes import RunRoutes
+from leadline_server.service import Service, principal_of
+from leadline_server.views import TaskStarted, TaskStatus
+
+# Names of formats, and the endings of their files where these differ.
+_ENDINGS = {"markdown": "md", "latex": "tex", "bibtex": "bib"}
+
+
+class NewTask(RequestBody):
+    """A question, or `query`, and the formats of its report."""
+
+    question: Long = ""
+    query: Long = ""
+    formats: list[Name] = []
+
+    @model_validator(mode="after")
+    def _one(self) -> NewTask:
+        if bool(self.question) == bool(self.query):
+            raise ValueError("give either question or query")
+        return self
+
+
+class ShortRoutes:
+    """The handlers of `/api/research`."""
+
+    def __init__(self, service: Service, runs: RunRoutes) -> None:
+        self._service, self._runs = service, runs
+
+    async def start(self, request: Request) -> TaskStarted:
+        """Start a run; `task_id` is its id."""
+        body = await read(request, NewTask, self._service.limits.body)
+        order = NewRun(question=body.question or body.query, formats=body.formats)
+        accepted = await self._runs.start(order, principal_of(request))
+        return TaskStarted(task_id=accepted.id, status="pending")
+
+    async def status(self, request: Request) -> TaskStatus:
+        """Return the state of a run."""
+        run_id = self._service.run_id(request.query_params.get("task_id", ""))
+        known = await self._service.metadata(run_id, principal_of(request))
+        if known is None:
+            view = await self._service.view(run_id, principal_of(request))
+            errors = (view.reason,) if view.reason else ()
+            return TaskStatus(task_id=run_id, status=view.status, step="", progress=0, errors=errors)
+        metadata, status = known
+        ended = [step for step in metadata.steps if step.status in ("finished", "failed")]
+        progress = 100 if metadata.ended else min(99, 100 * len(ended) // max(1, len(metadata.steps)))
+        return TaskStatus(
+            task_id=run_id,
+            status=status,
+            step=metadata.current_step,
+            progress=progress,
+            errors=tuple(error.message for error in metadata.errors),
+        )
+
+    async def download(self, request: Request) -> Response:
+        """Send the report in a format as a file that is named by the time of its run."""
+        run_id = self._service.run_id(request.path_params["task_id"])
+        wanted = request.query_params.get("format", "pdf").lower()
+        ending = _ENDINGS.get(wanted, wanted)
+        if not ending.isalnum():
+            raise Problem(404, "not_found", "the run has no such file", "its `files` lists them")
+        path, metadata = await self._runs.report_file(run_id, principal_of(request), ending)
+        name = f"research_report_{metadata.began:%Y%m%d_%H%M%S}.{ending}"
+        return self._runs.send(path, name=name, download=True)

@@ -1,0 +1,252 @@
+"""What the server must know after a crash: its orders, tokens and sessions, in one SQLite file in the folder of runs.
+
+An order is stored before the client is told that it was accepted. `leadline serve token` writes the same file while the
+server runs. Of tokens and sessions only SHA-256 hashes are stored: they are random, so guessing them is hopeless.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import hmac
+import os
+import secrets
+import sqlite3
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from leadline.errors import LeadlineError, UsageError
+from leadline.runs import Order
+
+FILE = ".server.sqlite"
+_LOCK = ".server.lock"
+_VERSION = 1
+_TABLES = f"""
+CREATE TABLE IF NOT EXISTS orders (
+    run_id TEXT PRIMARY KEY, principal TEXT NOT NULL, content TEXT, request_key TEXT, digest TEXT,
+    open INTEGER NOT NULL, again INTEGER NOT NULL DEFAULT 0, problem TEXT NOT NULL DEFAULT '', created REAL NOT NULL
+);
+CREATE UNIQUE INDEX IF NOT EXISTS keys ON orders (principal, request_key) WHERE request_key IS NOT NULL;
+CREATE TABLE IF NOT EXISTS tokens (
+    name TEXT PRIMARY KEY, hash BLOB NOT NULL, principal TEXT NOT NULL, scope TEXT NOT NULL, created REAL NOT NULL
+);
+CREATE TABLE IF NOT EXISTS sessions (hash BLOB PRIMARY KEY, token TEXT NOT NULL, expires REAL NOT NULL);
+PRAGMA user_version = {_VERSION};
+"""
+_ORDER = "run_id, principal, content, open, again, problem"
+# Begins every token, so that scanners for leaked secrets recognize it.
+_PREFIX = "leadline_"
+# Seconds that a browser stays logged in.
+SESSION_SECONDS = 7 * 86_400
+Scope = Literal["runs", "metrics"]
+
+
+@dataclass(frozen=True)
+class Token:
+    """A token without its secret: what it is called, for whom it acts, and what it allows."""
+
+    name: str
+    principal: str
+    scope: Scope
+    created: float
+
+
+@dataclass(frozen=True)
+class StoredOrder:
+    """An order of the server. `order` is None for a run that existed before it was resumed here.
+
+    `principal` is None for a run without one. `again`: it is to be continued even if it has ended. `problem`: why it
+    could not be started.
+    """
+
+    run_id: str
+    principal: str | None
+    order: Order | None
+    is_open: bool
+    again: bool
+    problem: str
+
+
+class Taken(Exception):
+    """The key of a request was used before: for the run `run_id`, and maybe for `same` request."""
+
+    def __init__(self, run_id: str, *, same: bool) -> None:
+        super().__init__(run_id)
+        self.run_id, self.same = run_id, same
+
+
+class Store:
+    """The file. Its methods may be called in any thread; those that write wait for the disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._server_lock: int | None = None
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            path = folder / FILE
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            self._writer = _connect(path)
+            version = self._writer.execute("PRAGMA user_version").fetchone()[0]
+            if version > _VERSION:
+                raise LeadlineError(f"{path} is of a newer version of Leadline: update it, or use another --folder")
+            if version < _VERSION:
+                self._writer.executescript(_TABLES)
+            # Readers never wait for a writer that waits for the disk.
+            self._reader = _connect(path)
+        except (OSError, sqlite3.Error) as error:
+            raise LeadlineError(f"cannot use {folder / FILE}: {error}") from error
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._reader.close()
+            self._writer.close()
+            if self._server_lock is not None:
+                os.close(self._server_lock)
+                self._server_lock = None
+
+    def lock(self) -> None:
+        """Reserve the folder for this server until it ends in any way. Raises `UsageError` if another one has it."""
+        fd = os.open(self._folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(fd)
+            raise UsageError(
+                f"another server uses the folder of runs {self._folder}; end it, or name another one with --folder"
+            ) from None
+        self._server_lock = fd
+
+    def _write(self, statement: str, *values: object) -> int:
+        with self._lock:
+            return self._writer.execute(statement, values).rowcount
+
+    # --- orders ----------------------------------------------------------------------------------------------------
+
+    def add(self, order: Order, principal: str | None, key: str | None = None, digest: str = "") -> None:
+        """Store an order for good. Raises `Taken` if the principal has used the key."""
+        try:
+            self._write(
+                "INSERT INTO orders (run_id, principal, content, request_key, digest, open, created) "
+                "VALUES (?, ?, ?, ?, ?, 1, ?)",
+                *(order.run_id, principal or "", order.model_dump_json(), key, digest, time.time()),
+            )
+        except sqlite3.IntegrityError:
+            self.refuse_taken(principal, key, digest)
+            raise
+
+    def refuse_taken(self, principal: str | None, key: str | None, digest: str) -> None:
+        """Raise `Taken` if the principal has used the key."""
+        statement = "SELECT run_id, digest FROM orders WHERE principal = ? AND request_key = ?"
+        with self._lock:  # in the order of the writes
+            row = self._writer.execute(statement, (principal or "", key)).fetchone()
+        if row:
+            raise Taken(row[0], same=row[1] == digest)
+
+    def reopen(self, run_id: str, principal: str | None) -> None:
+        """Store that a run is to be continued, whatever its state."""
+        self._write(
+            "INSERT INTO orders (run_id, principal, open, again, created) VALUES (?, ?, 1, 1, ?) "
+            "ON CONFLICT (run_id) DO UPDATE SET open = 1, again = 1, problem = ''",
+            *(run_id, principal or "", time.time()),
+        )
+
+    def end(self, run_id: str, problem: str = "") -> None:
+        """Store that a run has ended, or why it could not be started."""
+        self._write("UPDATE orders SET open = 0, again = 0, problem = ? WHERE run_id = ?", problem, run_id)
+
+    def forget(self, run_id: str) -> None:
+        """Remove the order of a deleted run."""
+        self._write("DELETE FROM orders WHERE run_id = ?", run_id)
+
+    def open_orders(self) -> list[StoredOrder]:
+        """Return the orders that have not ended, the oldest first."""
+        rows = self._reader.execute(f"SELECT {_ORDER} FROM orders WHERE open ORDER BY created").fetchall()  # noqa: S608
+        return [_stored(row) for row in rows]
+
+    def order(self, run_id: str, principal: str | None) -> StoredOrder | None:
+        """Return the order of a run of this principal."""
+        statement = f"SELECT {_ORDER} FROM orders WHERE run_id = ? AND principal = ?"  # noqa: S608 - a constant
+        row = self._reader.execute(statement, (run_id, principal or "")).fetchone()
+        return _stored(row) if row else None
+
+    # --- tokens and sessions ---------------------------------------------------------------------------------------
+
+    def add_token(self, name: str, principal: str, scope: Scope = "runs") -> str:
+        """Make a token and return it; it cannot be shown again. Raises `UsageError` if the name is taken."""
+        token = _PREFIX + secrets.token_urlsafe(32)
+        try:
+            values = (name, _hash(token), principal, scope, time.time())
+            self._write("INSERT INTO tokens (name, hash, principal, scope, created) VALUES (?, ?, ?, ?, ?)", *values)
+        except sqlite3.IntegrityError:
+            raise UsageError(
+                f"there is a token {name!r}; choose another name, or first: leadline serve token remove {name}"
+            ) from None
+        return token
+
+    def tokens(self) -> list[Token]:
+        """Return all tokens by name."""
+        rows = self._reader.execute("SELECT name, principal, scope, created FROM tokens ORDER BY name").fetchall()
+        return [Token(*row) for row in rows]
+
+    def has_tokens(self) -> bool:
+        """Return whether there is a token."""
+        return bool(self._reader.execute("SELECT 1 FROM tokens LIMIT 1").fetchone())
+
+    def remove_token(self, name: str) -> None:
+        """Remove a token with its sessions. Raises `UsageError` if there is none."""
+        if not self._write("DELETE FROM tokens WHERE name = ?", name):
+            names = ", ".join(token.name for token in self.tokens()) or "there are none"
+            raise UsageError(f"there is no token {name!r}; the tokens: {names}")
+        self._write("DELETE FROM sessions WHERE token = ?", name)
+
+    def token(self, secret: str) -> Token | None:
+        """Return the token with this secret."""
+        given, found = _hash(secret), None
+        rows = self._reader.execute("SELECT hash, name, principal, scope, created FROM tokens").fetchall()
+        for known, *values in rows:  # all of them: the time tells nothing
+            if hmac.compare_digest(known, given):
+                found = Token(*values)
+        return found
+
+    def add_session(self, token: Token) -> str:
+        """Log a browser in and return the secret for its cookie."""
+        secret, now = secrets.token_urlsafe(32), time.time()
+        self._write("DELETE FROM sessions WHERE expires < ?", now)
+        self._write("INSERT INTO sessions VALUES (?, ?, ?)", _hash(secret), token.name, now + SESSION_SECONDS)
+        return secret
+
+    def session(self, secret: str) -> Token | None:
+        """Return the token of a browser that is logged in."""
+        # By its hash: the time of a look-up tells something of a hash, and nothing of the secret.
+        statement = (
+            "SELECT name, principal, scope, created FROM sessions JOIN tokens ON tokens.name = sessions.token "
+            "WHERE sessions.hash = ? AND expires > ?"
+        )
+        row = self._reader.execute(statement, (_hash(secret), time.time())).fetchone()
+        return Token(*row) if row else None
+
+    def end_session(self, secret: str) -> None:
+        """Log a browser out."""
+        self._write("DELETE FROM sessions WHERE hash = ?", _hash(secret))
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
+    database.execute("PRAGMA journal_mode = WAL")
+    database.execute("PRAGMA synchronous = FULL")
+    return database
+
+
+def _hash(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
+
+
+def _stored(row: tuple[str, str, str | None, int, int, str]) -> StoredOrder:
+    run_id, principal, content, is_open, again, problem = row
+    order = Order.model_validate_json(content) if content else None
+    return StoredOrder(run_id, principal or None, order, bool(is_open), bool(again), problem)

@@ -1,0 +1,121 @@
+"""The events of a run as server-sent events (SSE), from any number on, until the run has ended."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any
+
+from starlette.types import Receive, Scope, Send
+
+from leadline.records import Event
+from leadline_server.board import Board
+
+# Seconds without an event after which a comment shows that the connection is alive.
+HEARTBEAT = 10.0
+# Seconds in which a client must take what was sent. It may come back and continue.
+SEND_TIMEOUT = 30.0
+# Milliseconds after which a browser that lost the connection comes back.
+_RETRY = 2_000
+# An end of the run that was not the last one, because the run was continued.
+SESSION_FINISHED = "session.finished"
+
+
+async def run_events(board: Board, run_id: str, principal: str | None, after: int) -> AsyncIterator[Event]:
+    """Yield the events above a number. Only the last one is a `run.finished`.
+
+    It waits for a run that is about to start or to be continued, and ends without `run.finished` if the server does.
+    """
+    last, end = after, None
+    while True:
+        entry = board.entry(run_id, principal)
+        if entry:
+            await entry.started.wait()
+        folder = board.folder(run_id, principal)
+        if await asyncio.to_thread((folder / "metadata.json").is_file):
+            async for event in board.client.events(folder, after=last, principal=principal):
+                if end:
+                    yield end.model_copy(update={"kind": SESSION_FINISHED})
+                    end = None
+                if event.kind != "call.delta":
+                    last = max(last, event.seq)
+                if event.kind == "run.finished":
+                    end = event
+                else:
+                    yield event
+        if entry:
+            await entry.ended.wait()
+        if board.closing.is_set():
+            return
+        if not board.entry(run_id, principal):
+            break
+    if end:
+        yield end
+
+
+def frame(event: Event) -> bytes:
+    """Return an event in the form of SSE; without an id if a reader cannot continue after it."""
+    data: dict[str, Any] = event.model_dump(mode="json")
+    if event.kind == "run.started":
+        data["data"].pop("folder", None)  # of no use to a client
+    number = f"id: {event.seq}\n" if event.kind != "call.delta" else ""
+    return f"{number}event: {event.kind}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode("utf-8", "replace")
+
+
+class EventStream:
+    """The reply with the events of a run. It ends with the run, the client or the server."""
+
+    def __init__(self, board: Board, run_id: str, principal: str | None, after: int) -> None:
+        self._board = board
+        self._events = run_events(board, run_id, principal, after)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events; a client that does not take them is left."""
+        headers = [(b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        ends: set[asyncio.Future[Any]] = {
+            asyncio.ensure_future(_disconnect(receive)),
+            asyncio.ensure_future(self._board.closing.wait()),
+        }
+        try:
+            with suppress(TimeoutError):
+                await self._send(send, f"retry: {_RETRY}\n\n".encode())
+                await self._send_events(send, ends)
+                await asyncio.wait_for(send({"type": "http.response.body", "body": b""}), SEND_TIMEOUT)
+        finally:
+            for task in ends:
+                task.cancel()
+            await asyncio.wait(ends)
+
+    async def _send_events(self, send: Send, ends: set[asyncio.Future[Any]]) -> None:
+        upcoming: asyncio.Future[Event] = asyncio.ensure_future(anext(self._events))
+        try:
+            while True:
+                done, _ = await asyncio.wait({upcoming, *ends}, timeout=HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
+                if done & ends:
+                    return
+                if not done:
+                    await self._send(send, b": alive\n\n")
+                    continue
+                try:
+                    event = upcoming.result()
+                except StopAsyncIteration:
+                    return
+                await self._send(send, frame(event))
+                upcoming = asyncio.ensure_future(anext(self._events))
+        finally:
+            upcoming.cancel()
+            await asyncio.wait({upcoming})
+            if not upcoming.cancelled():
+                upcoming.exception()  # retrieved, so that nothing is logged
+            await self._events.aclose()  # type: ignore[attr-defined]
+
+    async def _send(self, send: Send, data: bytes) -> None:
+        await asyncio.wait_for(send({"type": "http.response.body", "body": data, "more_body": True}), SEND_TIMEOUT)
+
+
+async def _disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
