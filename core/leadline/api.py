@@ -32,6 +32,7 @@ from leadline._runtime.runs.inbox import Message, send
 from leadline._runtime.runs.index import RunIndex
 from leadline._runtime.runs.principals import folder_of, principal_of
 from leadline._runtime.runs.questions import Asker, answer_later
+from leadline._runtime.runs.report_check import checked
 from leadline._runtime.runs.run_request import RunRequest, check_question
 from leadline._runtime.runs.session import Session, has_request, load_request
 from leadline._runtime.runs.stored_report import REPORT, read_report
@@ -261,6 +262,14 @@ class Client:
     ) -> Comparison:
         """Return what the reports of two runs have in common and what not: claims, verdicts, sources."""
         return compare(await self.report(first, principal=principal), await self.report(second, principal=principal))
+
+    async def verify(self, report: Report | str, *, fetch: bool = False) -> Json:
+        """Check the claims of a report with the judges of the settings; return what `leadline verify --json` prints.
+
+        A report as data is judged by its stored sources. One in Markdown is judged by the sources that it lists if
+        `fetch` reads them from the web; otherwise only its citations are checked. Raises `ConfigError`.
+        """
+        return await checked(self.load(), self.plugins, report, fetch=fetch)
 
     def explain(self) -> Explanation:
         """Return the plan of a run, without any call."""
