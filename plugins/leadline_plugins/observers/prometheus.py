@@ -34,6 +34,8 @@ _LIMITED = ("RateLimited", "QuotaSpent")
 class PrometheusSettings(PluginSettings):
     """Where metrics are served, besides `/metrics` of `leadline serve`."""
 
+    unstored = ("host", "port")
+
     port: int | None = Field(None, ge=1, le=65535, description="serve the metrics on this port, too")
     host: str = Field("127.0.0.1", min_length=1, description="the address of that port")
 

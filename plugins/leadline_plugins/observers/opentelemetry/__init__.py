@@ -29,6 +29,8 @@ _PATH = "/v1/traces"
 class OpentelemetrySettings(PluginSettings):
     """Where traces go, and what is in them. What is empty is read from OpenTelemetry's own variables."""
 
+    unstored = ("endpoint", "service")
+
     endpoint: str = Field(
         "", description="the address of the receiver, as http://localhost:4318; empty: OTEL_EXPORTER_OTLP_ENDPOINT"
     )
