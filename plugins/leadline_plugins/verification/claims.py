@@ -2,7 +2,8 @@
 
 Sentences, list items, table rows (with their header cells) and whole blockquotes are claims. A claim without a citation
 is covered by the next citation in its paragraph, list or table. No claims are questions, headings, captions, code,
-cross-references, notices of Leadline, and lead-ins to lists that have no citation. The time is linear in the length of the text.
+cross-references, notices of Leadline, and lead-ins to lists that have no citation. The time is linear in the length of
+the text.
 """
 
 from __future__ import annotations
