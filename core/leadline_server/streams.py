@@ -43,7 +43,8 @@ async def run_events(
         if entry:
             await entry.started.wait()
         folder = board.folder(run_id, principal)
-        if (entry and entry.handle) or await asyncio.to_thread((folder / "metadata.json").is_file):
+        has_begun = entry is not None and entry.handle is not None
+        if has_begun or await asyncio.to_thread((folder / "metadata.json").is_file):
             async for event in board.client.events(folder, after=last, principal=principal):
                 if end:
                     yield end.model_copy(update={"kind": SESSION_FINISHED})
