@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from leadline.api import Client as Client
-    from leadline.api import RunHandle as RunHandle
     from leadline.api import research as research
     from leadline.api import research_sync as research_sync
     from leadline.api import tune_gc as tune_gc
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from leadline.hookspecs import PluginSettings as PluginSettings
     from leadline.hookspecs import StageOffer as StageOffer
     from leadline.hookspecs import hookimpl as hookimpl
+    from leadline.run_handle import RunHandle as RunHandle
     from leadline.runs import Result as Result
     from leadline.tasks import Task as Task
     from leadline.tasks import TaskKind as TaskKind
@@ -40,7 +40,7 @@ _HOMES = {
     "PluginSettings": "hookspecs",
     "ProviderError": "errors",
     "Result": "runs",
-    "RunHandle": "api",
+    "RunHandle": "run_handle",
     "StageOffer": "hookspecs",
     "Task": "tasks",
     "TaskKind": "tasks",

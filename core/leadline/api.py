@@ -15,7 +15,7 @@ import asyncio
 import contextlib
 import gc
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -28,10 +28,11 @@ from leadline._runtime.plugins import PluginRuntime, RuntimePool, default_cache
 from leadline._runtime.preview import Estimate, Explanation, estimate, explain
 from leadline._runtime.runs.event_log import follow
 from leadline._runtime.runs.folder import EVENTS, LOCK, delete_run, find_run, run_info
-from leadline._runtime.runs.inbox import Message, receive, send
+from leadline._runtime.runs.inbox import Message, send
 from leadline._runtime.runs.index import RunIndex
 from leadline._runtime.runs.principals import folder_of, principal_of
 from leadline._runtime.runs.questions import Asker, answer_later
+from leadline._runtime.runs.report_check import checked
 from leadline._runtime.runs.run_request import RunRequest, check_question
 from leadline._runtime.runs.session import Session, has_request, load_request
 from leadline._runtime.runs.stored_report import REPORT, read_report
@@ -42,11 +43,11 @@ from leadline.comparison import Comparison, compare
 from leadline.contracts import Observer
 from leadline.display import choose_from
 from leadline.errors import LeadlineError, UsageError
-from leadline.events import Subscription
 from leadline.inventory import MASK, InstalledPlugin, Setting
 from leadline.records import Answer, Event, Json, Principal, Report
+from leadline.run_handle import RunHandle as RunHandle
 from leadline.run_summary import RunSummary
-from leadline.runs import Metadata, OpenQuestion, Order, Result, RunInfo
+from leadline.runs import Order, Result, RunInfo
 
 
 class ClientOptions(TypedDict, total=False):
@@ -262,6 +263,14 @@ class Client:
         """Return what the reports of two runs have in common and what not: claims, verdicts, sources."""
         return compare(await self.report(first, principal=principal), await self.report(second, principal=principal))
 
+    async def verify(self, report: Report | str, *, fetch: bool = False) -> Json:
+        """Check the claims of a report with the judges of the settings; return what `leadline verify --json` prints.
+
+        A report as data is judged by its stored sources. One in Markdown is judged by the sources that it lists if
+        `fetch` reads them from the web; otherwise only its citations are checked. Raises `ConfigError`.
+        """
+        return await checked(self.load(), self.plugins, report, fetch=fetch)
+
     def explain(self) -> Explanation:
         """Return the plan of a run, without any call."""
         return explain(self.plugins)
@@ -382,7 +391,7 @@ class Client:
     async def _tell(self, run: str | Path, principal: Principal | str | None, message: Message) -> None:
         folder = self._find(run, principal)
         if handle := self._handle_in(folder):
-            await handle._take(message)
+            await handle.take(message)
             return
         if not is_locked(folder / LOCK):
             raise UsageError(f"the run {folder.name} is not active: it is {run_info(folder).status}")
@@ -425,100 +434,6 @@ class Client:
         self._handles.append(handle)
         handle.when_ended(self._handles.remove)
         return handle
-
-
-class RunHandle:
-    """A running run, as `Client.start` and `Client.resume` return it."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._events = session.events()
-        self._task = asyncio.create_task(self._walk(), name=f"run {self.id}")
-
-    @property
-    def id(self) -> str:
-        """The id of the run, which is the name of its folder."""
-        return self._session.run.id
-
-    @property
-    def folder(self) -> Path:
-        """The folder of the run."""
-        return self._session.run.folder
-
-    def events(self) -> Subscription:
-        """Return all events of this session, as an async iterator for one reader that ends with the run."""
-        return self._events
-
-    def subscribe(self) -> Subscription:
-        """Return the events from now on, for a further reader."""
-        return self._session.events()
-
-    def stop(self, reason: str = "stopped") -> None:
-        """Stop searching and write up the findings so far; the run ends as `partial`."""
-        self._session.stop(reason)
-
-    def questions(self) -> tuple[OpenQuestion, ...]:
-        """Return the questions of the run that wait for an answer, the oldest first."""
-        return self._session.run.questions.open
-
-    async def answer(self, question_id: str, answer: Answer | Json) -> None:
-        """Answer an open question, and return when the answer is stored; a mapping is the content of an accepted one.
-
-        Raises `AlreadyAnswered`, or `UsageError` if no such question is open.
-        """
-        given = answer if isinstance(answer, Answer) else Answer(action="accept", content=answer)
-        await self._session.run.answer(question_id, given)
-
-    def awaited_replies(self) -> int:
-        """Return the number of model replies for which a stopped run still waits."""
-        return self._session.run.calls.awaited_replies()
-
-    def when_ended(self, do: Callable[[RunHandle], object]) -> None:
-        """Call a function on the event loop when the run has ended in any way."""
-        self._task.add_done_callback(lambda _: do(self))
-
-    async def cancel(self, reason: str = "cancelled") -> None:
-        """End the run at once. Completed calls are kept, and `resume` continues from there."""
-        self.cancel_soon(reason)
-        await asyncio.wait({self._task})
-
-    def cancel_soon(self, reason: str = "cancelled") -> None:
-        """Cancel the run without waiting for its end, for code that is being cancelled itself."""
-        if not self._task.done():
-            self._session.cancel_reason = reason
-            self._session.run.calls.interrupt()
-            # Not at once: a task that is cancelled before its first step never enters `walk`, which ends the session.
-            self._task.get_loop().call_soon(self._task.cancel)
-
-    def snapshot(self) -> Metadata:
-        """Return the state of the run as of now, as `metadata.json` has it up to 0.2 s later."""
-        return self._session.snapshot()
-
-    async def _walk(self) -> Result:
-        inbox = asyncio.create_task(receive(self.folder, self._take), name=f"inbox {self.id}")
-        try:
-            return await self._session.walk()
-        finally:
-            inbox.cancel()
-            await asyncio.wait({inbox})
-
-    async def _take(self, message: Message) -> None:
-        match message.action:
-            case "stop":
-                self.stop(message.reason)
-            case "cancel":
-                self.cancel_soon(message.reason)
-            case "answer" if message.answer:
-                await self.answer(message.question_id, message.answer)
-
-    async def result(self) -> Result:
-        """Wait for the end of the run and return its result."""
-        try:
-            return await asyncio.shield(self._task)
-        except asyncio.CancelledError:
-            if self._task.cancelled() and self._session.result is not None:
-                return self._session.result
-            raise
 
 
 async def research(question: str, *, tags: Mapping[str, str] | None = None, **options: Unpack[ClientOptions]) -> Result:

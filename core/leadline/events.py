@@ -2,19 +2,23 @@
 
 The kinds of events and their `data`:
 
-    run.started     {folder, question, pipeline, steps, choices, replay, principal}
-    run.finished    {status, reason}
+    run.started     {folder, question, pipeline, steps, choices, replay, principal, previous}: `previous` is the last
+                    session of a resumed run, {span_id, began, ended}; `ended` is null if it was killed
+    run.finished    {status, reason, claims}: `claims` are the numbers of claims by verdict
     progress        {step, status: started | finished | failed, data}
     message         {kind: plan | learning | report, text, source}: `source` is the URL of the page of a learning
     source          {id, url, title, engine, tier}
     question        {id, message, schema, seconds}: answered by `RunHandle.answer` within so many seconds; the
                     `call.finished` with this `key` tells that it is closed
     usage           {kind, provider, task, key, usage, spent}
-    error           {message, category, step}; that of a call also has {kind, provider, task, key, attempts, replayed}
+    error           {message, category, step}; that of a call also has {kind, provider, task, key, attempts, replayed,
+                    type}: `type` is the class of the failure, as RateLimited
     notice          {message}
-    call.started    {kind, provider, task, key}
+    call.started    {kind, provider, task, key}; a chat also has {model}, the model that is asked
     call.delta      {kind: text | reasoning, text, attempt, key, task, provider, said}: `said` is the readable part of
                     the piece if the reply is JSON and its task names readable fields, such as the titles of a plan
+    call.retried    {kind, provider, task, key, attempt, category, type, seconds}: an attempt failed, and the next one
+                    follows after so many seconds
     call.restart    {attempt, key, task}: discard what earlier attempts streamed
     call.held       {kind, provider, task, key, seconds}: the provider asked to wait this long before the next request
     call.finished   {kind, provider, task, key, outcome: reply | failure | refusal,
@@ -24,9 +28,13 @@ The kinds of events and their `data`:
 
 A call that is answered by the journal, by the cache across runs or by an identical call in flight has no
 `call.started`; its text arrives as one `call.delta`. Deltas are sent to observers without `deltas = False` and to
-readers from the moment they begin to read; without either, replies need not be streamed. Each call is a span: `span_id`
-is its own id, `parent_id` that of the composite call around it. `seq` increases by one over all sessions of a run; a
-delta has the number of the event before it. Secrets are masked in every text.
+readers from the moment they begin to read; without either, replies need not be streamed.
+
+Sessions, stages and calls are spans of one trace per run. `span_id` of `run.started` and `run.finished` is that of the
+session; of `progress` that of the stage, from `started` to `finished` or `failed` (empty if it could not start); of a
+call's events that of the call. `parent_id` of a call is the composite call around it or else its stage; what has none
+is below the session. `seq` increases by one over all sessions of a run; a delta has the number of the event before it.
+Secrets are masked in every text.
 """
 
 from __future__ import annotations

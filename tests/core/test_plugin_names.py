@@ -21,6 +21,7 @@ WORDS = {
     "html": "a media type",
     "json": "an argument of pydantic",
     "markdown": "a synonym that models write for a field",
+    "mcp": "a command, and the Python package behind it",
     "model": "a field",
     "pdf": "a media type",
     "plan": "a finding, and the table of the cache for the task of this name",

@@ -36,6 +36,7 @@ STORED = {
     "litellm": "model embedding_model api_base",
     "local": "include exclude",
     "matplotlib": "fonts",
+    "mcp": "command tool query limit language results fetch_tool fetch_url schemes media_type allow",
     "model": "include_domains exclude_domains model base_url country",
     "openai": "base_url model embedding_model api_version",
     "openalex": "base_url language",
@@ -46,7 +47,7 @@ STORED = {
     "web": "allow",
     "wikipedia": "base_url path language",
 }
-ADDRESSES = ("base_url", "api_base", "host", "proxy")
+ADDRESSES = ("base_url", "api_base", "host", "proxy", "url")
 CATALOG = PluginCatalog.discover()
 
 

@@ -223,7 +223,11 @@ def test_a_request_can_lower_the_budget_only(http: httpx.Client, value: Any, sta
 
 def test_settings_and_plugins_are_described_without_secrets(tmp_path: Path) -> None:
     secret = "sk-do-not-show-me-1234567890"
-    more: dict[str, Any] = {"plugins.openai.api_key": secret, "plugins.openai.headers": {"x-team": secret}, "ai.providers": ["openai"]}
+    more: dict[str, Any] = {
+        "plugins.openai.api_key": secret,
+        "plugins.openai.headers": {"x-team": secret},
+        "ai.providers": ["openai"],
+    }
     with running(tmp_path, **more) as served:
         http = served.client()
         settings = http.get("/v1/settings")

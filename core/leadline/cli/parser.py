@@ -146,6 +146,7 @@ def command_line() -> Parser:
         _verify,
         _runs,
         _serve,
+        _mcp,
         _plugins,
         _prompts,
         _config,
@@ -339,6 +340,33 @@ def _serve(commands: Any) -> None:
     remove.add_argument("name", metavar="NAME", help="name of the token")
     for parser in (add, shown, remove):
         _folder(parser, default=argparse.SUPPRESS)  # unless it is given here, that of `serve` counts
+
+
+def _mcp(commands: Any) -> None:
+    parser = _command(commands, "mcp", "serve runs to an MCP client on standard input and output")
+    parser.add_argument(
+        "--wait",
+        type=count,
+        default=45,
+        metavar="SECONDS",
+        help="time after which a tool returns the id of a run that is not finished (default: 45)",
+    )
+    _mcp_options(parser)
+    group = parser.add_subparsers(title="commands", metavar="command")
+    add = _command(group, "install", "print the configuration that connects a client", "mcp", "install")
+    add.add_argument("client", metavar="CLIENT", choices=MCP_CLIENTS, help=", ".join(MCP_CLIENTS))
+    _mcp_options(add)
+
+
+# The keys of `leadline.cli.mcp_clients.CLIENTS`.
+MCP_CLIENTS = ("claude-code", "claude-desktop", "codex", "cursor", "vscode", "windsurf", "zed")
+
+
+def _mcp_options(parser: Parser) -> None:
+    _docs(parser)
+    parser.add_argument("--pipeline", default="", metavar="NAME", help="pipeline to run (default: research)")
+    _folder(parser)
+    _settings(parser)
 
 
 def _plugins(commands: Any) -> None:

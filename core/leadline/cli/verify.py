@@ -8,15 +8,14 @@ import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 from leadline._runtime.calls.job import CHAT
 from leadline._runtime.journal.rows import Row
 from leadline._runtime.runs.metadata import usage_of
+from leadline._runtime.runs.report_check import checker, judged
 from leadline._runtime.runs.report_sources import Found, from_folder, from_run, from_web
-from leadline._runtime.runs.session import adhoc_session
 from leadline._runtime.runs.stored_report import is_run
 from leadline.api import Client
 from leadline.cli.common import client_of
@@ -24,8 +23,7 @@ from leadline.cli.outcome import cost
 from leadline.cli.own_report import OwnReport, own_report, stored
 from leadline.cli.terminal import plural, say, table, write, write_json
 from leadline.display import one_line
-from leadline.errors import ConfigError, NoEvidence, UsageError
-from leadline.hookspecs import GROUP
+from leadline.errors import NoEvidence, UsageError
 from leadline.records import Document, Report
 from leadline.research_findings import FAILED
 
@@ -37,8 +35,6 @@ UNREAD = NoEvidence.exit_code
 _SHOWN = (*FAILED, "partial", "not_judged")
 # Characters of a passage.
 _SHOWN_WORDS = 300
-_TASK = "verify_claim"
-_QUESTION = "Do the sources of this report support its claims?"
 
 
 @dataclass(frozen=True)
@@ -63,7 +59,7 @@ class Checked:
 
 def run(args: argparse.Namespace) -> int:
     """Print the result."""
-    checked = asyncio.run(_checked(args, _checker()))
+    checked = asyncio.run(_checked(args, checker()))
     found, wanted = checked.found, args.sources or args.fetch
     if args.json:
         write_json({**found.model_dump(mode="json"), "judged_by": checked.judged_by, "model": checked.model})
@@ -98,26 +94,16 @@ def _tolerated(report: Report) -> bool:
 
 async def _judged(client: Client, check: Callable[[Any], Awaitable[Any]]) -> tuple[Any, str, str]:
     """Return the result of the configured judges, the model that was called and its cost; print notices."""
-    async with adhoc_session(client.load(), _QUESTION) as session:
-        found = await check(session.run)
-        for notice in session.run.notices:
-            say(f"note: {notice}")
-        rows = session.journal.rows()
-        asked = any(row.kind == CHAT for row in rows)
-        return found, await session.run.model_of(_TASK) if asked else "", _cost(rows) if asked else ""
+    result = await judged(client.load(), check)
+    for notice in result.notices:
+        say(f"note: {notice}")
+    return result.found, result.model, _cost(result.rows) if any(row.kind == CHAT for row in result.rows) else ""
 
 
 def _cost(rows: Sequence[Row]) -> str:
     """Return the cost of the model calls among these rows."""
     chats = [row for row in rows if row.kind == CHAT]
     return cost(usage_of(rows), len(chats), answered=any(row.outcome == "reply" for row in chats))
-
-
-def _checker() -> Any:
-    """Return the module of the plugin `verify`, which reads and judges reports."""
-    for point in entry_points(group=GROUP, name="verify"):
-        return point.load()
-    raise ConfigError("the plugin 'verify' is not installed: pip install --force-reinstall leadline")
 
 
 def _read(name: str) -> str:
@@ -142,7 +128,7 @@ async def _found(args: argparse.Namespace, wanted: tuple[Any, ...], client: Clie
     plugins = client.plugins
     await plugins.open()
     return await (
-        from_folder(plugins, Path(args.sources), wanted, _checker().matches)
+        from_folder(plugins, Path(args.sources), wanted, checker().matches)
         if args.sources
         else from_web(plugins, wanted)
     )

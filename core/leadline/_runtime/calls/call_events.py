@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from leadline._runtime.calls.budget import Budget
-from leadline._runtime.calls.context import current_stage
+from leadline._runtime.calls.context import current_stage, stage_span
 from leadline._runtime.calls.job import Job
 from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.rows import Row
 from leadline._runtime.replies.streamed_text import StreamedText
 from leadline.encoding import decode
-from leadline.records import ChatReply, Failure, Usage
+from leadline.errors import ProviderError
+from leadline.records import ChatReply, ChatRequest, Failure, Usage
 
 Origin = Literal["live", "journal", "cache", "shared"]
 
@@ -31,7 +32,13 @@ class CallEvents:
 
     async def started(self, job: Job) -> None:
         """Report that a call begins."""
-        await self._emit(job, "call.started", {})
+        asked = job.request if isinstance(job.request, ChatRequest) else None
+        await self._emit(job, "call.started", {"model": asked.model} if asked else {})
+
+    async def retried(self, job: Job, attempt: int, error: ProviderError, seconds: float) -> None:
+        """Report that an attempt failed and another one follows after a pause of so many seconds."""
+        about = {"attempt": attempt, "category": error.category, "type": type(error).__name__}
+        await self._emit(job, "call.retried", {**about, "seconds": round(seconds, 1)})
 
     async def held(self, job: Job, seconds: float) -> None:
         """Report a long wait that the provider or its limits ask for."""
@@ -86,11 +93,12 @@ class CallEvents:
         if failure.category == "RESOURCE_LIMIT" and failure.message in self._refusals:
             return  # a spent budget is reported once, not once a call
         self._refusals.add(failure.message)
-        data = {"message": failure.text, "category": failure.category, "attempts": failure.attempts}
+        about = {"message": failure.text, "category": failure.category, "type": failure.type}
+        data = {**about, "attempts": failure.attempts}
         await self._emit(job, "error", {**data, "step": current_stage.get(), "replayed": replayed})
 
     async def _emit(self, job: Job, kind: str, data: dict[str, Any]) -> None:
         if not job.kind.internal:
             names = {"kind": job.kind.name, "provider": job.provider.name, "task": job.task, "key": job.key}
-            parent = job.parent.span if job.parent else None
+            parent = job.parent.span if job.parent else stage_span.get() or None
             await self.bus.emit(kind, {**names, **data}, span_id=job.span, parent_id=parent)

@@ -220,6 +220,7 @@ class CallPath:
                 pause = self._retry.delay(log.attempts, failed, single_attempt=once) if failed else None
                 if failed is None or pause is None:
                     return build.failed(error, log.attempts)
+            await self._events.retried(job, log.attempts, failed, pause)
             if failed.retry_after is not None or isinstance(failed, RateLimited):
                 await self._events.held(job, pause)
             if log.streamed:

@@ -26,6 +26,8 @@ _chance = random.Random()  # noqa: S311 - span ids are no secrets; a system call
 os.register_at_fork(after_in_child=_chance.seed)
 # The name of the running stage.
 current_stage: ContextVar[str] = ContextVar("current_stage", default="")
+# The span of the running stage; empty outside of stages.
+stage_span: ContextVar[str] = ContextVar("stage_span", default="")
 # The call in which the code runs; None in a stage.
 current_call: ContextVar[ActiveCall | None] = ContextVar("current_call", default=None)
 

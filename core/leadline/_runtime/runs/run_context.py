@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from leadline._hosting.faults import is_cancellation, words
 from leadline._runtime.calls.budget import Budget, Limits
 from leadline._runtime.calls.call_path import CallPath
-from leadline._runtime.calls.context import current_call, current_stage
+from leadline._runtime.calls.context import current_call, current_stage, new_span, stage_span
 from leadline._runtime.calls.job import Kind, ProviderIdentity
 from leadline._runtime.calls.keys import fingerprint
 from leadline._runtime.calls.retry import RetryPolicy
@@ -137,6 +137,8 @@ class RunContext:
         self.status_changed: Callable[[], Awaitable[None]]
         self.step_changed: Callable[[], object]
         self.forget_session()
+        # The spans of the running stages, by name.
+        self._stage_spans: dict[str, str] = {}
         self._prefetch = Prefetch()
         self._models = TaskPerformer(plugins, self.calls, self._notice, lambda: self.budget.in_closing_stage)
         self._search = EngineSearch(plugins, self.calls, self._notice)
@@ -415,7 +417,7 @@ class RunContext:
     @contextmanager
     def in_stage(self, step: Step) -> Iterator[None]:
         """Attribute calls and faults of this context to the stage; a closing stage may use the reserved budget."""
-        token = current_stage.set(step.name)
+        name, span = current_stage.set(step.name), stage_span.set(self._stage_spans.get(step.name, ""))
         try:
             if step.closing:
                 with self.budget.closing(step.name):
@@ -428,17 +430,22 @@ class RunContext:
             plugin = str(self.plugins.loaded.plugins[step.name]).removeprefix("plugin ")
             raise PluginFault(f"stage {plugin} raised {words(error)}; this is a bug in the plugin") from error
         finally:
-            current_stage.reset(token)
+            current_stage.reset(name)
+            stage_span.reset(span)
 
     def forget_session(self) -> None:
         """Let go of the session, which holds the findings."""
         self.status_changed, self.step_changed = _nothing, lambda: None
 
     async def report_progress(self, step: str, status: Any, data: dict[str, Any]) -> None:
-        """Record and emit the progress of a stage."""
+        """Record and emit the progress of a stage, which is a span from its start to its end."""
         self.state.set_step(step, status, str(data.get("reason", "")))
         self.step_changed()
-        await self.bus.emit("progress", {"step": step, "status": status, "data": data})
+        if status == "started":
+            self._stage_spans[step] = new_span()
+        # A stage that could not start has no span.
+        span = self._stage_spans.get(step, "") if status == "started" else self._stage_spans.pop(step, "")
+        await self.bus.emit("progress", {"step": step, "status": status, "data": data}, span_id=span)
 
     async def save_finding(self, key: Key[Any], value: Any) -> None:
         """Save a finding as JSON in the file that its key names."""

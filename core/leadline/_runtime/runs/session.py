@@ -31,6 +31,7 @@ from leadline._runtime.runs.run_context import RunContext, secrets_of_run
 from leadline._runtime.runs.run_request import RunRequest
 from leadline._settings.load import Loaded
 from leadline.contracts import Middleware, Observer
+from leadline.encoding import digest
 from leadline.errors import CallFailed, LeadlineError, ModelUnreachable, NeedsClarification, NoEvidence
 from leadline.events import Subscription
 from leadline.pipeline import Pipeline
@@ -202,10 +203,22 @@ class Session:
                 "choices": list(loaded.choices),
                 "replay": run.readonly,
                 "principal": run.principal.id if run.principal else None,
+                "previous": self._previous_session(),
             },
+            span_id=self._span(self.journal.session),
         )
         for notice in (*loaded.notices, *interrupted_notice(self.journal)):
             await run.bus.emit("notice", {"message": notice})
+
+    def _span(self, number: int) -> str:
+        """Return the id of a session's span. It is derived, so that the next session can name it after a crash."""
+        name = f"{'replay' if self.run.readonly else 'session'} {number} of {self.run.request.trace_id}"
+        return digest(name.encode(), size=8)
+
+    def _previous_session(self) -> dict[str, Any] | None:
+        earlier = [] if self.run.readonly else self.journal.sessions()[-2:-1]
+        dumped = [session.model_dump(mode="json", include={"began", "ended"}) for session in earlier]
+        return {"span_id": self._span(earlier[0].id), **dumped[0]} if earlier else None
 
     async def _walk_pipeline(self) -> None:
         """Walk the pipeline; a run of level `agent` walks it again after a temporary failure."""
@@ -276,7 +289,8 @@ class Session:
         if self._previous and state.status != "complete" and state.add_notice(KEPT_NOTICE):
             await run.bus.emit("notice", {"message": KEPT_NOTICE})
         metadata = await self._final_metadata()
-        await run.bus.emit("run.finished", {"status": state.status, "reason": state.reason})
+        ended = {"status": state.status, "reason": state.reason, "claims": metadata.verification.get("claims", {})}
+        await run.bus.emit("run.finished", ended, span_id=self._span(self.journal.session))
         await run.bus.close()
         # Observers write files, too, so files are restored only after the bus is closed.
         if self._previous:

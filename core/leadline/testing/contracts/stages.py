@@ -233,9 +233,11 @@ class MiddlewareContract(PluginContract[Any, Any]):
 
 _EVENTS: Sequence[tuple[str, dict[str, Any]]] = (
     ("run.started", {"folder": "", "question": "How deep?", "pipeline": "research", "steps": ["search", "write"],
-                     "choices": [], "replay": False, "principal": None}),
+                     "choices": [], "replay": False, "principal": None, "previous": None}),
     ("progress", {"step": "search", "status": "started", "data": {}}),
     ("call.started", {"kind": "search", "provider": "wiki", "task": "search", "key": "k1"}),
+    ("call.retried", {"kind": "search", "provider": "wiki", "task": "search", "key": "k1", "attempt": 1,
+                      "category": "NETWORK", "type": "RateLimited", "seconds": 1.5}),
     ("call.restart", {"attempt": 2, "key": "k1", "task": "search"}),
     ("call.held", {"kind": "search", "provider": "wiki", "task": "search", "key": "k1", "seconds": 1.5}),
     ("call.finished", {"kind": "search", "provider": "wiki", "task": "search", "key": "k1", "outcome": "reply",
@@ -247,12 +249,12 @@ _EVENTS: Sequence[tuple[str, dict[str, Any]]] = (
     ("question", {"id": "q1", "message": "Which harbour?", "schema": {}, "seconds": 300.0}),
     ("usage", {"kind": "chat", "provider": "m", "task": "write", "usage": {}, "spent": {}}),
     ("error", {"message": "closed", "category": "NETWORK", "step": "search", "kind": "search", "provider": "wiki",
-               "attempts": 3, "replayed": False}),
+               "attempts": 3, "type": "Unavailable", "replayed": False}),
     ("notice", {"message": "one engine did not answer"}),
     ("progress", {"step": "search", "status": "failed", "data": {"reason": "closed"}}),
     ("acme.custom", {"anything": [1, {"deep": None}]}),
     ("acme.custom", {}),
-    ("run.finished", {"status": "complete", "reason": ""}),
+    ("run.finished", {"status": "complete", "reason": "", "claims": {"supported": 2}}),
 )  # fmt: skip
 
 

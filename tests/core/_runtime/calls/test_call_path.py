@@ -154,7 +154,12 @@ async def test_attempts_end(tmp_path: Path) -> None:
         with pytest.raises(CallFailed, match=r"search by fake: down \(after 3 attempts\)"):
             await ask(opened, engine, "a")
     assert engine.asked == ["a"] * 3
-    assert [error["category"] for error in opened.seen.of("error")] == ["NETWORK"]
+    assert [(error["category"], error["type"]) for error in opened.seen.of("error")] == [("NETWORK", "Unavailable")]
+    retried = opened.seen.of("call.retried")
+    assert [(event["attempt"], event["type"], event["provider"]) for event in retried] == [
+        (1, "Unavailable", "fake"),
+        (2, "Unavailable", "fake"),
+    ]
 
 
 async def test_a_plugins_own_error_is_its_fault_and_not_repeated(tmp_path: Path) -> None:

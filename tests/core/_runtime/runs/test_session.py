@@ -455,6 +455,37 @@ async def test_the_events_of_a_run_are_complete_and_in_order(tmp_path: Path) -> 
     numbered = [event for event in events if event.kind != "call.delta"]
     assert [event.seq for event in numbered] == list(range(len(numbered)))
     assert (events[0].kind, events[-1].kind) == ("run.started", "run.finished")
-    assert events[-1].data == {"status": "complete", "reason": ""}
+    assert events[-1].data == {"status": "complete", "reason": "", "claims": {"supported": 2}}
     started = {event.data["step"] for event in events if event.kind == "progress" and event.data["status"] == "started"}
     assert started >= {"clarify", "plan", "query", "search", "fetch", "extract", "write", "export"}
+
+
+async def test_the_events_of_all_sessions_are_the_spans_of_one_trace(tmp_path: Path) -> None:
+    async with client(tmp_path) as runs:
+        handle = await runs.start(QUESTION_TEXT)
+        first = [event async for event in handle.events()]
+        again = await runs.resume(handle.id)
+        second = [event async for event in again.events()]
+    spans = [(events[0].span_id, events[-1].span_id) for events in (first, second)]
+    assert [begin == end for begin, end in spans] == [True, True]
+    assert len({event.trace_id for event in (*first, *second)}) == 1
+    assert first[0].data["previous"] is None
+    previous = second[0].data["previous"]
+    assert isinstance(previous, dict)
+    assert (previous["span_id"], previous["ended"] is None) == (spans[0][0], False)
+    assert spans[0] != spans[1]
+
+    stages, calls = set[str](), {event.span_id for event in first if event.kind == "call.started"}
+    running: dict[object, str] = {}
+    for event in first:
+        if event.kind == "progress" and event.data["status"] == "started":
+            running[event.data["step"]] = event.span_id
+            stages.add(event.span_id)
+        elif event.kind == "progress":
+            assert running.pop(event.data["step"]) == event.span_id
+        elif event.kind in ("call.started", "call.finished"):
+            assert event.parent_id in calls or event.parent_id in running.values()
+    assert not running
+    assert len(stages) == sum(event.kind == "progress" and event.data["status"] == "started" for event in first)
+    assert all(stages)
+    assert not stages & calls

@@ -274,3 +274,12 @@ def test_the_advice_for_one_word_names_the_documents_that_mention_it() -> None:
 )
 def test_questions_of_one_word_in_scripts_without_spaces_are_short(question: str, short: bool) -> None:
     assert is_short(question) is short
+
+
+@pytest.mark.parametrize(
+    "question", ["How many feet is a fathom?", "How much is a fathom?", "How few feet is a fathom?"]
+)
+def test_words_of_quantity_need_no_answer_of_their_own(question: str) -> None:
+    made = brief(request(question, {"fathoms": "A fathom is six feet.", "cables": "A cable is a hundred fathoms."}))
+    assert "A fathom is six feet." in (made.text or "")
+    assert made.unanswered == ()

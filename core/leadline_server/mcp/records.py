@@ -1,0 +1,90 @@
+"""Records of the MCP server's replies; their schemas are those of the tools."""
+
+from __future__ import annotations
+
+from leadline.records import Json, Record
+
+ACTIVE = ("pending", "running")
+
+
+class AskedQuestion(Record):
+    """A question of a run to the user; `research_answer` answers it."""
+
+    id: str
+    message: str
+    json_schema: Json
+    """The JSON schema of the answer."""
+    seconds: float
+    """The time that the run waits for the answer."""
+
+
+class RunState(Record):
+    """A run as of now. `status` is running until it is complete, partial, no_evidence, failed or cancelled.
+
+    A run with the status waiting asks `questions`; one with the status interrupted lost its process and goes on when
+    `research_result` asks for it.
+    """
+
+    id: str
+    status: str
+    question: str
+    step: str = ""
+    """The step that is running."""
+    steps: str = ""
+    """The finished steps of all, as `3/11`."""
+    seconds: float = 0.0
+    reason: str = ""
+    """Why the run is not complete."""
+    notices: tuple[str, ...] = ()
+    """What the run did without."""
+    questions: tuple[AskedQuestion, ...] = ()
+    claims: Json = {}
+    """The number of claims by verdict, after their check against the cited passages."""
+    report: str = ""
+    """The report as Markdown with its sources; only in results of `research` and `research_result`."""
+    resources: tuple[str, ...] = ()
+    """Addresses of the report and its verdicts; passages are at leadline://runs/ID/evidence/EVIDENCE_ID."""
+    hint: str = ""
+    """What to do next."""
+
+    @property
+    def works(self) -> bool:
+        """True if the run makes progress without anybody's help."""
+        return self.status in ACTIVE
+
+
+class PassageView(Record):
+    """A cited passage with its source and the verdicts on the claims that cite it."""
+
+    id: str
+    quote: str
+    """Verbatim words of the source."""
+    path: tuple[str, ...] = ()
+    """The headings above the passage."""
+    page: int | None = None
+    title: str = ""
+    url: str = ""
+    published: str | None = None
+    verdicts: tuple[VerdictView, ...] = ()
+
+
+class VerdictView(Record):
+    """The verdict of a judge on one claim, with the words of the passage that decided."""
+
+    claim: str
+    verdict: str
+    quote: str = ""
+    reason: str = ""
+    judge: str = ""
+    confidence: float = 1.0
+    evidence: tuple[str, ...] = ()
+
+
+class Verdicts(Record):
+    """All verdicts of a report; `passed` is the decision of the run's verification."""
+
+    passed: bool
+    claims: Json
+    verdicts: tuple[VerdictView, ...]
+    uncited: tuple[str, ...] = ()
+    """Statements without a citation."""
