@@ -135,6 +135,12 @@ def test_a_name_that_is_no_utf8_survives_the_url(desk: Any) -> None:
     assert str(desk.path(desk.addresses().of(name))) == name
 
 
+async def test_an_unreadable_file_whose_name_is_no_utf8_costs_no_other(desk: Any) -> None:
+    desk.write("lamps.txt", "Tallow.")
+    (desk.docs / "caf\udce9.txt").write_bytes(b"\0\1\2\3" * 100)
+    assert [hit.title for hit in await desk.hits("tallow")] == ["lamps"]
+
+
 def test_without_a_folder_it_says_how_to_give_one(desk: Any) -> None:
     assert ready(LocalSettings()) == "no folder is set: use --docs DIR or plugins.local.folders"
     assert ready(LocalSettings(folders=[desk.docs / "gone"])) == f"no such folder: {desk.docs / 'gone'}"
