@@ -126,7 +126,7 @@ _EXAMPLES = """examples:
 
 exit codes:
   0 complete   1 failed   2 needs clarification   3 rejected by audit or verify   4 partial   5 no evidence
-  64 usage error   78 settings error   130 interrupted
+  64 usage error   75 another process works on the run: try later   78 settings error   130 interrupted
 """
 
 
