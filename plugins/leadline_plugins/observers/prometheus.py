@@ -32,11 +32,11 @@ _LIMITED = ("RateLimited", "QuotaSpent")
 
 
 class PrometheusSettings(PluginSettings):
-    """Where metrics are served, besides `/metrics` of `leadline serve`."""
+    """Where the metrics are served, if the program does not serve the registry itself."""
 
     unstored = ("host", "port")
 
-    port: int | None = Field(None, ge=1, le=65535, description="serve the metrics on this port, too")
+    port: int | None = Field(None, ge=1, le=65535, description="serve the metrics on this port")
     host: str = Field("127.0.0.1", min_length=1, description="the address of that port")
 
 

@@ -35,7 +35,8 @@ def search(q: str, count: int = 10) -> dict[str, Any]:
         raise ToolError(f"the index is closed; your key {os.environ.get('HOUSE_KEY')} is fine")
     if gate := os.environ.get("HOUSE_GATE"):
         Path(gate + ".reached").touch()
-        while not Path(gate).exists():
+        parent = os.getppid()
+        while not Path(gate).exists() and os.getppid() == parent:  # a test that fails leaves nothing behind
             time.sleep(0.05)
     rows = [{"link": url, "heading": text.split(".")[0], "body": text} for url, text in PAGES.items()]
     return {"took": 3, "data": {"rows": rows[:count], "asked": q}}

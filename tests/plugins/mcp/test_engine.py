@@ -153,6 +153,18 @@ def test_a_section_that_cannot_work_is_refused(tmp_path: Path, settings: dict[st
         client.load()
 
 
+@pytest.mark.parametrize(("more", "told"), [({}, False), ({"fetch_tool": "read"}, True)])
+def test_only_a_section_with_a_tool_that_reads_is_missed_among_the_fetchers(
+    tmp_path: Path, more: dict[str, Any], told: bool
+) -> None:
+    values = {
+        "search.engines": ["house"],
+        "plugins.house": {"use": "mcp", "command": "house", "tool": "search", **more},
+    }
+    client = leadline.Client(folder=tmp_path / "runs", cache=tmp_path / "cache", set=values)
+    assert any("read.fetchers: house is missing" in one for one in client.load().notices) is told
+
+
 def test_the_package_is_not_imported_until_the_plugin_is_used() -> None:
     assert issubclass(McpSettings, PluginSettings)
     code = (

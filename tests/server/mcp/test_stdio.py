@@ -107,7 +107,7 @@ async def test_a_run_goes_on_when_its_client_leaves_and_the_next_client_gets_it(
     async with server(folder, *options, mode=mode) as client:
         call = asyncio.create_task(client.call_tool("research", {"question": QUESTION}))
         await until((folder / "gate.reached").exists)
-    await asyncio.wait({call})  # the client is gone, without a word to the server
+    await asyncio.gather(call, return_exceptions=True)  # the client is gone, without a word to the server
     assert run_in(folder)["status"] == "running"
     async with server(folder, *options, "--wait", "1", mode=mode, log=folder / "second.txt") as client:
         run_id = run_in(folder)["run_id"]

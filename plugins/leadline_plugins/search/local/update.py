@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from leadline.contracts import Call, Context
+from leadline.encoding import without_surrogates
 from leadline.errors import ProviderError
 from leadline.records import Blob, Document
 from leadline_plugins.parse.media import media_type
@@ -119,7 +120,8 @@ class Manifest:
     def done(self, entries: Iterable[FileState], seen_ns: int) -> None:
         """Store the state of files after the full-text index has committed; `seen_ns` is the start of the walk."""
         rows = [
-            (os.fsencode(file.path), file.size, file.mtime_ns, entry.digest, seen_ns, entry.problem)
+            # The problem may quote a name that is not UTF-8.
+            (os.fsencode(file.path), file.size, file.mtime_ns, entry.digest, seen_ns, without_surrogates(entry.problem))
             for entry in entries
             for file in (entry.file,)
         ]
