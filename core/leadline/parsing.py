@@ -10,6 +10,7 @@ import signal
 from collections.abc import Callable
 from contextlib import suppress
 
+from leadline.encoding import require_type
 from leadline.errors import Unsupported
 from leadline.records import Blob, Document
 from leadline.workers import NotPicklable, WorkerDied, run
@@ -51,6 +52,14 @@ async def parse_in_worker(function: Callable[[Blob], Document], blob: Blob) -> D
 
 def _read(function: Callable[[Blob], Document], blob: Blob) -> Document:
     return bounded(function(blob))
+
+
+def whole(reply: object) -> Document:
+    """Return the reply of a parser. Raises TypeError for no document, ValueError if its blocks do not fit its text."""
+    document = require_type(reply, Document)
+    if fault := document.misfit():
+        raise ValueError(fault)
+    return document
 
 
 def bounded(document: Document) -> Document:

@@ -73,7 +73,8 @@ class RunHandle:
         if not self._task.done():
             self._session.cancel_reason = reason
             self._session.run.calls.interrupt()
-            self._task.cancel()
+            # Not at once: a task that is cancelled before its first step never enters `walk`, which ends the session.
+            self._task.get_loop().call_soon(self._task.cancel)
 
     def snapshot(self) -> Metadata:
         """Return the state of the run as of now, as `metadata.json` has it up to 0.2 s later."""

@@ -16,7 +16,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from leadline import Client, tune_gc
+from leadline import Client
 from leadline.errors import UsageError
 from leadline_server.app import App
 from leadline_server.board import Board
@@ -40,7 +40,15 @@ class Address:
     limits: Limits = field(default_factory=Limits)
 
 
-async def serve(client: Client, store: Store, address: Address, say: Callable[[str], object]) -> None:
+@dataclass(frozen=True)
+class Running:
+    """A server that accepts requests at `url`; `end` ends it, and must be called on its event loop."""
+
+    url: str
+    end: Callable[[], None]
+
+
+async def serve(client: Client, store: Store, address: Address, started: Callable[[Running], object]) -> None:
     """Serve until a signal. Raises `UsageError` and `ConfigError` before anything is served."""
     loopback = _is_loopback(address.host)
     if not store.has_tokens() and (not loopback or address.names):
@@ -49,7 +57,6 @@ async def serve(client: Client, store: Store, address: Address, say: Callable[[s
     store.lock()
     async with client:
         client.plugins.pipeline()  # wrong settings are an error now, not with every run
-        tune_gc()
         app = App(client, store, address.limits, hosts=address.names, needs_token=not loopback)
         listener = _listen(address.host, address.port)
         port = listener.getsockname()[1]
@@ -66,7 +73,7 @@ async def serve(client: Client, store: Store, address: Address, say: Callable[[s
             timeout_graceful_shutdown=_GRACE,
         )
         server = _Server(config, app.board)
-        server.when_started = lambda: say(f"Leadline serves http://{host}:{port}  (Ctrl-C ends it)")
+        server.when_started = lambda: started(Running(f"http://{host}:{port}", server.end))
         await server.serve(sockets=[listener])
 
 

@@ -94,7 +94,8 @@ Body = TypeVar("Body", bound=BaseModel)
 
 async def read_body(request: Request, limit: int) -> bytes:
     """Return the body. Raises `Problem` if it is too long or too slow."""
-    too_large = Problem(413, "too_large", f"the body has more than {limit:,} bytes")
+    close = {"Connection": "close"}  # the rest of the body is not read
+    too_large = Problem(413, "too_large", f"the body has more than {limit:,} bytes", headers=close)
     length = request.headers.get("content-length", "0")
     if not length.isdecimal() or int(length) > limit:
         raise too_large
@@ -106,7 +107,8 @@ async def read_body(request: Request, limit: int) -> bytes:
                 if len(data) > limit:
                     raise too_large
     except TimeoutError:
-        raise Problem(408, "timeout", f"the body did not arrive within {BODY_TIMEOUT:g} s") from None
+        message = f"the body did not arrive within {BODY_TIMEOUT:g} s"
+        raise Problem(408, "timeout", message, headers=close) from None
     except ClientDisconnect:
         raise Problem(400, "disconnected", "the client disconnected") from None
     return bytes(data)

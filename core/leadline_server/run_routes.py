@@ -12,7 +12,7 @@ from starlette.responses import FileResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from leadline.comparison import Comparison
-from leadline.records import Answer
+from leadline.records import Answer, Json
 from leadline.runs import Metadata
 from leadline_server.evidence import evidence_view
 from leadline_server.problems import Problem, no_such_run
@@ -82,10 +82,11 @@ class RunRoutes:
         limit = number(query, "limit", _PAGE, 1, _MOST)
         found = await asyncio.to_thread(self._client.runs, text=text, principal=principal)
         items = [RunItem.of(run) for run in found]
-        known = {item.id for item in items}
         if not text.strip():
-            upcoming = [item for entry in self._board.entries(principal) if (item := RunItem.of_entry(entry))]
-            items = [*(item for item in upcoming if item.id not in known), *items]
+            known = {item.id for item in items if item.status != "unreadable"}  # one that begins has no metadata yet
+            begun = (RunItem.of_entry(entry) for entry in self._board.entries(principal) if entry.run_id not in known)
+            upcoming = {item.id: item for item in begun if item}
+            items = [*upcoming.values(), *(item for item in items if item.id not in upcoming)]
         key, _, value = tag.partition("=")
         chosen = [
             item
@@ -237,7 +238,12 @@ class _Streamed(Response):
 
     def __init__(self, service: Service, run_id: str, principal: str | None, after: int) -> None:
         self._service, self._principal = service, principal
-        self._stream = EventStream(service.board, run_id, principal, after)
+
+        async def outcome() -> Json:
+            view = await service.view(run_id, principal)
+            return {"status": view.status, "reason": view.reason}
+
+        self._stream = EventStream(service.board, run_id, principal, after, outcome)
         self.background = None
         self.status_code = 200
 

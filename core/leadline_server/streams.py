@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from leadline.records import Event
+from leadline.events import utc_now
+from leadline.records import Event, Json
 from leadline_server.board import Board
 
 # Seconds without an event after which a comment shows that the connection is alive.
@@ -21,12 +23,19 @@ SEND_TIMEOUT = 30.0
 _RETRY = 2_000
 # An end of the run that was not the last one, because the run was continued.
 SESSION_FINISHED = "session.finished"
+# Further ends of lines in Python, by which clients divide a stream.
+_BREAKS = re.compile("[\x85\u2028\u2029]")
+# The data of `run.finished` of a run that has ended.
+Outcome = Callable[[], Awaitable[Json]]
 
 
-async def run_events(board: Board, run_id: str, principal: str | None, after: int) -> AsyncIterator[Event]:
-    """Yield the events above a number. Only the last one is a `run.finished`.
+async def run_events(
+    board: Board, run_id: str, principal: str | None, after: int, outcome: Outcome
+) -> AsyncIterator[Event]:
+    """Yield the events above a number. The last one, and no other, is a `run.finished`.
 
     It waits for a run that is about to start or to be continued, and ends without `run.finished` if the server does.
+    If the events do not tell the end, `outcome` does: no file of events was written, or the reader knows them all.
     """
     last, end = after, None
     while True:
@@ -34,7 +43,8 @@ async def run_events(board: Board, run_id: str, principal: str | None, after: in
         if entry:
             await entry.started.wait()
         folder = board.folder(run_id, principal)
-        if await asyncio.to_thread((folder / "metadata.json").is_file):
+        has_begun = entry is not None and entry.handle is not None
+        if has_begun or await asyncio.to_thread((folder / "metadata.json").is_file):
             async for event in board.client.events(folder, after=last, principal=principal):
                 if end:
                     yield end.model_copy(update={"kind": SESSION_FINISHED})
@@ -53,6 +63,9 @@ async def run_events(board: Board, run_id: str, principal: str | None, after: in
             break
     if end:
         yield end
+    else:
+        data: Json = await outcome()
+        yield Event(seq=-1, time=utc_now(), run_id=run_id, kind="run.finished", data=data)
 
 
 def frame(event: Event) -> bytes:
@@ -60,16 +73,17 @@ def frame(event: Event) -> bytes:
     data: dict[str, Any] = event.model_dump(mode="json")
     if event.kind == "run.started":
         data["data"].pop("folder", None)  # of no use to a client
-    number = f"id: {event.seq}\n" if event.kind != "call.delta" else ""
-    return f"{number}event: {event.kind}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode("utf-8", "replace")
+    number = f"id: {event.seq}\n" if event.kind != "call.delta" and event.seq >= 0 else ""
+    text = _BREAKS.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(data, ensure_ascii=False))
+    return f"{number}event: {event.kind}\ndata: {text}\n\n".encode("utf-8", "replace")
 
 
 class EventStream:
     """The reply with the events of a run. It ends with the run, the client or the server."""
 
-    def __init__(self, board: Board, run_id: str, principal: str | None, after: int) -> None:
+    def __init__(self, board: Board, run_id: str, principal: str | None, after: int, outcome: Outcome) -> None:
         self._board = board
-        self._events = run_events(board, run_id, principal, after)
+        self._events = run_events(board, run_id, principal, after, outcome)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the events; a client that does not take them is left."""

@@ -88,6 +88,16 @@ async def test_an_order_that_is_run_again_and_again_is_one_run(tmp_path: Path) -
     assert [path.name for path in (tmp_path / "runs").iterdir()] == [order.run_id]
 
 
+async def test_a_run_that_is_cancelled_before_it_begins_is_ended(tmp_path: Path) -> None:
+    async with client(tmp_path) as runs:
+        order = runs.order(QUESTION)
+        handle = await runs.run(order)
+        await handle.cancel("a mistake")
+        found = runs.find(order.run_id)
+        assert (found.status, found.metadata and found.metadata.reason) == ("cancelled", "a mistake")
+        assert (await (await runs.run(order)).result()).status == "complete"
+
+
 async def test_an_order_that_was_killed_before_it_was_stored_is_started(tmp_path: Path) -> None:
     async with client(tmp_path) as runs:
         order = runs.order(QUESTION)

@@ -48,6 +48,8 @@ class Bus:
         # The pieces of replies that are being streamed, by key of the call, for readers that come later.
         self._streaming: dict[Any, list[Event]] = {}
         self._closed = False
+        # The first error of each observer that failed, and late observers, for the metadata: masked.
+        self.faults: list[str] = []
 
     @property
     def follows_deltas(self) -> bool:
@@ -101,8 +103,9 @@ class Bus:
             names = ", ".join(watcher.name for watcher in slow)
             text = f"observers that did not receive all events within {grace:g} s: {names}"
             log.warning(text)
-            self._emit("error", {"message": text, "category": "BUSINESS", "step": ""}, "", None)
-            await self._late([watcher for watcher in self._watchers if watcher not in slow], grace)
+            self._fault(text)
+        # Those in time also receive what the last events brought: the errors of the other observers.
+        await self._late([watcher for watcher in self._watchers if watcher not in slow], grace)
         self._closed = True
         for subscription in self._subscriptions:
             subscription.put(None)
@@ -143,11 +146,14 @@ class Bus:
         if subscription in self._subscriptions:
             self._subscriptions.remove(subscription)
 
+    def _fault(self, text: str) -> None:
+        self.faults.append(self._secrets.scrub(text))
+        self._emit("error", {"message": text, "category": "BUSINESS", "step": ""}, "", None)
+
     def _failed(self, name: str, failures: int, error: BaseException) -> None:
         log.info("observer %s failed", name, exc_info=error)  # the user sees the event
         if failures == 1:
-            text = f"observer {name}: {words(error)}"
-            self._emit("error", {"message": text, "category": "BUSINESS", "step": ""}, "", None)
+            self._fault(f"observer {name}: {words(error)}")
         if failures == MAX_FAILURES:
             self._emit("notice", {"message": f"observer {name} failed {failures} times and is disabled"}, "", None)
 

@@ -30,8 +30,9 @@ from leadline._settings.redaction import answer_options, secrets_of
 from leadline._settings.schema import is_secret
 from leadline._settings.secrets import Secrets
 from leadline.contracts import Call, Parser
-from leadline.encoding import digest, require_type
+from leadline.encoding import digest
 from leadline.errors import ConfigError, LeadlineError, PluginError, Unsupported, UsageError
+from leadline.parsing import whole
 from leadline.pipeline import Pipeline, assemble
 from leadline.records import Blob, Document
 from leadline.settings import Limits, seconds
@@ -228,7 +229,7 @@ class PluginRuntime:
         """Parse bytes with the first parser that accepts them. Raises `Unsupported` if none does."""
         for parser in self._parsers:
             if parser.accepts(blob.media_type):
-                return require_type(await parser.parse(blob, call), Document).labelled(blob.labels)
+                return whole(await parser.parse(blob, call)).labelled(blob.labels)
         raise Unsupported(f"no parser of read.parsers reads {blob.media_type} ({blob.name})")
 
     async def close(self) -> None:

@@ -176,7 +176,7 @@ def _problem(detail: ErrorDetails, model: type[BaseModel], path: KeyPath, plugin
         return _unknown_key(path, table, plugins)
     if detail["type"] in ("model_type", "model_attributes_type") and (section := model_of(annotation)):
         return f"this is a table, not a value: set its keys ({', '.join(section.model_fields)})"
-    if detail["loc"][-1] == "[key]":
+    if detail["loc"][-1:] == ("[key]",):
         choices = get_args(get_args(unwrapped(annotation_at(model, path[:-1])))[0])
         return f"unknown setting: {choose_from(path[-1], choices)}"
     if detail["type"] == "missing":

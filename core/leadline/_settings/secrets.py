@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Iterable, Iterator
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from pydantic import JsonValue
 
 # Characters; a shorter secret is often a dummy key and a word (`lm-studio`).
 SHORTEST = 16
 MASK = "[secret]"
+# Characters at the beginning of a secret by which a part of it is recognized.
+_START = 12
 
 
 def _forms(secret: str) -> Iterator[str]:
     yield secret
+    if user := _userinfo(secret):
+        yield base64.b64encode(user.encode()).decode()
     yield quote(secret, safe="")
     yield quote(secret)
     yield quote_plus(secret)
@@ -24,9 +29,25 @@ def _forms(secret: str) -> Iterator[str]:
     yield json.dumps(secret, ensure_ascii=False)[1:-1]
 
 
+def _userinfo(address: str) -> str:
+    """Return `user:password` of an address, as it is sent in Base64; empty for any other text."""
+    try:
+        user, at, _ = urlsplit(address).netloc.rpartition("@")
+    except ValueError:
+        return ""
+    return unquote(user) if at else ""
+
+
 def _all_forms(values: Iterable[str]) -> list[str]:
     forms = {form for value in values if len(value) >= SHORTEST for form in _forms(value)}
     return sorted(forms, key=len, reverse=True)
+
+
+def _common(one: str, other: str) -> int:
+    """Return the length of the common beginning of two texts."""
+    return next(
+        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
 
 
 def _pattern(forms: list[str]) -> re.Pattern[str] | None:
@@ -34,7 +55,9 @@ def _pattern(forms: list[str]) -> re.Pattern[str] | None:
 
 
 class Secrets:
-    """The configured secrets in plain, URL, repr and JSON forms. Base64 of `user:key` is not found.
+    """The configured secrets in plain, URL, repr and JSON forms, and `user:password` of an address in Base64.
+
+    Messages of servers are cut, so the beginning of a secret is masked as well.
 
     `private` texts are masked in errors and events like secrets, but a request may contain them: they may be words of
     the question, such as the address of the user's own site.
@@ -45,6 +68,8 @@ class Secrets:
         secret = _all_forms(values)
         self._bytes = tuple(form.encode("utf-8", "replace") for form in secret)
         self._pattern = _pattern(secret)
+        self._secret = secret
+        self._starts = _pattern(sorted({form[:_START] for form in secret}))
         self._masked = _pattern(_all_forms((*values, *private)))
 
     def __repr__(self) -> str:
@@ -64,7 +89,19 @@ class Secrets:
 
     def scrub(self, text: str) -> str:
         """Return the text with every form of every secret and private text masked."""
-        return self._masked.sub(MASK, text) if self._masked else text
+        if self._masked is None:
+            return text
+        return self._without_starts(self._masked.sub(MASK, text))
+
+    def _without_starts(self, text: str) -> str:
+        """Mask what is left of a secret in a message that was cut within it."""
+        parts, end = [], 0
+        while self._starts and (found := self._starts.search(text, end)):
+            begin = found.start()
+            length = max(_common(form, text[begin:]) for form in self._secret)
+            parts += [text[end:begin], MASK]
+            end = begin + length
+        return "".join([*parts, text[end:]])
 
     def clean(self, tree: JsonValue) -> JsonValue:
         """Return decoded JSON with every text in it scrubbed."""

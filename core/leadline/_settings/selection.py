@@ -210,10 +210,16 @@ class Selector:
         return tuple(dict.fromkeys(found))
 
     def _unread_engines(self) -> Iterator[str]:
-        """Yield a notice for each engine that is also a fetcher, but is not among the fetchers."""
+        """Yield a notice for each engine that could also fetch, but is not among the fetchers."""
         names, plugins = self._selected.names, self._selected.plugins
         for name in names.get("search.engines", ()):
-            if "fetchers" in plugins[name].offers and name not in names["read.fetchers"]:
+            plugin = plugins[name]
+            offer = plugin.offers.get("fetchers")
+            if (
+                offer is not None
+                and name not in names["read.fetchers"]
+                and not _obstacle(plugin, offer, self._selected.settings[name])
+            ):
                 yield (
                     f"read.fetchers: {name} is missing, a search engine that also fetches: what it finds is read only "
                     f"if another fetcher accepts the address; add {name} to read.fetchers"

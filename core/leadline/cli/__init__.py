@@ -6,8 +6,10 @@ Modules are imported where they are used: `leadline --help` needs neither pydant
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
+from types import FrameType
 
 from leadline.errors import LeadlineError, PluginError, UsageError
 
@@ -20,6 +22,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     from leadline.cli.terminal import finish, prepare, say
 
     prepare()
+    if argv is None:
+        _interrupt_on_signals()
     try:
         code = _run(sys.argv[1:] if argv is None else argv)
     except LeadlineError as error:
@@ -39,6 +43,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     ):  # otherwise no event loop ran
         loop_shutdown.ensure_exit(code)
     return code
+
+
+def _interrupt_on_signals() -> None:
+    """Let SIGTERM and SIGHUP act like Ctrl-C until a command has handlers of its own."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores SIGHUP
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    if not callable(signal.getsignal(signal.SIGINT)):  # ignored, as in a background job of a shell
+        raise KeyboardInterrupt
+    signal.raise_signal(signal.SIGINT)
 
 
 def _run(argv: Sequence[str]) -> int:

@@ -3,21 +3,35 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from leadline.display import one_line, printable
 from leadline.errors import UsageError
 
 if TYPE_CHECKING:
     from leadline.api import Client
 
 
+class _SafeFormatter(logging.Formatter):
+    """Formats warnings on one line and without control characters: names of files and pages may contain them."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the method of the base class
+        return one_line(super().formatMessage(record))
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+
 def client_of(args: argparse.Namespace, pipeline: str = "") -> Client:
     """Return the client for the options of a command, possibly with another pipeline."""
     from leadline.api import Client
 
+    if logging.lastResort:  # the handler of warnings where the program sets up none
+        logging.lastResort.setFormatter(_SafeFormatter())
     return Client(
         docs=getattr(args, "docs", ()),
         settings=args.settings,

@@ -93,7 +93,8 @@ def errors(known: Metadata) -> Iterator[str]:
     ]
     for error in new[:_ERRORS]:
         often = f" (×{error.times})" if error.times > 1 else ""
-        yield f"{error.step}: {one_line(error.message)}{often}"
+        where = f"{error.step}: " if error.step else ""
+        yield f"{where}{one_line(error.message)}{often}"
     if len(new) > _ERRORS:
         yield f"{len(new) - _ERRORS} more errors in {METADATA}"
 
@@ -120,11 +121,22 @@ def _decision(found: Mapping[str, Any]) -> str:
     """Return the decision with its grounds, then other problems; reports of older versions have no grounds."""
     wrong, grounds = list(_wrong(found)), found.get("grounds")
     if found.get("passed"):
-        return ", but ".join(filter(None, ("passed", "; ".join(text for _, text in wrong))))
+        return ", but ".join(filter(None, (_judged(found), "; ".join(text for _, text in wrong))))
     why = [text for name, text in wrong if not grounds or name in grounds]
     more = [text for _, text in wrong if text not in why]
     said = ": ".join(filter(None, ("not passed", "; ".join(why))))
     return "; also ".join(filter(None, (said, "; ".join(more))))
+
+
+def _judged(found: Mapping[str, Any]) -> str:
+    """Return that the report passed, or how many of its claims were judged if some were not."""
+    claims: Mapping[str, int] = found.get("claims", {})
+    unjudged, total = claims.get("not_judged", 0), sum(claims.values())
+    if not unjudged:
+        return "passed"
+    if unjudged == total:
+        return "no claim was judged; citations and paragraphs were checked"
+    return f"{total - unjudged} of {plural(total, 'claim')} judged; citations and paragraphs were checked"
 
 
 def _wrong(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -126,7 +126,7 @@ _EXAMPLES = """examples:
 
 exit codes:
   0 complete   1 failed   2 needs clarification   3 rejected by audit or verify   4 partial   5 no evidence
-  64 usage error   78 settings error   130 interrupted
+  64 usage error   75 another process works on the run: try later   78 settings error   130 interrupted
 """
 
 
@@ -186,8 +186,8 @@ def _json(parser: Parser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def _folder(parser: Parser) -> None:
-    parser.add_argument("--folder", metavar="DIR", help="folder of the runs (default: runs)")
+def _folder(parser: Parser, default: str | None = None) -> None:
+    parser.add_argument("--folder", metavar="DIR", default=default, help="folder of the runs (default: runs)")
 
 
 def _docs(parser: Parser) -> None:
@@ -339,9 +339,7 @@ def _serve(commands: Any) -> None:
     remove = _command(tokens, "remove", "remove a token", "serve", "remove_token")
     remove.add_argument("name", metavar="NAME", help="name of the token")
     for parser in (add, shown, remove):
-        _folder(parser)
-        _settings(parser)
-        parser.set_defaults(folder=argparse.SUPPRESS, settings=argparse.SUPPRESS)  # those of `serve` before them count
+        _folder(parser, default=argparse.SUPPRESS)  # unless it is given here, that of `serve` counts
 
 
 def _mcp(commands: Any) -> None:

@@ -7,6 +7,7 @@ from datetime import datetime
 from importlib.util import find_spec
 
 from leadline._runtime import loop_shutdown
+from leadline.api import tune_gc
 from leadline.cli.common import client_of, folder_of
 from leadline.cli.terminal import say, table, write, write_json
 from leadline.errors import UsageError
@@ -17,15 +18,20 @@ _NEEDED = ("starlette", "uvicorn")
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C or SIGTERM."""
     _require()
-    from leadline_server.command import Address, serve
+    from leadline_server.command import Address, Running, serve
     from leadline_server.limits import Limits
     from leadline_server.store import Store
 
     limits = Limits(runs=args.max_runs, requests=args.max_requests, streams=args.max_streams)
     address = Address(args.host, args.port, tuple(args.allow_host), limits)
+
+    def started(server: Running) -> None:
+        tune_gc()
+        say(f"Leadline serves {server.url}  (Ctrl-C ends it; runs go on when it is back)")
+
     store = Store(folder_of(args).absolute())
     try:
-        loop_shutdown.run(serve(client_of(args), store, address, say))
+        loop_shutdown.run(serve(client_of(args), store, address, started))
     finally:
         store.close()
     return 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal, Self
 
 from pydantic import model_validator
 
@@ -131,6 +132,38 @@ class Document(Record):
     """What was left out of a file that is too long, for a notice; empty if nothing was."""
     labels: Labels = frozenset()
     """The core adds those of the file that was parsed."""
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy. One with another text has no blocks and pages but those of `update`: theirs were offsets."""
+        if update and update.get("text", self.text) != self.text:
+            update = {"blocks": (), "pages": (), **update}
+        return super().model_copy(update=update, deep=deep)
+
+    def misfit(self, before: Document | None = None) -> str:
+        """Return why the blocks or pages do not fit the text; empty if they do.
+
+        `before` is the document from which this one was made: offsets in its text are wrong in a text of another
+        length.
+        """
+        end = 0
+        for number, block in enumerate(self.blocks, start=1):
+            if not end <= block.start <= block.end <= len(self.text):
+                after = f"after {end}" if end else "from 0"
+                return (
+                    f"block {number} is from {block.start} to {block.end}, but must lie {after} to {len(self.text)}, "
+                    "the end of the text: blocks are in the order of the text, without overlap"
+                )
+            end = block.end
+        places = (0, *self.pages, len(self.text))
+        if list(places) != sorted(places):
+            return f"page offsets are not ascending or not in the text: {self.pages}"
+        if before is None or len(before.text) == len(self.text) or self.text.startswith(before.text):
+            return ""
+        if self.blocks and self.blocks == before.blocks:
+            return "its text has changed, but its blocks are those of the old text: give new ones, or blocks=()"
+        if self.pages[1:] and self.pages == before.pages:
+            return "its text has changed, but its pages are those of the old text: give new ones, or pages=()"
+        return ""
 
     def labelled(self, labels: Labels) -> Document:
         """Return the document with these labels added."""

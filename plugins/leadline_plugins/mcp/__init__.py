@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, JsonValue, SecretStr, field_validator, model_validator
+from pydantic import AfterValidator, Field, JsonValue, SecretStr, field_validator
 
 from leadline.contracts import Context, Fetcher, SearchProvider
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
@@ -59,16 +59,12 @@ class McpSettings(PluginSettings):
             raise ValueError(f"no such field of a result: {', '.join(unknown)}; choose from {', '.join(HIT_FIELDS)}")
         return fields
 
-    @model_validator(mode="after")
-    def _one_server(self) -> McpSettings:
-        if self.command and self.url:
-            raise ValueError("set command or url, not both")
-        return self
-
 
 def _ready(settings: McpSettings, tool: str) -> str | None:
     if not (settings.command or settings.url):
         return "it has no server: set command or url in its section"
+    if settings.command and settings.url:
+        return "it has a command and a url: set one of them"
     if settings.url and (settings.args or settings.env):
         return "args and env are those of a command, and it has a url"
     if settings.command and settings.headers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from tempfile import TemporaryFile
@@ -42,21 +43,31 @@ class McpSession:
 
     async def __aenter__(self) -> McpSession:
         """Connect. Raises `Unavailable`, or `Unsupported` if the server has no such tool."""
-        async with AsyncExitStack() as stack:
-            try:
-                self._client = await stack.enter_async_context(Client(await self._transport(stack), client_info=_INFO))
-                known = await _tools(self._client)
-            except (Exception, BaseExceptionGroup) as error:
-                raise self._lost(error, "cannot connect to") from error
-            if self._tool not in known:
-                raise Unsupported(f"{self._who} has no tool {self._tool!r}; it has: {', '.join(known) or 'none'}")
-            self._stack = stack.pop_all()
-        return self
+        if self._settings.command:
+            # What a program prints must not appear among the progress of a run; its last line explains its end.
+            self._printed = TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed on exit
+        try:
+            async with AsyncExitStack() as stack:
+                client = await stack.enter_async_context(Client(await self._transport(stack), client_info=_INFO))
+                known = await _tools(client)
+                if self._tool in known:
+                    self._client, self._stack = client, stack.pop_all()
+                    return self
+        except (Exception, BaseExceptionGroup) as error:
+            raise self._lost(error, "cannot connect to") from error
+        finally:
+            if self._client is None and self._printed:
+                self._printed.close()
+        raise Unsupported(f"{self._who} has no tool {self._tool!r}; it has: {', '.join(known) or 'none'}")
 
     async def __aexit__(self, *_: object) -> None:
         """Disconnect; a command ends."""
         self._client = None
-        await self._stack.aclose()
+        try:
+            await self._stack.aclose()
+        finally:
+            if self._printed:
+                self._printed.close()
 
     async def call(self, arguments: Mapping[str, Any], call: Call) -> CallToolResult:
         """Call the tool within the time of the call. Raises `ProviderError`; `Disconnected` if the server is gone."""
@@ -83,15 +94,12 @@ class McpSession:
     async def _transport(self, stack: AsyncExitStack) -> Any:
         settings = self._settings
         if settings.command:
-            # What a program prints must not appear among the progress of a run; its last line explains its end.
-            printed = TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - the stack closes it
-            self._printed = stack.enter_context(printed)
             program = StdioServerParameters(
                 command=settings.command,
                 args=list(settings.args),
                 env={name: value.get_secret_value() for name, value in settings.env.items()},
             )
-            return stdio_client(program, errlog=self._printed)
+            return stdio_client(program, errlog=self._printed or sys.stderr)
         headers = {name: value.get_secret_value() for name, value in settings.headers.items()}
         # Reading has no limit of its own: each call has one.
         timeout = httpx2.Timeout(_CONNECT, read=None)

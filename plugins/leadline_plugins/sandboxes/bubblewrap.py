@@ -52,7 +52,8 @@ def arguments(settings: BubblewrapSettings, options: Sequence[str] = ()) -> list
         *("--die-with-parent", "--new-session", "--as-pid-1", "--clearenv", "--hostname", "sandbox"),
         *mounts,
         *("--proc", "/proc", "--dev", "/dev", "--size", size, "--tmpfs", "/tmp", "--chdir", "/tmp"),  # noqa: S108
-        *("--remount-ro", "/proc", "--remount-ro", "/"),
+        # /dev is a file system of its own, with /dev/shm in it: writable, it has no limit and outlives an execution.
+        *("--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"),
         *variables,
         *command([sys.executable], settings, processes=settings.processes),
     ]

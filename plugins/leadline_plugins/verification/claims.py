@@ -2,7 +2,8 @@
 
 Sentences, list items, table rows (with their header cells) and whole blockquotes are claims. A claim without a citation
 is covered by the next citation in its paragraph, list or table. No claims are questions, headings, captions, code,
-cross-references, and lead-ins to lists that have no citation. The time is linear in the length of the text.
+cross-references, notices of Leadline, and lead-ins to lists that have no citation. The time is linear in the length of
+the text.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from leadline.records import Claim, Report, Section, Uncited
 from leadline_plugins.text import sentences
 from leadline_plugins.verification.blocks import FENCE, ITEM, QUOTE, Block, blocks, row_cells, visible_text
 from leadline_plugins.verification.lexicon import forms
+from leadline_plugins.wording.phrases import is_notice
 
 _LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"\w")
@@ -189,8 +191,10 @@ def _block_statements(text: str, block: Block) -> Iterator[Statement]:
         )
     elif block.kind == "row":
         yield Statement(_row_text(raw, block.head), block.start, block.end, block, cited)
+    elif is_notice(visible := visible_text(raw)):
+        yield Statement(visible, block.start, block.end, block, claims=False)
     else:
-        yield from _sentences(raw, block, is_caption=_is_caption(visible_text(raw)))
+        yield from _sentences(raw, block, is_caption=_is_caption(visible))
 
 
 def _without_code(lines: Iterable[str]) -> Iterator[str]:

@@ -6,6 +6,7 @@ language with `for_language`, so that `zh-TW` gets the same choice of phrases, f
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -55,6 +56,17 @@ def translate(text: str, language: str) -> str:
 def in_all_languages(*names: str) -> tuple[str, ...]:
     """Return phrases in all languages, without repetitions."""
     return tuple(dict.fromkeys(phrases(tag)[name] for tag in languages() for name in names))
+
+
+def is_notice(text: str) -> bool:
+    """Return whether a text is one of Leadline's own notices above passages, in any language."""
+    return bool(_notices().fullmatch(text))
+
+
+@cache
+def _notices() -> re.Pattern[str]:
+    said = in_all_languages("brief_about", "brief_partial")
+    return re.compile("|".join(".+".join(map(re.escape, notice.split("{lacking}"))) for notice in said))
 
 
 def for_language(table: Mapping[str, T], language: str, otherwise: T) -> T:

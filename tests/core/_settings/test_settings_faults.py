@@ -6,10 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import model_validator
 
 from leadline._hosting.catalog import PluginCatalog
 from leadline._settings.load import load_settings
 from leadline.errors import ConfigError
+from leadline.hookspecs import Offer, PluginSettings
+from leadline.testing.fakes import FakeSearch
+from leadline.testing.plugins import plugin
 
 
 def problems(folder: Path, text: str = "", *, name: str = "leadline.toml", **more: Any) -> list[str]:
@@ -101,3 +105,36 @@ def test_the_choices_for_an_unknown_table_include_those_of_plugins(tmp_path: Pat
     (found,) = problems(tmp_path, f"[{key}]\nmode = 'ask'\n", docs=[str(tmp_path)])
     assert meant in found
     assert "or the table of a plugin: see `leadline plugins`" in found
+
+
+class Pair(PluginSettings):
+    """Settings of a plugin that checks two keys together."""
+
+    low: int = 1
+    high: int = 2
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Pair:
+        if self.low > self.high:
+            raise ValueError("low is above high")
+        return self
+
+
+def test_a_check_of_a_whole_section_is_reported_at_its_table(tmp_path: Path) -> None:
+    engine = plugin("pair", search_providers=Offer(lambda settings, _: FakeSearch(), Pair, "For a test"))
+    (tmp_path / "leadline.toml").write_text("[search]\nengines = ['pair']\n[plugins.pair]\nlow = 3\n")
+    sources: dict[str, Any] = {"environ": {}, "user_file": tmp_path / "none.toml"}
+    with pytest.raises(ConfigError, match=r"^plugins\.pair: low is above high"):
+        load_settings(PluginCatalog.discover(extra=[engine]), cwd=tmp_path, **sources)
+
+
+def test_a_key_that_is_set_twice_is_not_called_invalid(tmp_path: Path) -> None:
+    (found,) = problems(tmp_path, "[report]\nlength = 1\nlength = 2")
+    assert "line 3" in found
+    assert "not closed or not valid" not in found
+
+
+def test_a_folder_with_the_name_of_the_settings_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "leadline.toml").mkdir()
+    with pytest.raises(ConfigError, match="leadline.toml cannot be read"):
+        load_settings(PluginCatalog.discover(), cwd=tmp_path, environ={}, user_file=tmp_path / "none.toml")

@@ -165,3 +165,18 @@ def test_nothing_that_is_told_is_lost_among_what_has_one_reason(told: list[str])
     assert all(part in found for text in told for part in text.split(" (", 1)[0].split("（", 1)[:1])
     assert group_by_reason(["a (b)", "c (d)"]) == ["a (b)", "c (d)"]
     assert group_by_reason(["甲（乙）", "丙（乙）"]) == ["甲；丙（乙）"]
+
+
+@pytest.mark.parametrize(
+    ("claims", "said"),
+    [
+        ({"supported": 2}, "passed; claims: 2 supported"),
+        ({"not_judged": 4}, "no claim was judged; citations and paragraphs were checked; claims: 4 not judged"),
+        (
+            {"supported": 1, "not_judged": 3},
+            "1 of 4 claims judged; citations and paragraphs were checked; claims: 3 not judged, 1 supported",
+        ),
+    ],
+)
+def test_the_checks_passed_only_if_every_claim_was_judged(claims: dict[str, int], said: str) -> None:
+    assert checks({"passed": True, "judged_by": {"model": 2}, "claims": claims}) == said

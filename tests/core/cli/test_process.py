@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -169,3 +170,13 @@ def test_at_a_terminal_an_unclear_question_is_asked_back(start: Start, docs: Pat
     assert "What exactly do you want to know?" in " ".join(screen.split())
     assert "nine fathoms" in screen
     assert at_terminal(start, *asking, answer="\n")[0] == 1
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_signal_before_the_run_exists_is_an_interruption(name: str) -> None:
+    code = (
+        "import os, signal, sys; from leadline import cli;"
+        f"cli._run = lambda argv: os.kill(os.getpid(), signal.{name}) or 0; sys.exit(cli.main())"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (130, "leadline: interrupted\n")

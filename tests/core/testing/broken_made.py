@@ -13,6 +13,7 @@ from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import (
     Blob,
+    Block,
     Document,
     Embeddings,
     FetchRequest,
@@ -42,6 +43,12 @@ def ways(names: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("how", names.split())
 
 
+BLOCKS = {
+    "outside": (Block(kind="paragraph", start=5, end=9999),),
+    "overlap": (Block(kind="paragraph", start=0, end=6), Block(kind="paragraph", start=5, end=12)),
+}
+
+
 class Several:
     def __init__(self, how: str) -> None:
         self.how = how
@@ -60,7 +67,11 @@ class Several:
     async def parse(self, blob: Any, call: Any, /) -> Any:
         if self.how == "breaks":
             return Document(text=blob.data.decode(), pages=(0,))
-        return Document(text=blob.data.decode(errors="replace"), pages=(9000,) if self.how == "pages" else ())
+        return Document(
+            text=blob.data.decode(errors="replace"),
+            pages=(9000,) if self.how == "pages" else (),
+            blocks=BLOCKS.get(self.how, ()),
+        )
 
     async def format(self, report: Any, call: Any, /) -> Any:
         if self.how == "writes":
@@ -150,7 +161,7 @@ class TestFetch(_Offered, FetcherContract):
         return [FetchRequest(url="x:1")]
 
 
-@ways("good breaks pages")
+@ways("good breaks pages outside overlap")
 class TestParse(_Offered, ParserContract):
     @pytest.fixture
     def requests(self) -> Sequence[Blob]:

@@ -15,7 +15,8 @@ import pytest
 from leadline.errors import Refused
 from leadline.findings import Key
 from leadline.hookspecs import MapOffer, Offer, PluginSettings, StageOffer
-from leadline.records import ChatRequest, FetchRequest, Hit, Record, SearchPage, SearchRequest
+from leadline.records import Block, ChatRequest, Document, FetchRequest, Hit, Record, SearchPage, SearchRequest, Source
+from leadline.research_findings import SOURCES
 from leadline.testing.context import FakeRun
 from leadline.testing.contracts import (
     MapStageContract,
@@ -110,6 +111,30 @@ class TestMapStage(MapStageContract):
     @pytest.fixture
     def requests(self) -> list[Any]:
         return [{DEPTHS: [Depth(id="a"), Depth(id="b")]}]
+
+
+class Redacts:
+    def __init__(self, how: str) -> None:
+        self.how = how
+
+    async def map(self, item: Source, findings: Any, run: Any, /) -> Any:
+        await asyncio.sleep(0)
+        text = item.document.text.replace("Ann", "somebody")
+        blocks = {"blocks": item.document.blocks} if self.how == "stale" else {}
+        return [item.model_copy(update={"document": item.document.model_copy(update={"text": text, **blocks})})]
+
+
+@ways("good stale")
+class TestRedactingStage(MapStageContract):
+    @pytest.fixture
+    def offer(self, how: str) -> MapOffer[Any]:
+        return MapOffer(lambda *_: Redacts(how), PluginSettings, "Redacts", over=SOURCES, gives=SOURCES)
+
+    @pytest.fixture
+    def requests(self) -> list[Any]:
+        blocks = (Block(kind="paragraph", start=0, end=9), Block(kind="paragraph", start=11, end=17))
+        document = Document(text="Ask Ann.\n\n\nSevens.", blocks=blocks)
+        return [{SOURCES: [Source(id="s1", hit=Hit(url="x:1"), document=document)]}]
 
 
 SUBJECTS: dict[Any, str] = {ChatRequest: "messages", SearchRequest: "query", FetchRequest: "url"}

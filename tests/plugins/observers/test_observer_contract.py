@@ -7,12 +7,27 @@ from typing import Any
 import pytest
 
 from leadline._hosting.catalog import PluginCatalog
-from leadline.hookspecs import Offer
+from leadline.hookspecs import Offer, PluginSettings
 from leadline.testing.contracts import ObserverContract
 
 
-@pytest.mark.parametrize("name", ["jsonl", "terminal"])
+@pytest.mark.parametrize("name", ["jsonl", "terminal", "prometheus"])
 class TestObservers(ObserverContract):
     @pytest.fixture
     def offer(self, name: str) -> Offer[Any, Any]:
+        if name == "prometheus":
+            pytest.importorskip("prometheus_client", reason="needs leadline[telemetry]")
         return PluginCatalog.discover().offer("observers", name)
+
+
+class TestOpentelemetry(ObserverContract):
+    @pytest.fixture
+    def offer(self) -> Offer[Any, Any]:
+        return PluginCatalog.discover().offer("observers", "opentelemetry")
+
+    @pytest.fixture
+    def settings(self, offer: Offer[Any, Any], receiver: Any) -> PluginSettings:
+        made: PluginSettings = offer.settings(
+            endpoint=receiver.url, headers={"authorization": "Bearer a-secret-of-the-receiver"}
+        )
+        return made

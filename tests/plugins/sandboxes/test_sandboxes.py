@@ -134,6 +134,8 @@ async def test_code_that_fails_is_an_execution(sandbox: Any, text: str, code: in
         "import ctypes; assert ctypes.CDLL(None).ptrace(16, 1, 0, 0) == 0",
         "open('/home/escaped', 'w')",
         "open('/dev/sda', 'rb')",
+        "open('/dev/kept', 'w')",
+        "open('/dev/shm/kept', 'w')",
         "assert open('/var/run/docker.sock')",
     ],
 )

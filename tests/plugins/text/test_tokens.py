@@ -129,3 +129,19 @@ def test_a_text_is_cut_alike_whether_or_not_there_is_cjk_in_it(text: str) -> Non
 @given(LATIN)
 def test_a_long_text_is_cut_as_a_short_one(text: str) -> None:
     assert content_set(text) == set(content_words(text)) == content_set(text + 1000 * " ")
+
+
+@pytest.mark.parametrize(
+    ("question", "topic"),
+    [
+        ("老桥什么时候重建？", "老桥 重建"),
+        ("老橋什麼時候重建？", "老橋 重建"),
+        ("老桥在哪一年重建？", "老桥 重建"),
+        ("老桥有多长？", "老桥"),
+        ("老桥多久检查一次？", "老桥 检查一次"),
+        ("橋は何世紀に完成したか", "橋 完成"),
+        ("橋の長さは何メートルですか", "橋 長"),
+    ],
+)
+def test_question_words_of_chinese_and_japanese_are_no_topic(question: str, topic: str) -> None:
+    assert set(content_words(question)) == set(content_words(topic))

@@ -7,6 +7,8 @@ import pytest
 from leadline.records import Section
 from leadline_plugins.verification.claims import Statements, section_statements
 from leadline_plugins.verification.lexicon import languages
+from leadline_plugins.wording.phrases import languages as report_languages
+from leadline_plugins.wording.phrases import phrase
 
 
 def read(text: str) -> Statements:
@@ -141,3 +143,11 @@ def test_code_in_a_quotation_is_an_omission_of_its_claim() -> None:
     text = "> Run it:\n>\n> ```\n> f(*a, **b)\n> ```\n>\n> It ends. [@a]"
     assert claims(text) == [("Run it: […] It ends.", "a")]
     assert claims("> ```\n> light --on\n> ```\n>\n> [@a]") == [("light --on", "a")]
+
+
+@pytest.mark.parametrize("language", report_languages())
+def test_notices_of_leadline_above_passages_are_no_claims(language: str) -> None:
+    lacking = phrase("brief_lacking", language, what="“x. Y”; “z”")
+    notices = (phrase("brief_about", language), phrase("brief_partial", language, lacking=lacking))
+    for notice in (*notices, *(f"*{one}*" for one in notices)):
+        assert uncited(f"{notice}\n\n> It rose.[@a]") == []

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any
 
-from leadline._runtime.runs.findings_board import FindingsBoard, StageFindings
+from leadline._runtime.runs.findings_board import FindingsBoard, StageFindings, misfit
 from leadline._runtime.runs.run_context import RunContext
 from leadline._runtime.task_groups import bare_task_group
 from leadline.errors import CallRefused, PluginFault
@@ -196,7 +196,8 @@ class MapGroup:
 
     async def _map(self, tasks: asyncio.TaskGroup, depth: int, path: tuple[int, ...]) -> None:
         level = self.levels[depth]
-        outputs = await self._outputs(level, partial(level.stage.map, level.items[path]))
+        item = level.items[path]
+        outputs = await self._outputs(level, partial(level.stage.map, item), (item,))
         self._pass_on(tasks, depth, path, outputs)
 
     async def _rest(self, tasks: asyncio.TaskGroup, depth: int) -> None:
@@ -204,7 +205,7 @@ class MapGroup:
         if not hasattr(level.stage, "rest"):
             return
         items = tuple(level.items[path] for path in sorted(level.items))
-        outputs = await self._outputs(level, partial(level.stage.rest, items))
+        outputs = await self._outputs(level, partial(level.stage.rest, items), items)
         self._pass_on(tasks, depth, (_REST + depth,), outputs)
 
     def _pass_on(self, tasks: asyncio.TaskGroup, depth: int, path: tuple[int, ...], outputs: Sequence[Any]) -> None:
@@ -214,7 +215,9 @@ class MapGroup:
         passed = level.step.gives[0].type
         self._start(tasks, depth + 1, {path: output for path, output in by_path.items() if isinstance(output, passed)})
 
-    async def _outputs(self, level: MapLevel, call: Callable[..., Awaitable[Sequence[Any]]]) -> Sequence[Any]:
+    async def _outputs(
+        self, level: MapLevel, call: Callable[..., Awaitable[Sequence[Any]]], given: Sequence[Any]
+    ) -> Sequence[Any]:
         findings = StageFindings(level.step.name, self.board, level.step.reads, ())
         try:
             with self.run.in_stage(level.step):
@@ -230,6 +233,8 @@ class MapGroup:
                 raise PluginFault(
                     f"stage '{level.step.name}' returned a {type(output).__name__}, but its offer gives: {names}"
                 )
+            if fault := misfit(output, given):
+                raise PluginFault(f"stage '{level.step.name}' returned {fault}")
         return outputs
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from leadline.errors import PluginFault
 from leadline.findings import Key
+from leadline.records import Document
 
 
 class FindingsBoard:
@@ -99,6 +100,8 @@ class StageFindings:
                     f"stage '{self._stage}' writes a {type(item).__name__} to '{key.name}', "
                     f"which holds {key.type.__name__}"
                 )
+            if fault := misfit(item):
+                raise PluginFault(f"stage '{self._stage}' writes to '{key.name}' {fault}")
         self.patch[key] = items if key.grows else value
 
     def end_loop(self, reason: str, /) -> None:
@@ -112,6 +115,21 @@ class StageFindings:
             raise PluginFault(
                 f"stage '{self._stage}' reads '{key.name}', but its offer needs and wants only: {_joined(self._reads)}"
             )
+
+
+def misfit(item: Any, before: Iterable[Any] = ()) -> str:
+    """Return why the blocks of an item's document do not fit its text; empty if they do, or it has no document.
+
+    `before` are the items that the stage was given; the one of the same id had the old text.
+    """
+    document = getattr(item, "document", None)
+    if not isinstance(document, Document):
+        return ""
+    item_id = getattr(item, "id", None)
+    given = next((one for one in before if getattr(one, "id", None) == item_id), None)
+    old = getattr(given, "document", None)
+    fault = document.misfit(old if isinstance(old, Document) else None)
+    return f"'{item_id}', whose document is wrong: {fault}" if fault else ""
 
 
 def _joined(names: Iterable[str]) -> str:

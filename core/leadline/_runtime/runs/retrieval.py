@@ -23,6 +23,7 @@ from leadline.contracts import Call, Fetcher, Parser, Search
 from leadline.display import strip_markup
 from leadline.encoding import digest, require_type
 from leadline.errors import CallFailed, CallRefused, Unsupported
+from leadline.parsing import whole
 from leadline.records import Blob, Document, Failure, FetchRequest, Hit, SearchPage, SearchRequest
 from leadline.settings import seconds
 
@@ -249,7 +250,11 @@ class DocumentReader:
             if await self._accepts(instance, blob.media_type):
                 # Not kept: the journal has the document as the reply of `read`.
                 kind = Kind(name="parse", reply=Document, keep=False, unshared=True, free=instance.offer.free)
-                do = instance.method("parse")
+                parse = instance.method("parse")
+
+                async def do(blob: Blob, call: Call, parse: Any = parse) -> Document:
+                    return whole(await parse(blob, call))
+
                 return await self._calls.call(kind, blob, do, provider=instance.identity, task="fetch")
         raise Unsupported(f"no parser of read.parsers reads {blob.media_type} ({blob.name})")
 

@@ -37,7 +37,7 @@ from leadline.events import Subscription
 from leadline.pipeline import Pipeline
 from leadline.records import Failure
 from leadline.research_findings import QUESTION, REPORT, Question
-from leadline.runs import EXIT_CODES, Metadata, Result, Status
+from leadline.runs import EXIT_CODES, Metadata, Result, Status, StepError
 
 # How often a run is repeated after a temporary failure.
 RUN_REPEATS = 2
@@ -292,6 +292,8 @@ class Session:
         ended = {"status": state.status, "reason": state.reason, "claims": metadata.verification.get("claims", {})}
         await run.bus.emit("run.finished", ended, span_id=self._span(self.journal.session))
         await run.bus.close()
+        if run.bus.faults:  # of the last events
+            metadata = await self._final_metadata()
         # Observers write files, too, so files are restored only after the bus is closed.
         if self._previous:
             if state.status == "complete":
@@ -309,7 +311,9 @@ class Session:
 
     async def _final_metadata(self) -> Metadata:
         """Write the metadata; if that fails, the run fails, but everything else is still closed."""
-        state = self.run.state
+        state, bus = self.run.state, self.run.bus
+        state.errors += [StepError(message=text, category="BUSINESS") for text in bus.faults]
+        bus.faults.clear()
         try:
             state.errors += await recovered_failures(self.journal, state.errors)
             return await self._write_metadata(ended=True)

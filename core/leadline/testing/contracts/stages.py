@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from leadline._runtime.runs.findings_board import misfit
 from leadline._settings.secrets import Secrets
 from leadline.errors import Unavailable
 from leadline.events import utc_now
@@ -134,6 +135,8 @@ class MapStageContract(StageContract):
                 key = next((key for key in keys if isinstance(result, key.type)), None)
                 must(key is not None, f"returns a {type(result).__name__}; its offer gives {_types(keys)}")
                 assert key is not None
+                fault = misfit(result, given)
+                must(not fault, f"returns {fault}")
                 found[key].append(result)
         return self._plain({key: tuple(items) for key, items in found.items()})
 

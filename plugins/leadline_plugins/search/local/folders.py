@@ -10,8 +10,9 @@ import errno
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import translate
 from pathlib import Path
 from typing import NamedTuple
@@ -25,6 +26,8 @@ from leadline_plugins.parse.media import media_type
 _Matcher = Callable[[str], object]
 # A folder with both files is the folder of a run.
 _RUN_FILES = {"journal.sqlite", "metadata.json"}
+# Extensions that a message names.
+_EXTENSIONS = 5
 
 
 class LocalSettings(PluginSettings):
@@ -129,6 +132,16 @@ class Walk:
             sizes = f"{status.st_size / 1e6:.0f} MB of {self.max_bytes / 1e6:.0f} MB"
             problem = f"is larger than max_file_mb: {sizes}"
         found[path] = File(path, status.st_size, status.st_mtime_ns, problem)
+
+
+def without_documents(walk: Walk) -> str:
+    """Return that no document of a walk can be read, with the number of files refused by extension."""
+    names = ", ".join(root.name or str(root) for root in walk.roots)
+    refused = Counter(Path(path).suffix or "without extension" for path in replace(walk, wanted=lambda _: True).files())
+    counted = ", ".join(f"{count} {extension}" for extension, count in refused.most_common(_EXTENSIONS))
+    more = f", {left} others" if (left := refused.total() - sum(n for _, n in refused.most_common(_EXTENSIONS))) else ""
+    files = f"{refused.total()} refused: {counted}{more}" if refused else "no files"
+    return f"no documents that can be read are in {names} ({files})"
 
 
 def _matchers(patterns: Sequence[str]) -> tuple[_Matcher, _Matcher | None]:

@@ -18,8 +18,8 @@ from pathlib import Path
 from tempfile import TemporaryFile, mkdtemp
 
 from leadline.contracts import Call, Context
-from leadline.errors import Denied
-from leadline_plugins.search.local.folders import LocalSettings, Walk, resolve
+from leadline.errors import Denied, Unsupported
+from leadline_plugins.search.local.folders import LocalSettings, Walk, resolve, without_documents
 from leadline_plugins.search.local.ranking import Match, rank
 from leadline_plugins.search.local.spelling import suggestion
 from leadline_plugins.search.local.store import Damaged, IndexReader, broken_file
@@ -45,14 +45,20 @@ class LocalIndex:
         self._checked = 0.0
 
     async def search(self, query: str, limit: int, call: Call) -> tuple[list[Match], str]:
-        """Return the best passage of each of the best documents, best first, and a suggestion for a misspelt query."""
+        """Return the best passage of each of the best documents, best first, and a suggestion for a misspelt query.
+
+        Raises `Unsupported` if the folders have no document that can be read.
+        """
         reader = await self._fresh_reader(call)
         try:
-            return await self._context.in_thread(_answer, reader, query, limit)
+            matches, meant = await self._context.in_thread(_answer, reader, query, limit)
         except Damaged as error:
             async with self._mutex:
                 self._reader = reader = await self._updated_reader(call, error)
-            return await self._context.in_thread(_answer, reader, query, limit)
+            matches, meant = await self._context.in_thread(_answer, reader, query, limit)
+        if not matches and not await self._context.in_thread(_count, self._folder / "manifest.db"):
+            raise Unsupported(await self._context.in_thread(without_documents, self._walk()))
+        return matches, meant
 
     async def problems(self, call: Call) -> tuple[Problem, ...]:
         """Return the files that could not be read, with the reasons."""
@@ -98,8 +104,18 @@ class LocalIndex:
             await call.run.emit("notice", {"message": message})
 
     async def _update(self, call: Call) -> IndexReader:
-        settings, texts = self._settings, self._folder / "texts"
-        walk = Walk(
+        texts = self._folder / "texts"
+        await finish_in_thread(self._context, self._folder.mkdir, parents=True, exist_ok=True)
+        if self._reader is None and (name := await finish_in_thread(self._context, broken_file, texts)):
+            raise Damaged(f"the checksum of {name} is wrong")
+        await Update(self._folder, self._walk(), self._settings.passage, self._context).run(call)
+        if self._reader is not None and self._reader.is_current():
+            return self._reader
+        return await finish_in_thread(self._context, IndexReader, texts)
+
+    def _walk(self) -> Walk:
+        settings = self._settings
+        return Walk(
             self._roots,
             settings.include,
             settings.exclude,
@@ -107,13 +123,6 @@ class LocalIndex:
             self._context.parses,
             resolve((*self._context.own, self._folder.parent)),
         )
-        await finish_in_thread(self._context, self._folder.mkdir, parents=True, exist_ok=True)
-        if self._reader is None and (name := await finish_in_thread(self._context, broken_file, texts)):
-            raise Damaged(f"the checksum of {name} is wrong")
-        await Update(self._folder, walk, settings.passage, self._context).run(call)
-        if self._reader is not None and self._reader.is_current():
-            return self._reader
-        return await finish_in_thread(self._context, IndexReader, texts)
 
 
 def _answer(reader: IndexReader, query: str, limit: int) -> tuple[list[Match], str]:
@@ -138,6 +147,11 @@ def _name(roots: tuple[Path, ...], passage: int) -> str:
 def _problems(path: Path) -> tuple[Problem, ...]:
     with closing(Manifest(path)) as manifest:
         return manifest.problems()
+
+
+def _count(path: Path) -> int:
+    with closing(Manifest(path)) as manifest:
+        return manifest.count()
 
 
 # --- one writer over all processes -----------------------------------------------------------------------------------

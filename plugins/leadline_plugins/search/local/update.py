@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from leadline.contracts import Call, Context
+from leadline.encoding import without_surrogates
 from leadline.errors import ProviderError
 from leadline.records import Blob, Document
 from leadline_plugins.parse.media import media_type
@@ -70,6 +71,10 @@ class Changes:
     gone: Sequence[str]
 
 
+# Unreadable files that a warning names.
+_NAMED = 5
+
+
 class Manifest:
     """The table of files; writing needs the lock of the index."""
 
@@ -119,7 +124,8 @@ class Manifest:
     def done(self, entries: Iterable[FileState], seen_ns: int) -> None:
         """Store the state of files after the full-text index has committed; `seen_ns` is the start of the walk."""
         rows = [
-            (os.fsencode(file.path), file.size, file.mtime_ns, entry.digest, seen_ns, entry.problem)
+            # The problem may quote a name that is not UTF-8.
+            (os.fsencode(file.path), file.size, file.mtime_ns, entry.digest, seen_ns, without_surrogates(entry.problem))
             for entry in entries
             for file in (entry.file,)
         ]
@@ -268,10 +274,9 @@ class Update:
         log, count, problems = self._context.log, manifest.count(), manifest.problems()
         log.info("read %d files, removed %d in %.1f s", len(changes.read), len(changes.gone), seconds)
         if problems:
-            first = problems[0]
-            log.warning(
-                "%d files were not indexed beside %d that were; %s: %s", len(problems), count, first.path, first.reason
-            )
+            named = "; ".join(f"{Path(one.path).name}: {one.reason}" for one in problems[:_NAMED])
+            more = "; …" if len(problems) > _NAMED else ""
+            log.warning("%d files were not indexed beside %d that were: %s%s", len(problems), count, named, more)
 
 
 def _remove(manifest: Manifest, writer: IndexWriter, gone: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from leadline.errors import BadReply
+from leadline.errors import BadReply, Unsupported
 from leadline.records import FetchRequest, SearchRequest
 from leadline_plugins.search.local import LocalSettings, leadline_fetchers, leadline_search_providers
 from leadline_plugins.search.local.folders import ready
@@ -106,10 +106,6 @@ async def test_a_query_for_nothing_finds_nothing(desk: Any, query: str) -> None:
     assert await desk.hits(query) == ()
 
 
-async def test_an_empty_folder_has_no_hits(desk: Any) -> None:
-    assert await desk.hits("tallow") == ()
-
-
 async def test_pages_follow_each_other_without_gap_or_repetition(desk: Any) -> None:
     for number in range(7):
         desk.write(f"{number}.txt", f"Tallow {number} " * (number + 1))
@@ -139,6 +135,12 @@ def test_a_name_that_is_no_utf8_survives_the_url(desk: Any) -> None:
     assert str(desk.path(desk.addresses().of(name))) == name
 
 
+async def test_an_unreadable_file_whose_name_is_no_utf8_costs_no_other(desk: Any) -> None:
+    desk.write("lamps.txt", "Tallow.")
+    (desk.docs / "caf\udce9.txt").write_bytes(b"\0\1\2\3" * 100)
+    assert [hit.title for hit in await desk.hits("tallow")] == ["lamps"]
+
+
 def test_without_a_folder_it_says_how_to_give_one(desk: Any) -> None:
     assert ready(LocalSettings()) == "no folder is set: use --docs DIR or plugins.local.folders"
     assert ready(LocalSettings(folders=[desk.docs / "gone"])) == f"no such folder: {desk.docs / 'gone'}"
@@ -151,3 +153,19 @@ def test_the_plugin_offers_engine_and_fetcher(desk: Any) -> None:
     assert isinstance(search.make(settings, desk.context), LocalSearch)
     assert not search.keep, "another run may find the documents changed"
     assert isinstance(fetcher.make(settings, desk.context), LocalFetcher)
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ((), r"no documents that can be read are in docs \(no files\)"),
+        (("a.xyz", "b.xyz", "c.q", "d"), r"docs \(4 refused: 2 \.xyz, 1 \.q, 1 without extension\)"),
+    ],
+)
+async def test_folder_without_documents_is_a_failure_with_the_refused_files(
+    desk: Any, files: tuple[str, ...], expected: str
+) -> None:
+    for name in files:
+        desk.write(name, b"\x00\x01")
+    with pytest.raises(Unsupported, match=expected):
+        await desk.hits("bridge")

@@ -80,6 +80,7 @@ async def test_a_change_within_the_clocks_tick_is_noticed(desk: Any) -> None:
 
 async def test_a_file_that_breaks_leaves_the_index(desk: Any) -> None:
     path = desk.write("a.txt", "Tallow.")
+    desk.write("b.txt", "Oakum.")
     assert await desk.names("tallow") == ["a.txt"]
     path.write_bytes(b"Tallow \x00")
     assert await desk.names("tallow") == []

@@ -9,6 +9,8 @@ import pytest
 from leadline.citations import cited
 from leadline.records import Document, Hit, Section, SectionRequest, Source
 from leadline_plugins.passages.cutting import passages_of
+from leadline_plugins.verification.claims import section_statements
+from leadline_plugins.wording.phrases import phrase
 from leadline_plugins.writing.brief.short_questions import is_short
 from leadline_plugins.writing.brief.synthesizer import brief
 
@@ -254,7 +256,7 @@ def test_one_word_is_answered_only_from_a_document_that_is_clearly_about_it(ques
     made = brief(request(question, DOCKS))
     assert re.findall(r"^### (.*)", made.text or "", re.MULTILINE) == ([shown] if shown else [])
     if not shown:
-        assert "ask a whole question" in made.unanswered[0]
+        assert "add what of it is meant" in made.unanswered[0]
 
 
 def test_the_advice_for_one_word_names_the_documents_that_mention_it() -> None:
@@ -283,3 +285,22 @@ def test_words_of_quantity_need_no_answer_of_their_own(question: str) -> None:
     made = brief(request(question, {"fathoms": "A fathom is six feet.", "cables": "A cable is a hundred fathoms."}))
     assert "A fathom is six feet." in (made.text or "")
     assert made.unanswered == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "lacking"), [("老桥什么时候重建？", False), ("委员会什么时候重建花岗岩老桥？", True)]
+)
+def test_when_is_a_question_word_in_chinese(question: str, lacking: bool) -> None:
+    made = brief(request(question, {"会议纪要": "委员会决定在2027年重建老桥。新的桥将有两条车道。"}, language="zh"))
+    assert "委员会决定在2027年重建老桥" in (made.text or "")
+    assert bool(made.unanswered) is lacking
+
+
+@pytest.mark.parametrize("code", ["en", "de", "fr", "es", "it", "pt", "ru", "ar", "zh", "zh-Hant", "ja", "ko"])
+def test_what_a_brief_says_of_itself_is_no_claim_in_any_language(code: str) -> None:
+    for about in (
+        phrase("brief_about", code),
+        phrase("brief_partial", code, lacking=phrase("brief_lacking", code, what="“x”")),
+    ):
+        section = Section(id="1", title="A", text=f"{about}\n\n> Words. [@e1]")
+        assert section_statements([section]).uncited == []

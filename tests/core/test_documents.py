@@ -1,0 +1,93 @@
+"""Documents whose text changes, and offsets that do not fit it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import leadline
+from leadline.hookspecs import MapOffer, PluginSettings
+from leadline.records import Block, Document
+from leadline.research_findings import SOURCES
+from leadline.testing.plugins import plugin
+
+NAMES = "# Register\n\nAnna Miller kept it.\n\n## Cable\n\nA cable is a hundred fathoms and was measured by a rope.\n"
+QUESTION = "How was a cable measured by a rope?"
+SET = {"ai.providers": ["embedded"]}
+
+
+def paragraph(start: int, end: int) -> Block:
+    return Block(kind="paragraph", start=start, end=end)
+
+
+def test_a_copy_with_another_text_has_no_offsets_of_the_old_one() -> None:
+    document = Document(text="One. Two.", blocks=(paragraph(0, 4), paragraph(5, 9)), pages=(0, 5))
+    changed = document.model_copy(update={"text": "One. Three."})
+    assert (changed.blocks, changed.pages) == ((), ())
+    assert document.model_copy(update={"title": "T"}).blocks == document.blocks
+    own = (paragraph(0, 4), paragraph(5, 11))
+    assert document.model_copy(update={"text": "One. Three.", "blocks": own}).blocks == own
+
+
+@pytest.mark.parametrize(
+    ("blocks", "pages", "fault"),
+    [
+        ((paragraph(0, 4), paragraph(4, 9)), (0, 5, 9), ""),
+        ((paragraph(5, 9999),), (), "block 1 is from 5 to 9999"),
+        ((paragraph(-1, 4),), (), "block 1 is from -1 to 4"),
+        ((paragraph(4, 2),), (), "block 1 is from 4 to 2"),
+        ((paragraph(0, 5), paragraph(4, 9)), (), "block 2 is from 4 to 9"),
+        ((paragraph(5, 9), paragraph(0, 4)), (), "block 2 is from 0 to 4"),
+        ((), (5, 0), "page offsets are not ascending"),
+        ((), (10,), "page offsets are not ascending"),
+    ],
+)
+def test_offsets_outside_the_text_or_out_of_order_are_named(
+    blocks: tuple[Block, ...], pages: tuple[int, ...], fault: str
+) -> None:
+    assert Document(text="One. Two.", blocks=blocks, pages=pages).misfit().startswith(fault)
+    assert bool(Document(text="One. Two.", blocks=blocks, pages=pages).misfit()) == bool(fault)
+
+
+class Redact:
+    """Takes the name from a text; with `stale`, it gives the blocks of the old text."""
+
+    def __init__(self, stale: bool) -> None:
+        self._stale = stale
+
+    async def map(self, item: Any, findings: Any, run: Any, /) -> Any:
+        text = item.document.text.replace("Anna Miller", "A keeper whose name was taken out")
+        old = {"blocks": item.document.blocks} if self._stale else {}
+        return [item.model_copy(update={"document": item.document.model_copy(update={"text": text, **old})})]
+
+
+async def redacted(tmp_path: Path, *, stale: bool) -> leadline.Result:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "g.md").write_text(NAMES)
+    red = plugin("red", stages=MapOffer(lambda *_: Redact(stale), PluginSettings, "r", over=SOURCES, gives=SOURCES))
+    pipeline = {"pipeline": "x", "pipelines.x.extends": "research", "pipelines.x.after": {"fetch": ["red"]}}
+    async with leadline.Client(
+        plugins=[red],
+        set={**SET, **pipeline},
+        folder=tmp_path / "r",
+        cache=tmp_path / "c",
+        docs=tmp_path / "docs",
+    ) as client:
+        return await client.research(QUESTION)
+
+
+async def test_passages_of_a_redacted_text_are_whole_blocks_of_it(tmp_path: Path) -> None:
+    result = await redacted(tmp_path, stale=False)
+    assert result.report is not None
+    quotes = [one.quote for one in result.report.evidence]
+    assert "A cable is a hundred fathoms and was measured by a rope." in quotes
+
+
+async def test_a_stage_that_keeps_the_blocks_of_the_old_text_is_refused_by_name(tmp_path: Path) -> None:
+    result = await redacted(tmp_path, stale=True)
+    assert result.status == "failed"
+    said = f"{result.reason} {result.metadata.errors}"
+    assert "stage 'red' returned" in said
+    assert "blocks are those of the old text" in said

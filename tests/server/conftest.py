@@ -1,0 +1,188 @@
+"""Real servers on loopback, in a thread of their own, over a small fake web."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import leadline
+from leadline.contracts import Call
+from leadline.hookspecs import Offer, PluginSettings
+from leadline.testing.fakes import fake_web
+from leadline.testing.plugins import plugin
+from leadline_server.command import Address, Running, serve
+from leadline_server.limits import Limits
+from leadline_server.store import Store
+
+QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
+SETTINGS = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "retry.base": 0, "clarify.mode": "off"}
+# Seconds that anything may take on a slow machine.
+PATIENCE = 60.0
+Send = Callable[[Any], Awaitable[Any]]
+
+
+class Gate:
+    """A middleware that holds every search until the gate is open. Any thread may open and close it."""
+
+    live = True
+
+    def __init__(self) -> None:
+        self.is_open = threading.Event()
+        self.is_open.set()
+
+    async def around(self, request: Any, call: Call, proceed: Send, /) -> Any:
+        if type(request).__name__ == "SearchRequest":
+            while not self.is_open.is_set():
+                await asyncio.sleep(0.01)
+        return await proceed(request)
+
+    @contextmanager
+    def closed(self) -> Iterator[None]:
+        self.is_open.clear()
+        try:
+            yield
+        finally:
+            self.is_open.set()
+
+
+@dataclass
+class Served:
+    """A running server, its folder, the tokens of its users, and the gate of its searches."""
+
+    url: str
+    folder: Path
+    gate: Gate
+    tokens: dict[str, str]
+    clients: list[httpx.Client] = field(default_factory=list)
+
+    def client(self, user: str = "", **headers: str) -> httpx.Client:
+        given = {"Authorization": f"Bearer {self.tokens[user]}"} if user else {}
+        client = httpx.Client(base_url=self.url, timeout=PATIENCE, headers=given | headers, trust_env=False)
+        self.clients.append(client)
+        return client
+
+
+@contextmanager
+def running(
+    folder: Path, *users: str, limits: Limits | None = None, host: str = "127.0.0.1", **settings: Any
+) -> Iterator[Served]:
+    """Run a server in a thread until the end of the context."""
+    gate, store = Gate(), Store(folder / "runs")
+    known = {token.name for token in store.tokens()}
+    tokens = {user: store.add_token(user, user) for user in users if user not in known}
+    values = SETTINGS | {"middleware": ["gate"]} | {name.replace("__", "."): value for name, value in settings.items()}
+    started, found, failures = threading.Event(), list[tuple[asyncio.AbstractEventLoop, Running]](), []
+    offer: Offer[Any, Any] = Offer(lambda settings, _: gate, PluginSettings, "For a test")
+
+    async def main() -> None:
+        client = leadline.Client(
+            plugins=[fake_web(), plugin("gate", middleware=offer)],
+            folder=folder / "runs",
+            cache=folder / "cache",
+            set={key: value for key, value in values.items() if key != "clarify.mode"}
+            | {"plugins.clarify.mode": values["clarify.mode"]},
+        )
+
+        def tell(server: Running) -> None:
+            found.append((asyncio.get_running_loop(), server))
+            started.set()
+
+        await serve(client, store, Address(host, 0, (), limits or Limits(requests=100_000, runs=50)), tell)
+
+    def work() -> None:
+        try:
+            asyncio.run(main())
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            started.set()
+
+    thread = threading.Thread(target=work, name="server of a test")
+    thread.start()
+    try:
+        started.wait(PATIENCE)
+        if failures:
+            raise failures[0]
+        loop, server = found[0]
+        served = Served(server.url, folder, gate, tokens)
+        try:
+            yield served
+        finally:
+            for client in served.clients:
+                client.close()
+            loop.call_soon_threadsafe(server.end)
+    finally:
+        thread.join(PATIENCE)
+        store.close()
+    assert not thread.is_alive(), "the server did not end"
+    assert not failures
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server of one person: no tokens."""
+    with running(tmp_path_factory.mktemp("served")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A server with the users alice and bob."""
+    with running(tmp_path_factory.mktemp("team"), "alice", "bob") as server:
+        yield server
+
+
+@pytest.fixture
+def http(served: Served) -> httpx.Client:
+    return served.client()
+
+
+def order(http: httpx.Client, question: str = QUESTION, **more: Any) -> str:
+    """Order a run and return its id."""
+    reply = http.post("/v1/runs", json={"question": question, **more})
+    assert reply.status_code == 202, reply.text
+    return str(reply.json()["id"])
+
+
+def events(http: httpx.Client, run: str, after: int | None = None, until: str = "") -> list[dict[str, Any]]:
+    """Return the frames of a run, until one of the kind `until` or to the end; `id` is missing where they have none."""
+    found: list[dict[str, Any]] = []
+    headers = {} if after is None else {"Last-Event-ID": str(after)}
+    with http.stream("GET", f"/v1/runs/{run}/events", headers=headers) as reply:
+        assert reply.status_code == 200, reply.read()
+        frame: dict[str, str] = {}
+        for line in reply.iter_lines():
+            if line:
+                name, _, value = line.partition(": ")
+                frame[name] = value
+                continue
+            if "data" in frame:
+                found.append(frame)
+                if frame["event"] == until:
+                    break
+            frame = {}
+    return found
+
+
+def finish(http: httpx.Client, run: str) -> dict[str, Any]:
+    """Wait for the end of a run, and return it."""
+    assert events(http, run)[-1]["event"] == "run.finished"
+    view: dict[str, Any] = http.get(f"/v1/runs/{run}").json()
+    return view
+
+
+@pytest.fixture(scope="session")
+def done(served: Served) -> str:
+    """The id of a finished run."""
+    with httpx.Client(base_url=served.url, timeout=PATIENCE, trust_env=False) as http:
+        run = order(http, tags={"team": "harbour"})
+        assert finish(http, run)["status"] == "complete"
+    return run

@@ -1,0 +1,410 @@
+"""Attacks and limits: every one is refused, or harmless."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from tests.server.conftest import PATIENCE, QUESTION, Served, events, finish, order, running
+
+from leadline.errors import UsageError
+from leadline_server import command
+from leadline_server.limits import Limits, Rate
+from leadline_server.problems import Problem
+from leadline_server.store import FILE, Store
+
+
+def code_of(reply: httpx.Response) -> tuple[int, str]:
+    return reply.status_code, reply.json()["code"]
+
+
+# --- tokens ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["Bearer", "Bearer x", "bearer leadline_x", "Bearer " + "x" * 5_000, "Bearer TOKEN-1", "Bearer TOKENx"],
+)
+@pytest.mark.parametrize("path", ["/v1/runs", "/healthz", "/nowhere"])
+def test_a_wrong_token_is_always_refused(served: Served, team: Served, given: str, path: str) -> None:
+    for server in (served, team):
+        token = server.tokens.get("alice", "leadline_none")
+        given_here = given.replace("TOKEN-1", token[:-1]).replace("TOKEN", token)
+        reply = server.client().get(path, headers={"Authorization": given_here})
+        assert reply.status_code in (401, 429)
+
+
+def test_guesses_are_limited_and_right_tokens_still_work(tmp_path: Path) -> None:
+    with running(tmp_path, "alice", limits=Limits(guesses=3)) as server:
+        http = server.client()
+        codes = [http.get("/v1/runs", headers={"Authorization": "Bearer guess"}).status_code for _ in range(5)]
+        assert codes == [401, 401, 401, 429, 429]
+        login = http.post("/v1/session", json={"token": "guess"})
+        assert (login.status_code, int(login.headers["retry-after"]) >= 1) == (429, True)
+        assert server.client("alice").get("/v1/runs").status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/v1/runs", "/v1/settings", "/metrics", "/api/research/status", "/v1/session"])
+def test_everything_but_health_needs_a_token_where_there_are_tokens(team: Served, path: str) -> None:
+    reply = team.client().get(path)
+    assert code_of(reply) == (401, "token_required")
+    assert reply.headers["www-authenticate"] == "Bearer"
+    assert team.client().get("/healthz").status_code == 200
+
+
+def test_only_hashes_of_tokens_are_stored(team: Served) -> None:
+    with sqlite3.connect(team.folder / "runs" / FILE) as database:
+        assert "".join(database.iterdump()).count(team.tokens["alice"]) == 0
+    assert (team.folder / "runs" / FILE).stat().st_mode & 0o077 == 0
+
+
+def test_a_removed_token_and_its_sessions_end_at_once(tmp_path: Path) -> None:
+    with running(tmp_path, "alice", "bob") as server:
+        alice, browser = server.client("alice"), server.client()
+        assert browser.post("/v1/session", json={"token": server.tokens["alice"]}).status_code == 200
+        assert [alice.get("/v1/runs").status_code, browser.get("/v1/runs").status_code] == [200, 200]
+        store = Store(tmp_path / "runs")
+        store.remove_token("alice")
+        store.close()
+        assert [alice.get("/v1/runs").status_code, browser.get("/v1/runs").status_code] == [401, 401]
+
+
+def test_a_token_for_metrics_reads_nothing_else(tmp_path: Path) -> None:
+    store = Store(tmp_path / "runs")
+    token = store.add_token("prometheus", "prometheus", "metrics")
+    store.close()
+    with running(tmp_path, "alice") as server:
+        http = server.client(Authorization=f"Bearer {token}")
+        assert http.get("/metrics").status_code == 200
+        assert code_of(http.get("/v1/runs")) == (403, "forbidden")
+        assert http.post("/v1/session", json={"token": token}).status_code == 401
+
+
+async def test_another_address_or_name_needs_a_token(tmp_path: Path) -> None:
+    import leadline
+
+    store = Store(tmp_path / "runs")
+    for address in (command.Address("0.0.0.0", 0), command.Address(names=["leadline.example"])):
+        with pytest.raises(UsageError, match="leadline serve token add"):
+            await command.serve(leadline.Client(folder=tmp_path / "runs"), store, address, print)
+    store.close()
+
+
+def test_a_server_without_tokens_serves_nobody_behind_a_proxy(served: Served) -> None:
+    for name in ("X-Forwarded-For", "Forwarded", "X-Real-IP"):
+        assert code_of(served.client().get("/v1/runs", headers={name: "203.0.113.9"})) == (403, "token_required")
+
+
+# --- browsers --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "user@localhost", "", "[::1", "a b"]
+)
+def test_foreign_names_are_refused(served: Served, host: str) -> None:
+    """A name that an attacker makes point to 127.0.0.1 (DNS rebinding)."""
+    assert served.client().get("/v1/runs", headers={"Host": host}).status_code in (400, 421)
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:80", "192.168.1.5"])
+def test_addresses_and_own_names_are_accepted(served: Served, host: str) -> None:
+    assert served.client().get("/v1/runs", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Origin": "http://127.0.0.1.evil.example"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"},
+    ],
+)
+def test_requests_that_other_sites_cause_are_refused(served: Served, headers: dict[str, str]) -> None:
+    """The user's browser sends them (CSRF)."""
+    http = served.client(**headers)
+    before = served.client().get("/v1/runs", params={"limit": 500}).json()
+    assert code_of(http.post("/v1/runs", json={"question": QUESTION})) == (403, "cross_origin")
+    if "Sec-Fetch-Mode" not in headers:  # a link to a page is harmless
+        assert code_of(http.get("/v1/runs")) == (403, "cross_origin")
+    assert len(served.client().get("/v1/runs", params={"limit": 500}).json()["runs"]) == len(before["runs"])
+
+
+@pytest.mark.parametrize("media", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
+def test_forms_are_refused(served: Served, media: str) -> None:
+    body = json.dumps({"question": QUESTION}).encode()
+    reply = served.client().post("/v1/runs", content=body, headers={"Content-Type": media})
+    assert code_of(reply) == (415, "media_type")
+
+
+def test_a_browser_logs_in_and_out(team: Served) -> None:
+    browser = team.client()
+    login = browser.post("/v1/session", json={"token": team.tokens["alice"]})
+    assert login.json() == {"principal": "alice"}
+    cookie = login.headers["set-cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+    assert team.tokens["alice"] not in cookie
+    assert browser.get("/v1/session").json() == {"principal": "alice"}
+    assert code_of(browser.post("/v1/runs", json={"question": "a?"})) == (403, "cross_origin")
+    own = {"Origin": team.url}
+    assert browser.post("/v1/runs", json={"question": " "}, headers=own).status_code == 422
+    again = team.client()
+    again.cookies.update(browser.cookies)
+    assert browser.delete("/v1/session", headers=own).json() == {"ok": True}
+    assert browser.get("/v1/session").status_code == 401
+    assert again.get("/v1/session").status_code == 401
+
+
+@pytest.mark.parametrize(
+    "cookie", ["leadline_session=", "leadline_session=x", "leadline_session=" + "a" * 9_000, "\x7f"]
+)
+def test_a_wrong_cookie_is_no_login(team: Served, cookie: str) -> None:
+    assert team.client().get("/v1/runs", headers={"Cookie": cookie}).status_code in (400, 401)
+
+
+def test_a_wrong_token_counts_even_with_a_good_cookie(team: Served) -> None:
+    browser = team.client()
+    browser.post("/v1/session", json={"token": team.tokens["alice"]})
+    assert browser.get("/v1/runs", headers={"Authorization": "Bearer x"}).status_code in (401, 429)
+
+
+@pytest.mark.parametrize("path", ["/v1/runs", "/healthz", "/nowhere", "/v1/runs/x"])
+def test_every_reply_protects_its_reader(served: Served, path: str) -> None:
+    headers = served.client().get(path).headers
+    assert headers["x-content-type-options"] == "nosniff"
+    assert "default-src 'none'" in headers["content-security-policy"]
+    assert headers["cache-control"] == "no-store"
+    assert "server" not in headers
+
+
+def test_reports_are_shown_in_a_sandbox(http: httpx.Client, done: str) -> None:
+    for name in http.get(f"/v1/runs/{done}").json()["files"]:
+        policy = http.get(f"/v1/runs/{done}/files/{name}").headers["content-security-policy"]
+        assert policy.startswith("sandbox;")
+        assert "allow-" not in policy
+        assert "script" not in policy
+    saved = http.get(f"/v1/runs/{done}/files/report.html", params={"download": ""})
+    assert saved.headers["content-disposition"].startswith("attachment")
+
+
+# --- principals ------------------------------------------------------------------------------------------------------
+
+
+def test_principals_never_see_each_others_runs(team: Served) -> None:
+    alice, bob = team.client("alice"), team.client("bob")
+    with team.gate.closed():
+        run = order(alice, tags={"secret": "yes"})
+        events(alice, run, until="run.started")
+        unknown = "00000000_20260101_000000"
+        for method, path, body in (
+            ("GET", "", None),
+            ("DELETE", "", None),
+            ("GET", "/events", None),
+            ("POST", "/answers", {"question_id": "x"}),
+            ("POST", "/stop", None),
+            ("POST", "/cancel", None),
+            ("POST", "/resume", None),
+            ("GET", "/files/report.md", None),
+            ("GET", "/evidence/x", None),
+        ):
+            foreign = bob.request(method, f"/v1/runs/{run}{path}", json=body)
+            none = bob.request(method, f"/v1/runs/{unknown}{path}", json=body)
+            assert (foreign.status_code, foreign.json()) == (none.status_code, none.json()) == (404, none.json())
+        for path in ("/api/research/status?task_id=", "/api/research/download/"):
+            assert bob.get(f"{path}{run}").json() == bob.get(f"{path}{unknown}").json()
+        assert bob.get("/v1/compare", params={"a": run, "b": run}).status_code == 404
+        assert bob.get("/v1/runs").json() == {"runs": [], "next": None}
+        assert run in [one["id"] for one in alice.get("/v1/runs").json()["runs"]]
+    assert finish(alice, run)["status"] == "complete"
+    assert bob.get("/v1/runs", params={"q": "harbour"}).json()["runs"] == []
+    assert "alice" not in bob.get("/v1/settings").text
+
+
+def test_a_key_of_one_principal_means_nothing_to_another(team: Served) -> None:
+    ids = set()
+    for user in ("alice", "bob"):
+        http = team.client(user)
+        reply = http.post("/v1/runs", json={"question": QUESTION}, headers={"Idempotency-Key": "same"})
+        ids.add(reply.json()["id"])
+        finish(http, reply.json()["id"])
+    assert len(ids) == 2
+
+
+# --- paths and headers -----------------------------------------------------------------------------------------------
+
+_CLIMBS = [
+    *("..", "../..", "..%2f..%2fetc%2fpasswd", "%2e%2e", "/etc/passwd", "%2fetc%2fpasswd", "..\\..", "%00", "*", "."),
+    *("journal.sqlite", ".server.sqlite", "%0d%0aX-Evil:%201", "a" * 4_000, "%ff", "%ef%bc%8e%ef%bc%8e"),
+]
+
+
+@pytest.mark.parametrize("text", _CLIMBS)
+def test_no_parameter_of_a_path_leads_elsewhere(served: Served, done: str, text: str) -> None:
+    host, port = urlsplit(served.url).netloc.split(":")
+    for path in (
+        f"/v1/runs/{text}",
+        f"/v1/runs/{text}/events",
+        f"/v1/runs/{done}/files/{text}",
+        f"/v1/runs/{done}/files/images/{text}",
+        f"/v1/runs/{done}/evidence/{text}",
+        f"/api/research/download/{text}",
+        f"/api/research/download/{done}?format={text}",
+        f"/api/research/status?task_id={text}",
+        f"/v1/compare?a={text}&b={done}",
+    ):
+        connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE)
+        connection._validate_path = lambda _: None  # type: ignore[attr-defined]
+        connection.putrequest("GET", path, skip_host=False, skip_accept_encoding=True)
+        connection.endheaders()
+        reply = connection.getresponse()
+        assert reply.status in (400, 404, 409, 422), path
+        assert not reply.getheader("x-evil")
+        assert b"root:" not in reply.read()
+        connection.close()
+
+
+def test_a_link_out_of_the_run_is_not_followed(http: httpx.Client, served: Served) -> None:
+    run = order(http)
+    finish(http, run)
+    report = served.folder / "runs" / run / "report.md"
+    report.unlink()
+    report.symlink_to("/etc/passwd")
+    assert http.get(f"/v1/runs/{run}/files/report.md").status_code == 404
+
+
+def test_texts_of_a_request_make_no_headers_and_no_lines(http: httpx.Client) -> None:
+    nasty = "harbour\r\nX-Evil: 1\r\n\r\nevent: run.finished\u2028 <script>alert(1)</script>"
+    reply = http.post("/v1/runs", json={"question": nasty, "tags": {"a\r\nX-Evil": nasty}})
+    run = reply.json()["id"]
+    seen = events(http, run)
+    assert [one["event"] for one in seen].count("run.finished") == 1
+    assert all(one.keys() <= {"id", "event", "data", "retry"} for one in seen)
+    sent = http.get(f"/v1/runs/{run}/files/report.html")
+    assert "x-evil" not in {*reply.headers, *sent.headers}
+    assert http.post("/v1/runs", json={"question": "a?"}, headers={"Idempotency-Key": "k" * 300}).status_code == 422
+
+
+# --- load ------------------------------------------------------------------------------------------------------------
+
+
+def _large() -> Iterator[bytes]:
+    for _ in range(160):
+        yield b" " * 65_536
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+@pytest.mark.parametrize("path", ["/v1/runs", "/v1/session", "/api/research/start"])
+def test_large_bodies_are_refused(served: Served, path: str, chunked: bool) -> None:
+    content: Any = _large() if chunked else b" " * 10_485_760
+    try:
+        reply = served.client().post(path, content=content, headers={"Content-Type": "application/json"})
+    except (httpx.WriteError, httpx.ReadError, httpx.RemoteProtocolError):  # the server closes while we send
+        return
+    assert code_of(reply) == (413, "too_large")
+
+
+@pytest.mark.parametrize("length", ["-1", "1e9", "x", "99999999999999999999999"])
+def test_wrong_lengths_are_refused(served: Served, length: str) -> None:
+    host, port = urlsplit(served.url).netloc.split(":")
+    with socket.create_connection((host, int(port)), timeout=PATIENCE) as raw:
+        head = (
+            f"POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {length}"
+        )
+        raw.sendall(f"{head}\r\n\r\n".encode())
+        assert raw.recv(100).split()[1] in (b"400", b"413")
+
+
+def test_open_streams_are_limited_and_their_places_come_back(tmp_path: Path) -> None:
+    with running(tmp_path, "alice", "bob", limits=Limits(streams=2)) as server:
+        alice, bob = server.client("alice"), server.client("bob")
+        with server.gate.closed():
+            run = order(alice)
+            with alice.stream("GET", f"/v1/runs/{run}/events"), alice.stream("GET", f"/v1/runs/{run}/events"):
+                full = alice.get(f"/v1/runs/{run}/events")
+                assert code_of(full) == (429, "too_many_requests")
+                assert int(full.headers["retry-after"]) >= 1
+                other = order(bob)
+                assert events(bob, other, until="run.started")
+            deadline = time.monotonic() + PATIENCE
+            while (reply := _status_of_stream(alice, run)) == 429 and time.monotonic() < deadline:
+                time.sleep(0.05)
+            assert reply == 200
+        for http, one in ((alice, run), (bob, other)):
+            finish(http, one)
+
+
+def _status_of_stream(http: httpx.Client, run: str) -> int:
+    with http.stream("GET", f"/v1/runs/{run}/events") as reply:
+        return reply.status_code
+
+
+def test_active_runs_and_requests_are_limited_for_each_principal(tmp_path: Path) -> None:
+    with running(tmp_path, "alice", "bob", limits=Limits(runs=1, requests=5)) as server:
+        alice, bob = server.client("alice"), server.client("bob")
+        with server.gate.closed():
+            order(alice)
+            full = alice.post("/v1/runs", json={"question": QUESTION})
+            assert code_of(full) == (429, "too_many_requests")
+            order(bob)
+            codes = [alice.get("/v1/runs").status_code for _ in range(20)]
+            assert codes[-1] == 429
+            assert bob.get("/v1/runs").status_code == 200
+
+
+def test_a_rate_refills() -> None:
+    now = [0.0]
+    rate = Rate(60, "too many", clock=lambda: now[0])
+    for _ in range(60):
+        rate.take("a")
+    with pytest.raises(Problem) as refused:
+        rate.take("a")
+    assert refused.value.headers == {"Retry-After": "2"}
+    rate.take("b")
+    now[0] += 1
+    rate.take("a")
+
+
+def test_a_request_that_never_arrives_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "HEAD_TIMEOUT", 0.2)
+    monkeypatch.setattr("leadline_server.requests.BODY_TIMEOUT", 0.2)
+    with running(tmp_path) as server:
+        host, port = urlsplit(server.url).netloc.split(":")
+        body = (
+            b"POST /v1/runs HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{"
+        )
+        for sent, reply in ((b"", b""), (b"GET / HT", b""), (body, b"408")):
+            with socket.create_connection((host, int(port)), timeout=PATIENCE) as raw:
+                raw.sendall(sent)
+                received = b""
+                while piece := raw.recv(65_536):
+                    received += piece
+                assert reply in received.partition(b"\r\n")[0]
+
+
+def test_many_threads_get_their_own_replies(team: Served) -> None:
+    wrong: list[Any] = []
+
+    def ask(user: str) -> None:
+        http = team.client(user)
+        wrong.extend(who for _ in range(20) if (who := http.get("/v1/session").json()) != {"principal": user})
+
+    threads = [threading.Thread(target=ask, args=(user,)) for user in ("alice", "bob") * 4]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []

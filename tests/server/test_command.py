@@ -1,0 +1,147 @@
+"""`leadline serve` as a process: start, tokens, signals, kills."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.server.conftest import PATIENCE, events, finish, order
+
+from leadline.cli import main
+
+# The command with a search that waits until the file `go` exists.
+_SERVER = """
+import asyncio, os, sys
+from importlib.metadata import entry_points
+from leadline._hosting.catalog import PluginCatalog
+from leadline.hookspecs import Offer, PluginSettings
+from leadline.testing.plugins import plugin
+from leadline.cli import main
+
+class Gate:
+    live = True
+    async def around(self, request, call, proceed, /):
+        while type(request).__name__ == "SearchRequest" and not os.path.exists("go"):
+            await asyncio.sleep(0.02)
+        return await proceed(request)
+
+discover = PluginCatalog.discover
+gate = plugin("gate", middleware=Offer(lambda settings, _: Gate(), PluginSettings, "For a test"))
+PluginCatalog.discover = lambda *a, extra=(): discover(*a, extra=[*extra, gate])
+sys.exit(main(["serve", "--port", "0", "--docs", "docs", "--set", "middleware=gate"]))
+"""
+_QUESTION = "How many feet is a fathom?"
+
+
+@contextmanager
+def process() -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
+    """Run the server in the working folder; it is killed at the end if it still runs."""
+    Path("docs").mkdir(exist_ok=True)
+    Path("docs/lengths.txt").write_text("A fathom is six feet. A cable is a hundred fathoms.", encoding="utf-8")
+    server = subprocess.Popen([sys.executable, "-c", _SERVER], stderr=subprocess.PIPE, text=True)
+    try:
+        assert server.stderr
+        url = re.search(r"http://\S+", server.stderr.readline())
+        assert url
+        with httpx.Client(base_url=url[0], timeout=PATIENCE, trust_env=False) as http:
+            yield server, http
+    finally:
+        server.kill()
+        server.communicate()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_runs_go_on_after_the_end_of_the_server(number: signal.Signals) -> None:
+    with process() as (server, http):
+        run = order(http, _QUESTION)
+        first = [int(one["id"]) for one in events(http, run, until="call.started")]
+        with http.stream("GET", f"/v1/runs/{run}/events") as open_stream:  # which does not delay the end
+            assert open_stream.status_code == 200
+            server.send_signal(number)
+            assert server.wait(PATIENCE) == (0 if number == signal.SIGTERM else -number)
+    with process() as (_, http):
+        Path("go").touch()
+        rest = events(http, run, after=first[-1])
+        numbers = [*first, *(int(one["id"]) for one in rest if "id" in one)]
+        assert numbers == [*range(len(numbers))]
+        view = finish(http, run)
+        assert (view["status"], view["sessions"]) == ("complete", 2)
+
+
+def test_an_order_is_kept_when_the_server_is_killed_at_once() -> None:
+    with process() as (server, http):
+        runs = [order(http, _QUESTION) for _ in range(3)]
+        server.kill()
+        server.wait(PATIENCE)
+    Path("go").touch()
+    with process() as (_, http):
+        assert [finish(http, run)["status"] for run in runs] == ["complete"] * 3
+
+
+def test_a_second_server_cannot_use_the_same_folder() -> None:
+    with process() as (_, http):
+        http.get("/healthz")
+        second = subprocess.run([sys.executable, "-c", _SERVER], capture_output=True, text=True, timeout=PATIENCE)
+        assert (second.returncode, "another server uses the folder" in second.stderr) == (64, True)
+
+
+def test_tokens_are_added_listed_and_removed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "token", "add", "alice"]) == 0
+    token = capsys.readouterr().out.strip()
+    assert len(token) > 43
+    assert main(["serve", "token", "add", "alice"]) == 64
+    assert "remove alice" in capsys.readouterr().err
+    assert main(["serve", "token", "add", "phone", "--principal", "alice"]) == 0
+    capsys.readouterr()
+    assert main(["serve", "token", "list", "--json"]) == 0
+    shown = capsys.readouterr().out
+    assert [(one["name"], one["principal"]) for one in json.loads(shown)] == [("alice", "alice"), ("phone", "alice")]
+    assert token not in shown
+    assert main(["serve", "token", "remove", "phone"]) == 0
+    assert main(["serve", "token", "remove", "phone"]) == 64
+
+
+def test_the_folder_may_stand_before_or_after_the_subcommand() -> None:
+    assert main(["serve", "--folder", "a", "token", "add", "alice"]) == 0
+    assert main(["serve", "token", "add", "alice", "--folder", "b"]) == 0
+    assert [Path(name, ".server.sqlite").is_file() for name in ("a", "b")] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--host", "0.0.0.0"], 64, "leadline serve token add NAME"),
+        (["--allow-host", "research.example"], 64, "leadline serve token add NAME"),
+        (["--host", "192.0.2.1", "--port", "1"], 64, ""),
+        (["--port", "70000"], 64, "is not a port"),
+        (["--set", "search.engines=nothing"], 78, "nothing"),
+    ],
+)
+def test_what_cannot_work_is_refused_at_the_start(
+    options: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", *options]) == code
+    assert message in capsys.readouterr().err
+
+
+def test_missing_packages_are_named_with_the_command_that_installs_them(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("leadline.cli.serve.find_spec", lambda name: None)
+    assert main(["serve"]) == 64
+    assert "pip install 'leadline[serve]'" in capsys.readouterr().err
+
+
+def test_the_help_of_the_command_imports_nothing_heavy() -> None:
+    code = "import sys; from leadline.cli import main; main(['serve', '--help']); print('uvicorn' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
+    assert done.stdout.endswith("False\n")

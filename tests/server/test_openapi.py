@@ -1,0 +1,103 @@
+"""The OpenAPI document describes every route, and every reply is as it says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from pydantic import BaseModel
+from tests.server.conftest import QUESTION, finish
+
+import leadline
+from leadline_server.app import App
+from leadline_server.endpoints import Endpoint
+from leadline_server.openapi import openapi_path
+from leadline_server.problems import ProblemBody
+from leadline_server.store import Store
+
+
+@pytest.fixture(scope="module")
+def routes(tmp_path_factory: pytest.TempPathFactory) -> list[Endpoint]:
+    folder: Path = tmp_path_factory.mktemp("app") / "runs"
+    store = Store(folder)
+    try:
+        return App(leadline.Client(folder=folder), store).endpoints
+    finally:
+        store.close()
+
+
+@pytest.fixture(scope="module")
+def document(served: Any) -> dict[str, Any]:
+    reply = httpx.get(f"{served.url}/openapi.json", trust_env=False)
+    found: dict[str, Any] = reply.json()
+    return found
+
+
+def test_it_has_exactly_the_routes(document: dict[str, Any], routes: list[Endpoint]) -> None:
+    described = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
+    assert described == {(route.method, openapi_path(route.path)) for route in routes}
+
+
+def test_it_describes_every_route(document: dict[str, Any]) -> None:
+    operations = [one for methods in document["paths"].values() for one in methods.values()]
+    assert all(one["summary"].endswith(".") for one in operations)
+    assert len({one["operationId"] for one in operations}) == len(operations)
+    text = str(document)
+    names = set(re.findall(r"#/components/schemas/(\w+)", text))
+    assert names == {*document["components"]["schemas"]} & names
+    assert names
+
+
+def _checked(model: type[BaseModel], reply: httpx.Response) -> Any:
+    """Check that a reply has exactly the fields of its record."""
+    data = reply.json()
+    assert model.model_validate(data).model_dump(mode="json") == data
+    return data
+
+
+def test_real_replies_are_as_described(http: httpx.Client, routes: list[Endpoint], done: str) -> None:
+    evidence = http.get(f"/v1/runs/{done}/files/report.json").json()["evidence"][0]["id"]
+    started = http.post("/v1/runs", json={"question": QUESTION})
+    run = _checked(_reply(routes, "POST", "/v1/runs"), started)["id"]
+    finish(http, run)
+    bodies: dict[str, Any] = {
+        "/v1/runs/{run_id}/resume": {},
+        "/api/research/start": {"question": QUESTION},
+    }
+    queries = {"/v1/compare": {"a": done, "b": done}, "/api/research/status": {"task_id": done}}
+    checked = 0
+    for route in routes:
+        if not isinstance(route.reply, type) or (route.method != "GET" and route.path not in bodies):
+            continue
+        path = route.path.format(run_id=run, evidence_id=evidence, task_id=run)
+        if "evidence" in path:
+            path = path.replace(run, done)
+        reply = http.request(route.method, path, json=bodies.get(route.path), params=queries.get(route.path))
+        assert reply.status_code == route.status, (path, reply.text)
+        data = _checked(route.reply, reply)
+        checked += 1
+        if route.method == "POST":
+            finish(http, data.get("id") or data["task_id"])
+    assert checked >= 12
+    _checked(_reply(routes, "DELETE", "/v1/runs/{run_id}"), http.delete(f"/v1/runs/{run}"))
+
+
+def _reply(routes: list[Endpoint], method: str, path: str) -> type[BaseModel]:
+    reply = next(route.reply for route in routes if (route.method, route.path) == (method, path))
+    assert isinstance(reply, type)
+    return reply
+
+
+def test_every_error_is_described(http: httpx.Client, document: dict[str, Any]) -> None:
+    unknown = "00000000_20260101_000000"
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            if "{" not in path:
+                continue
+            where = re.sub(r"\{(run_id|task_id)\}", unknown, path).replace("{name}", "x").replace("{evidence_id}", "x")
+            reply = http.request(method, where, json={"question_id": "x"} if "answers" in path else None)
+            assert str(reply.status_code) in operation["responses"], (method, path, reply.text)
+            _checked(ProblemBody, reply)
