@@ -248,6 +248,14 @@ def test_a_report_of_ours_is_read_without_what_it_says_of_itself() -> None:
     assert "Cited: 1" not in report.text
 
 
+@pytest.mark.parametrize("title", ["notes", "references", "sources"])
+def test_a_document_may_be_called_like_a_list_of_sources(title: str) -> None:
+    report = read_report(
+        f"# Bay\n\n### {title}\n\n> Deep. [1]\n\n## Cited Sources (Used in Report)\n\n[1] {title} - {title}.txt\n"
+    )
+    assert claims(report) == {"Deep.": ["1"]}
+
+
 def test_what_points_nowhere_is_said() -> None:
     report = read_report("The bay is deep [1][9]." + SOURCES)
     assert list(report.dangling()) == ["9"]

@@ -41,11 +41,16 @@ class Line:
 
 
 def lists(blocks: Sequence[ReportBlock]) -> set[int]:
-    """Return the indices of the blocks below a heading of a list of sources."""
+    """Return the indices of the blocks below a heading of a list of sources.
+
+    In a report of Leadline only its own headings name lists: the others may be titles of documents, such as `notes`.
+    """
     found: set[int] = set()
     level = 0
+    own, ours = set(in_all_languages("cited", "additional")), set(in_all_languages("cited"))
+    is_ours = any(block.kind == "heading" and block.flat.text.strip() in ours for block in blocks)
     for place, block in enumerate(blocks):
-        if titles_list(block):
+        if (block.kind == "heading" and block.flat.text.strip() in own) if is_ours else titles_list(block):
             level = min(level, block.level or 7) if level else block.level or 7
             found.add(place)
         elif block.kind == "heading" and level and block.level <= level:
