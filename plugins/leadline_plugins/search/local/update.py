@@ -20,7 +20,7 @@ from typing import ParamSpec, TypeVar
 
 from leadline.contracts import Call, Context
 from leadline.encoding import without_surrogates
-from leadline.errors import ProviderError
+from leadline.errors import PluginError, ProviderError
 from leadline.records import Blob, Document
 from leadline_plugins.parse.media import media_type
 from leadline_plugins.search.local.folders import File, Walk, read
@@ -247,9 +247,9 @@ class Update:
             return Reading(entry, document)
         except ProviderError as error:
             return Reading(replace(entry, problem=str(error)))
-        except Exception as error:
-            self._context.log.warning("%s: its parser failed", path, exc_info=error)
-            return Reading(replace(entry, problem=f"its parser failed: {type(error).__name__}: {error}"))
+        except Exception as error:  # noqa: BLE001 - a parser may raise anything; it costs its file only
+            reason = str(error) if isinstance(error, PluginError) else f"{type(error).__name__}: {error}"
+            return Reading(replace(entry, problem=f"its parser failed: {reason}"))
 
     def _write(self, readings: Sequence[Reading], manifest: Manifest, writer: IndexWriter) -> None:
         changed = [reading for reading in readings if reading.document or reading.entry.problem]
@@ -270,10 +270,7 @@ class Update:
         log, count, problems = self._context.log, manifest.count(), manifest.problems()
         log.info("read %d files, removed %d in %.1f s", len(changes.read), len(changes.gone), seconds)
         if problems:
-            first = problems[0]
-            log.warning(
-                "%d files were not indexed beside %d that were; %s: %s", len(problems), count, first.path, first.reason
-            )
+            log.warning("%d files were not indexed beside %d that were; a notice names them", len(problems), count)
 
 
 def _remove(manifest: Manifest, writer: IndexWriter, gone: Sequence[str]) -> None:
