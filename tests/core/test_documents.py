@@ -69,8 +69,13 @@ async def redacted(tmp_path: Path, *, stale: bool) -> leadline.Result:
     (tmp_path / "docs" / "g.md").write_text(NAMES)
     red = plugin("red", stages=MapOffer(lambda *_: Redact(stale), PluginSettings, "r", over=SOURCES, gives=SOURCES))
     pipeline = {"pipeline": "x", "pipelines.x.extends": "research", "pipelines.x.after": {"fetch": ["red"]}}
-    where = {"folder": tmp_path / "r", "cache": tmp_path / "c", "docs": tmp_path / "docs"}
-    async with leadline.Client(plugins=[red], set={**SET, **pipeline}, **where) as client:
+    async with leadline.Client(
+        plugins=[red],
+        set={**SET, **pipeline},
+        folder=tmp_path / "r",
+        cache=tmp_path / "c",
+        docs=tmp_path / "docs",
+    ) as client:
         return await client.research(QUESTION)
 
 

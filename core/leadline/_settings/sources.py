@@ -86,7 +86,7 @@ class Sources:
 
     def _files(self) -> list[Path]:
         user = self.user_file or _user_file(self.environ)
-        return [path for path in (self._project_file(), user) if path is not None and path.is_file()]
+        return [path for path in (self._project_file(), user) if path is not None and path.exists()]
 
     def _named(self) -> Path | str | None:
         """Return the settings file that an option or a variable names."""
@@ -166,7 +166,7 @@ def _user_file(environ: Mapping[str, str]) -> Path:
 
 def _settings_files(folder: Path) -> list[Path]:
     """Return the settings files of a folder, in their order."""
-    return [path for name in FILES if (path := folder / name).is_file()]
+    return [path for name in FILES if (path := folder / name).exists()]
 
 
 def _toml(text: str, label: str) -> dict[str, Any]:
@@ -183,6 +183,8 @@ def _toml_fault(text: str, message: str) -> str:
     begin = next((n for n, line in enumerate(lines[end:], end + 1) if line.strip() and line.lstrip()[0] != "#"), end)
     if f"at line {begin}," in message:
         return message
+    if begin and _is_toml(lines[begin - 1]):  # valid by itself, so the fault is what stands above it
+        return f"line {begin} sets a key or table that is set already: {message}"
     return f"the value that begins in line {begin} is not closed or not valid: {message}"
 
 

@@ -71,6 +71,10 @@ class Changes:
     gone: Sequence[str]
 
 
+# Unreadable files that a warning names.
+_NAMED = 5
+
+
 class Manifest:
     """The table of files; writing needs the lock of the index."""
 
@@ -270,7 +274,9 @@ class Update:
         log, count, problems = self._context.log, manifest.count(), manifest.problems()
         log.info("read %d files, removed %d in %.1f s", len(changes.read), len(changes.gone), seconds)
         if problems:
-            log.warning("%d files were not indexed beside %d that were; a notice names them", len(problems), count)
+            named = "; ".join(f"{Path(one.path).name}: {one.reason}" for one in problems[:_NAMED])
+            more = "; …" if len(problems) > _NAMED else ""
+            log.warning("%d files were not indexed beside %d that were: %s%s", len(problems), count, named, more)
 
 
 def _remove(manifest: Manifest, writer: IndexWriter, gone: Sequence[str]) -> None:

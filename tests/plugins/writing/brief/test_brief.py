@@ -256,7 +256,7 @@ def test_one_word_is_answered_only_from_a_document_that_is_clearly_about_it(ques
     made = brief(request(question, DOCKS))
     assert re.findall(r"^### (.*)", made.text or "", re.MULTILINE) == ([shown] if shown else [])
     if not shown:
-        assert "ask a whole question" in made.unanswered[0]
+        assert "add what of it is meant" in made.unanswered[0]
 
 
 def test_the_advice_for_one_word_names_the_documents_that_mention_it() -> None:
