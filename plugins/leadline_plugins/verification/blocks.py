@@ -16,11 +16,12 @@ _IMAGE = re.compile(r"\s*!\[[^\]]*\]\([^)\s]*\)\s*$")
 _DELIMITER = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)+\s*(?::?-+:?)?\s*$")
 _CELL = re.compile(r"(?:\\.|[^|\\])+")
 _MARKS = re.compile(
-    r"(?<!\\)(?:\*{1,3}|_{2,3}|~~|`)|!\[[^\]]*\]\([^)\s]*\)|\[([^\[\]]*)\]\([^()\s]*\)|\\([\\`*_{}\[\]()#+.!|>-])"
+    r"(?<!\\)(?:\*{1,3}|_{2,3}|~~|`)|!\[[^\]]*\]\([^)\s]*\)|\[([^\[\]]*)\]\([^()\s]*\)|\\([\\`*_{}\[\]()#+.!|<>-])"
 )
 _SPACED = re.compile(r"\s+([.,;:!?。，；：！？)）])")
 ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
-QUOTE = re.compile(r" {0,3}>\s?")
+# The marks of a quotation, which may be nested, at the start of a line.
+QUOTE = re.compile(r"^(?: {0,3}>[ \t]?)+", re.MULTILINE)
 FENCE = re.compile(r"\s*(`{3,}|~{3,}|\$\$)")
 
 

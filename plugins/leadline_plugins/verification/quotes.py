@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from leadline.records import Evidence
 from leadline_plugins.text.scripts import letters
+from leadline_plugins.verification.blocks import QUOTE
 from leadline_plugins.verification.claims import table_rows, unit_spans
 
 # The characters that count: letters, digits, marks inside numbers, and signs with a meaning.
@@ -56,8 +57,12 @@ def normalize_source(text: str) -> str:
 
 
 def _folded(text: str) -> str:
-    """Return a text of the same length in lower case, without full-width signs and addresses of links."""
+    """Return a Markdown text of the same length in lower case, without full-width signs, quotation marks and addresses.
+
+    Quotation marks are the `>` at the start of lines; addresses are those of links.
+    """
     text = _LINK.sub(lambda match: " " * len(match[0]), text.translate(_WIDTH))
+    text = QUOTE.sub(lambda match: " " * len(match[0]), text)
     low = text.lower()
     return low if len(low) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
@@ -101,6 +106,7 @@ def find_verbatim(claim: str, passage: Evidence) -> tuple[int, int] | None:
 
     Parts of sentences do not count: `the drug is safe` is also a part of `it is not true that the drug is safe`.
     """
+    claim = claim.replace(">", "\\>")  # it is plain text, in which this sign marks no quotation
     lead = f"{passage.lead}\n\n" if passage.lead else ""
     text = lead + passage.quote
     plain = normalize_source(text)

@@ -124,6 +124,21 @@ def test_long_input_of_any_kind_is_read(piece: str) -> None:
     read(piece * 20_000)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("> Run cl.exe \\<arguments> where FILE is > 5. [@a]", "Run cl.exe <arguments> where FILE is > 5."),
+        (
+            "> It is here:\n>\n> > The grommet\n> > holds.\n>\n> See also. [@a]",
+            "It is here: The grommet holds. See also.",
+        ),
+        (">> The grommet > 5 mm holds. [@a]", "The grommet > 5 mm holds."),
+    ],
+)
+def test_a_quotation_loses_the_marks_at_the_start_of_its_lines_and_no_other_sign(text: str, said: str) -> None:
+    assert claims(text) == [(said, "a")]
+
+
 def test_code_in_a_quotation_is_an_omission_of_its_claim() -> None:
     text = "> Run it:\n>\n> ```\n> f(*a, **b)\n> ```\n>\n> It ends. [@a]"
     assert claims(text) == [("Run it: […] It ends.", "a")]

@@ -44,6 +44,20 @@ async def test_the_same_words_are_supported_with_the_quote(new_request: NewReque
     assert (found.verdict, found.quote, found.evidence_id) == ("supported", quote, "a")
 
 
+async def test_the_words_around_and_in_a_nested_quotation_of_the_passage_are_found(new_request: NewRequest) -> None:
+    passage = "The grommet is here:\n\n> The grommet\n> > holds the cable.\n\nSee also <the bracket>."
+    [found] = await judged(
+        new_request("The grommet is here: The grommet holds the cable. See also <the bracket>.", passage)
+    )
+    assert (found.verdict, found.quote) == ("supported", passage.removesuffix("."))
+
+
+async def test_greater_than_is_a_sign_of_the_claim(new_request: NewRequest) -> None:
+    assert not await judged(new_request("> 5 mm is deep", "5 mm is deep"))
+    [found] = await judged(new_request("> 5 mm is deep", "\\> 5 mm is deep"))
+    assert found.verdict == "supported"
+
+
 async def test_a_row_is_supported_by_the_same_row_under_the_same_header(new_request: NewRequest) -> None:
     table = "| City | People |\n|---|---|\n| Bonn | 330,000 |"
     [found] = await judged(new_request("City: Bonn; People: 330,000", table))
