@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import leadline
-from leadline.hookspecs import MapOffer, PluginSettings
+from leadline.errors import Unsupported
+from leadline.hookspecs import MapOffer, Offer, PluginSettings
 from leadline.records import Block, Document
 from leadline.research_findings import SOURCES
 from leadline.testing.plugins import plugin
@@ -91,3 +92,46 @@ async def test_a_stage_that_keeps_the_blocks_of_the_old_text_is_refused_by_name(
     said = f"{result.reason} {result.metadata.errors}"
     assert "stage 'red' returned" in said
     assert "blocks are those of the old text" in said
+
+
+class Zork:
+    def __init__(self, how: str) -> None:
+        self._how = how
+
+    def accepts(self, media_type: str, /) -> bool:
+        return media_type == "application/octet-stream"
+
+    async def parse(self, blob: Any, call: Any, /) -> Any:
+        if self._how == "unsupported":
+            raise Unsupported(f"{blob.name}: broken zork")
+        if self._how == "raise":
+            raise KeyError("rune")
+        return None if self._how == "none" else Document(text=blob.data.decode(), blocks=(paragraph(5, 9999),))
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        ("unsupported", "broken zork (parser 'zork')"),
+        ("raise", "KeyError: 'rune'; this is a fault of plugin 'zork'"),
+        ("none", "the reply is NoneType, not Document"),
+        ("blocks", "block 1 is from 5 to 9999"),
+    ],
+)
+async def test_a_local_file_that_was_not_read_is_a_notice_with_its_path_and_parser(
+    tmp_path: Path, how: str, reason: str
+) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "g.md").write_text(NAMES)
+    (docs / "x.zork").write_text("A cable is long.")
+    zork = plugin("zork", parsers=Offer(lambda *_: Zork(how), PluginSettings, "z", free=True))
+    where = {"folder": tmp_path / "r", "cache": tmp_path / "c", "docs": docs}
+    async with leadline.Client(plugins=[zork], set={**SET, "read.parsers": ["zork", "text"]}, **where) as client:
+        result = await client.research(QUESTION)
+    (notice,) = [one for one in result.metadata.notices if "x.zork" in one]
+    assert notice.startswith("1 file was not read: docs/x.zork (")
+    assert reason in notice
+    assert "zork" in notice.partition("(")[2]
+    assert str(tmp_path) not in notice
+    assert "docs/x.zork" in (result.folder / "report.md").read_text()

@@ -31,7 +31,7 @@ from leadline._settings.schema import is_secret
 from leadline._settings.secrets import Secrets
 from leadline.contracts import Call, Parser
 from leadline.encoding import digest
-from leadline.errors import ConfigError, LeadlineError, PluginError, Unsupported, UsageError
+from leadline.errors import ConfigError, LeadlineError, PluginError, PluginFault, ProviderError, Unsupported, UsageError
 from leadline.parsing import whole
 from leadline.pipeline import Pipeline, assemble
 from leadline.records import Blob, Document
@@ -227,9 +227,15 @@ class PluginRuntime:
 
     async def parse(self, blob: Blob, call: Call) -> Document:
         """Parse bytes with the first parser that accepts them. Raises `Unsupported` if none does."""
-        for parser in self._parsers:
+        for name, parser in zip(self.chosen["read.parsers"], self._parsers, strict=True):
             if parser.accepts(blob.media_type):
-                return whole(await parser.parse(blob, call)).labelled(blob.labels)
+                try:
+                    return whole(await parser.parse(blob, call)).labelled(blob.labels)
+                except ProviderError as error:
+                    raise Unsupported(f"{error} (parser '{name}')") from error
+                except Exception as error:
+                    who = self.instance("parsers", name).identity.who
+                    raise PluginFault(f"{words(error)}; this is a fault of {who}") from error
         raise Unsupported(f"no parser of read.parsers reads {blob.media_type} ({blob.name})")
 
     async def close(self) -> None:

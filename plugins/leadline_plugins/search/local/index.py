@@ -63,6 +63,10 @@ class LocalIndex:
     async def problems(self, call: Call) -> tuple[Problem, ...]:
         """Return the files that could not be read, with the reasons."""
         await self._fresh_reader(call)
+        return await self.known_problems()
+
+    async def known_problems(self) -> tuple[Problem, ...]:
+        """Return the files that the last update could not read."""
         return await self._context.in_thread(_problems, self._folder / "manifest.db")
 
     async def _fresh_reader(self, call: Call) -> IndexReader:

@@ -12,6 +12,9 @@ from leadline_plugins.search.local.index import LocalIndex
 from leadline_plugins.search.local.ranking import Match
 from leadline_plugins.search.local.update import Problem
 
+# Files that a notice names.
+_NAMED = 5
+
 
 class LocalSearch:
     """Ranks the documents of the folders; the first search builds the index."""
@@ -25,12 +28,23 @@ class LocalSearch:
         start = _offset(request.cursor)
         end = start + request.limit
         matches, suggestion = await self._index.search(request.query, end + 1, call)
+        await self._tell_unread(call)
         more = str(end) if len(matches) > end else None
         return SearchPage(hits=tuple(map(self._hit, matches[start:end])), cursor=more, suggestion=suggestion)
 
     async def problems(self, call: Call) -> tuple[Problem, ...]:
         """Return the files that could not be read, with the reasons."""
         return await self._index.problems(call)
+
+    async def _tell_unread(self, call: Call) -> None:
+        """Notify of the files that could not be read; a run shows each notice once."""
+        problems = await self._index.known_problems()
+        if not problems:
+            return
+        named = "; ".join(f"{self._addresses.shown(one.path)} ({one.reason})" for one in problems[:_NAMED])
+        more = " …" if len(problems) > _NAMED else ""
+        files = "1 file was" if len(problems) == 1 else f"{len(problems)} files were"
+        await call.run.emit("notice", {"message": f"{files} not read: {named}{more}"})
 
     def _hit(self, match: Match) -> Hit:
         passage = match.passage

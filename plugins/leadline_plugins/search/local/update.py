@@ -20,7 +20,7 @@ from typing import ParamSpec, TypeVar
 
 from leadline.contracts import Call, Context
 from leadline.encoding import without_surrogates
-from leadline.errors import ProviderError
+from leadline.errors import PluginError, ProviderError
 from leadline.records import Blob, Document
 from leadline_plugins.parse.media import media_type
 from leadline_plugins.search.local.folders import File, Walk, read
@@ -251,9 +251,9 @@ class Update:
             return Reading(entry, document)
         except ProviderError as error:
             return Reading(replace(entry, problem=str(error)))
-        except Exception as error:
-            self._context.log.warning("%s: its parser failed", path, exc_info=error)
-            return Reading(replace(entry, problem=f"its parser failed: {type(error).__name__}: {error}"))
+        except Exception as error:  # noqa: BLE001 - a parser may raise anything; it costs its file only
+            reason = str(error) if isinstance(error, PluginError) else f"{type(error).__name__}: {error}"
+            return Reading(replace(entry, problem=f"its parser failed: {reason}"))
 
     def _write(self, readings: Sequence[Reading], manifest: Manifest, writer: IndexWriter) -> None:
         changed = [reading for reading in readings if reading.document or reading.entry.problem]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 
@@ -22,16 +23,23 @@ _INDENT = re.compile(r"^ {4}", re.MULTILINE)
 _CELLS = re.compile(r"(?<!\\)\|")
 
 
-def brief_markdown(rated: Rated, shown: Sequence[int], titles: Mapping[str, str], level: int) -> str:
-    """Return the Markdown of the shown segments, with headings from `level`; the best document comes first."""
+def brief_markdown(
+    rated: Rated, shown: Sequence[int], titles: Mapping[str, str], urls: Mapping[str, str], level: int
+) -> str:
+    """Return the Markdown of the shown segments, with headings from `level`; the best document comes first.
+
+    Documents with equal titles have their addresses in their headings.
+    """
     best: dict[str, float] = {}
     for place in shown:
         name = rated.source(place)
         best[name] = max(best.get(name, 0.0), rated.ratings[place])
+    often = Counter(titles.get(name, "") for name in best)
     parts: list[str] = []
     for name in sorted(best, key=lambda name: -best[name]):
         title = titles.get(name, "")
-        parts.append(f"{'#' * level} {escape_markdown(title or name)}")
+        where = f" ({urls[name]})" if often[title] > 1 and name in urls else ""
+        parts.append(f"{'#' * level} {escape_markdown(f'{title or name}{where}')}")
         own = [rated.segments[place] for place in _ordered(rated, [one for one in shown if rated.source(one) == name])]
         parts += _document(own, rated.passages, title, level + 1)
     return "\n\n".join(parts)

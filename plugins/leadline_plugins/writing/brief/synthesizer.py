@@ -60,8 +60,9 @@ def brief(request: SectionRequest) -> Section:
     room = min(request.length or most, most) / len(questions)
     passages, foreign = _in_language(request.evidence, code)
     titles = {source.id: source.document.title or source.hit.title for source in request.sources}
+    urls = {source.id: source.hit.url for source in request.sources}
     level = 3 if len(questions) == 1 else 4
-    answers = [_answer(one, request.question, passages, titles, room, code, level) for one in questions]
+    answers = [_answer(one, request.question, passages, titles, urls, room, code, level) for one in questions]
     text = "\n\n".join(one.text for one in answers if one.text)
     return request.section.model_copy(
         update={
@@ -79,6 +80,7 @@ def _answer(
     whole: str,
     passages: Sequence[Evidence],
     titles: Mapping[str, str],
+    urls: Mapping[str, str],
     room: float,
     code: str,
     level: int,
@@ -96,7 +98,7 @@ def _answer(
     missing_text = _quoted_words(lacking, code) if shown and gap else f"{question} ({gap})" if gap else question
     parts = [f"### {escape_markdown(question)}"] if level > 3 else []
     about = escape_markdown(_introduction(gap, code))
-    parts += [about if is_cjk(code) else f"*{about}*", brief_markdown(rated, shown, titles, level)]
+    parts += [about if is_cjk(code) else f"*{about}*", brief_markdown(rated, shown, titles, urls, level)]
     return _Answer("\n\n".join(parts) if shown else "", missing_text if covered < ANSWERED else "")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from leadline.records import Hit, SearchRequest
-from leadline.testing.context import FakeCall, fake_context
+from leadline.testing.context import FakeCall, FakeRun, fake_context
 from leadline_plugins.parse.html import HtmlParser
 from leadline_plugins.parse.pdf import PdfParser
 from leadline_plugins.parse.text import TextParser
@@ -29,6 +29,7 @@ class Desk:
         self.cache = top / "cache"
         self.docs.mkdir()
         self.call = FakeCall()
+        self.call.run = FakeRun()
         self.context = fake_context(self.cache, *PARSERS)
 
     def write(self, name: str, data: str | bytes) -> Path:

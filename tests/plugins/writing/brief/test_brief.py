@@ -22,6 +22,9 @@ PORTS = {
 }
 
 
+TWICE = "In 1902 the harbour was sounded again at low water by two boats."
+
+
 def request(
     question: str, texts: dict[str, str], *, length: int = 0, language: str = "en", questions: tuple[str, ...] = ()
 ) -> SectionRequest:
@@ -304,3 +307,11 @@ def test_what_a_brief_says_of_itself_is_no_claim_in_any_language(code: str) -> N
     ):
         section = Section(id="1", title="A", text=f"{about}\n\n> Words. [@e1]")
         assert section_statements([section]).uncited == []
+
+
+def test_documents_with_equal_titles_are_told_apart_by_their_addresses() -> None:
+    asked = request("When was the harbour sounded?", {"a": "The harbour was sounded in 1871.", "b": TWICE})
+    same = [one.model_copy(update={"document": Document(text="", title="notes")}) for one in asked.sources]
+    made = brief(asked.model_copy(update={"sources": tuple(same)}))
+    headings = [block for block in blocks(made) if block.startswith("### ")]
+    assert sorted(headings) == ["### notes (file:///1)", "### notes (file:///2)"]
