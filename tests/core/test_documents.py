@@ -126,7 +126,7 @@ async def test_a_local_file_that_was_not_read_is_a_notice_with_its_path_and_pars
     (docs / "g.md").write_text(NAMES)
     (docs / "x.zork").write_text("A cable is long.")
     zork = plugin("zork", parsers=Offer(lambda *_: Zork(how), PluginSettings, "z", free=True))
-    where = {"folder": tmp_path / "r", "cache": tmp_path / "c", "docs": docs}
+    where: dict[str, Any] = {"folder": tmp_path / "r", "cache": tmp_path / "c", "docs": docs}
     async with leadline.Client(plugins=[zork], set={**SET, "read.parsers": ["zork", "text"]}, **where) as client:
         result = await client.research(QUESTION)
     (notice,) = [one for one in result.metadata.notices if "x.zork" in one]
