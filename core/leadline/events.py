@@ -11,8 +11,8 @@ The kinds of events and their `data`:
     question        {id, message, schema, seconds}: answered by `RunHandle.answer` within so many seconds; the
                     `call.finished` with this `key` tells that it is closed
     usage           {kind, provider, task, key, usage, spent}
-    error           {message, category, step}; that of a call also has {kind, provider, task, key, attempts, replayed,
-                    type}: `type` is the class of the failure, as RateLimited
+    error           {message, category, step}; that of a call also has {kind, provider, task, key},
+                    {attempts, replayed} and {type}, the class of the failure, as RateLimited
     notice          {message}
     call.started    {kind, provider, task, key}; a chat also has {model}, the model that is asked
     call.delta      {kind: text | reasoning, text, attempt, key, task, provider, said}: `said` is the readable part of

@@ -136,11 +136,6 @@ def test_a_long_text_is_cut_as_a_short_one(text: str) -> None:
     [
         ("老桥什么时候重建？", "老桥 重建"),
         ("老橋什麼時候重建？", "老橋 重建"),
-        ("老桥在哪一年重建？", "老桥 重建"),
-        ("老桥有多长？", "老桥"),
-        ("老桥多久检查一次？", "老桥 检查一次"),
-        ("橋は何世紀に完成したか", "橋 完成"),
-        ("橋の長さは何メートルですか", "橋 長"),
     ],
 )
 def test_question_words_of_chinese_and_japanese_are_no_topic(question: str, topic: str) -> None:

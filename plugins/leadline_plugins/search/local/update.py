@@ -276,6 +276,7 @@ class Update:
         if problems:
             named = "; ".join(f"{Path(one.path).name}: {one.reason}" for one in problems[:_NAMED])
             more = "; …" if len(problems) > _NAMED else ""
+            named = without_surrogates(named)
             log.warning("%d files were not indexed beside %d that were: %s%s", len(problems), count, named, more)
 
 
