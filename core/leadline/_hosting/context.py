@@ -31,12 +31,63 @@ class DocumentReader(Protocol):
     async def parse(self, blob: Blob, call: Call) -> Document: ...
 
 
+class _Masking(logging.Filter):
+    """Masks secrets in the message and the traceback of each line."""
+
+    def __init__(self, scrub: Callable[[str], str]) -> None:
+        super().__init__()
+        self._scrub = scrub
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        text = record.getMessage()
+        if (masked := self._scrub(text)) != text:
+            record.msg, record.args = masked, ()
+        if record.exc_info:
+            trace = logging.Formatter().formatException(record.exc_info) if record.exc_info[0] else ""
+            if (masked := self._scrub(trace)) != trace:
+                record.exc_info, record.exc_text = None, masked
+        return True
+
+
+class MaskedLogger(logging.Logger):
+    """Hands its lines, with secrets masked, to the logger of the same name, whose level and handlers count.
+
+    Runs in one process have different secrets, so the common logger cannot mask them.
+    """
+
+    def __init__(self, name: str, masking: logging.Filter) -> None:
+        super().__init__(name)
+        self._masking = masking
+        self._common = self.parent = logging.getLogger(name)
+
+    def isEnabledFor(self, level: int) -> bool:  # noqa: N802 - the name in logging
+        return self._common.isEnabledFor(level)
+
+    def getChild(self, suffix: str) -> MaskedLogger:  # noqa: N802 - the name in logging
+        return MaskedLogger(f"{self.name}.{suffix}", self._masking)
+
+    def handle(self, record: logging.LogRecord) -> None:
+        """Mask a line and pass it on."""
+        self._masking.filter(record)
+        self._common.handle(record)
+
+
 class PluginContext:
     """A log, a cache folder, HTTP clients, threads and the parsers for one plugin."""
 
-    def __init__(self, name: str, cache_dir: Path, reader: DocumentReader, runs: Path | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        cache_dir: Path,
+        reader: DocumentReader,
+        runs: Path | None = None,
+        *,
+        scrub: Callable[[str], str] = str,
+    ) -> None:
+        """`scrub` masks secrets in the lines of the log and in those of httpx."""
         self.name = name
-        self.log = logging.getLogger(f"leadline.plugins.{name}")
+        self._masking = _Masking(scrub)
+        self.log: logging.Logger = MaskedLogger(f"leadline.plugins.{name}", self._masking)
         self.cache_dir = cache_dir / name
         self.own: tuple[Path, ...] = (cache_dir, runs) if runs else (cache_dir,)
         self._reader = reader
@@ -46,6 +97,7 @@ class PluginContext:
     def http(self, **options: Any) -> AsyncClient:
         """Return an httpx client with Leadline's user agent; proxies and certificates come from the environment."""
         client = make_client(**options)
+        logging.getLogger("httpx").addFilter(self._masking)  # it logs each address, which may hold a key
         self._clients.append(client)
         return client
 
@@ -67,5 +119,6 @@ class PluginContext:
         """Close the clients and release the threads."""
         for client in self._clients:
             await client.aclose()
+        logging.getLogger("httpx").removeFilter(self._masking)
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)

@@ -10,7 +10,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -162,15 +162,19 @@ class PluginRuntime:
                 partial(offer.make, settings, context),
                 ready,
                 who=str(plugin),
-                scrub=Secrets(self.loaded.secrets, self.loaded.private).scrub,
+                scrub=self._scrub,
                 seconds=enter_seconds,
                 warn=context.log.warning,
             )
         return self._lifecycles[key]
 
+    @cached_property
+    def _scrub(self) -> Callable[[str], str]:
+        return Secrets(self.loaded.secrets, self.loaded.private).scrub
+
     def _context(self, name: str) -> PluginContext:
         runs = self.settings.runs.folder
-        return self._contexts.setdefault(name, PluginContext(name, self._cache_dir, self, runs))
+        return self._contexts.setdefault(name, PluginContext(name, self._cache_dir, self, runs, scrub=self._scrub))
 
     def _default_timeout(self, kind: str) -> float:
         defaults = {

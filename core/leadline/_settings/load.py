@@ -177,14 +177,20 @@ def _error_of(problems: Sequence[str], traces: Mapping[str, str]) -> ConfigError
 
 
 def obstacles(
-    catalog: PluginCatalog, plugins: Iterable[Plugin], *, sets: Sequence[str] = (), file: Path | None = None
+    catalog: PluginCatalog,
+    plugins: Iterable[Plugin],
+    *,
+    instance: str = "",
+    sets: Sequence[str] = (),
+    file: Path | None = None,
 ) -> dict[str, str]:
     """Return by name why each plugin could not work if it were chosen; empty for one that could.
 
-    Raises `ConfigError` if the core's settings are invalid.
+    `instance` is the second instance of the plugin that is meant, if any. Raises `ConfigError` if the core's settings
+    are invalid.
     """
     selector = Selector(catalog, _plugin_sections(catalog, sets, file), read_defaults(catalog.defaults))
-    return {plugin.name: selector.why_not(plugin) for plugin in plugins}
+    return {plugin.name: selector.why_not(plugin, instance) for plugin in plugins}
 
 
 def base_plugin(catalog: PluginCatalog, name: str, *, sets: Sequence[str] = (), file: Path | None = None) -> str:

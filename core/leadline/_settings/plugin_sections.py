@@ -184,9 +184,13 @@ class PluginSections:
 
     def _how_to_set(self, name: str, key: str, plugin: Plugin) -> str:
         dotted = f"plugins.{name}.{key}"
-        variable = _conventions(plugin).get(key) if name == plugin.name else None
-        variable = variable or f"{PREFIX}{dotted.upper().replace('.', '__')}"
-        return f"{dotted} is not set: set {variable}, or {dotted} in {self._file}"
+        return f"{dotted} is not set: set {variable_of(plugin, name, key)}, or {dotted} in {self._file}"
+
+
+def variable_of(plugin: Plugin, name: str, key: str) -> str:
+    """Return the variable of a field; a second instance does not read the conventional one."""
+    variable = _conventions(plugin).get(key) if name == plugin.name else None
+    return variable or f"{PREFIX}PLUGINS__{name}__{key}".upper()
 
 
 def _conventions(plugin: Plugin) -> dict[str, str]:

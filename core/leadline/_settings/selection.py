@@ -140,12 +140,13 @@ class Selector:
         found.notices += unused_prices(core, found.plugins, found.settings, place)
         return found
 
-    def why_not(self, plugin: Plugin) -> str:
-        """Return why a plugin could not work if it were chosen; empty if it could."""
+    def why_not(self, plugin: Plugin, name: str = "") -> str:
+        """Return why a plugin, or its second instance `name`, could not work if it were chosen; empty if it could."""
         try:
             offers = plugin.offers.values()
             reasons = [
-                missing_packages(plugin, offer) or self._configure(plugin, offer, plugin.name) for offer in offers
+                missing_packages(plugin, offer) or self._configure(plugin, offer, name or plugin.name)
+                for offer in offers
             ]
         except ConfigError as error:
             return str(error)

@@ -16,6 +16,7 @@ from pydantic_core import to_jsonable_python
 from leadline._hosting.catalog import CatalogEntry, PluginCatalog
 from leadline._hosting.loading import AnyOffer, Plugin
 from leadline._settings.load import base_plugin, obstacles
+from leadline._settings.plugin_sections import variable_of
 from leadline.cli.terminal import say, table, write, write_json
 from leadline.display import choose_from
 from leadline.errors import ConfigError, UsageError
@@ -37,11 +38,14 @@ def list_(args: argparse.Namespace) -> int:
     return 0
 
 
-def _lacks(catalog: PluginCatalog, entries: list[CatalogEntry], args: argparse.Namespace) -> dict[str, str]:
+def _lacks(
+    catalog: PluginCatalog, entries: list[CatalogEntry], args: argparse.Namespace, instance: str = ""
+) -> dict[str, str]:
     """Return the missing requirements of each plugin; empty if the settings cannot be read."""
     loaded = [catalog.load(entry.name) for entry in entries if entry.status != "broken"]
     try:
-        return obstacles(catalog, loaded, sets=args.set, file=Path(args.settings) if args.settings else None)
+        file = Path(args.settings) if args.settings else None
+        return obstacles(catalog, loaded, instance=instance, sets=args.set, file=file)
     except ConfigError as error:
         say(f"leadline: cannot check what the plugins need, because the settings cannot be read:\n{error}")
         return {}
@@ -73,9 +77,9 @@ def show(args: argparse.Namespace) -> int:
     base = _base_name(catalog, args)
     plugin = catalog.load(base)
     entry = catalog.entry(base)
-    lacks = _lacks(catalog, [entry], args).get(plugin.name, "")
+    lacks = _lacks(catalog, [entry], args, args.name).get(plugin.name, "")
     if args.json:
-        write_json({**_data(entry, lacks), "offers": _offers(plugin), "settings": _settings(plugin)})
+        write_json({**_data(entry, lacks), "offers": _offers(plugin, args.name), "settings": _settings(plugin)})
         return 0
     instance = f"{args.name}: a second instance of " if args.name != base else ""
     write(f"{instance}{plugin.name}  ({entry.distribution} {entry.version}, {_status(entry, lacks)})")
@@ -83,7 +87,7 @@ def show(args: argparse.Namespace) -> int:
         write(f"  {entry.problem or lacks}")
     for kind, offer in plugin.offers.items():
         write(f"\n{kind}: {offer.summary}")
-        write(table(_details(offer), indent="  "))
+        write(table(_details(offer, plugin, args.name), indent="  "))
     _write_settings(plugin, args.name)
     return 0
 
@@ -108,7 +112,7 @@ def _write_settings(plugin: Plugin, name: str) -> None:
     write(table(rows, ("setting", "type", "default", ""), indent="  "))
 
 
-def _details(offer: AnyOffer) -> Iterator[tuple[str, str]]:
+def _details(offer: AnyOffer, plugin: Plugin, name: str) -> Iterator[tuple[str, str]]:
     """Yield labelled details of an offer."""
     rows = [
         ("over", offer.over.name if isinstance(offer, MapOffer) else ""),
@@ -116,7 +120,7 @@ def _details(offer: AnyOffer) -> Iterator[tuple[str, str]]:
         ("tasks", ", ".join(task.name for task in offer.tasks)),
         ("tools", ", ".join(tool.name for tool in offer.tools)),
         ("requires", ", ".join(offer.requires)),
-        ("environment", ", ".join(f"{variable} ({field})" for field, variable in offer.env.items())),
+        ("environment", ", ".join(f"{variable_of(plugin, name, field)} ({field})" for field in offer.env)),
         ("costs", "money or tokens" if offer.priced else ""),
         ("limits", _limits(offer)),
     ]
@@ -139,8 +143,10 @@ def _limits(offer: AnyOffer) -> str:
     return f"{offer.at_once} at once{every}{timeout}"
 
 
-def _offers(plugin: Plugin) -> dict[str, Any]:
-    return {kind: {"summary": offer.summary, **dict(_details(offer))} for kind, offer in plugin.offers.items()}
+def _offers(plugin: Plugin, name: str) -> dict[str, Any]:
+    return {
+        kind: {"summary": offer.summary, **dict(_details(offer, plugin, name))} for kind, offer in plugin.offers.items()
+    }
 
 
 def _settings(plugin: Plugin) -> dict[str, Any]:

@@ -258,6 +258,18 @@ def test_a_second_instance_of_a_plugin_is_shown(cli: Cli) -> None:
     assert "[plugins.wiki]" in done.out
 
 
+def test_a_second_instance_is_shown_with_its_own_settings(cli: Cli) -> None:
+    shown = ("plugins", "show", "second", "--set", "plugins.second.use=brave")
+    lacking = cli(*shown).out
+    assert "incomplete" in lacking
+    assert "plugins.second.api_key is not set" in lacking
+    assert "LEADLINE_PLUGINS__SECOND__API_KEY" in lacking
+    assert "BRAVE_API_KEY" not in lacking
+    done = cli(*shown, "--set", "plugins.second.api_key=a-key-of-its-own-12345")
+    assert "incomplete" not in done.out
+    assert "is not set" not in done.out
+
+
 def test_types_are_told_without_what_checks_their_values(cli: Cli) -> None:
     out = cli("plugins", "show", "web").out
     assert "tuple[str, ...]" in out
