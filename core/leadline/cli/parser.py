@@ -258,6 +258,7 @@ def _verify(commands: Any) -> None:
         help="folder of the sources as files, named by number (1.pdf, 2.html) or title; or the folder of a run",
     )
     where.add_argument("--fetch", action="store_true", help="fetch the sources from the web")
+    _folder(parser)
     _settings(parser)
     _json(parser)
 

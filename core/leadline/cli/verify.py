@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
             say("No source was read. To check claims against sources, add --fetch or --sources DIR.")
     if not found.passed:
         return REJECTED
-    return UNREAD if wanted and found.unchecked == len(found.claims) else 0
+    return UNREAD if (wanted or checked.stored) and not _decided(found) else 0
 
 
 async def _checked(args: argparse.Namespace, checker: Any) -> Checked:
@@ -108,9 +108,13 @@ def _cost(rows: Sequence[Row]) -> str:
 
 def _read(name: str) -> str:
     try:
-        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8", errors="replace")
+        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise UsageError(f"cannot read {name}: {error.strerror or error}") from error
+    if not text.strip() or "\0" in text:
+        kind = "binary" if text.strip() else "empty"
+        raise UsageError(f"{name} is {kind}: give a Markdown report, or the folder or id of a run")
+    return text
 
 
 async def _documents(
@@ -179,8 +183,15 @@ def _passed(checked: Checked) -> str:
         return f"no: {_grounds(checked)}{accepted}"
     if found.unchecked == len(found.claims):
         return "every citation has a source entry; no claim was judged, because no source was read"
-    decided = len(found.claims) - found.unchecked - found.counts.get("not_judged", 0)
+    decided = _decided(found)
+    if not decided:
+        return "not decided: no claim could be judged; --set verify.require_support=true rejects such a report"
     return "yes" if decided == len(found.claims) else f"yes, for the {plural(decided, 'claim')} that could be judged"
+
+
+def _decided(found: Any) -> int:
+    """Return how many claims a judge decided."""
+    return int(len(found.claims) - found.unchecked - found.counts.get("not_judged", 0))
 
 
 def _grounds(checked: Checked) -> str:

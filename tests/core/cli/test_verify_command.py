@@ -104,6 +104,22 @@ def test_part_of_it_read_is_a_part_judged(cli: Cli, report: Path) -> None:
     assert "Passed     yes, for the 1 claim that could be judged\n" in done.out
 
 
+def test_a_report_of_which_no_claim_could_be_judged_has_not_passed(cli: Cli) -> None:
+    Path("report.md").write_text("The bay is 912 fathoms deep [1].\n\n## Sources\n\n[1] Depths\n")
+    Path("sources").mkdir()
+    Path("sources", "1.txt").write_text(PAGES["/depths"])
+    done = cli("verify", "report.md", "--sources", "sources")
+    assert "Passed     not decided: no claim could be judged" in done.out
+    assert done.code == 5
+
+
+@pytest.mark.parametrize(("data", "kind"), [(b" \n", "empty"), (b"%PDF\0\1", "binary")])
+def test_a_file_that_is_no_report_is_refused(cli: Cli, data: bytes, kind: str) -> None:
+    Path("report.md").write_bytes(data)
+    done = cli("verify", "report.md")
+    assert (done.code, f"report.md is {kind}: give a Markdown report" in done.err) == (64, True)
+
+
 @pytest.fixture
 def model() -> Iterator[tuple[str, list[Any]]]:
     """Return the options of a chat that judges all claims `partial`, and the claims that it was asked about."""
