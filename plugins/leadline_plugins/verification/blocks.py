@@ -18,7 +18,8 @@ _CELL = re.compile(r"(?:\\.|[^|\\])+")
 _MARKS = re.compile(
     r"(?<!\\)(?:\*{1,3}|_{2,3}|~~|`)|!\[[^\]]*\]\([^)\s]*\)|\[([^\[\]]*)\]\([^()\s]*\)|\\([\\`*_{}\[\]()#+.!|<>-])"
 )
-_SPACED = re.compile(r"\s+([.,;:!?。，；：！？)）])")
+# Left by a citation; not the space before `.d` in "the .d file".
+_SPACED = re.compile(r"\s+([.,;:!?。，；：！？)）])(?![A-Za-z0-9])")
 ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 # The marks of a quotation, which may be nested, at the start of a line.
 QUOTE = re.compile(r"^(?: {0,3}>[ \t]?)+", re.MULTILINE)

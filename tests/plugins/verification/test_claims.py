@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from leadline.records import Section
+from leadline_plugins.verification.blocks import visible_text
 from leadline_plugins.verification.claims import Statements, section_statements
 from leadline_plugins.verification.lexicon import languages
 from leadline_plugins.wording.phrases import languages as report_languages
@@ -151,3 +152,9 @@ def test_notices_of_leadline_above_passages_are_no_claims(language: str) -> None
     notices = (phrase("brief_about", language), phrase("brief_partial", language, lacking=lacking))
     for notice in (*notices, *(f"*{one}*" for one in notices)):
         assert uncited(f"{notice}\n\n> It rose.[@a]") == []
+
+
+def test_the_space_before_a_suffix_stays_and_that_of_a_citation_goes() -> None:
+    assert visible_text("GCC writes the .d file [@e1]. It is read :5 times [@e2], once [@e3]!") == (
+        "GCC writes the .d file. It is read :5 times, once!"
+    )
