@@ -87,7 +87,7 @@ async def test_every_event_has_a_documented_kind_and_documented_data(tmp_path: P
     assert {"question", "error", "source", "message", "call.started", "call.finished"} <= seen.keys()
     assert seen.keys() <= documented.keys()
     assert {kind: keys - documented[kind] for kind, keys in seen.items() if keys - documented[kind]} == {}
-    whole = ("question", "source", "progress", "run.started", "run.finished", "call.started")
+    whole = ("question", "source", "progress", "run.finished")  # the others have keys for some runs and calls only
     assert {kind: documented[kind] - seen[kind] for kind in whole if documented[kind] - seen[kind]} == {}
 
 

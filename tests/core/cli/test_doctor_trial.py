@@ -105,8 +105,8 @@ def test_a_fetcher_for_which_nothing_was_found_is_not_tried(cli: Cli, docs: Path
     assert (code, found["fetcher web"]) == (0, ("ok", "not tried: no engine found an address for it"))
 
 
-def test_an_empty_folder_is_no_fault(cli: Cli, own_folders: Path) -> None:
+def test_a_folder_without_documents_is_named(cli: Cli, own_folders: Path) -> None:
     (own_folders / "work" / "empty").mkdir()
     code, found = findings(cli, "--docs", "empty")
-    assert code == 0
-    assert found["engine local"][1].startswith("answers, without a hit for")
+    assert code == 78
+    assert "no documents that can be read are in empty (no files)" in found["engine local"][1]

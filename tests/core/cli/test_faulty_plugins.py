@@ -202,7 +202,7 @@ SOUND = {
 # Entry points with names that cannot be used.
 NAMES = ("Upper", "with-dash", "two words", "1first", "naïve", "dotted.name", "\x1b[31mred", "model_dump")
 _SCRIPT = """
-import contextlib, functools, io, json, sys, tempfile
+import contextlib, functools, io, json, pathlib, sys, tempfile
 from leadline._hosting import catalog
 from leadline.cli import main
 
@@ -216,10 +216,12 @@ def run(*argv):
     return {"code": code, "out": out.getvalue(), "err": err.getvalue()}
 
 names = json.loads(sys.stdin.read())
+documents = tempfile.mkdtemp()
+pathlib.Path(documents, "a.txt").write_text("It is time.")
 print(json.dumps({
     "list": run("plugins", "list", "--json"),
     "table": run("plugins", "list"),
-    "doctor": run("doctor", "--json", "--docs", tempfile.mkdtemp()),
+    "doctor": run("doctor", "--json", "--docs", documents),
     "check": run("config", "check", "--set", "search.engines=good"),
     "show": {name: run("plugins", "show", name, "--json") for name in names},
     "chosen": {name: run("config", "check", "--set", f"search.engines={name}") for name in names},
