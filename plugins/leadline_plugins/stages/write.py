@@ -16,6 +16,7 @@ from leadline.research_findings import (
     ANALYSIS,
     DIGEST,
     EVIDENCE,
+    FAILED,
     FIGURES,
     FOUND,
     PLAN,
@@ -47,11 +48,12 @@ class WriteStage:
         charts = [figure.caption for figure in findings[FIGURES] if not figure.credit]
         if critical := analysis_section(findings.get(ANALYSIS), question.language):
             run.prefetch(prejudge(run, critical, evidence, sources, question.language))
-        supported: Sequence[Section] = ()
-        if run.settings.report.write == "compose" and await run.by_chat(WRITE_TASK.name, WRITE_TASK.role):
+        composed = await compose(question, title, sections, charts, run)
+        if run.settings.report.write == "compose" and (composed.summary or composed.conclusion):
+            # The judges work meanwhile. Only where a claim failed is the summary, which may repeat it, written again.
             verdicts = await prejudge(run, sections, evidence, sources, question.language)
-            supported = without_failed(sections, verdicts)
-        composed = await compose(question, title, sections, charts, run, supported)
+            if any(one.verdict in FAILED for one in verdicts):
+                composed = await compose(question, title, sections, charts, run, without_failed(sections, verdicts))
         whole, figures = place_figures(
             report_sections(composed, question.text, question.language, findings.get(ANALYSIS)), findings[FIGURES]
         )

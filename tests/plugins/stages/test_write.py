@@ -185,7 +185,13 @@ async def test_the_model_that_writes_the_summary_reads_no_claim_that_failed() ->
     runs.settings = Settings.model_validate({"verify": {"judges": ["model"]}})
     runs.contradicted = {"It is shallow.", "It is new."}
     await WriteStage().run(findings, cast("Run", runs))
-    (asked,) = runs.requested
-    assert [(section.id, section.text) for section in asked.sections] == [("1", "It is deep [1].")]
+    whole, supported = runs.requested
+    assert "It is shallow" in str(whole.sections)
+    assert [(section.id, section.text) for section in supported.sections] == [("1", "It is deep [1].")]
     made = findings.patch[REPORT]
     assert [section.text for section in made.sections] == ["Deep [@a].", *(section.text for section in written)]
+
+
+async def test_the_summary_is_written_once_if_no_claim_failed() -> None:
+    _, runs = await report(Composition(summary="Deep [1]."))
+    assert len(runs.requested) == 1
