@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -13,15 +14,16 @@ from starlette.requests import Request
 from leadline import Client
 from leadline.errors import LeadlineError
 from leadline.records import Report
-from leadline.runs import Metadata
+from leadline.runs import Metadata, Result
 from leadline_server.access import Identity
 from leadline_server.board import Board
 from leadline_server.limits import Limits, Rate, Slots
-from leadline_server.metrics import Metrics
+from leadline_server.metrics import ServerMetrics
 from leadline_server.problems import Problem, no_such_run
 from leadline_server.store import Store
 from leadline_server.views import RunView
 
+log = logging.getLogger("leadline.server")
 _RUN_ID = re.compile(r"[0-9a-f]{8}_[0-9]{8}_[0-9]{6}")
 # Reports that are kept in memory, because a page asks for many passages of the same one.
 _REPORTS = 4
@@ -36,14 +38,20 @@ class Service:
     board: Board
     limits: Limits
     guesses: Rate
-    metrics: Metrics = field(default_factory=Metrics)
+    metrics: ServerMetrics = field(default_factory=ServerMetrics)
     ready: bool = False
 
     def __post_init__(self) -> None:
         self.streams = Slots(self.limits.streams, f"{self.limits.streams} streams are open, which is the limit")
-        self.board.when_ended = lambda result: self.metrics.add_run(result.metadata)
+        self.board.when_ended = self._count
         self._reports: OrderedDict[Path, tuple[tuple[int, ...], Report]] = OrderedDict()
         self._reading = asyncio.Lock()
+
+    async def _count(self, result: Result, principal: str | None) -> None:
+        try:
+            await self.metrics.add_run(self.client, result.folder, principal, result.metadata)
+        except LeadlineError:
+            log.exception("run %s is not counted", result.metadata.run_id)
 
     def run(self, request: Request) -> tuple[str, str | None]:
         """Return the id of the run that the path names, and the principal. Raises `Problem`."""
