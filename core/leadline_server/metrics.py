@@ -5,21 +5,23 @@ The server runs no research, so it counts a run when it has ended, whichever pro
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
 from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leadline import Client
+from leadline.errors import LeadlineError
 from leadline.events import utc_now
 from leadline.metrics import RUN_METRICS, SERVER_METRICS, Metric, Metrics
 from leadline.records import Event
-from leadline.runs import Metadata
+from leadline.runs import Metadata, Result
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
+log = logging.getLogger("leadline.server")
 # Runs whose last counted event is kept, because a run may be continued.
 _KEPT = 10_000
 
@@ -46,18 +48,22 @@ class ServerMetrics:
         """Count one."""
         self._metrics.series(metric, *labels).inc()
 
-    async def add_run(self, client: Client, folder: Path, principal: str | None, metadata: Metadata) -> None:
+    async def add_run(self, client: Client, result: Result, principal: str | None) -> None:
         """Count a run that has ended, without what was counted when it ended before."""
-        last = self._counted.pop(metadata.run_id, -1)
+        run = result.metadata
+        last = self._counted.pop(run.run_id, -1)
         session: list[Event] = []
-        async for event in client.events(folder, after=last, principal=principal):
-            session.append(event)
-            if event.kind == "run.finished":
-                self._count(session)
-                last, session = event.seq, []
+        try:
+            async for event in client.events(result.folder, after=last, principal=principal):
+                session.append(event)
+                if event.kind == "run.finished":
+                    self._count(session)
+                    last, session = event.seq, []
+        except LeadlineError:  # the run is not harmed by it
+            log.exception("the events of run %s cannot be read and are not counted", run.run_id)
         if last < 0:  # no events were written
-            self._count([_end(metadata)])
-        self._counted[metadata.run_id] = last
+            self._count([_end(run)])
+        self._counted[run.run_id] = last
         while len(self._counted) > _KEPT:
             self._counted.popitem(last=False)
 
