@@ -153,9 +153,7 @@ def write_texts(folder: Path, unused: Sequence[str], added: Sequence[tuple[str, 
         for key in unused:
             writer.remove(key)
         for key, title, evidence in added:
-            writer.replace(
-                key, (Passage(key, title, number, text_of("", one)) for number, one in enumerate(evidence))
-            )
+            writer.replace(key, (Passage(key, title, number, text_of("", one)) for number, one in enumerate(evidence)))
         writer.commit()
 
 

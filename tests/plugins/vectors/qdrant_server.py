@@ -76,7 +76,9 @@ class _Handler(BaseHTTPRequestHandler):
                 which = models.Filter.model_validate(body["filter"]) if body.get("filter") else None
                 return client.count(name, count_filter=which).model_dump()
             case "POST", ["points", "query"]:
-                found = client.query_points(name, query=body["query"]["nearest"], limit=body["limit"], with_payload=True)
+                found = client.query_points(
+                    name, query=body["query"]["nearest"], limit=body["limit"], with_payload=True
+                )
                 return found.model_dump(mode="json")
             case "POST", ["points", "scroll"]:
                 points, offset = client.scroll(name, limit=body["limit"], offset=body.get("offset"))

@@ -88,9 +88,7 @@ class EngineSearch:
         limiter = BreakerLimit(engine.breaker, RunAndProviderLimit(self._slots, engine.identity.limiter))
         composite = engine.offer.calls  # its own calls are limited
         identity = replace(engine.identity, limiter=None if composite else limiter)
-        kind = Kind(
-            name="search", reply=SearchPage, composite=composite, keep=engine.offer.keep, ttl=self._ttl(engine)
-        )
+        kind = Kind(name="search", reply=SearchPage, composite=composite, keep=engine.offer.keep, ttl=self._ttl(engine))
 
         async def do(request: SearchRequest, call: Call) -> SearchPage:
             page: SearchPage = await (await engine.get()).search(request, call)

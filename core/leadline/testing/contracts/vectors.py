@@ -146,7 +146,10 @@ class VectorStoreContract(PluginContract[VectorQuery, VectorMatches]):
         must(bool(await self._search(plugin, 30, secrets, _OTHER)), "removing a collection removes another one, too")
         short = DocumentVectors(document="short", vectors=((1.0, 0.0), (0.0, 1.0)))
         await self._put(plugin, secrets, short)
-        must((await self._contents(plugin, secrets)).size == 2, "a removed collection cannot have vectors of another size")
+        must(
+            (await self._contents(plugin, secrets)).size == 2,
+            "a removed collection cannot have vectors of another size",
+        )
 
     async def test_vectors_of_another_size_are_refused(self, plugin: Any, secrets: Secrets) -> None:
         short = DocumentVectors(document="one", vectors=((1.0, 0.0),))

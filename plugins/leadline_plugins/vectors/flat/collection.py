@@ -152,7 +152,9 @@ class Collection:
 
     def _check(self, known: int, size: int) -> None:
         if known and size and known != size:
-            raise Unsupported(f"the vectors of this collection have {known} numbers, not {size}: another model made them")
+            raise Unsupported(
+                f"the vectors of this collection have {known} numbers, not {size}: another model made them"
+            )
 
     # --- files -------------------------------------------------------------------------------------------------------
 
