@@ -140,6 +140,8 @@ class StageOffer(Offer[S, Stage]):
     wants: tuple[Key[Any], ...] = ()
     gives: tuple[Key[Any], ...] = ()
     may_give: tuple[Key[Any], ...] = ()
+    only_with: tuple[Key[Any], ...] = ()
+    """Findings that exist from the start of some runs only, such as CONVERSATION; the stage is left out of the others."""
     ends_loop: bool = False
     """True if the stage may end the loop that contains it."""
     closing: bool = False

@@ -21,6 +21,7 @@ from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.journal.lineage import with_consequences, with_descendants
 from leadline._runtime.plugins import PluginRuntime
+from leadline._runtime.runs.conversations import read_conversation, write_conversation
 from leadline._runtime.runs.engine import Engine
 from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, write_metadata
 from leadline._runtime.runs.metadata import recovered_failures, report_files, summarize
@@ -32,11 +33,11 @@ from leadline._runtime.runs.run_request import RunRequest
 from leadline._settings.load import Loaded
 from leadline.contracts import Middleware, Observer
 from leadline.encoding import digest
-from leadline.errors import CallFailed, LeadlineError, ModelUnreachable, NeedsClarification, NoEvidence
+from leadline.errors import CallFailed, ConfigError, LeadlineError, ModelUnreachable, NeedsClarification, NoEvidence
 from leadline.events import Subscription
 from leadline.pipeline import Pipeline
-from leadline.records import Failure
-from leadline.research_findings import QUESTION, REPORT, Question
+from leadline.records import Conversation, Failure
+from leadline.research_findings import CONVERSATION, QUESTION, REPORT, Question
 from leadline.runs import EXIT_CODES, Metadata, Result, Status, StepError
 
 # How often a run is repeated after a temporary failure.
@@ -55,8 +56,11 @@ T = TypeVar("T")
 class Session:
     """One session of a run. Create it with `start`, `resume` or `replay`, then await `walk`."""
 
-    def __init__(self, run: RunContext, journal: Journal, pipeline: Pipeline) -> None:
+    def __init__(
+        self, run: RunContext, journal: Journal, pipeline: Pipeline, conversation: Conversation | None = None
+    ) -> None:
         self.run = run
+        self.conversation = conversation
         self.journal = journal
         self.pipeline = pipeline
         self.engine: Engine | None = None
@@ -79,13 +83,17 @@ class Session:
         folder: Path,
         plugins: PluginRuntime,
         *,
+        conversation: Conversation | None = None,
         asker: Asker | None = None,
         observers: Mapping[str, Observer] | None = None,
     ) -> Session:
-        """Return the first session of a run."""
+        """Return the first session of a run, which keeps its earlier turns."""
+        pipeline_of(request, plugins, conversation)
         with _folder_removed_on_failure(folder):
             journal = await Journal.open(folder / JOURNAL)
         async with _closed_on_failure(journal):
+            if conversation:
+                await asyncio.to_thread(write_conversation, folder, conversation)
             await request.store(journal)
             return await cls.open(request, folder, plugins, journal, asker=asker, observers=observers)
 
@@ -134,7 +142,10 @@ class Session:
         observers: Mapping[str, Observer] | None = None,
     ) -> Session:
         """Return a session over an open journal. Only given observers follow a replay. Raises `ConfigError`."""
-        pipeline = plugins.pipeline(request.pipeline)
+        conversation = await asyncio.to_thread(read_conversation, folder)
+        if conversation is None and (request.follows or request.turns):
+            raise LeadlineError(f"{folder / CONVERSATION.file} is missing, which has the earlier turns of this run")
+        pipeline = pipeline_of(request, plugins, conversation)
         replaying, chosen = journal.readonly, plugins.chosen
         configured: dict[str, Observer] = {
             name: await plugins.instance("observers", name).open()
@@ -152,7 +163,7 @@ class Session:
             name: await plugins.instance("middleware", name).open() for name in chosen["middleware"]
         }
         run = RunContext(request, folder, plugins, journal, bus, pipeline, middleware=middleware, asker=asker)
-        return cls(run, journal, pipeline)
+        return cls(run, journal, pipeline, conversation)
 
     def events(self) -> Subscription:
         """Return the events from now on."""
@@ -226,6 +237,8 @@ class Session:
         while True:
             self.engine = Engine(self.pipeline, run)
             self.engine.board.put(QUESTION, Question(text=run.question))
+            if self.conversation:
+                self.engine.board.put(CONVERSATION, self.conversation)
             try:
                 return await self.engine.walk()
             except (CallFailed, ModelUnreachable) as failed:
@@ -374,6 +387,17 @@ async def adhoc_session(loaded: Loaded, question: str) -> AsyncIterator[Session]
                 await journal.close()
     finally:
         await plugins.close()
+
+
+def pipeline_of(request: RunRequest, plugins: PluginRuntime, conversation: Conversation | None) -> Pipeline:
+    """Return the pipeline of a run. Raises `ConfigError` if it has earlier turns that no stage would use."""
+    pipeline = plugins.pipeline(request.pipeline)
+    if conversation and not any(key.name == CONVERSATION.name for step in pipeline.steps() for key in step.reads):
+        raise ConfigError(
+            f"pipeline '{pipeline.name}': no stage uses '{CONVERSATION.name}', so the run cannot continue earlier "
+            "ones: add a stage that does before the others (`leadline plugins list --kind stages`), or start anew"
+        )
+    return pipeline.for_run({CONVERSATION.name} if conversation else ())
 
 
 async def load_request(folder: Path) -> RunRequest:
