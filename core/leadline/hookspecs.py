@@ -141,7 +141,7 @@ class StageOffer(Offer[S, Stage]):
     gives: tuple[Key[Any], ...] = ()
     may_give: tuple[Key[Any], ...] = ()
     only_with: tuple[Key[Any], ...] = ()
-    """Findings that exist from the start of some runs only, such as CONVERSATION; the stage is left out of the others."""
+    """Findings that only some runs have from the start, such as CONVERSATION; other runs leave the stage out."""
     ends_loop: bool = False
     """True if the stage may end the loop that contains it."""
     closing: bool = False

@@ -40,7 +40,7 @@ def _questions(source: Source, findings: Findings) -> list[str]:
     plan = findings.get(PLAN)
     planned = [question for section in plan.sections for question in section.questions] if plan else []
     searched = [task.query for task in findings[TASKS] if task.id == source.task_id]
-    return list(dict.fromkeys((findings[QUESTION].text, *planned, *searched)))
+    return list(dict.fromkeys((findings[QUESTION].topic, *planned, *searched)))
 
 
 def best_passages(source: Source, questions: Sequence[str]) -> list[Evidence]:

@@ -10,10 +10,12 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from leadline._runtime.plugins import PluginRuntime
 from leadline._runtime.runs.folder import JOURNAL, find_run, run_info, write_atomically
 from leadline._runtime.runs.index import ACTIVE, RunIndex
 from leadline.citations import cited
-from leadline.errors import LeadlineError, UsageError
+from leadline.errors import ConfigError, LeadlineError, UsageError
+from leadline.pipeline import Pipeline
 from leadline.records import Conversation, Report, Source, Turn
 from leadline.research_findings import CONVERSATION
 from leadline.run_summary import RunSummary
@@ -106,9 +108,7 @@ async def _with_run(folder: Path, report_of: Callable[[Path], Awaitable[Report]]
     return Conversation(turns=(*before.turns, turn), sources=sources, left_out=before.left_out + left_out)
 
 
-async def turn_of(
-    folder: Path, question: str, report_of: Callable[[Path], Awaitable[Report]]
-) -> tuple[Turn, Report]:
+async def turn_of(folder: Path, question: str, report_of: Callable[[Path], Awaitable[Report]]) -> tuple[Turn, Report]:
     """Return a finished run as a turn, and its report. Raises `LeadlineError` if the report cannot be read."""
     report = await report_of(folder)
     sections = [f"## {one.title}\n\n{one.text}" for one in report.sections if (one.text or "").strip()]
@@ -152,3 +152,14 @@ def read_conversation(folder: Path) -> Conversation | None:
         return None
     except (OSError, ValueError) as error:
         raise LeadlineError(f"cannot read the earlier turns in {path}: {str(error).splitlines()[0]}") from error
+
+
+def pipeline_of(name: str, plugins: PluginRuntime, conversation: Conversation | None) -> Pipeline:
+    """Return the pipeline of a run. Raises `ConfigError` if it has earlier turns that no stage would use."""
+    pipeline = plugins.pipeline(name)
+    if conversation and not any(key.name == CONVERSATION.name for step in pipeline.steps() for key in step.reads):
+        raise ConfigError(
+            f"pipeline '{pipeline.name}': no stage uses '{CONVERSATION.name}', so the run cannot continue earlier "
+            "ones: add a stage that does before the others (`leadline plugins list --kind stages`), or start anew"
+        )
+    return pipeline.for_run({CONVERSATION.name} if conversation else ())

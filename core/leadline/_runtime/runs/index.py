@@ -66,9 +66,7 @@ class RunIndex:
         self._folder = folder.absolute()
         self.notice = ""
 
-    def runs(
-        self, *, status: str | None = None, conversation: str = "", limit: int | None = None
-    ) -> list[RunSummary]:
+    def runs(self, *, status: str | None = None, conversation: str = "", limit: int | None = None) -> list[RunSummary]:
         """Return the runs, newest first; those of a conversation are its first run, and all with its id."""
         self.notice = ""
         rows = self._query(lambda database: database.execute("SELECT name, data FROM runs").fetchall())

@@ -61,7 +61,8 @@ def terms_of(text: str) -> list[str]:
 
 def match_expression(terms: Sequence[str], *, any_word: bool = False) -> str:
     """Return the FTS5 expression that finds texts with all terms, or with any."""
-    return (" OR " if any_word else " AND ").join('"{}"'.format(" ".join(index_text(term).replace('"', " ").split())) for term in terms)
+    quoted = ('"{}"'.format(" ".join(index_text(term).replace('"', " ").split())) for term in terms)
+    return (" OR " if any_word else " AND ").join(quoted)
 
 
 def excerpt(text: str, terms: Sequence[str]) -> str:
