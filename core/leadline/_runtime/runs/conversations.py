@@ -62,7 +62,7 @@ def _check_id(conversation: str) -> None:
 
 
 def _check_ended(run: str, status: str) -> None:
-    if status in ACTIVE:
+    if status in (*ACTIVE, "unreadable"):  # a run that has just begun has no metadata
         raise UsageError(f"the run {run} is {status}: follow it up when it has ended")
 
 
