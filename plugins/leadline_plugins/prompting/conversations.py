@@ -86,14 +86,14 @@ def _first_paragraphs(text: str, tokens: float) -> Iterator[str]:
 class FollowUpRequest(Record):
     """Asks for the last message of a conversation as a question that stands alone."""
 
-    question: Text
+    question: Question
     conversation: Text
     today: str = ""
 
     def as_text(self) -> str:
         """Return the inputs as prompt text."""
         today = f"Today: {self.today}" if self.today else ""
-        return paragraphs(self.conversation, "# The last message", self.question, today)
+        return paragraphs(self.conversation, "# The last message", self.question.text, today)
 
 
 class StandaloneQuestion(Record):

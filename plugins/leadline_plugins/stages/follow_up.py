@@ -20,7 +20,7 @@ from leadline_plugins.prompting.conversations import (
     conversation_text,
 )
 from leadline_plugins.prompting.fallback import notify, perform_or
-from leadline_plugins.prompting.inputs import start_date, template
+from leadline_plugins.prompting.inputs import question_input, start_date, template
 
 
 def no_calls(scope: Scope) -> Expected:
@@ -59,7 +59,7 @@ async def _standalone(question: Question, conversation: Conversation, run: Run) 
             await notify(run, "earlier conversations were found, but no model is configured that can use them")
         return in_context
     request = FollowUpRequest(
-        question=question.text, conversation=conversation_text(conversation), today=start_date(run)
+        question=question_input(question), conversation=conversation_text(conversation), today=start_date(run)
     )
     failed = StandaloneQuestion(question="")
     reply = await perform_or(
