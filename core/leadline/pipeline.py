@@ -10,7 +10,7 @@ from leadline.display import choose_from
 from leadline.errors import ConfigError
 from leadline.findings import Key
 from leadline.hookspecs import MapOffer, StageOffer
-from leadline.research_findings import QUESTION
+from leadline.research_findings import QUESTION, SOURCES
 
 StageKind: TypeAlias = StageOffer[Any] | MapOffer[Any]
 
@@ -95,7 +95,7 @@ class Pipeline:
             yield from part.steps if isinstance(part, Loop) else (part,)
 
     def for_run(self, given: Collection[str]) -> Pipeline:
-        """Return the pipeline of a run in which only these of the findings exist that some runs have from the start."""
+        """Return the pipeline of a run that has these of the findings that only some runs have from the start."""
         parts: list[Step | Loop] = []
         for part in self.parts:
             steps = part.steps if isinstance(part, Loop) else (part,)
@@ -105,6 +105,11 @@ class Pipeline:
             elif kept:
                 parts.append(replace(part, steps=kept))
         return replace(self, parts=tuple(parts))
+
+    @property
+    def finds_sources(self) -> bool:
+        """True if a stage may find sources; the report of any other pipeline is complete without them."""
+        return any(key.name == SOURCES.name for step in self.steps() for key in step.writes)
 
     def closing_stages(self) -> list[str]:
         """Return the names of the stages that finish the report, in their order."""

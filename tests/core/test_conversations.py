@@ -22,7 +22,7 @@ from leadline.testing.plugins import plugin
 PAGES = {
     "harbour.md": "# The harbour\n\nThe harbour of Kalmar was 7 fathoms deep in 1820, as the pilots measured it.\n\n"
     "Its quay was built of granite between 1831 and 1836.\n",
-    "lead.md": "# The lead line\n\nThe lead line of the pilots had knots, and tallow brought up samples of the bottom.\n",
+    "lead.md": "# The lead line\n\nThe lead line of the pilots had knots, and tallow brought up the bottom.\n",
 }
 FIRST = "How deep was the harbour of Kalmar in 1820?"
 
