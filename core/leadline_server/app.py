@@ -46,7 +46,7 @@ class App:
         self.service = Service(client, store, self.board, limits, guesses)
         runs = RunRoutes(self.service)
         info = InfoRoutes(self.service, lambda: document(self.endpoints))
-        self.endpoints = endpoints(runs, info, ShortRoutes(self.service, runs))
+        self.endpoints = endpoints(runs, info, ShortRoutes(self.service))
         starlette = Starlette(
             routes=[self._route(endpoint) for endpoint in self.endpoints],
             exception_handlers={HTTPException: _http_error, Exception: _fault},

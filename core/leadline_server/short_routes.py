@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from leadline_server.problems import Problem
 from leadline_server.requests import Long, Name, NewRun, RequestBody, read
-from leadline_server.run_routes import RunRoutes
+from leadline_server.run_routes import send
 from leadline_server.service import Service, principal_of
 from leadline_server.views import TaskStarted, TaskStatus
 
@@ -33,19 +33,18 @@ class NewTask(RequestBody):
 class ShortRoutes:
     """The handlers of `/api/research`."""
 
-    def __init__(self, service: Service, runs: RunRoutes) -> None:
-        self._service, self._runs = service, runs
+    def __init__(self, service: Service) -> None:
+        self._service = service
 
     async def start(self, request: Request) -> TaskStarted:
         """Start a run; `task_id` is its id."""
         body = await read(request, NewTask, self._service.limits.body)
         order = NewRun(question=body.question or body.query, formats=body.formats)
-        accepted = await self._runs.start(order, principal_of(request))
-        return TaskStarted(task_id=accepted.id, status="pending")
+        return TaskStarted(task_id=await self._service.order(order, principal_of(request)), status="pending")
 
     async def status(self, request: Request) -> TaskStatus:
         """Return the state of a run."""
-        run_id = self._service.run_id(request.query_params.get("task_id", ""))
+        run_id = request.query_params.get("task_id", "")
         known = await self._service.metadata(run_id, principal_of(request))
         if known is None:
             view = await self._service.view(run_id, principal_of(request))
@@ -64,11 +63,11 @@ class ShortRoutes:
 
     async def download(self, request: Request) -> Response:
         """Send the report in a format as a file that is named by the time of its run."""
-        run_id = self._service.run_id(request.path_params["task_id"])
+        run_id = request.path_params["task_id"]
         wanted = request.query_params.get("format", "pdf").lower()
         ending = _ENDINGS.get(wanted, wanted)
         if not ending.isalnum():
             raise Problem(404, "not_found", "the run has no such file", "its `files` lists them")
-        path, metadata = await self._runs.report_file(run_id, principal_of(request), ending)
-        name = f"research_report_{metadata.began:%Y%m%d_%H%M%S}.{ending}"
-        return self._runs.send(path, name=name, download=True)
+        path = await self._service.file(run_id, f"report.{ending}", principal_of(request))
+        began = (await self._service.view(run_id, principal_of(request))).began
+        return send(path, name=f"research_report_{began:%Y%m%d_%H%M%S}.{ending}", download=True)

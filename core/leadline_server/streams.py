@@ -1,19 +1,17 @@
-"""The events of a run as server-sent events (SSE), from any number on, until the run has ended."""
+"""The events of a run as server-sent events (SSE)."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
 from starlette.types import Receive, Scope, Send
 
-from leadline.events import utc_now
-from leadline.records import Event, Json
-from leadline_server.board import Board
+from leadline.records import Event
 
 # Seconds without an event after which a comment shows that the connection is alive.
 HEARTBEAT = 10.0
@@ -21,51 +19,8 @@ HEARTBEAT = 10.0
 SEND_TIMEOUT = 30.0
 # Milliseconds after which a browser that lost the connection comes back.
 _RETRY = 2_000
-# An end of the run that was not the last one, because the run was continued.
-SESSION_FINISHED = "session.finished"
 # Further ends of lines in Python, by which clients divide a stream.
 _BREAKS = re.compile("[\x85\u2028\u2029]")
-# The data of `run.finished` of a run that has ended.
-Outcome = Callable[[], Awaitable[Json]]
-
-
-async def run_events(
-    board: Board, run_id: str, principal: str | None, after: int, outcome: Outcome
-) -> AsyncIterator[Event]:
-    """Yield the events above a number. The last one, and no other, is a `run.finished`.
-
-    It waits for a run that is about to start or to be continued, and ends without `run.finished` if the server does.
-    If the events do not tell the end, `outcome` does: no file of events was written, or the reader knows them all.
-    """
-    last, end = after, None
-    while True:
-        entry = board.entry(run_id, principal)
-        if entry:
-            await entry.started.wait()
-        folder = board.folder(run_id, principal)
-        has_begun = entry is not None and entry.handle is not None
-        if has_begun or await asyncio.to_thread((folder / "metadata.json").is_file):
-            async for event in board.client.events(folder, after=last, principal=principal):
-                if end:
-                    yield end.model_copy(update={"kind": SESSION_FINISHED})
-                    end = None
-                if event.kind != "call.delta":
-                    last = max(last, event.seq)
-                if event.kind == "run.finished":
-                    end = event
-                else:
-                    yield event
-        if entry:
-            await entry.ended.wait()
-        if board.closing.is_set():
-            return
-        if not board.entry(run_id, principal):
-            break
-    if end:
-        yield end
-    else:
-        data: Json = await outcome()
-        yield Event(seq=-1, time=utc_now(), run_id=run_id, kind="run.finished", data=data)
 
 
 def frame(event: Event) -> bytes:
@@ -79,11 +34,10 @@ def frame(event: Event) -> bytes:
 
 
 class EventStream:
-    """The reply with the events of a run. It ends with the run, the client or the server."""
+    """The reply with the events of a run. It ends with the run, the client or the server, of which `closing` tells."""
 
-    def __init__(self, board: Board, run_id: str, principal: str | None, after: int, outcome: Outcome) -> None:
-        self._board = board
-        self._events = run_events(board, run_id, principal, after, outcome)
+    def __init__(self, events: AsyncIterator[Event], closing: asyncio.Event) -> None:
+        self._events, self._closing = events, closing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the events; a client that does not take them is left."""
@@ -91,7 +45,7 @@ class EventStream:
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         ends: set[asyncio.Future[Any]] = {
             asyncio.ensure_future(_disconnect(receive)),
-            asyncio.ensure_future(self._board.closing.wait()),
+            asyncio.ensure_future(self._closing.wait()),
         }
         try:
             with suppress(TimeoutError):

@@ -91,7 +91,7 @@ def test_yaml_settings_load(block: Any, example_plugins: PluginCatalog, tmp_path
 
 @pytest.mark.blocks("console")
 def test_commands_are_commands(block: Any) -> None:
-    from leadline.cli.parser import parse
+    from leadline.cli.commands import parse
 
     for command in re.findall(r"^\$ leadline (.*)$", block.text, re.MULTILINE):
         words = shlex.split(re.split(r" [|>] ", command)[0], comments=True)

@@ -7,7 +7,6 @@ import json
 import random
 from collections.abc import AsyncIterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -98,7 +97,7 @@ def test_a_piece_of_a_reply_has_no_number() -> None:
 async def test_a_client_that_does_not_read_its_stream_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[bool] = []
 
-    async def endless(*_: object) -> AsyncIterator[Event]:
+    async def endless() -> AsyncIterator[Event]:
         try:
             while True:
                 yield Event(seq=0, time=utc_now(), run_id="r", kind="notice")
@@ -113,11 +112,8 @@ async def test_a_client_that_does_not_read_its_stream_is_left(monkeypatch: pytes
             await asyncio.Event().wait()  # the buffers are full
 
     monkeypatch.setattr(streams, "SEND_TIMEOUT", 0.05)
-    monkeypatch.setattr(streams, "run_events", endless)
-    board: Any = SimpleNamespace(closing=asyncio.Event())
-    outcome: Any = None
     async with asyncio.timeout(PATIENCE):
-        await streams.EventStream(board, "r", None, -1, outcome)({}, receive, send)
+        await streams.EventStream(endless(), asyncio.Event())({}, receive, send)
     assert closed
 
 

@@ -61,7 +61,7 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 def _run(argv: Sequence[str]) -> int:
     from importlib import import_module
 
-    from leadline.cli.parser import parse
+    from leadline.cli.commands import parse
     from leadline.cli.terminal import lost_output
 
     try:

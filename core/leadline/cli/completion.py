@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.words:
         write(_SCRIPTS[args.shell].rstrip())
         return 0
-    from leadline.cli.parser import command_line
+    from leadline.cli.commands import command_line
 
     for value, text in _choices(command_line(), words or [""]):
         write(_line(args.shell, value, one_line(text)))
