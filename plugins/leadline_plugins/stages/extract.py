@@ -32,7 +32,8 @@ class ExtractStage:
         if found:
             first = next(iter(sentences(found[0].quote)), (0, len(found[0].quote)))
             text = found[0].quote[slice(*first)]
-            await run.emit("message", {"kind": "learning", "text": text, "source": item.hit.url})
+            about = {"kind": "learning", "text": text, "source": item.hit.url, "passages": len(found)}
+            await run.emit("message", about)
         return found
 
 

@@ -52,7 +52,8 @@ class PlanStage:
         question = findings[QUESTION]
         findings[PLAN] = plan = await self._plan(question, run)
         text = markdown(plan)
-        await run.emit("message", {"kind": "plan", "text": text})
+        sections = [section.model_dump(mode="json", include={"id", "title", "questions"}) for section in plan.sections]
+        await run.emit("message", {"kind": "plan", "text": text, "sections": sections})
         await run.save(Blob(name="plan.md", media_type="text/markdown", data=text.encode()))
 
     async def _plan(self, question: Question, run: Run) -> Plan:
