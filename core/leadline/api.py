@@ -25,7 +25,8 @@ from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime import loop_shutdown
 from leadline._runtime.plugins import PluginRuntime, RuntimePool, default_cache
 from leadline._runtime.preview import Estimate, Explanation, estimate, explain
-from leadline._runtime.runs.conversations import Place, earlier_turns, place_of
+from leadline._runtime.runs.conversations import Place, place_of
+from leadline._runtime.runs.memory import earlier_turns
 from leadline._runtime.runs.principals import folder_of, principal_of
 from leadline._runtime.runs.questions import Asker, answer_later
 from leadline._runtime.runs.report_check import checked
@@ -350,7 +351,7 @@ class Client(StoredRuns):
     ) -> Session:
         """Return the first session of a run, with the turns before it."""
         report_of, folder = partial(self.report, principal=request.principal), self._folder(request)
-        conversation = await earlier_turns(folder.parent, request.place, request.turns, (), report_of)
+        conversation = await earlier_turns(request, folder.parent, plugins.settings.memory, report_of)
         return await Session.start(
             request, folder, plugins, conversation=conversation, asker=asker, observers=observers
         )
