@@ -13,6 +13,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
+from leadline.metrics import HTTP_REQUESTS
 from leadline_server.problems import Problem, problem_of
 from leadline_server.requests import read_body
 from leadline_server.service import Service, principal_of
@@ -54,8 +55,7 @@ class McpEndpoint:
         except Problem as problem:
             await problem.response()(scope, receive, send)
             code = problem.status
-        labels = {"method": request.method, "route": PATH, "status": str(code)}
-        service.metrics.add("leadline_http_requests_total", **labels)
+        service.metrics.add(HTTP_REQUESTS, request.method, PATH, code)
 
     async def close(self) -> None:
         """Return when the sessions have ended, which they do once the service closes."""

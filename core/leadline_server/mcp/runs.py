@@ -13,7 +13,7 @@ from leadline import Client
 from leadline.citations import number
 from leadline.errors import UsageError
 from leadline.records import Answer, Report
-from leadline.runs import report_text
+from leadline.runs import OpenQuestion, report_text
 from leadline_server.evidence import evidence_view
 from leadline_server.mcp.records import AskedQuestion, RunState, Verdicts
 from leadline_server.requests import NewRun, invalid
@@ -202,7 +202,6 @@ async def _silent(state: RunState, seconds: float) -> None:
 
 
 def _state(view: RunView) -> RunState:
-    steps: Any = view.steps
     status = view.status
     asked = tuple(map(_question, view.questions)) if status == "waiting" else ()
     if status == "waiting" and not asked:  # the answer was given
@@ -214,7 +213,7 @@ def _state(view: RunView) -> RunState:
         question=view.question,
         pipeline=view.pipeline,
         step=view.current_step,
-        steps=f"{sum(step['status'] == 'finished' for step in steps)}/{len(steps)}",
+        steps=f"{sum(step.status == 'finished' for step in view.steps)}/{len(view.steps)}",
         seconds=round(view.seconds, 1),
         reason=view.reason,
         notices=view.notices,
@@ -224,8 +223,8 @@ def _state(view: RunView) -> RunState:
     )
 
 
-def _question(data: Any) -> AskedQuestion:
-    return AskedQuestion(**{name: data[name] for name in AskedQuestion.model_fields})
+def _question(question: OpenQuestion) -> AskedQuestion:
+    return AskedQuestion(**question.model_dump(include=set(AskedQuestion.model_fields)))
 
 
 def _hint(status: str, run_id: str) -> str:
