@@ -44,6 +44,7 @@ async def outcome(
     reasons = _lost_stages(engine.lost, shutdown_reason)
     reasons += await _missing_parts(journal, rows, engine.pipeline, plugins, explained=bool(reasons))
     reasons += _empty_parts(report)
+    reasons += report.lacks if report else ()
     if report and not models(rows):
         # A model mentions gaps in its text; a report without a model omits them, so the run must not look complete.
         gaps = dict.fromkeys(gap for section in report.sections for gap in section.unanswered)
