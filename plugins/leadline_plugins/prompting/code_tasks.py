@@ -48,5 +48,5 @@ class WrittenCode(Record):
 CODE_SCHEMA = object_of(title=TEXT, explanation=TEXT, code=TEXT)
 CODE_EXAMPLE = (
     '{"title": "Mean of five lengths", "explanation": "It adds up the lengths and divides the sum by their number.", '
-    '"code": "lengths = [3, 4, 5, 6, 7]\\nprint(\'mean length:\', sum(lengths) / len(lengths), \'m\')"}'
+    "\"code\": \"lengths = [3, 4, 5, 6, 7]\\nprint('mean length:', sum(lengths) / len(lengths), 'm')\"}"
 )

@@ -162,22 +162,13 @@ def code_report(question: Question, attempts: Sequence[Attempt], files: Sequence
 def _answer(last: Attempt, figures: Sequence[Figure], wording: str) -> str:
     """Return the explanation, what the program printed, its value and its error, and its pictures."""
     execution = last.execution
-    value = "" if execution.value is None or execution.value == "" else json.dumps(_value(execution.value))
+    value = "" if execution.value is None else json.dumps(execution.value, ensure_ascii=False)
     shown = (("output", execution.stdout), ("value", value), ("error", execution.stderr))
     parts = [last.written.explanation.strip()]
     for name, text in shown:
         if text.strip():
             parts += [f"**{phrase(name, wording)}**", _fenced(_shortened(text), "text")]
     return "\n\n".join([*filter(None, parts), *(f"![](figure:{figure.id})" for figure in figures)])
-
-
-def _value(value: JsonValue) -> JsonValue:
-    """Return a value that came as JSON text as data."""
-    try:
-        parsed: JsonValue = json.loads(value) if isinstance(value, str) else value
-    except ValueError:
-        return value
-    return parsed
 
 
 def _facts(attempts: Sequence[Attempt], files: Sequence[str], run: Run, wording: str) -> str:

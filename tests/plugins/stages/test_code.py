@@ -57,7 +57,9 @@ def client(folder: Path, replies: Sequence[Reply], sandbox: Any = None, **more: 
     }
     values |= {"code.sandbox": "mine"} if sandbox is not None else {}
     values |= {name.replace("__", "."): value for name, value in more.items()}
-    made = leadline.Client(plugins=[plugin("mine", **offers)], folder=folder / "runs", cache=folder / "cache", set=values)
+    made = leadline.Client(
+        plugins=[plugin("mine", **offers)], folder=folder / "runs", cache=folder / "cache", set=values
+    )
     return made, chat
 
 
@@ -167,7 +169,9 @@ async def test_a_real_sandbox_runs_repairs_and_returns_files(tmp_path: Path) -> 
         pytest.skip("there is no bwrap: install bubblewrap")
     program = str(AS_NOBODY) if os.geteuid() == 0 else "bwrap"
     sandbox = bubblewrap.Bubblewrap(bubblewrap.BubblewrapSettings(program=program, preload=()))
-    saving = f"{GOOD.rpartition(chr(10))[0]}\nopen('squares.csv', 'w').write('n,square\\n')\nimport math\nmath.sqrt(total)"
+    saving = (
+        f"{GOOD.rpartition(chr(10))[0]}\nopen('squares.csv', 'w').write('n,square\\n')\nimport math\nmath.sqrt(total)"
+    )
     runs, chat = client(tmp_path, [written(BAD), written(saving)], sandbox)
     async with runs, sandbox:
         result = await runs.research(ASKED)

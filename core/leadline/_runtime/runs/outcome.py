@@ -61,10 +61,12 @@ async def outcome(
     return "partial" if reasons else "complete", reason
 
 
-def is_rejected(board: FindingsBoard) -> bool:
-    """Return whether a deciding audit rejected the report."""
+def rejection(board: FindingsBoard) -> str:
+    """Return the reason for which a deciding audit rejected the report; empty if none did."""
     audit = board.get(AUDIT)
-    return audit is not None and audit.decides and not audit.accepted
+    if audit is None or not audit.decides or audit.accepted:
+        return ""
+    return f"rejected by the audit: {'; '.join(audit.reasons)}" if audit.reasons else "rejected by the audit"
 
 
 def no_evidence_reason(error: NoEvidence, engine: Engine | None, shutdown_reason: str | None) -> str:
