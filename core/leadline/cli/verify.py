@@ -105,7 +105,7 @@ async def _markdown(
 async def _paragraphs(args: argparse.Namespace, checker: Any, client: Client) -> Checked:
     """Check `paragraphs.jsonl`: against the passages of its run or of `--sources RUN`, or against files."""
     lines = checker.read_paragraphs(_read(args.file), args.file)
-    folder = Path(args.sources) if args.sources else Path(args.file).absolute().parent
+    folder = Path(args.sources or Path(args.file).parent)
     if args.fetch or not is_run(folder):
         return await _markdown(args, checker.paragraphs_as_markdown(lines), checker, client, strict=True)
     report = checker.with_paragraphs(await stored(folder, client), lines)

@@ -389,7 +389,7 @@ async def test_a_deciding_audit_fails_the_run_of_a_rejected_report(tmp_path: Pat
         ),
     )
     pipelines = {"mine": {"extends": "research", "after": {"write": ["uncited"]}}}
-    why = "rejected by the audit: 1 paragraph ends without a citation"
+    why = "rejected by the audit: the report has no claim with a citation; 1 paragraph ends without a citation"
     for decides, ended in ((False, ("complete", "", 0)), (True, ("failed", why, 3))):
         async with client(tmp_path, uncited, pipeline="mine", pipelines=pipelines, audit__decides=decides) as runs:
             result = await runs.research(QUESTION_TEXT)
