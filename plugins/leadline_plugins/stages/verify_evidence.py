@@ -27,11 +27,13 @@ class VerifyEvidenceStage:
 
     async def map(self, item: Evidence, findings: Findings, run: Run, /) -> Sequence[Evidence]:
         """Return the passage if its source contains it."""
-        return (item,) if occurs(item, _by_id(findings[SOURCES]).get(item.source_id)) else ()
+        sources = findings[SOURCES]
+        return (item,) if occurs(item, _by_id(sources).get(item.source_id)) else ()
 
     async def rest(self, items: Sequence[Evidence], findings: Findings, run: Run, /) -> Sequence[Evidence]:
         """Save the passages of all rounds, and name those that were dropped."""
-        sources, earlier = _by_id(findings[SOURCES]), findings[EVIDENCE]
+        stored, earlier = findings[SOURCES], findings[EVIDENCE]
+        sources = _by_id(stored)
         new = {item.id for item in items}
         there = {item.id: occurs(item, sources.get(item.source_id)) for item in items}
         verified = [item for item in items if there[item.id]]
