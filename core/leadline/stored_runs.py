@@ -33,17 +33,19 @@ class StoredRuns:
         *,
         text: str = "",
         status: str | None = None,
+        conversation: str = "",
         limit: int | None = None,
         principal: Principal | str | None = None,
     ) -> list[RunSummary]:
         """Return all runs of the principal, or those without one, newest first.
 
-        With a text, return those whose question, tags or report contain all its words, the best first.
+        With a text, return those whose question, tags or report contain all its words, the best first. With the id of a
+        conversation, return its runs.
         """
         index = RunIndex(self.runs_folder(principal=principal))
         if text.strip():
-            return index.search(text, status=status, limit=limit)
-        return index.runs(status=status, limit=limit)
+            return index.search(text, status=status, conversation=conversation, limit=limit)
+        return index.runs(status=status, conversation=conversation, limit=limit)
 
     def find(self, run: str | Path, *, principal: Principal | str | None = None) -> RunInfo:
         """Return a run, given its folder, its id or the beginning of its id. Raises `UsageError`."""

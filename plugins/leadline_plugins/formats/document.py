@@ -13,6 +13,7 @@ from itertools import count
 
 from leadline.citations import cited, number, unenclosed
 from leadline.records import Blob, Evidence, Report, Section
+from leadline.rendering import clean
 from leadline_plugins.formats.blocks import Blocks
 from leadline_plugins.formats.figures import FigurePlacement, Numbered, data_url, numbered, with_credit
 from leadline_plugins.formats.interactive import interactive_html
@@ -25,7 +26,6 @@ from leadline_plugins.formats.tree import (
     after_text,
     attributes,
     bullets,
-    clean,
     div,
     figure,
     header,
@@ -113,7 +113,7 @@ class Builder:
         """Return the document."""
         blocks = [*self._body(), *self._method()]
         blocks += checks_section(self._report, self._marks, self._name, frozenset(self._placed))
-        if self._references:
+        if self._references and self._report.sources:
             blocks += self._lists(entries).blocks()
         files = tuple(item.file for item in self._figures.values() if item.file and not self._medium.inline)
         title = " ".join(clean(self._report.title).split()) or "Report"

@@ -14,6 +14,8 @@ from leadline.citations import Numbered, cited, number, unenclosed
 from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Evidence, Files, Report, Source
+from leadline.rendering import clean, plain_title, readable_url, safe_url
+from leadline.report_markdown import parser
 from leadline_plugins.formats.figures import FigurePlacement, data_url, numbered
 from leadline_plugins.formats.figures import Numbered as Picture
 from leadline_plugins.formats.marks import (
@@ -30,8 +32,6 @@ from leadline_plugins.formats.marks import (
 from leadline_plugins.formats.method import heading, paragraphs
 from leadline_plugins.formats.passages import places
 from leadline_plugins.formats.references import in_brackets, statistics
-from leadline_plugins.formats.syntax import parser
-from leadline_plugins.formats.tree import clean, plain_title, readable_url, safe_url
 from leadline_plugins.wording.phrases import phrase
 
 _WEB = r"(?:https?://|ftp://|mailto:|figure:|\#)"
@@ -108,7 +108,7 @@ class Markdown:
         parts = [f"# {_plain(report.title)}", *body(report, numbers, figures, inline), *method(report), *checks(report)]
         lists = list(references(numbers, report)) if settings.references else []
         pictures = [item.file for item in figures.values() if item.file and not inline]
-        if settings.resource_file:
+        if settings.resource_file and report.sources:
             return Files(files=(_file("report.md", parts), _file("references.md", lists), *pictures))
         return Files(files=(_file("report.md", [*parts, *lists]), *pictures))
 
@@ -184,8 +184,10 @@ def _failure(group: Sequence[Mark], titles: Mapping[str, str], language: str) ->
 
 
 def references(numbered: Numbered, report: Report) -> Iterator[str]:
-    """Yield the two lists of sources and the statistics."""
+    """Yield the two lists of sources and the statistics; nothing without sources."""
     language = report.language
+    if not report.sources:
+        return
     named = {name for section in report.sections for name in cited(section.text or "")}
     passages: dict[str, list[Evidence]] = {}
     for item in report.evidence:

@@ -44,6 +44,7 @@ async def outcome(
     reasons = _lost_stages(engine.lost, shutdown_reason)
     reasons += await _missing_parts(journal, rows, engine.pipeline, plugins, explained=bool(reasons))
     reasons += _empty_parts(report)
+    reasons += report.lacks if report else ()
     if report and not models(rows):
         # A model mentions gaps in its text; a report without a model omits them, so the run must not look complete.
         gaps = dict.fromkeys(gap for section in report.sections for gap in section.unanswered)
@@ -53,17 +54,19 @@ async def outcome(
     if report is None and any(key.name == REPORT.name for step in engine.pipeline.steps() for key in step.writes):
         found = any(item.hits for item in engine.board.get(FOUND))
         return "failed" if found or reason else "no_evidence", reason or "no report was written"
-    if report is not None and not report.sources:
+    if report is not None and not report.sources and engine.pipeline.finds_sources:
         return "no_evidence", "the report has no sources"
     if report is not None and len(_empty_sections(report)) == len(report.sections):
         return "failed", reason
     return "partial" if reasons else "complete", reason
 
 
-def is_rejected(board: FindingsBoard) -> bool:
-    """Return whether a deciding audit rejected the report."""
+def rejection(board: FindingsBoard) -> str:
+    """Return the reason for which a deciding audit rejected the report; empty if none did."""
     audit = board.get(AUDIT)
-    return audit is not None and audit.decides and not audit.accepted
+    if audit is None or not audit.decides or audit.accepted:
+        return ""
+    return f"rejected by the audit: {'; '.join(audit.reasons)}" if audit.reasons else "rejected by the audit"
 
 
 def no_evidence_reason(error: NoEvidence, engine: Engine | None, shutdown_reason: str | None) -> str:
@@ -99,7 +102,7 @@ def _lost_stages(lost: Mapping[str, str], shutdown_reason: str | None) -> list[s
 
 def _empty_parts(report: Report | None) -> list[str]:
     empty = _empty_sections(report) if report else []
-    if report and report.sources and len(empty) == len(report.sections):
+    if report and len(empty) == len(report.sections):
         return ["the report is empty: no section has a text"]
     return [f"nothing was written under {', '.join(map(repr, empty))}"] if empty else []
 

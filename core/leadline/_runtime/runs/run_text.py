@@ -59,9 +59,10 @@ def terms_of(text: str) -> list[str]:
     return [term.strip() for term in found if any(map(str.isalnum, term))]
 
 
-def match_expression(terms: Sequence[str]) -> str:
-    """Return the FTS5 expression that finds texts with all terms."""
-    return " AND ".join('"{}"'.format(" ".join(index_text(term).replace('"', " ").split())) for term in terms)
+def match_expression(terms: Sequence[str], *, any_word: bool = False) -> str:
+    """Return the FTS5 expression that finds texts with all terms, or with any."""
+    quoted = ('"{}"'.format(" ".join(index_text(term).replace('"', " ").split())) for term in terms)
+    return (" OR " if any_word else " AND ").join(quoted)
 
 
 def excerpt(text: str, terms: Sequence[str]) -> str:
