@@ -163,6 +163,8 @@ def _late_changes(pipeline: Pipeline, changing: Step, key: Key[Any]) -> Iterator
                     )
                     return
                 giver = ""
+            elif step.changes and step.changes.name == key.name:
+                continue  # what another stage changes are no new items
             elif any(written.name == key.name for written in step.writes):
                 giver = step.name
             elif giver and any(read.name == key.name for read in step.reads):

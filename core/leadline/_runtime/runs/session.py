@@ -23,7 +23,7 @@ from leadline._runtime.runs.conversations import pipeline_of, read_conversation,
 from leadline._runtime.runs.engine import Engine
 from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, write_metadata
 from leadline._runtime.runs.metadata import recovered_failures, report_files, summarize
-from leadline._runtime.runs.outcome import is_rejected, middleware_refusal, no_evidence_reason, outcome
+from leadline._runtime.runs.outcome import middleware_refusal, no_evidence_reason, outcome, rejection
 from leadline._runtime.runs.previous_output import KEPT_NOTICE, PreviousOutput
 from leadline._runtime.runs.questions import Asker
 from leadline._runtime.runs.resumption import forget_failures, interrupted_notice, next_seq
@@ -268,12 +268,13 @@ class Session:
             run.state.add_error(failed)
         formats = {name: failed.record.message for name, failed in run.state.format_failures.items()}
         status, reason = await outcome(engine, run.plugins, self.journal, rows, run.calls.shutdown_reason, formats)
+        rejected = rejection(engine.board)
         if status == "no_evidence":
             await self._end_without_evidence(reason)
+        elif rejected and status in ("complete", "partial"):
+            self._end("failed", "; ".join(filter(None, (rejected, reason))), REJECTED)
         else:
             self._end(status, reason)
-        if run.state.status == "complete" and is_rejected(engine.board):
-            self._exit_code = REJECTED
 
     async def _end_without_evidence(self, reason: str) -> None:
         """End a run that found nothing; if a middleware refused calls, it could not look."""
@@ -315,8 +316,8 @@ class Session:
         await self.journal.close(state.status)
         # Timers of ended calls keep the run for a while, but not this session with its findings.
         run.forget_session()
-        # A failed run may have a draft of its report, which was not checked.
-        has_report = self.engine is not None and state.status in ("complete", "partial")
+        # A failed run may have a draft of its report, which was not checked; a rejected one was.
+        has_report = state.status in ("complete", "partial") or self.exit_code == REJECTED
         report = self.engine.board.get(REPORT) if self.engine and has_report else None
         self.result = Result(state.status, state.reason, self.exit_code, run.folder, metadata, report)
         return self.result
