@@ -23,6 +23,7 @@ from leadline.records.base import (
     Tier,
     Usage,
 )
+from leadline.records.conversations import Conversation, Turn
 from leadline.records.documents import (
     Blob,
     Block,
@@ -105,6 +106,7 @@ __all__ = [
     "Claim",
     "Code",
     "Confidence",
+    "Conversation",
     "DataPoint",
     "Document",
     "DocumentList",
@@ -146,6 +148,7 @@ __all__ = [
     "Tier",
     "Tool",
     "ToolCall",
+    "Turn",
     "Uncited",
     "UnreadFile",
     "Usage",
