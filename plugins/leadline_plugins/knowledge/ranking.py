@@ -46,10 +46,10 @@ def by_vectors(matches: Sequence[VectorMatch]) -> list[Place]:
     return [(match.document, match.passage) for match in matches if match.score > 0]
 
 
-def fused(rankings: Sequence[Sequence[Place]], weights: Sequence[float] = WEIGHTS) -> list[Place]:
+def fused(rankings: Sequence[Sequence[Place]]) -> list[Place]:
     """Return the places of some rankings in one order, best first."""
     scores: defaultdict[Place, float] = defaultdict(float)
-    for ranking, weight in zip(rankings, weights, strict=True):
-        for place, one in enumerate(dict.fromkeys(ranking)):
+    for ranking, weight in zip(rankings, WEIGHTS, strict=True):
+        for place, one in enumerate(dict.fromkeys(ranking) if weight else ()):
             scores[one] += weight / (_FUSION + place)
     return sorted(scores, key=lambda one: (-scores[one], one))

@@ -41,7 +41,7 @@ class _Handler(BaseHTTPRequestHandler):
                 result = self._result(json.loads(body) if body else {})
             self._send(200, {"result": result, "status": "ok", "time": 0.0})
 
-    do_GET = do_PUT = do_POST = do_DELETE = _answer
+    do_GET = do_PUT = do_POST = do_DELETE = _answer  # noqa: N815 - the names of the base class
 
     def _send(self, status: int, data: Any) -> None:
         text = json.dumps(data).encode()
@@ -95,7 +95,7 @@ def qdrant_server() -> Iterator[tuple[str, type[_Handler]]]:
     client = QdrantClient(":memory:", force_disable_check_same_thread=True)
     handler = type("Handler", (_Handler,), {"client": client, "busy": threading.Lock(), "seen": []})
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_port}", handler

@@ -57,7 +57,7 @@ class KnowledgeClient:
         A file that was added before is replaced if it has changed. With `reembed`, all documents are first embedded
         again, with the embedder of the settings. Raises `CallFailed` if another embedder made the vectors.
         """
-        places = tuple(str(Path(path).expanduser().absolute()) for path in paths)
+        places = tuple(map(_absolute, paths))
         request = NewDocuments(paths=places, files=tuple(files), reembed=reembed)
         return await self._call("add", request, AddedDocuments, principal, progress)
 
@@ -98,6 +98,10 @@ class KnowledgeClient:
                 if watching:
                     watching.cancel()
                     await asyncio.wait({watching})
+
+
+def _absolute(path: str | Path) -> str:
+    return str(Path(path).expanduser().absolute())
 
 
 async def _watch(session: Session, progress: Progress) -> None:

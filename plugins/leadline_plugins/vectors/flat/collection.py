@@ -1,7 +1,7 @@
 """One collection of vectors: a matrix of bytes in a file, and an SQLite table of the rows of each document.
 
 Rows are only appended. A document is replaced by new rows and one transaction, which also excludes other writers; a
-crash before it leaves rows that nothing names and the next writer overwrites. If most rows are unused, the live ones are
+crash before it leaves rows that nothing names and the next writer overwrites. If most rows are unused, the others are
 copied to a new file; searches go on in the old one.
 """
 
@@ -19,7 +19,7 @@ from heapq import nsmallest
 from itertools import chain
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from leadline.errors import Denied, Unsupported
 
@@ -76,7 +76,8 @@ class _Snapshot:
             flat[: self.state.rows * size].cast("b", shape=[self.state.rows, size]) as rows,
             memoryview(asked).cast("b", shape=[1, size]) as query,
         ):
-            distances = memoryview(simsimd.cdist(query, rows, metric="cosine")).cast("B").cast("d")
+            found: Any = simsimd.cdist(query, rows, metric="cosine")
+            distances = memoryview(found).cast("B").cast("d")
         live = chain.from_iterable(
             range(start, start + count) for start, count in zip(self.starts, self.counts, strict=True)
         )
