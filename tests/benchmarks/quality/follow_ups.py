@@ -138,7 +138,8 @@ async def main(pages: Path) -> dict[str, Any]:
         )
         async with client as runs:
             first = await runs.research(FIRST)
-            chats, rows = model.chats, []
+            chats = model.chats
+            rows: list[dict[str, Any]] = []
             for asked, _, section in FOLLOW_UPS:
                 begun, before = time.perf_counter(), model.chats
                 then = await runs.research(asked, follows=first.metadata.run_id)
