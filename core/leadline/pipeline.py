@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
+from leadline.display import nearest
 from leadline.errors import ConfigError
 from leadline.findings import Key
 from leadline.hookspecs import MapOffer, PluginSettings, StageOffer
@@ -267,7 +268,9 @@ class _Known:
         givers = sorted(other.name for other in steps if key in other.gives and key not in other.needs)
         if givers:
             return f"; put a stage before it that does: {', '.join(givers)}"
-        return f"; there are only: {', '.join(sorted(self.keys))}"
+        near = nearest(key.name, self.keys)
+        meant = f"did you mean {near!r}? " if near else ""
+        return f"; {meant}there are only: {', '.join(sorted(self.keys))}"
 
     def _give_faults(self, step: Step, key: Key[Any], reads: set[str]) -> Iterator[str]:
         giver = self.givers.get(key.name)

@@ -133,7 +133,7 @@ MISTAKES: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "a needed stage replaced by nothing": (
         own(rest="[pipelines.own.replace]\nwrite = []"),
-        ("stage 'verify' needs 'report', which no earlier stage gives; put a stage before it that does: write",),
+        ("stage 'verify' needs 'report', which no earlier stage gives; put a stage before it that does: ",),
     ),
     "a wrong order": (
         stages('"query"', '"plan"'),
