@@ -7,6 +7,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,7 @@ class Served:
     folder: Path
     gate: Gate
     tokens: dict[str, str]
+    end: Callable[[], object]
     clients: list[httpx.Client] = field(default_factory=list)
 
     def client(self, user: str = "", **headers: str) -> httpx.Client:
@@ -112,13 +114,13 @@ def running(
         if failures:
             raise failures[0]
         loop, server = found[0]
-        served = Served(server.url, folder, gate, tokens)
+        served = Served(server.url, folder, gate, tokens, partial(loop.call_soon_threadsafe, server.end))
         try:
             yield served
         finally:
             for client in served.clients:
                 client.close()
-            loop.call_soon_threadsafe(server.end)
+            served.end()
     finally:
         thread.join(PATIENCE)
         store.close()
