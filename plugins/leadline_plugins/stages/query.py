@@ -75,23 +75,17 @@ async def next_tasks(findings: Findings, run: Run) -> tuple[SearchTask, ...]:
 
 
 async def _proposed_queries(findings: Findings, run: Run, limit: int) -> list[Query]:
-<<<<<<< HEAD
-    """Return the queries of the plan or the last digest; if they have none, those of the task `query`."""
-    question, done, digest = findings[QUESTION], findings[TASKS], findings.get(DIGEST)
-    plan = findings.get(PLAN) or single_section_plan(question)
-    if not done and limit == 1:
-        return next_queries(question, (), done)  # the only query is the question itself
-    if ready := (digest.queries if digest else ()) if done else plan.queries:
-=======
     """Return the queries of the plan or the last digest; if they have none, those of the task `query`.
 
     Before the first round, a digest has the searches that earlier turns left open.
     """
-    question, plan, done, digest = findings[QUESTION], findings[PLAN], findings[TASKS], findings.get(DIGEST)
+    question, done, digest = findings[QUESTION], findings[TASKS], findings.get(DIGEST)
+    plan = findings.get(PLAN) or single_section_plan(question)
     if digest and digest.queries:
         return list(with_sections(plan, digest.queries))
+    if not done and limit == 1:
+        return next_queries(question, (), done)  # the only query is the question itself
     if ready := () if done else plan.queries:
->>>>>>> main
         return next_queries(question, with_sections(plan, ready), done)
     if done and digest and digest.review:
         return []  # the digest proposed none
