@@ -134,3 +134,12 @@ async def test_a_pipeline_that_needs_a_model_is_refused_before_anything_runs(tmp
         with pytest.raises(ConfigError, match=rf"pipeline '{pipeline}' needs a language model for .*--set ai\.prov"):
             await runs.research("How deep is it?")
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("pipeline", ["chat", "thinking", "requirements", "search", "oneshot"])
+async def test_every_pipeline_continues_an_earlier_run(tools: Any, world: Any, tmp_path: Path, pipeline: str) -> None:
+    async with tools.client(world, tmp_path, {"pipeline": pipeline, "report.formats": ["json"]}) as runs:
+        first = await runs.research(tools.question())
+        again = await runs.research("And what does it cost?", follows=first.folder)
+    assert (again.status, again.reason) == ("complete", "")
+    assert json.loads((again.folder / "conversation.json").read_text())["turns"]

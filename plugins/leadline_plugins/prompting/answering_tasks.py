@@ -16,10 +16,12 @@ class ReplyRequest(Record):
     question: Question
     # ISO 8601, the first day of the run.
     today: str = ""
+    # The earlier turns, as text.
+    conversation: Text = ""
 
     def as_text(self) -> str:
         """Return the inputs as prompt text."""
-        return question_text(self.question, self.today)
+        return paragraphs(self.conversation, question_text(self.question, self.today))
 
 
 class WrittenReply(Record):
@@ -49,12 +51,13 @@ class ThinkRequest(Record):
 
     question: Question
     today: str = ""
+    conversation: Text = ""
     thoughts: tuple[Thought, ...] = ()
 
     def as_text(self) -> str:
         """Return the inputs as prompt text; the steps stay the same, so that a provider's prompt cache hits."""
         steps = (f'<step name="{one.id}">\n{one.text}\n</step>' for one in self.thoughts)
-        return paragraphs(question_text(self.question, self.today), *steps)
+        return paragraphs(self.conversation, question_text(self.question, self.today), *steps)
 
 
 # --- requirements ----------------------------------------------------------------------------------------------------

@@ -8,10 +8,11 @@ from typing import Any
 from leadline.contracts import Run
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.research_findings import QUESTION, REPORT
+from leadline.research_findings import CONVERSATION, QUESTION, REPORT
 from leadline.tasks import TaskKind
 from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.answering_tasks import REPLY_EXAMPLE, REPLY_SCHEMA, ReplyRequest, WrittenReply
+from leadline_plugins.prompting.conversations import conversation_text
 from leadline_plugins.prompting.inputs import question_input, start_date, template
 from leadline_plugins.text.reply_language import answered_in_language
 from leadline_plugins.writing.plain_report import in_own_language, plain_report
@@ -37,7 +38,12 @@ class ReplyStage:
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Set the report."""
         question = in_own_language(findings[QUESTION], run)
-        reply = await run.perform(TASK.of(ReplyRequest(question=question_input(question), today=start_date(run))))
+        request = ReplyRequest(
+            question=question_input(question),
+            today=start_date(run),
+            conversation=conversation_text(findings.get(CONVERSATION)),
+        )
+        reply = await run.perform(TASK.of(request))
         findings[REPORT] = plain_report(question, run, {"answer": reply.text})
         await run.emit("message", {"kind": "report", "text": reply.text})
 
@@ -50,6 +56,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         PluginSettings,
         "Answers the question by the model alone, in one call",
         needs=(QUESTION,),
+        wants=(CONVERSATION,),
         gives=(REPORT,),
         closing=True,
         by_model=True,

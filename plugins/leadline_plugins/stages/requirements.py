@@ -9,7 +9,7 @@ from leadline.contracts import Run
 from leadline.display import one_line
 from leadline.findings import Findings, Key
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.research_findings import QUESTION, REPORT
+from leadline.research_findings import CONVERSATION, QUESTION, REPORT
 from leadline.tasks import TaskKind
 from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.answering_tasks import (
@@ -18,6 +18,7 @@ from leadline_plugins.prompting.answering_tasks import (
     ReplyRequest,
     Requirements,
 )
+from leadline_plugins.prompting.conversations import conversation_text
 from leadline_plugins.prompting.inputs import question_input, start_date, template
 from leadline_plugins.text.reply_language import answered_in_language
 from leadline_plugins.wording.phrases import phrase
@@ -73,7 +74,12 @@ class RequirementsStage:
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Set the requirements and the report."""
         question = in_own_language(findings[QUESTION], run)
-        reply = await run.perform(TASK.of(ReplyRequest(question=question_input(question), today=start_date(run))))
+        request = ReplyRequest(
+            question=question_input(question),
+            today=start_date(run),
+            conversation=conversation_text(findings.get(CONVERSATION)),
+        )
+        reply = await run.perform(TASK.of(request))
         findings[REQUIREMENTS] = reply
         parts = markdown_parts(reply, question.language)
         findings[REPORT] = plain_report(question, run, parts, reply.title)
@@ -120,6 +126,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         PluginSettings,
         "Writes a requirements document: goals, users, functions, constraints, open questions",
         needs=(QUESTION,),
+        wants=(CONVERSATION,),
         gives=(REQUIREMENTS, REPORT),
         closing=True,
         by_model=True,

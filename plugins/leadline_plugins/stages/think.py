@@ -13,7 +13,7 @@ from leadline.estimates import Expected, Scope
 from leadline.findings import Findings, Key
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob
-from leadline.research_findings import QUESTION, REPORT
+from leadline.research_findings import CONVERSATION, QUESTION, REPORT
 from leadline.tasks import TaskKind
 from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.answering_tasks import (
@@ -23,6 +23,7 @@ from leadline_plugins.prompting.answering_tasks import (
     Thought,
     WrittenReply,
 )
+from leadline_plugins.prompting.conversations import conversation_text
 from leadline_plugins.prompting.inputs import question_input, start_date, template
 from leadline_plugins.text.reply_language import answered_in_language
 from leadline_plugins.wording.phrases import phrase
@@ -77,7 +78,11 @@ class ThinkStage:
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Set the thoughts and the report."""
         question = in_own_language(findings[QUESTION], run)
-        request = ThinkRequest(question=question_input(question), today=start_date(run))
+        request = ThinkRequest(
+            question=question_input(question),
+            today=start_date(run),
+            conversation=conversation_text(findings.get(CONVERSATION)),
+        )
         for step in (*dict.fromkeys(self._settings.steps), _LAST):
             reply = await run.perform(TASKS[step].of(request))
             thoughts = (*request.thoughts, Thought(id=step, text=reply.text))
@@ -103,6 +108,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         ThinkSettings,
         "Thinks in steps (problem, perspectives, reasoning, reflection), and answers the question",
         needs=(QUESTION,),
+        wants=(CONVERSATION,),
         gives=(THOUGHTS, REPORT),
         closing=True,
         by_model=True,
