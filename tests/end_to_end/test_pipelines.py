@@ -35,7 +35,7 @@ async def run(tools: Any, world: Any, folder: Path, pipeline: str, question: str
     settings = FORMATS | {"pipeline": pipeline} | {key.replace("__", "."): value for key, value in more.items()}
     async with tools.client(world, folder, settings) as runs:
         told = await runs.estimate(question)
-        result = await runs.research(question)
+        result: leadline.Result = await runs.research(question)
         assert (result.status, result.reason) == ("complete", "")
         assert result.metadata.pipeline == pipeline
         for one in told.tasks:
@@ -98,7 +98,8 @@ async def test_search_answers_with_citations_in_two_calls(tools: Any, world: Any
     assert result.metadata.iterations == 1
     assert result.metadata.calls["search/alpha"] == 3
     assert result.metadata.citations["cited"]
-    assert sum(result.metadata.verification["claims"].values()) > 3
+    claims: Any = result.metadata.verification["claims"]
+    assert sum(claims.values()) > 3
 
 
 async def test_oneshot_searches_once_and_calls_once(tools: Any, world: Any, tmp_path: Path) -> None:

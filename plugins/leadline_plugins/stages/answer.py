@@ -43,9 +43,9 @@ class AnswerStage:
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Set the report. Raises `NoEvidence` if nothing answers the question and no round is left."""
-        question, sources = findings[QUESTION], findings[SOURCES]
-        evidence, plan = await without_copies(findings[EVIDENCE], sources), single_section_plan(question)
-        requests = await section_requests(plan, question, evidence, sources, findings[TASKS], None, run)
+        question, sources, found, tasks = findings[QUESTION], findings[SOURCES], findings[EVIDENCE], findings[TASKS]
+        evidence, plan = await without_copies(found, sources), single_section_plan(question)
+        requests = await section_requests(plan, question, evidence, sources, tasks, None, run)
         sections = [await run.synthesize(request) for request in requests]
         written = [section for section in sections if (section.text or "").strip()]
         gaps = tuple(dict.fromkeys(gap for section in sections for gap in section.unanswered))
@@ -66,13 +66,14 @@ class AnswerStage:
 async def _report(findings: Findings, written: list[Section], gaps: tuple[Text, ...], run: Run) -> Report:
     """Return the report; without a text it has no sources, so that the run ends without evidence."""
     question, evidence, sources = findings[QUESTION], findings[EVIDENCE], findings[SOURCES]
+    found, unread = findings[FOUND], findings[UNREAD]
     title = phrase("answer", question.language)
     sections = tuple(section.model_copy(update={"title": title}) for section in written)
     facts = method_facts(
         question,
-        findings[FOUND],
+        found,
         sources,
-        findings[UNREAD],
+        unread,
         run.notices,
         sources_used=count_shown_sources(written, evidence),
     )
@@ -87,11 +88,11 @@ async def _report(findings: Findings, written: list[Section], gaps: tuple[Text, 
 
 
 def _reason(findings: Findings, gaps: tuple[Text, ...]) -> str:
-    found, question = findings[FOUND], findings[QUESTION]
+    question, sources, unread, found = findings[QUESTION], findings[SOURCES], findings[UNREAD], findings[FOUND]
     if findings[EVIDENCE] and gaps:
         reason = f"no source found answers: {'; '.join(gaps)}"
     else:
-        reason = no_evidence(question, found, findings[SOURCES], findings[UNREAD])
+        reason = no_evidence(question, found, sources, unread)
     meant = suggested_question(found)
     return f"{reason}; did you mean: {meant}" if meant else reason
 
