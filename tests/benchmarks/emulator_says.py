@@ -171,6 +171,32 @@ def _verdict(number: str, claim: str, cites: str, known: Mapping[str, str]) -> d
     return {"claim": int(number), "quote": quote}
 
 
+def _reply(text: str) -> dict[str, Any]:
+    """Answer from the question alone; a step of thinking says which steps it has read."""
+    asked, steps = _question(text).rstrip("?. "), re.findall(r'^<step name="(\w+)">', text, re.MULTILINE)
+    said = [f"Step {len(steps) + 1} about: {asked}."]
+    said += [f"It builds on {' and '.join(steps)}."] if steps else []
+    said += [f"{link} the answer depends on what is meant by {asked}, and on who asks." for link in _LINKS]
+    return {"text": "\n\n".join((" ".join(said[:3]), " ".join(said[3:])))}
+
+
+def _requirements(text: str) -> dict[str, Any]:
+    asked = _question(text).rstrip("?. ")
+    functions = [
+        {"name": name, "description": f"{name} for {asked}.", "priority": need, "acceptance": f"{name} is tested."}
+        for name, need in (("Search", "must"), ("Export", "should"), ("Statistics", "could"))
+    ]
+    return {
+        "title": f"Requirements: {asked}",
+        "summary": f"What is wanted: {asked}.",
+        "goals": ["Half of the requests are answered without a person.", "No request is lost."],
+        "users": [{"name": "Visitors", "needs": "an answer at once"}, {"name": "Staff", "needs": "an overview"}],
+        "functions": functions,
+        "constraints": ["Personal data stay in the country."],
+        "open_questions": ["Who answers at night?"],
+    }
+
+
 FIELDS: Mapping[str, frozenset[str]] = {
     "Digest": frozenset({"is_sufficient", "synthesis"}),
     "Plan": frozenset({"title", "sections", "queries"}),
@@ -181,6 +207,8 @@ FIELDS: Mapping[str, frozenset[str]] = {
     "Written": frozenset({"text", "unanswered"}),
     "Analysis": frozenset({"perspectives"}),
     "ClaimVerdicts": frozenset({"supported", "others"}),
+    "Requirements": frozenset({"goals", "functions"}),
+    "Reply": frozenset({"text"}),
 }
 """What the reply of a task has, by the name under which it is counted."""
 SAYINGS: Mapping[str, Callable[[str], dict[str, Any]]] = {
@@ -193,6 +221,8 @@ SAYINGS: Mapping[str, Callable[[str], dict[str, Any]]] = {
     "Analysis": _analysis,
     "Composition": _composition,
     "ClaimVerdicts": _verdicts,
+    "Requirements": _requirements,
+    "Reply": _reply,
 }
 
 

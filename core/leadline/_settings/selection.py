@@ -131,6 +131,8 @@ class Selector:
         used = self._used_keys(chosen)
         for selection in chosen[1:]:
             self._require(selection, used)
+        for problem in self._unserved_stages(core.pipeline):
+            self._problem(problem)
         for reasons, emptied in self._emptied.items():
             listed = "".join(f"\n  {name}: {reason}" for name, reason in reasons)
             self._problem(f"{', '.join(emptied)}: none of the chosen plugins can work here{listed}")
@@ -322,6 +324,22 @@ class Selector:
             f"{key}: the value is empty, and a run needs one: choose from: {', '.join(choices)}; "
             f"such as --set {key}={example}{self._sections.place(key)}"
         )
+
+    def _unserved_stages(self, pipeline: str) -> Iterator[str]:
+        """Yield a problem if stages work only with a language model, and all AI providers work by algorithm."""
+        names, plugins = self._selected.names, self._selected.plugins
+        stages = [
+            name for name in names.get("pipeline", ()) if getattr(plugins[name].offers["stages"], "by_model", False)
+        ]
+        providers = {name for key, chosen in names.items() if kind_of(key) == "ai_providers" for name in chosen}
+        if stages and providers and all(plugins[name].offers["ai_providers"].algorithm for name in providers):
+            usual = next(iter(self._defaults.auto.get("ai.providers", _NO_ORDER).names), "PROVIDER")
+            yield (
+                f"pipeline '{pipeline}' needs a language model for {', '.join(stages)}, and ai.providers has none: "
+                f"{', '.join(sorted(providers))} works by algorithm; set up a model, such as --set "
+                f"ai.providers={usual} (`leadline plugins show {usual}` says what it needs)"
+                f"{self._sections.place('ai.providers')}"
+            )
 
     # --- one plugin --------------------------------------------------------------------------------------------------
 
