@@ -120,9 +120,14 @@ class Pipeline:
 def assemble(name: str, layout: Layout, stages: Mapping[str, StageKind], level: str = "agent") -> Pipeline:
     """Build a pipeline from its layout of stage names and loops. Raises `ConfigError` if it cannot work."""
     pipeline = _built(name, layout, stages, level)
-    if faults := faults_of(name, layout, stages):
-        raise ConfigError("\n".join(faults))
+    check(pipeline)
     return pipeline
+
+
+def check(pipeline: Pipeline) -> None:
+    """Raise `ConfigError` with all faults."""
+    if faults := dict.fromkeys(_faults(pipeline, dict)):
+        raise ConfigError("\n".join(faults))
 
 
 def _built(name: str, layout: Layout, stages: Mapping[str, StageKind], level: str = "agent") -> Pipeline:
