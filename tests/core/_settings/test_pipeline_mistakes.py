@@ -129,15 +129,15 @@ MISTAKES: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "a needed stage dropped": (
         own('without = ["plan"]'),
-        ("stage 'query' needs 'plan', which no earlier stage gives; put a stage before it that does: plan",),
+        ("stage 'digest' needs 'plan', which no earlier stage gives; put a stage before it that does: plan",),
     ),
     "a needed stage replaced by nothing": (
         own(rest="[pipelines.own.replace]\nwrite = []"),
         ("stage 'verify' needs 'report', which no earlier stage gives; put a stage before it that does: ",),
     ),
     "a wrong order": (
-        stages('"query"', '"plan"'),
-        ("stage 'query' needs 'plan', which no earlier stage gives; 'plan' gives it, but runs later",),
+        stages('"digest"', '"plan"'),
+        ("stage 'digest' needs 'plan', which no earlier stage gives; 'plan' gives it, but runs later",),
     ),
     "a third-party stage too early": (
         own(rest='[pipelines.own.before]\nwrite = ["house_style"]'),
@@ -188,7 +188,7 @@ MISTAKES: dict[str, tuple[str, tuple[str, ...]]] = {
         (
             "pipelines.own.without: there is no stage 'nosuch'",
             "pipelines.own.after.write: no plugin 'nope' is installed",
-            "stage 'query' needs 'plan', which no earlier stage gives",
+            "stage 'digest' needs 'plan', which no earlier stage gives",
         ),
     ),
     "several of all kinds": (
@@ -199,7 +199,7 @@ MISTAKES: dict[str, tuple[str, tuple[str, ...]]] = {
         ),
         (
             "pipelines.own.without: there is no stage 'nosuch'",
-            "stage 'query' needs 'plan', which no earlier stage gives",
+            "stage 'digest' needs 'plan', which no earlier stage gives",
             "pipelines.own.tools: no plugin has a tool 'web_serch'",
             "pipelines.own.level: input should be 'fast', 'analytical' or 'agent', got 'agnt'",
             "verify.require_suport: unknown setting",
