@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,7 @@ class Served:
     gate: Gate
     tokens: dict[str, str]
     clients: list[httpx.Client] = field(default_factory=list)
+    end: Callable[[], object] = lambda: None
 
     def client(self, user: str = "", **headers: str) -> httpx.Client:
         given = {"Authorization": f"Bearer {self.tokens[user]}"} if user else {}
@@ -112,13 +114,15 @@ def running(
         if failures:
             raise failures[0]
         loop, server = found[0]
-        served = Served(server.url, folder, gate, tokens)
+        end = partial(loop.call_soon_threadsafe, server.end)
+        served = Served(server.url, folder, gate, tokens, end=end)
         try:
             yield served
         finally:
             for client in served.clients:
                 client.close()
-            loop.call_soon_threadsafe(server.end)
+            with suppress(RuntimeError):  # a test has ended it
+                loop.call_soon_threadsafe(server.end)
     finally:
         thread.join(PATIENCE)
         store.close()
