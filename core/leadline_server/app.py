@@ -21,6 +21,7 @@ from leadline_server.board import Board
 from leadline_server.endpoints import Endpoint, endpoints
 from leadline_server.info_routes import InfoRoutes
 from leadline_server.limits import Limits, Rate
+from leadline_server.mcp.http import PATH, McpEndpoint
 from leadline_server.openai.routes import OpenAIRoutes
 from leadline_server.openapi import document
 from leadline_server.problems import Problem, problem_of
@@ -50,8 +51,9 @@ class App:
         runs = RunRoutes(self.service)
         info = InfoRoutes(self.service, lambda: document(self.endpoints))
         self.endpoints = endpoints(runs, info, ShortRoutes(self.service), OpenAIRoutes(self.service, url))
+        self._mcp = McpEndpoint(self.service)
         starlette = Starlette(
-            routes=[self._route(endpoint) for endpoint in self.endpoints],
+            routes=[*(self._route(endpoint) for endpoint in self.endpoints), Route(PATH, self._mcp)],
             exception_handlers={HTTPException: _http_error, Exception: _fault},
             lifespan=self._lifespan,
         )
@@ -69,6 +71,7 @@ class App:
         try:
             yield
         finally:
+            await self._mcp.close()
             await self.board.close()
 
     def _route(self, endpoint: Endpoint) -> Route:

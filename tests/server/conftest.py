@@ -62,8 +62,8 @@ class Served:
     folder: Path
     gate: Gate
     tokens: dict[str, str]
+    end: Callable[[], object]
     clients: list[httpx.Client] = field(default_factory=list)
-    end: Callable[[], object] = lambda: None
 
     def client(self, user: str = "", **headers: str) -> httpx.Client:
         given = {"Authorization": f"Bearer {self.tokens[user]}"} if user else {}
@@ -114,15 +114,14 @@ def running(
         if failures:
             raise failures[0]
         loop, server = found[0]
-        end = partial(loop.call_soon_threadsafe, server.end)
-        served = Served(server.url, folder, gate, tokens, end=end)
+        served = Served(server.url, folder, gate, tokens, partial(loop.call_soon_threadsafe, server.end))
         try:
             yield served
         finally:
             for client in served.clients:
                 client.close()
             with suppress(RuntimeError):  # a test has ended it
-                loop.call_soon_threadsafe(server.end)
+                served.end()
     finally:
         thread.join(PATIENCE)
         store.close()
