@@ -16,7 +16,7 @@ from tests.server.conftest import PATIENCE, QUESTION, Served, finish, order, run
 from leadline_server import streams
 
 openai = pytest.importorskip("openai", reason="needs the client of OpenAI's API: pip install openai")
-ASKING = {"clarify.mode": "ask", "plugins.clarify.rules": "literal"}
+ASKING: dict[str, Any] = {"clarify.mode": "ask", "plugins.clarify.rules": "literal"}
 VAGUE = "what is it"
 # A report, perhaps with a reason above it.
 REPORT = re.compile(r"(\*Partial.*\n\n)?# ")
