@@ -20,6 +20,7 @@ from leadline_server.access import Access
 from leadline_server.board import Board
 from leadline_server.endpoints import Endpoint, endpoints
 from leadline_server.info_routes import InfoRoutes
+from leadline_server.knowledge_routes import KnowledgeRoutes
 from leadline_server.limits import Limits, Rate
 from leadline_server.mcp.http import PATH, McpEndpoint
 from leadline_server.openai.routes import OpenAIRoutes
@@ -50,7 +51,9 @@ class App:
         self.service = Service(client, store, self.board, limits, guesses)
         runs = RunRoutes(self.service)
         info = InfoRoutes(self.service, lambda: document(self.endpoints))
-        self.endpoints = endpoints(runs, info, ShortRoutes(self.service), OpenAIRoutes(self.service, url))
+        self.endpoints = endpoints(
+            runs, info, ShortRoutes(self.service), OpenAIRoutes(self.service, url), KnowledgeRoutes(self.service)
+        )
         self._mcp = McpEndpoint(self.service)
         starlette = Starlette(
             routes=[*(self._route(endpoint) for endpoint in self.endpoints), Route(PATH, self._mcp)],

@@ -143,8 +143,9 @@ class Addition:
     async def _entry(self, file: _Read, document: Document) -> Entry:
         candidate = file.candidate
         url = self._shelf.url(candidate.id, candidate.name)
-        hit = Hit(url=url, title=document.title or Path(candidate.name).stem, published=document.published)
-        source = Source(id=source_id(url), hit=hit, document=document, labels=document.labels)
+        title, engine = document.title or Path(candidate.name).stem, self._context.name
+        hit = Hit(url=url, title=title, published=document.published, engine=engine)
+        source = Source(id=source_id(url), hit=hit, document=document, engine=engine, labels=document.labels)
         return Entry(
             id=candidate.id,
             key=f"{candidate.id}-{file.digest[:12]}",
@@ -203,8 +204,9 @@ class Addition:
         problem = file.problem
         if not problem and not self._context.parses(kind):
             problem = f"no parser of read.parsers reads {kind}"
-        # The name tells nothing of the folders above the one that was named.
-        name = without_surrogates(str(Path(file.path).relative_to(root.parent)))
+        # With the folder that was named, or that has the file; the name tells nothing of those above it.
+        above = root.parent if root != Path(file.path) else root.parent.parent
+        name = without_surrogates(str(Path(file.path).relative_to(above)))
         return _Candidate(document_id(file.path), name, kind, file.size, path=file.path, problem=problem)
 
 
