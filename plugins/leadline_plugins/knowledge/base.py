@@ -121,11 +121,11 @@ class Knowledge:
             await self._context.in_thread(shelf.check_embedder, embedder, probe)
         names = [await self._context.in_thread(shelf.vectors) for shelf in shelves]
         near = await run.vectors.search(VectorQuery(collections=tuple(names), vector=asked, limit=DEPTH))
-        passages, documents = await self._context.in_thread(_by_words, shelves, query)
-        return fused((passages, documents, by_vectors(near.matches)))
+        words = await self._context.in_thread(_by_words, shelves, query)
+        return fused((words, by_vectors(near.matches)))
 
 
-def _by_words(shelves: Sequence[Shelf], query: str) -> tuple[list[Place], list[Place]]:
+def _by_words(shelves: Sequence[Shelf], query: str) -> list[Place]:
     return by_words([shelf.reader() for shelf in shelves], query)
 
 

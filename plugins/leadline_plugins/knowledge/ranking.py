@@ -1,7 +1,7 @@
 """Ranking of passages for a question: by words and by vectors, fused by reciprocal rank.
 
-By words, the full-text index ranks passages, and the ranking of `local` the documents, which also finds what a highly
-ranked passage names. docs/decisions/0085 has the figures for each.
+By words, the ranking of `local` is used: the best passage of each document, with documents that a highly ranked passage
+names. docs/decisions/0085 has the figures for the weights.
 """
 
 from __future__ import annotations
@@ -13,31 +13,21 @@ from leadline.records import VectorMatch
 from leadline_plugins.knowledge.catalog import Place
 from leadline_plugins.search.local.ranking import Match, rank
 from leadline_plugins.search.local.store import IndexReader
-from leadline_plugins.text import content_words, tokens
 
 # Passages of each ranking that are fused.
 DEPTH = 50
-# The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009).
-_FUSION = 60
-# Weight of the title's BM25 relative to that of the text.
-_TITLE_WEIGHT = 1.0
-# The weights of the rankings: of passages by words, of documents by words, of passages by vectors.
-WEIGHTS = (1.0, 1.0, 1.0)
+# The constant of reciprocal rank fusion: smaller than the usual 60, so that the first places count for more.
+FUSION = 10
+# The weights of the rankings by words and by vectors.
+WEIGHTS: Sequence[float] = (4.0, 1.0)
 
 
-def by_words(readers: Iterable[IndexReader], query: str) -> tuple[list[Place], list[Place]]:
-    """Return the best passages of some collections by BM25, and the best passages of the best documents."""
-    terms = sorted(set(content_words(query) or tokens(query)))
-    passages: list[Match] = []
-    documents: list[Match] = []
+def by_words(readers: Iterable[IndexReader], query: str) -> list[Place]:
+    """Return the best passages of the best documents of some collections."""
+    found: list[Match] = []
     for reader in readers:
-        passages += reader.best(terms, _TITLE_WEIGHT, DEPTH) if terms else []
-        documents += rank(reader, query, DEPTH)
-    return _places(passages), _places(documents)
-
-
-def _places(matches: Iterable[Match]) -> list[Place]:
-    ordered = sorted(matches, key=lambda match: (-match.score, match.passage.path, match.passage.number))
+        found += rank(reader, query, DEPTH)
+    ordered = sorted(found, key=lambda match: (-match.score, match.passage.path, match.passage.number))
     return [(match.passage.path, match.passage.number) for match in ordered[:DEPTH]]
 
 
@@ -47,9 +37,9 @@ def by_vectors(matches: Sequence[VectorMatch]) -> list[Place]:
 
 
 def fused(rankings: Sequence[Sequence[Place]]) -> list[Place]:
-    """Return the places of some rankings in one order, best first."""
+    """Return the places of the two rankings in one order, best first."""
     scores: defaultdict[Place, float] = defaultdict(float)
     for ranking, weight in zip(rankings, WEIGHTS, strict=True):
-        for place, one in enumerate(dict.fromkeys(ranking) if weight else ()):
-            scores[one] += weight / (_FUSION + place)
+        for place, one in enumerate(ranking if weight else ()):
+            scores[one] += weight / (FUSION + place)
     return sorted(scores, key=lambda one: (-scores[one], one))

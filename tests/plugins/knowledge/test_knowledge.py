@@ -137,7 +137,9 @@ async def test_another_embedder_is_refused_with_the_command_that_embeds_again(tm
         await client.knowledge.add(docs)
     async with client_in(tmp_path, **{"knowledge.embedder": "lengths"}) as client:
         for work in (client.knowledge.search(DEPTH), client.knowledge.add(docs)):
-            with pytest.raises(CallFailed, match=r"embedded with static, and knowledge.embedder is lengths: run .*reembed"):
+            with pytest.raises(
+                CallFailed, match=r"embedded with static, and knowledge.embedder is lengths: run .*reembed"
+            ):
                 await work
         assert (await client.knowledge.add(reembed=True)).embedded_again == 2
         assert (await quotes(client))[0] == "The harbour is nine fathoms deep at the mole."
