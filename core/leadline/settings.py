@@ -189,7 +189,12 @@ class ReportSettings(Section):
     figures: Literal["file", "inline"] = Field(
         "file", description="Pictures in Markdown: a file each (file), or in the text (inline)."
     )
-    length: Amount = Field(0, description="Maximum words (Chinese, Japanese: characters); 0 sets no limit.")
+    form: Literal["standard", "long", "academic"] = Field(
+        "standard",
+        description="Parts: summary and conclusion (standard); executive summary, introduction, main findings, insights, "
+        "conclusions (long); abstract and keywords in place of the summary (academic).",
+    )
+    length: Amount = Field(0, description="Words to aim at (Chinese, Japanese: characters); 0: as usual for the form.")
     write: Literal["compose", "single"] = Field(
         "compose", description="Keep the sections and add a summary (compose), or rewrite them in one call (single)."
     )

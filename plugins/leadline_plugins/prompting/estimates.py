@@ -9,14 +9,13 @@ from __future__ import annotations
 from math import ceil
 
 from leadline.estimates import PAGE, Expected, Scope
+from leadline_plugins.prompting.lengths import is_long, plan_size, report_length
 from leadline_plugins.text import is_cjk, language
 
 # Sections of a plan: typical and maximum.
 SECTIONS, MOST_SECTIONS = 5, 8
 # Key questions of a section.
 _QUESTIONS = 2
-# Words (CJK: characters) of a report whose length is not set.
-_LENGTH, _CJK_LENGTH = 3_300, 6_600
 # Tokens of a report's text, including its citations.
 _TOKENS_PER_WORD, _TOKENS_PER_CHARACTER = 1.5, 0.8
 # Tokens of a plan; of a past search.
@@ -33,13 +32,23 @@ _JUDGED = 0.9
 _TOOLS = 600
 
 
-def _cjk(scope: Scope) -> bool:
+def _language(scope: Scope) -> str:
     wanted = scope.settings.language
-    return is_cjk(language(scope.question) if wanted == "auto" else wanted)
+    return language(scope.question) if wanted == "auto" else wanted
+
+
+def _cjk(scope: Scope) -> bool:
+    return is_cjk(_language(scope))
 
 
 def _length(scope: Scope) -> int:
-    return scope.settings.report.length or (_CJK_LENGTH if _cjk(scope) else _LENGTH)
+    return report_length(scope.settings, _language(scope))
+
+
+def _sections(scope: Scope) -> tuple[int, int]:
+    """Return the typical and the greatest number of sections."""
+    size = plan_size(scope.settings, _language(scope))
+    return (sum(size) // 2, size.most) if size else (SECTIONS, MOST_SECTIONS)
 
 
 def _text(scope: Scope) -> float:
@@ -83,9 +92,10 @@ def synthesize(scope: Scope) -> Expected:
     """Expect a call per section, with as many passages as its token budget allows."""
     budget = scope.settings.research.section_tokens * (1 + (_QUESTIONS - 1) / 2)
     unit = "characters" if _cjk(scope) else "words"
-    basis = f"a report of {_length(scope):,} {unit} in {SECTIONS} sections"
-    inputs, reply = _OUTLINE + min(budget, scope.pages * PAGE / 4), _text(scope) / SECTIONS
-    return _expected(inputs, reply, (1, SECTIONS, MOST_SECTIONS), basis)
+    likely, most = _sections(scope)
+    basis = f"a report of {_length(scope):,} {unit} in {likely} sections"
+    inputs, reply = _OUTLINE + min(budget, scope.pages * PAGE / 4), _text(scope) / likely
+    return _expected(inputs, reply, (1, likely, most), basis)
 
 
 def analyze(scope: Scope, wanted: bool) -> Expected:
@@ -108,8 +118,19 @@ def chart_repair(scope: Scope) -> Expected:
 
 def write(scope: Scope) -> Expected:
     """Expect one call with all sections; none if another call rewrites them."""
-    calls = int(scope.settings.report.write == "compose")
+    calls = int(scope.settings.report.write == "compose" and not is_long(scope.settings))
     return _expected(_text(scope), 375, (0, calls, calls))
+
+
+def write_frame(scope: Scope) -> Expected:
+    """Expect one call with all sections of a long report."""
+    calls = int(is_long(scope.settings))
+    return _expected(_text(scope), 1_800, (0, calls, calls))
+
+
+def condense(scope: Scope) -> Expected:
+    """Expect one call with all sections, which returns the numbers of repeated statements."""
+    return _expected(_text(scope), 150, (0, 1, 1))
 
 
 def write_whole(scope: Scope) -> Expected:
@@ -122,8 +143,9 @@ def verify_claim(scope: Scope, batch: int) -> Expected:
     """Expect the claims that `exact` leaves open, section by section; at most all of them, twice."""
     claims = _claims(scope)
     left = claims * _JUDGED
-    likely = SECTIONS * ceil(left / SECTIONS / batch) + 1  # one for summary and conclusion
-    most = 2 * (ceil(claims / batch) + MOST_SECTIONS + 1)
+    sections, most_sections = _sections(scope)
+    likely = sections * ceil(left / sections / batch) + 1  # one for summary and conclusion
+    most = 2 * (ceil(claims / batch) + most_sections + 1)
     return _expected(_CLAIM * left / likely, 40 * left / likely, (0, likely, most))
 
 

@@ -47,6 +47,7 @@ class SynthesizeRequest(Record):
         section = [
             f"Write the section: {self.title}",
             f"Goal: {self.goal}" if self.goal not in ("", self.title) else "",
+            *self._neighbours(),
             *bullet_list("Answer these questions", self.questions),
             _length_line(self.question, self.length),
         ]
@@ -58,6 +59,16 @@ class SynthesizeRequest(Record):
             "Passages:",
             passages_text(self.sources),
         )
+
+    def _neighbours(self) -> list[str]:
+        """Return what the sections before and after it are to say, so that neither is repeated."""
+        titles = [one.title for one in self.outline]
+        if titles.count(self.title) != 1:
+            return []
+        place = titles.index(self.title)
+        near = (("Before it", place - 1), ("After it", place + 1))
+        found = [(name, self.outline[at]) for name, at in near if 0 <= at < len(titles)]
+        return [f"{name} stands: {one.title}" + (f" ({one.goal})" if one.goal else "") for name, one in found]
 
 
 class StatedFigure(Record):
