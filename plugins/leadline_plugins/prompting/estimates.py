@@ -122,7 +122,7 @@ def write(scope: Scope) -> Expected:
     return _expected(_text(scope), 375, (0, calls, calls))
 
 
-def write_frame(scope: Scope) -> Expected:
+def write_long(scope: Scope) -> Expected:
     """Expect one call with all sections of a long report."""
     calls = int(is_long(scope.settings))
     return _expected(_text(scope), 1_800, (0, calls, calls))
