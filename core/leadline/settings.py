@@ -191,8 +191,8 @@ class ReportSettings(Section):
     )
     form: Literal["standard", "long", "academic"] = Field(
         "standard",
-        description="Parts: summary and conclusion (standard); executive summary, introduction, main findings, insights, "
-        "conclusions (long); abstract and keywords in place of the summary (academic).",
+        description="Summary and conclusion (standard); executive summary, introduction, main findings, insights and "
+        "conclusions (long); the same with abstract and keywords in place of the summary (academic).",
     )
     length: Amount = Field(0, description="Words to aim at (Chinese, Japanese: characters); 0: as usual for the form.")
     write: Literal["compose", "single"] = Field(

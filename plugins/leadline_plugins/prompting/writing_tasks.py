@@ -192,8 +192,8 @@ LONG_SCHEMA = object_of(
     conclusion=TEXT,
 )
 LONG_EXAMPLE = (
-    '{"title": "Heat pumps in old houses", "summary": "In most old houses a heat pump pays off within 15 years [1][4].", '
-    '"keywords": ["heat pump", "renovation"], "introduction": "Old houses lose much heat through walls and roofs [2].", '
+    '{"title": "Heat pumps in old houses", "summary": "A heat pump pays off in most old houses [1][4].", '
+    '"keywords": ["heat pump", "renovation"], "introduction": "Old houses lose much heat through the roof [2].", '
     '"insights": "- New pipes, not the pump, decide the cost [3].", "conclusion": "Owners should renew pipes first '
     '[3][5]."}'
 )
