@@ -161,17 +161,20 @@ class Result:
     @property
     def text(self) -> str:
         """The report as Markdown, with numbered citations and captions in place of figures; empty without a report."""
-        from leadline.citations import number
+        return report_text(self.report) if self.report else ""
 
-        if self.report is None:
-            return ""
-        numbered, captions = number(self.report), {figure.id: figure.caption for figure in self.report.figures}
-        sections = [
-            f"## {section.title}\n\n{_with_captions(numbered.render(section.text or ''), captions)}"
-            for section in self.report.sections
-            if (section.text or "").strip()
-        ]
-        return "\n\n".join([f"# {self.report.title}", *sections])
+
+def report_text(report: Report) -> str:
+    """Return a report as Markdown, with numbered citations and captions in place of figures."""
+    from leadline.citations import number
+
+    numbered, captions = number(report), {figure.id: figure.caption for figure in report.figures}
+    sections = [
+        f"## {section.title}\n\n{_with_captions(numbered.render(section.text or ''), captions)}"
+        for section in report.sections
+        if (section.text or "").strip()
+    ]
+    return "\n\n".join([f"# {report.title}", *sections])
 
 
 def _with_captions(text: str, captions: Mapping[str, str]) -> str:

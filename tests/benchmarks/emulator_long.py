@@ -1,7 +1,7 @@
 """What the emulator's model says for a long report: its own words for what the passages say, and no statement twice.
 
-A statement is made from a sentence of a passage by other words and another order of its clauses. `variant` chooses among
-them, so that two sections that use one passage say the same in different words: what the stage `condense` is for.
+A statement is made from a sentence of a passage by other words and another order of its clauses. `variant` chooses
+among them, so that two sections that use one passage say the same in different words: what the stage `condense` is for.
 """
 
 from __future__ import annotations
@@ -15,26 +15,68 @@ Statement = tuple[str, str]
 # From this length of a section on (in words, or as many characters), the emulator writes for a long report.
 LONG = 500
 _SAME: Mapping[str, tuple[str, ...]] = {
-    "use": ("employ", "make use of"), "used": ("employed", "put to use"), "using": ("with the help of", "by way of"),
-    "can": ("is able to", "may"), "must": ("has to", "needs to"), "should": ("ought to", "had better"),
-    "allows": ("permits", "makes it possible for"), "provides": ("offers", "supplies"), "contains": ("holds", "includes"),
-    "many": ("numerous", "a good number of"), "several": ("a number of", "various"), "often": ("frequently", "commonly"),
-    "however": ("yet", "even so"), "because": ("since", "as"), "but": ("yet", "although"), "also": ("likewise", "too"),
-    "need": ("require", "call for"), "needed": ("required", "called for"), "needs": ("requires", "calls for"),
-    "new": ("fresh", "recent"), "old": ("earlier", "former"), "large": ("sizeable", "big"), "small": ("little", "minor"),
-    "important": ("essential", "significant"), "possible": ("feasible", "an option"), "different": ("distinct", "unlike"),
-    "create": ("set up", "make"), "created": ("set up", "made"), "change": ("alter", "modify"), "changes": ("alters", "edits"),
-    "install": ("set up", "put in place"), "installed": ("set up", "put in place"), "remove": ("delete", "take away"),
-    "start": ("launch", "begin"), "started": ("launched", "begun"), "stop": ("halt", "end"), "show": ("display", "list"),
-    "system": ("machine", "installation"), "systems": ("machines", "installations"), "user": ("person", "account holder"),
-    "users": ("people", "account holders"), "file": ("document", "text file"), "files": ("documents", "text files"),
-    "command": ("instruction", "program call"), "way": ("method", "means"), "default": ("preset", "standard setting"),
-    "version": ("edition", "release level"), "usually": ("as a rule", "normally"), "when": ("once", "as soon as"),
-    "which": ("and this", "that"), "very": ("quite", "highly"), "therefore": ("hence", "for that reason"),
-    "more": ("further", "additional"), "most": ("the greater part of", "nearly all"), "each": ("every", "any single"),
-    "such": ("of this kind", "like that"), "simple": ("plain", "easy"), "available": ("at hand", "on offer"),
-    "called": ("named", "known as"), "known": ("referred to", "familiar"), "following": ("next", "listed"),
-}  # fmt: skip
+    "use": ("employ", "make use of"),
+    "used": ("employed", "put to use"),
+    "using": ("with the help of", "by way of"),
+    "can": ("is able to", "may"),
+    "must": ("has to", "needs to"),
+    "should": ("ought to", "had better"),
+    "allows": ("permits", "makes it possible for"),
+    "provides": ("offers", "supplies"),
+    "contains": ("holds", "includes"),
+    "many": ("numerous", "a good number of"),
+    "several": ("a number of", "various"),
+    "often": ("frequently", "commonly"),
+    "however": ("yet", "even so"),
+    "because": ("since", "as"),
+    "but": ("yet", "although"),
+    "also": ("likewise", "too"),
+    "need": ("require", "call for"),
+    "needed": ("required", "called for"),
+    "needs": ("requires", "calls for"),
+    "new": ("fresh", "recent"),
+    "old": ("earlier", "former"),
+    "large": ("sizeable", "big"),
+    "small": ("little", "minor"),
+    "important": ("essential", "significant"),
+    "possible": ("feasible", "an option"),
+    "different": ("distinct", "unlike"),
+    "create": ("set up", "make"),
+    "created": ("set up", "made"),
+    "change": ("alter", "modify"),
+    "changes": ("alters", "edits"),
+    "install": ("set up", "put in place"),
+    "installed": ("set up", "put in place"),
+    "remove": ("delete", "take away"),
+    "start": ("launch", "begin"),
+    "started": ("launched", "begun"),
+    "stop": ("halt", "end"),
+    "show": ("display", "list"),
+    "system": ("machine", "installation"),
+    "systems": ("machines", "installations"),
+    "user": ("person", "account holder"),
+    "users": ("people", "account holders"),
+    "file": ("document", "text file"),
+    "files": ("documents", "text files"),
+    "command": ("instruction", "program call"),
+    "way": ("method", "means"),
+    "default": ("preset", "standard setting"),
+    "version": ("edition", "release level"),
+    "usually": ("as a rule", "normally"),
+    "when": ("once", "as soon as"),
+    "which": ("and this", "that"),
+    "very": ("quite", "highly"),
+    "therefore": ("hence", "for that reason"),
+    "more": ("further", "additional"),
+    "most": ("the greater part of", "nearly all"),
+    "each": ("every", "any single"),
+    "such": ("of this kind", "like that"),
+    "simple": ("plain", "easy"),
+    "available": ("at hand", "on offer"),
+    "called": ("named", "known as"),
+    "known": ("referred to", "familiar"),
+    "following": ("next", "listed"),
+}
 _WORD = re.compile(r"[A-Za-z]+")
 _LEADS = ("In practice,", "At the same time,", "On closer view,", "For administrators,", "As to daily work,", "")
 _NUMBERED = re.compile(r"([A-Z][A-Za-z]+(?: [a-z]+)?)[^\d\n.|]{0,24}?\b(\d{1,4})\b")

@@ -288,3 +288,54 @@ async def test_a_damaged_copy_is_reported(tmp_path: Path, docs: Path) -> None:
         (then.folder / "conversation.json").unlink()
         with pytest.raises(LeadlineError, match=r"conversation.json is missing"):
             await runs.replay(then.folder)
+
+
+async def test_memory_is_off_unless_it_is_set(tmp_path: Path, docs: Path) -> None:
+    model = Model()
+    async with client(tmp_path, model) as runs:
+        await runs.research(FIRST)
+        then = await runs.research("Was the harbour of Kalmar deep?")
+    assert "follow_up" not in model.tasks()
+    assert not (then.folder / "conversation.json").exists()
+
+
+async def test_a_question_remembers_related_ones_of_the_same_user_and_says_so(tmp_path: Path, docs: Path) -> None:
+    model = Model(follow_up={"question": "Was the harbour of Kalmar deep in 1820?"})
+    async with client(tmp_path, model, {"memory": 2}) as runs:
+        await runs.research(FIRST, principal="ada")
+        await runs.research("What is tallow good for?", principal="ada")
+        await runs.research(FIRST, principal="bob")
+        before = len(model.asked)
+        then = await runs.research("Was the harbour of Kalmar deep?", principal="ada")
+        asked = dict(model.asked[before:])
+        assert [run.question for run in runs.memory(principal="bob")] == [FIRST]
+    assert [turn.question for turn in stored(then).remembered] == [FIRST]
+    assert f"memory: remembered {FIRST}" in then.metadata.notices
+    assert "# Earlier conversations" in asked["follow_up"]
+    assert "reuse" not in asked, "only turns of this conversation have sources"
+
+
+async def test_a_forgotten_run_is_not_remembered_and_stays(tmp_path: Path, docs: Path) -> None:
+    model = Model()
+    async with client(tmp_path, model, {"memory": 2}) as runs:
+        first = await runs.research(FIRST)
+        runs.forget(first.metadata.run_id)
+        assert runs.memory() == []
+        await runs.research("Was the harbour of Kalmar deep?")
+        assert runs.find(first.metadata.run_id).status == "complete"
+    assert "follow_up" not in model.tasks()
+
+
+async def test_memory_finds_questions_in_languages_without_spaces(tmp_path: Path, docs: Path) -> None:
+    async with client(tmp_path, Model(), {"memory": 1}) as runs:
+        await runs.research("卡尔马港口在1820年有多深?")
+        await runs.research("铅垂线是什么东西?")
+        then = await runs.research("港口的深度是多少? 卡尔马港口")
+    assert [turn.question for turn in stored(then).remembered] == ["卡尔马港口在1820年有多深?"]
+
+
+async def test_without_a_model_memory_says_that_it_is_of_no_use(tmp_path: Path, docs: Path) -> None:
+    async with client(tmp_path, settings={"memory": 2}) as runs:
+        await runs.research(FIRST)
+        then = await runs.research("Was the harbour of Kalmar deep?")
+    assert any("no model is configured that could use them" in notice for notice in then.metadata.notices)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,7 @@ class Served:
     folder: Path
     gate: Gate
     tokens: dict[str, str]
+    end: Callable[[], object]
     clients: list[httpx.Client] = field(default_factory=list)
 
     def client(self, user: str = "", **headers: str) -> httpx.Client:
@@ -112,13 +114,14 @@ def running(
         if failures:
             raise failures[0]
         loop, server = found[0]
-        served = Served(server.url, folder, gate, tokens)
+        served = Served(server.url, folder, gate, tokens, partial(loop.call_soon_threadsafe, server.end))
         try:
             yield served
         finally:
             for client in served.clients:
                 client.close()
-            loop.call_soon_threadsafe(server.end)
+            with suppress(RuntimeError):  # a test has ended it
+                served.end()
     finally:
         thread.join(PATIENCE)
         store.close()

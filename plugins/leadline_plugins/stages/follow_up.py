@@ -55,9 +55,11 @@ async def _standalone(question: Question, conversation: Conversation, run: Run) 
     context = conversation.last.question if conversation.last else ""
     in_context = question.model_copy(update={"context": context})
     if not await run.by_chat(TASK.name, TASK.role):
-        if not context:
-            await notify(run, "earlier conversations were found, but no model is configured that can use them")
+        if conversation.remembered:
+            await notify(run, "memory: earlier questions were found, but no model is configured that could use them")
         return in_context
+    if conversation.remembered:
+        await notify(run, f"memory: remembered {'; '.join(turn.question for turn in conversation.remembered)}")
     request = FollowUpRequest(
         question=question_input(question), conversation=conversation_text(conversation), today=start_date(run)
     )

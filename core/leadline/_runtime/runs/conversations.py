@@ -76,26 +76,8 @@ def _last(runs: Iterable[RunSummary]) -> RunSummary | None:
 # --- the copy --------------------------------------------------------------------------------------------------------
 
 
-async def earlier_turns(
-    folder: Path,
-    place: Place,
-    turns: tuple[Turn, ...],
-    remembered: tuple[Turn, ...],
-    report_of: Callable[[Path], Awaitable[Report]],
-) -> Conversation | None:
-    """Return what a run at this place starts with; None for one without earlier turns. Raises `LeadlineError`.
-
-    `folder` is that of the runs; `turns` were no runs; `report_of` returns the report of the run in a folder.
-    """
-    before = await _with_run(folder / place.follows, report_of) if place.follows else Conversation()
-    turns = (*before.turns, *turns)
-    if not turns and not remembered:
-        return None
-    return before.model_copy(update={"id": place.conversation, "turns": turns, "remembered": remembered})
-
-
-async def _with_run(folder: Path, report_of: Callable[[Path], Awaitable[Report]]) -> Conversation:
-    """Return the conversation up to a run, which is its last turn."""
+async def conversation_up_to(folder: Path, report_of: Callable[[Path], Awaitable[Report]]) -> Conversation:
+    """Return the conversation up to the run in a folder, which is its last turn. Raises `LeadlineError`."""
     if not (folder / JOURNAL).is_file():
         raise LeadlineError(f"the run {folder.name}, which this one follows, was deleted")
     info, before = run_info(folder), read_conversation(folder) or Conversation()

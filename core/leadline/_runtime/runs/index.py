@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from leadline._runtime.journal.lock import is_locked
-from leadline._runtime.runs.run_text import excerpt, fold, index_text, match_expression, report_text, terms_of
+from leadline._runtime.runs.run_text import excerpt, fold, index_text, match_expression, report_text, terms_of, words_of
 from leadline.errors import LeadlineError
 from leadline.run_summary import RunSummary
 
@@ -75,24 +75,27 @@ class RunIndex:
         return [run for run in runs if _matches(run, status, conversation)][:limit]
 
     def search(
-        self,
-        text: str,
-        *,
-        status: str | None = None,
-        conversation: str = "",
-        limit: int | None = None,
-        any_word: bool = False,
+        self, text: str, *, status: str | None = None, conversation: str = "", limit: int | None = None
     ) -> list[RunSummary]:
-        """Return the runs whose question, tags or report contain all words of a text (or any), the best first.
+        """Return the runs whose question, tags or report contain all words of a text, the best first.
 
         Words in double quotes must follow one another. Chinese, Japanese, Korean and Thai text needs no spaces.
         """
         self.notice = ""
         terms = terms_of(text)
-        rows = self._query(lambda database: self._found(database, terms, any_word=any_word), with_text=True)
+        rows = self._query(lambda database: self._found(database, terms), with_text=True)
         runs = (self._summary(name, data) for name, data in rows)
         chosen = [run for run in runs if _matches(run, status, conversation)][:limit]
         return [replace(run, excerpt=excerpt(report_text(run.folder), terms)) for run in chosen]
+
+    def related(self, question: str) -> list[RunSummary]:
+        """Return the runs whose question or tags contain a word of a question, the best first."""
+        self.notice = ""
+        words = words_of(question)
+        if not words:
+            return []
+        rows = self._query(lambda database: self._found(database, words, any_word=True), with_text=True)
+        return [self._summary(name, data) for name, data in rows]
 
     def forget_deleted(self) -> None:
         """Remove deleted runs from the file, if there is one."""
@@ -111,7 +114,7 @@ class RunIndex:
         began, ended = (datetime.fromisoformat(data[key]) if data[key] else None for key in ("began", "ended"))
         return RunSummary(name, folder, **{**data, "began": began, "ended": ended, "status": status})
 
-    def _found(self, database: sqlite3.Connection, terms: Sequence[str], *, any_word: bool) -> Rows:
+    def _found(self, database: sqlite3.Connection, terms: Sequence[str], *, any_word: bool = False) -> Rows:
         try:
             return database.execute(_SEARCH, (match_expression(terms, any_word=any_word),)).fetchall()
         except sqlite3.OperationalError as error:

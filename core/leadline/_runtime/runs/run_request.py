@@ -55,11 +55,6 @@ class RunRequest(Order):
             turns=tuple(turns),
         )
 
-    @property
-    def place(self) -> Place:
-        """The place of the run in a conversation."""
-        return Place(self.conversation, self.follows)
-
     @classmethod
     async def load(cls, journal: Journal) -> RunRequest:
         """Read the request of a run. Raises `LeadlineError` if the run never started."""
