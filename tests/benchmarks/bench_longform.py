@@ -123,7 +123,6 @@ def figures(result: leadline.Result) -> dict[str, Any]:
     assert report
     text = "\n\n".join(section.text or "" for section in report.sections)
     shared = repetitions(report.sections)
-    found = [section for section in report.sections if section.part]
     files = [*sorted(result.folder.glob("report.*")), *sorted(result.folder.glob("images/*"))]
     kept = json.loads((result.folder / "repetition.json").read_text())
     return {
@@ -134,9 +133,7 @@ def figures(result: leadline.Result) -> dict[str, Any]:
         "pages read": len(report.sources),
         "words": len(re.sub(r"\[@[^\]]*\]|!\[\]\([^)]*\)", "", text).split()),
         "parts": [section.title for section in report.sections if not section.part],
-        "main findings": {
-            section.title: len((section.text or "").split()) for section in report.sections if section.part
-        },
+        "main findings": {one.title: len((one.text or "").split()) for one in report.sections if one.part},
         "figures": Counter("picture" if figure.credit else "chart" for figure in report.figures),
         "claims": data.verification.get("claims"),
         "removed": Counter(row["found_by"] for row in kept["removed"]),
