@@ -179,22 +179,38 @@ def usable(said: Sequence[Statement]) -> Iterator[Statement]:
 
 
 def long_parts(said: Sequence[Statement]) -> dict[str, Any]:
-    """Return the parts around the sections, from statements of all of them, in words of their own."""
-    share = max(1, len(said) // 40)
-    picked = said[::share]
+    """Return the parts around the sections: each of their statements joins what two sections say, in few words."""
+    step = max(1, len(said) // 72)
+    picked = [one for one in said[::step] if len(one[0].split()) >= 10]
+    pairs = list(zip(picked[0::2], picked[1::2], strict=False))
 
-    def prose(chosen: Sequence[Statement], variant: int, size: int) -> str:
-        texts = [f"{reworded(sentence, variant + at)} [{number}]." for at, (sentence, number) in enumerate(chosen)]
+    def joined(pair: tuple[Statement, Statement], variant: int) -> str:
+        (one, first), (other, second) = pair
+        middle = _JOINS[variant % len(_JOINS)]
+        return f"{_beginning(one, variant)}, {middle} {_beginning(other, variant + 1)} [{first}][{second}]."
+
+    def prose(chosen: Sequence[tuple[Statement, Statement]], variant: int, size: int) -> str:
+        texts = [joined(pair, variant + at) for at, pair in enumerate(chosen)]
         return "\n\n".join(" ".join(texts[at : at + size]) for at in range(0, len(texts), size))
 
     return {
         "title": "",
-        "summary": prose(picked[0::4][:9], 3, 3),
+        "summary": prose(pairs[0::4][:9], 3, 3),
         "keywords": ["Debian", "administration", "packages", "security", "services"],
-        "introduction": prose(picked[1::4][:9], 5, 3),
-        "insights": "\n".join(f"- {line}" for line in prose(picked[2::4][:6], 2, 1).split("\n\n")),
-        "conclusion": prose(picked[3::4][:10], 4, 4),
+        "introduction": prose(pairs[1::4][:9], 5, 3),
+        "insights": "\n".join(f"- {line}" for line in prose(pairs[2::4][:7], 2, 1).split("\n\n")),
+        "conclusion": prose(pairs[3::4][:10], 4, 4),
     }
+
+
+_JOINS = ("while at the same time", "just as", "and, on the other hand,", "which goes together with the fact that")
+
+
+def _beginning(sentence: str, variant: int) -> str:
+    """Return the first clause of a sentence in other words, without a mark at its end."""
+    words = reworded(sentence, variant).split()[:18]
+    text = " ".join(words).rstrip(",;:")
+    return text if variant % 2 and text[:2].istitle() else f"{text[:1].lower()}{text[1:]}"
 
 
 def repeats(text: str) -> dict[str, Any]:
@@ -208,7 +224,7 @@ def repeats(text: str) -> dict[str, Any]:
     for place, (number, words) in enumerate(lines):
         for earlier, others in lines[:place]:
             shared = len(words & others)
-            if earlier not in gone and shared >= 5 and shared >= 0.7 * min(len(words), len(others)):
+            if earlier not in gone and shared >= 5 and shared >= 0.8 * min(len(words), len(others)):
                 found.append({"statement": number, "of": earlier})
                 gone.add(number)
                 break

@@ -63,6 +63,7 @@ class WriteStage:
         parts = report_sections(composed, question.text, question.language, findings.get(ANALYSIS), form)
         if CONDENSE in run.stages:
             parts, _ = await compute(without_repetitions, parts)
+            parts = tuple(one for one in parts if (one.text or "").strip())
         whole, figures = place_figures(parts, findings[FIGURES])
         whole = without_unknown_figures(whole, figures)
         facts = method_facts(
