@@ -79,7 +79,7 @@ _SAME: Mapping[str, tuple[str, ...]] = {
 }
 _WORD = re.compile(r"[A-Za-z]+")
 _LEADS = ("In practice,", "At the same time,", "On closer view,", "For administrators,", "As to daily work,", "")
-_NUMBERED = re.compile(r"([A-Z][A-Za-z]+(?: [a-z]+)?)[^\d\n.|]{0,24}?\b(\d{1,4})\b")
+_NUMBERED = re.compile(r"([A-Za-z]{3,}(?: [a-z]+)?)[\s:(|,=]{1,4}(\d{1,4})\b(?![.:/-]\d)")
 _LINE = re.compile(r"^(\d+\.\d+) (.*)", re.MULTILINE)
 _WORDS = re.compile(r"\w+")
 _BREAK = re.compile(r", (?=(?:and|but|which|or|so|while|because|since|where|if|when)\b)")
@@ -180,26 +180,26 @@ def usable(said: Sequence[Statement]) -> Iterator[Statement]:
 
 def long_parts(said: Sequence[Statement]) -> dict[str, Any]:
     """Return the parts around the sections: each of their statements joins what two sections say, in few words."""
-    step = max(1, len(said) // 72)
-    picked = [one for one in said[::step] if len(one[0].split()) >= 10]
-    pairs = list(zip(picked[0::2], picked[1::2], strict=False))
+    picked = [one for one in said if len(one[0].split()) >= 10]
+    third = len(picked) // 3
+    groups = list(zip(picked[:third], picked[third:], picked[2 * third :], strict=False))
 
-    def joined(pair: tuple[Statement, Statement], variant: int) -> str:
-        (one, first), (other, second) = pair
-        middle = _JOINS[variant % len(_JOINS)]
-        return f"{_beginning(one, variant)}, {middle} {_beginning(other, variant + 1)} [{first}][{second}]."
+    def joined(group: Sequence[Statement], variant: int) -> str:
+        one, two, three = (_beginning(sentence, variant + at) for at, (sentence, _) in enumerate(group))
+        numbers = "".join(f"[{number}]" for _, number in group)
+        return f"{one[:1].upper()}{one[1:]}, {_JOINS[variant % len(_JOINS)]} {two}, and {three} {numbers}."
 
-    def prose(chosen: Sequence[tuple[Statement, Statement]], variant: int, size: int) -> str:
-        texts = [joined(pair, variant + at) for at, pair in enumerate(chosen)]
+    def prose(chosen: Sequence[Sequence[Statement]], variant: int, size: int) -> str:
+        texts = [joined(group, variant + at) for at, group in enumerate(chosen)]
         return "\n\n".join(" ".join(texts[at : at + size]) for at in range(0, len(texts), size))
 
     return {
         "title": "",
-        "summary": prose(pairs[0::4][:9], 3, 3),
+        "summary": prose(groups[0::4][:12], 3, 3),
         "keywords": ["Debian", "administration", "packages", "security", "services"],
-        "introduction": prose(pairs[1::4][:9], 5, 3),
-        "insights": "\n".join(f"- {line}" for line in prose(pairs[2::4][:7], 2, 1).split("\n\n")),
-        "conclusion": prose(pairs[3::4][:10], 4, 4),
+        "introduction": prose(groups[1::4][:12], 5, 3),
+        "insights": "\n".join(f"- {line}" for line in prose(groups[2::4][:7], 2, 1).split("\n\n")),
+        "conclusion": prose(groups[3::4][:12], 4, 4),
     }
 
 
@@ -207,10 +207,9 @@ _JOINS = ("while at the same time", "just as", "and, on the other hand,", "which
 
 
 def _beginning(sentence: str, variant: int) -> str:
-    """Return the first clause of a sentence in other words, without a mark at its end."""
-    words = reworded(sentence, variant).split()[:18]
-    text = " ".join(words).rstrip(",;:")
-    return text if variant % 2 and text[:2].istitle() else f"{text[:1].lower()}{text[1:]}"
+    """Return the first words of a sentence in other words."""
+    text = " ".join(reworded(sentence, variant).split()[:7]).rstrip(",;:")
+    return f"{text[:1].lower()}{text[1:]}"
 
 
 def repeats(text: str) -> dict[str, Any]:
@@ -240,7 +239,7 @@ def charts(passages: Mapping[str, str]) -> dict[str, Any]:
             {"label": label, "series": "", "value": float(value), "passage": int(number)}
             for label, value in pairs.items()
         ]
-        if len(rows) >= 3 and len(made) < 3:
+        if len(rows) >= 2 and len(made) < 3:
             title = f"Numbers of {', '.join(list(pairs)[:2])} and others"
             base = {"title": title, "type": "bar", "unit": "", "x_label": "Subject", "y_label": "Number"}
             made.append(base | {"rows": rows[:6], "section": 1, "code": ""})
