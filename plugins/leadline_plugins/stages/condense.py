@@ -37,18 +37,31 @@ _MOST = 0.4
 _NAMED = 40
 
 
-class CondenseRequest(Record):
-    """Asks which statements repeat another; `sections` are titles, `statements` begin with their numbers."""
+class ShownStatement(Record):
+    """A statement with its number, such as `4.7`."""
 
-    sections: tuple[Text, ...]
-    statements: tuple[tuple[Text, ...], ...]
+    number: str
+    text: Text
+
+
+class ShownSection(Record):
+    """A section as its statements."""
+
+    title: Text
+    statements: tuple[ShownStatement, ...] = ()
+
+
+class CondenseRequest(Record):
+    """Asks which statements repeat another; `pairs` are numbers of statements that share words."""
+
+    sections: tuple[ShownSection, ...]
     pairs: tuple[Text, ...] = ()
 
     def as_text(self) -> str:
         """Return the inputs as prompt text."""
         parts = (
-            "\n".join((f"Section {number}: {title}", *lines))
-            for number, (title, lines) in enumerate(zip(self.sections, self.statements, strict=True), start=1)
+            "\n".join((f"Section: {one.title}", *(f"{line.number} {line.text}" for line in one.statements)))
+            for one in self.sections
         )
         return paragraphs(*parts, "\n".join(bullet_list("Look first at", self.pairs)))
 
@@ -68,8 +81,11 @@ class Repeats(Record):
 
 def _halved(request: CondenseRequest) -> CondenseRequest | None:
     """Return the request with the first half of each section's statements; None if only one is left."""
-    halves = tuple(lines[: -(-len(lines) // 2)] for lines in request.statements)
-    return None if halves == request.statements else request.model_copy(update={"statements": halves})
+    halves = tuple(
+        one.model_copy(update={"statements": one.statements[: -(-len(one.statements) // 2)]})
+        for one in request.sections
+    )
+    return None if halves == request.sections else request.model_copy(update={"sections": halves})
 
 
 TASK = TaskKind(
@@ -111,9 +127,15 @@ class CondenseStage:
         places = {claim.id: number for number, claim in numbers.items()}
         shared = await compute(repetitions, items)
         request = CondenseRequest(
-            sections=tuple(one.title for one in items),
-            statements=tuple(
-                tuple(f"{number} {claim.text}" for number, claim in numbers.items() if claim.section_id == one.id)
+            sections=tuple(
+                ShownSection(
+                    title=one.title,
+                    statements=tuple(
+                        ShownStatement(number=number, text=claim.text)
+                        for number, claim in numbers.items()
+                        if claim.section_id == one.id
+                    ),
+                )
                 for one in items
             ),
             pairs=tuple(f"{places[one.earlier.id]} and {places[one.claim.id]}" for one in shared[:_NAMED]),
