@@ -15,21 +15,15 @@ import asyncio
 import contextlib
 import gc
 import os
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime import loop_shutdown
-from leadline._runtime.journal.lock import is_locked
 from leadline._runtime.plugins import PluginRuntime, RuntimePool, default_cache
 from leadline._runtime.preview import Estimate, Explanation, estimate, explain
-from leadline._runtime.runs.event_log import follow
-from leadline._runtime.runs.folder import EVENTS, LOCK, delete_run, find_run, run_info
-from leadline._runtime.runs.inbox import Message, send
-from leadline._runtime.runs.index import RunIndex
 from leadline._runtime.runs.principals import folder_of, principal_of
 from leadline._runtime.runs.questions import Asker, answer_later
 from leadline._runtime.runs.report_check import checked
@@ -44,10 +38,10 @@ from leadline.contracts import Observer
 from leadline.display import choose_from
 from leadline.errors import LeadlineError, UsageError
 from leadline.inventory import MASK, InstalledPlugin, Setting
-from leadline.records import Answer, Event, Json, Principal, Report
+from leadline.records import Json, Principal, Report
 from leadline.run_handle import RunHandle as RunHandle
-from leadline.run_summary import RunSummary
-from leadline.runs import Order, Result, RunInfo
+from leadline.runs import Order, Result
+from leadline.stored_runs import StoredRuns
 
 
 class ClientOptions(TypedDict, total=False):
@@ -63,7 +57,7 @@ class ClientOptions(TypedDict, total=False):
     plugins: Iterable[EntryPoint]
 
 
-class Client:
+class Client(StoredRuns):
     """Runs with one set of settings and shared plugins. Use it as an async context manager.
 
     `docs` are folders of documents to search first. `settings` is the settings file, by default `leadline.toml` in the
@@ -90,6 +84,7 @@ class Client:
         cache: str | Path | None = None,
         plugins: Iterable[EntryPoint] = (),
     ) -> None:
+        super().__init__()
         folders = [docs] if isinstance(docs, str | os.PathLike) else list(docs)
         named = set if isinstance(set, Mapping) else {}
         self._docs = [str(Path(item).expanduser().absolute()) for item in folders]
@@ -105,7 +100,6 @@ class Client:
         self._cache = Path(cache) if cache is not None else None
         self._pool = RuntimePool(self._cache)
         self._plugins: PluginRuntime | None = None
-        self._handles: list[RunHandle] = []
         # So that an order that is run twice at the same time starts once.
         self._ordering = asyncio.Lock()
 
@@ -309,93 +303,13 @@ class Client:
             for entry in entries
         ]
 
-    def runs(
-        self,
-        *,
-        text: str = "",
-        status: str | None = None,
-        limit: int | None = None,
-        principal: Principal | str | None = None,
-    ) -> list[RunSummary]:
-        """Return all runs of the principal, or those without one, newest first.
-
-        With a text, return those whose question, tags or report contain all its words, the best first.
-        """
-        index = RunIndex(self.runs_folder(principal=principal))
-        if text.strip():
-            return index.search(text, status=status, limit=limit)
-        return index.runs(status=status, limit=limit)
-
-    def find(self, run: str | Path, *, principal: Principal | str | None = None) -> RunInfo:
-        """Return a run, given its folder, its id or the beginning of its id. Raises `UsageError`."""
-        return run_info(self._find(run, principal))
-
-    def events(
-        self, run: str | Path, *, after: int = -1, principal: Principal | str | None = None
-    ) -> AsyncIterator[Event]:
-        """Return the events of a run with numbers above `after`: first from its files, then until its session ends.
-
-        The run may be finished, running here, or running in another process. To continue after a lost connection or a
-        crash, pass the number of the last event received: none is missing or repeated. The observer `jsonl` writes the
-        events; what it could not write is announced by an event `gap`. Deltas are sent for runs of this client only;
-        a late reader gets the replies in flight from their beginning.
-        """
-        folder = self._find(run, principal)
-        handle = self._handle_in(folder)
-        subscribe = partial(handle._session.run.bus.subscribe, deltas=True) if handle else None
-        return follow(folder / EVENTS, after, subscribe, lambda: is_locked(folder / LOCK))
-
-    async def stop(self, run: str | Path, reason: str = "stopped", *, principal: Principal | str | None = None) -> None:
-        """Stop a run of this or another process as `RunHandle.stop` does, and return when it was told.
-
-        Raises `UsageError` if the run is not active.
-        """
-        await self._tell(run, principal, Message(action="stop", reason=reason))
-
-    async def cancel(
-        self, run: str | Path, reason: str = "cancelled", *, principal: Principal | str | None = None
-    ) -> None:
-        """Cancel a run of this or another process, and return when it was told. Raises `UsageError` as `stop` does."""
-        await self._tell(run, principal, Message(action="cancel", reason=reason))
-
-    async def answer(
-        self,
-        run: str | Path,
-        question_id: str,
-        answer: Answer | Json,
-        *,
-        principal: Principal | str | None = None,
-    ) -> None:
-        """Answer a question of a run of this or another process; see `RunHandle.answer`."""
-        given = answer if isinstance(answer, Answer) else Answer(action="accept", content=answer)
-        await self._tell(run, principal, Message(action="answer", question_id=question_id, answer=given))
-
-    def delete(self, run: str | Path, *, principal: Principal | str | None = None) -> None:
-        """Delete a run with all its files. Raises `JournalBusy` if the run is active."""
-        delete_run(self._find(run, principal))
-
     def runs_folder(self, *, principal: Principal | str | None = None) -> Path:
         """Return the folder of the principal's runs, or of those without one."""
         settings = self._plugins.settings if self._plugins is not None else self.load(complete=False).settings
         return folder_of(settings.runs.folder, principal_of(principal))
 
-    def _find(self, run: str | Path, principal: Principal | str | None) -> Path:
-        return find_run(self.runs_folder(principal=principal), run, within=principal is not None)
-
     def _folder(self, request: RunRequest) -> Path:
         return self.runs_folder(principal=request.principal).absolute() / request.run_id
-
-    def _handle_in(self, folder: Path) -> RunHandle | None:
-        return next((handle for handle in self._handles if handle.folder == folder), None)
-
-    async def _tell(self, run: str | Path, principal: Principal | str | None, message: Message) -> None:
-        folder = self._find(run, principal)
-        if handle := self._handle_in(folder):
-            await handle.take(message)
-            return
-        if not is_locked(folder / LOCK):
-            raise UsageError(f"the run {folder.name} is not active: it is {run_info(folder).status}")
-        await send(folder, message, lambda: is_locked(folder / LOCK))
 
     def _load(
         self,

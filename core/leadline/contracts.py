@@ -198,6 +198,11 @@ class Run(Protocol):
         ...
 
     @property
+    def finds_sources(self) -> bool:
+        """True if a stage of the pipeline may find sources; the report of any other needs none."""
+        ...
+
+    @property
     def rounds_left(self) -> int:
         """The maximum number of rounds after this one; 0 outside a loop."""
         ...

@@ -10,7 +10,7 @@ from leadline.display import choose_from
 from leadline.errors import ConfigError
 from leadline.findings import Key
 from leadline.hookspecs import MapOffer, StageOffer
-from leadline.research_findings import QUESTION
+from leadline.research_findings import QUESTION, SOURCES
 
 StageKind: TypeAlias = StageOffer[Any] | MapOffer[Any]
 
@@ -88,6 +88,11 @@ class Pipeline:
         """Yield every step, including those of loops."""
         for part in self.parts:
             yield from part.steps if isinstance(part, Loop) else (part,)
+
+    @property
+    def finds_sources(self) -> bool:
+        """True if a stage may find sources; the report of any other pipeline is complete without them."""
+        return any(key.name == SOURCES.name for step in self.steps() for key in step.writes)
 
     def closing_stages(self) -> list[str]:
         """Return the names of the stages that finish the report, in their order."""

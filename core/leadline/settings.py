@@ -300,6 +300,9 @@ class PipelineSettings(Section):
     before: dict[str, Names] = Field({}, description="Stages to insert before another.")
     after: dict[str, Names] = Field({}, description="Stages to insert after another.")
     tools: Names = Field((), description="Tools that models may call; empty: those of `extends`, or all.")
+    settings: dict[str, Any] = Field(
+        {}, description='Settings of its runs, unless you set them: { "verify.require_support" = true }.'
+    )
 
 
 # --- the whole -------------------------------------------------------------------------------------------------------

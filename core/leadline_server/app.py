@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from leadline import Client
 from leadline.errors import LeadlineError
+from leadline.metrics import HTTP_REQUESTS
 from leadline.records import Record
 from leadline_server.access import Access
 from leadline_server.board import Board
@@ -79,8 +80,7 @@ class App:
                 reply = problem.response()
             except LeadlineError as error:
                 reply = problem_of(error).response()
-            labels = {"method": endpoint.method, "route": endpoint.path, "status": str(reply.status_code)}
-            self.service.metrics.add("leadline_http_requests_total", **labels)
+            self.service.metrics.add(HTTP_REQUESTS, endpoint.method, endpoint.path, reply.status_code)
             return reply
 
         return handle

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -45,8 +45,8 @@ class Board:
     def __init__(self, client: Client, store: Store, limits: Limits) -> None:
         self.client, self.store = client, store
         self.closing = asyncio.Event()
-        # Called with the result of every run that ended.
-        self.when_ended: Callable[[Result], object] = lambda _: None
+        # Called with the result and the principal of every run that ended.
+        self.when_ended: Callable[[Result, str | None], Awaitable[None]]
         self._limits = limits
         self._entries: dict[str, Entry] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -160,7 +160,7 @@ class Board:
             if result.status == "cancelled" and result.reason == SHUTDOWN:
                 handle = None
                 return
-            self.when_ended(result)
+            await self.when_ended(result, entry.principal)
         except LeadlineError as error:
             problem = str(error)
             log.warning("run %s: %s", entry.run_id, error)

@@ -11,7 +11,6 @@ from starlette.requests import Request
 
 from leadline.comparison import Comparison
 from leadline_server.info_routes import InfoRoutes
-from leadline_server.metrics import CONTENT_TYPE
 from leadline_server.requests import Login, NewAnswer, NewRun, Reason, Resume
 from leadline_server.run_routes import RunRoutes
 from leadline_server.short_routes import NewTask, ShortRoutes
@@ -29,7 +28,7 @@ from leadline_server.views import (
     Who,
 )
 
-FILE, EVENTS, ANY_JSON = "*/*", "text/event-stream", "application/json"
+FILE, EVENTS, ANY_JSON, PLAIN = "*/*", "text/event-stream", "application/json", "text/plain"
 
 
 @dataclass(frozen=True)
@@ -113,7 +112,7 @@ def endpoints(runs: RunRoutes, info: InfoRoutes, short: ShortRoutes) -> list[End
         Endpoint("DELETE", "/v1/session", info.log_out, Done),
         Endpoint("GET", "/healthz", info.health, Health),
         Endpoint("GET", "/readyz", info.readiness, Health, errors=(503,)),
-        Endpoint("GET", "/metrics", info.metrics, CONTENT_TYPE),
+        Endpoint("GET", "/metrics", info.metrics, PLAIN),
         Endpoint("GET", "/openapi.json", info.openapi, ANY_JSON),
         Endpoint("POST", "/api/research/start", short.start, TaskStarted, NewTask),
         Endpoint(

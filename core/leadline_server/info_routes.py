@@ -8,11 +8,11 @@ from functools import cache
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, Response
 
+from leadline.metrics import RUNS_ACTIVE, STREAMS_OPEN
 from leadline.records import Record
 from leadline_server.access import COOKIE, Identity, unknown_token
-from leadline_server.metrics import CONTENT_TYPE
 from leadline_server.problems import Problem
 from leadline_server.requests import ALLOWED, LOWERED, Login, read
 from leadline_server.service import Service, principal_of
@@ -87,9 +87,10 @@ class InfoRoutes:
         return Health(status="ready")
 
     async def metrics(self, request: Request) -> Response:
-        """Return counters in the text format of Prometheus."""
-        gauges = {"runs_active": self._service.board.count(), "streams_open": self._service.streams.total()}
-        return PlainTextResponse(self._service.metrics.text(**gauges), media_type=CONTENT_TYPE)
+        """Return the metrics of the server and of the runs that ended, in the text format of Prometheus."""
+        gauges = {RUNS_ACTIVE: self._service.board.count(), STREAMS_OPEN: self._service.streams.total()}
+        page, media_type = self._service.metrics.page(gauges)
+        return Response(page, media_type=media_type)
 
     async def openapi(self, request: Request) -> Response:
         """Return the description of all routes."""

@@ -1,87 +1,88 @@
-"""Counters in the text format of Prometheus. No label names a user, a run or a question."""
+"""The metrics of a server: its requests and queue, and what the events on disk of its ended runs tell.
+
+The server runs no research, so it counts a run when it has ended, whichever process worked on it.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+import logging
+from collections import OrderedDict
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from leadline.runs import Metadata
+from leadline import Client
+from leadline.errors import LeadlineError
+from leadline.events import utc_now
+from leadline.metrics import RUN_METRICS, SERVER_METRICS, Metric, Metrics
+from leadline.records import Event
+from leadline.runs import Metadata, Result
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_COUNTERS = {
-    "leadline_http_requests_total": "Requests by route and status.",
-    "leadline_runs_total": "Runs that ended, by status.",
-    "leadline_run_seconds_total": "Wall time of the runs that ended.",
-    "leadline_calls_total": "Calls of the runs that ended, by kind and provider.",
-    "leadline_tokens_total": "Tokens of the runs that ended, by kind.",
-    "leadline_cost_dollars_total": "Known cost of the runs that ended, in USD.",
-    "leadline_claims_total": "Checked claims of the runs that ended, by verdict.",
-}
-_GAUGES = {
-    "leadline_runs_active": "Runs that are active.",
-    "leadline_streams_open": "Open streams of events.",
-}
-# Of `metadata.usage`.
-_TOKENS = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
-Labels = tuple[tuple[str, str], ...]
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+log = logging.getLogger("leadline.server")
+# Runs whose last counted event is kept, because a run may be continued.
+_KEPT = 10_000
 
 
-class Metrics:
-    """What happened since the server started."""
+class ServerMetrics:
+    """What happened since the server started. prometheus-client is imported with the first use, after the start."""
 
     def __init__(self) -> None:
-        self._counts: Counter[tuple[str, Labels]] = Counter()
+        self._began = utc_now()
+        self._counted: OrderedDict[str, int] = OrderedDict()
 
-    def add(self, name: str, value: float = 1, /, **labels: str) -> None:
-        """Add to a counter."""
-        self._counts[name, tuple(sorted(labels.items()))] += value  # type: ignore[assignment]
+    @cached_property
+    def _registry(self) -> CollectorRegistry:
+        from prometheus_client import CollectorRegistry, disable_created_metrics
 
-    def add_run(self, run: Metadata) -> None:
-        """Count a run that has ended."""
-        self.add("leadline_runs_total", status=run.status)
-        self.add("leadline_run_seconds_total", run.seconds)
-        for call, count in run.calls.items():
-            kind, _, provider = call.partition("/")
-            self.add("leadline_calls_total", count, kind=kind, provider=provider)
-        for kind in _TOKENS:
-            self.add("leadline_tokens_total", _number(run.usage, kind), kind=kind)
-        self.add("leadline_cost_dollars_total", _number(run.usage, "cost"))
-        claims = run.verification.get("claims")
-        claims = claims if isinstance(claims, dict) else {}
-        for verdict in claims:
-            self.add("leadline_claims_total", _number(claims, verdict), verdict=verdict)
+        disable_created_metrics()  # type: ignore[no-untyped-call] # a series for every counter, of no use to queries
+        return CollectorRegistry()
 
-    def text(self, **gauges: int) -> str:
-        """Return the page; `gauges` by name without the prefix `leadline_`."""
-        lines: list[str] = []
-        for name, about in _COUNTERS.items():
-            samples = ((labels, value) for (counter, labels), value in sorted(self._counts.items()) if counter == name)
-            lines += _metric(name, "counter", about, samples)
-        for name, about in _GAUGES.items():
-            lines += _metric(name, "gauge", about, [((), gauges[name.removeprefix("leadline_")])])
-        return "\n".join([*lines, ""])
+    @cached_property
+    def _metrics(self) -> Metrics:
+        return Metrics(self._registry, RUN_METRICS + SERVER_METRICS)
+
+    def add(self, metric: Metric, *labels: object) -> None:
+        """Count one."""
+        self._metrics.series(metric, *labels).inc()
+
+    async def add_run(self, client: Client, result: Result, principal: str | None) -> None:
+        """Count a run that has ended, without what was counted when it ended before."""
+        run = result.metadata
+        last = self._counted.pop(run.run_id, -1)
+        session: list[Event] = []
+        try:
+            async for event in client.events(result.folder, after=last, principal=principal):
+                session.append(event)
+                if event.kind == "run.finished":
+                    self._count(session)
+                    last, session = event.seq, []
+        except LeadlineError:  # the run is not harmed by it
+            log.exception("the events of run %s cannot be read and are not counted", run.run_id)
+        if last < 0:  # no events were written
+            self._count([_end(run)])
+        self._counted[run.run_id] = last
+        while len(self._counted) > _KEPT:
+            self._counted.popitem(last=False)
+
+    def _count(self, session: list[Event]) -> None:
+        if session[-1].time >= self._began:  # otherwise a server before this one has counted it
+            for event in session:
+                self._metrics.count(event)
+
+    def page(self, gauges: Mapping[Metric, float]) -> tuple[bytes, str]:
+        """Return the text and its media type."""
+        from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+        for metric, value in gauges.items():
+            self._metrics.series(metric).set(value)
+        return generate_latest(self._registry), CONTENT_TYPE_LATEST
 
 
-def _metric(name: str, kind: str, about: str, samples: Iterable[tuple[Labels, float]]) -> list[str]:
-    return [
-        f"# HELP {name} {about}",
-        f"# TYPE {name} {kind}",
-        *(f"{name}{_written(labels)} {value:g}" for labels, value in samples),
-    ]
-
-
-def _written(labels: Labels) -> str:
-    pairs = ",".join(f'{key}="{_escaped(value)}"' for key, value in labels)
-    return f"{{{pairs}}}" if pairs else ""
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
-
-
-def _number(values: Mapping[str, object], key: str) -> float:
-    value = values.get(key)
-    try:
-        return float(value) if isinstance(value, int | float | str) else 0.0
-    except ValueError:
-        return 0.0
+def _end(run: Metadata) -> Event:
+    """Return the last event of a run that wrote none."""
+    claims: Any = run.verification.get("claims")
+    data = {"status": run.status, "reason": run.reason, "claims": claims if isinstance(claims, dict) else {}}
+    return Event(seq=0, time=run.ended or utc_now(), run_id=run.run_id, kind="run.finished", data=data)

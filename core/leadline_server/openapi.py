@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from leadline import __version__
 from leadline_server.endpoints import EVENTS, FILE, Endpoint
@@ -29,14 +29,12 @@ def openapi_path(path: str) -> str:
 def document(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
     """Return the OpenAPI document of routes."""
     routes = list(endpoints)
-    models: set[type[BaseModel]] = {ProblemBody}
-    for route in routes:
-        models |= {model for model in (route.reply, route.body) if isinstance(model, type)}
-    ordered = sorted(models, key=lambda model: model.__name__)
-    refs, definitions = models_json_schema(
-        [(model, "validation") for model in ordered], ref_template="#/components/schemas/{model}"
-    )
-    schemas = {model: refs[model, "validation"] for model in ordered}
+    replies: set[type[BaseModel]] = {ProblemBody, *(route.reply for route in routes if isinstance(route.reply, type))}
+    modes: list[tuple[type[BaseModel], JsonSchemaMode]] = [(model, "serialization") for model in replies]
+    modes += [(route.body, "validation") for route in routes if route.body]
+    modes = sorted(set(modes), key=lambda one: one[0].__name__)
+    refs, definitions = models_json_schema(modes, ref_template="#/components/schemas/{model}")
+    schemas = {model: refs[model, mode] for model, mode in modes}
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
         operations = paths.setdefault(openapi_path(route.path), {})

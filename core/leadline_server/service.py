@@ -11,6 +11,7 @@ import re
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from starlette.requests import Request
@@ -25,7 +26,7 @@ from leadline_server.access import Identity
 from leadline_server.board import Board
 from leadline_server.evidence import evidence_view
 from leadline_server.limits import Limits, Rate, Slots
-from leadline_server.metrics import Metrics
+from leadline_server.metrics import ServerMetrics
 from leadline_server.problems import Problem, no_such_run
 from leadline_server.requests import NewRun, overrides
 from leadline_server.store import Store, Taken
@@ -52,14 +53,14 @@ class Service:
     board: Board
     limits: Limits
     guesses: Rate
-    metrics: Metrics = field(default_factory=Metrics)
+    metrics: ServerMetrics = field(default_factory=ServerMetrics)
     ready: bool = False
 
     def __post_init__(self) -> None:
         self.streams = Slots(self.limits.streams, f"{self.limits.streams} streams are open, which is the limit")
         # Set when the server begins to shut down.
         self.closing = self.board.closing
-        self.board.when_ended = lambda result: self.metrics.add_run(result.metadata)
+        self.board.when_ended = partial(self.metrics.add_run, self.client)
         self._reports: OrderedDict[Path, tuple[tuple[int, ...], Report]] = OrderedDict()
         self._reading = asyncio.Lock()
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 
-from pydantic import JsonValue
+from pydantic import Field
 
 from leadline.inventory import InstalledPlugin, Setting
 from leadline.records import Record
 from leadline.records.reports import VerdictKind
 from leadline.run_summary import RunSummary
-from leadline.runs import Metadata, Order, StepError
+from leadline.runs import Metadata, Order
 from leadline_server.board import Entry
 
 
@@ -43,55 +43,25 @@ class Done(Record):
     ok: Literal[True] = True
 
 
-class RunView(Record):
-    """A run as of now: the fields of `metadata.json`, with links.
+class RunView(Metadata):
+    """A run as of now: the fields of `metadata.json`, with `id` for `run_id`, and links.
 
     `status` is also `interrupted` if the process that worked on the run is gone.
     """
 
     id: str
-    trace_id: str
-    question: str
-    pipeline: str
-    status: str
-    reason: str = ""
-    exit_code: int = 0
-    began: datetime
-    ended: datetime | None = None
-    seconds: float = 0.0
-    sessions: int = 1
-    interrupted_calls: int = 0
-    steps: tuple[JsonValue, ...] = ()
-    current_step: str = ""
-    iterations: int = 0
-    choices: tuple[str, ...] = ()
-    notices: tuple[str, ...] = ()
-    providers: tuple[str, ...] = ()
-    models: tuple[str, ...] = ()
-    engines: tuple[str, ...] = ()
-    calls: dict[str, int] = {}
-    usage: dict[str, JsonValue] = {}
-    budget: dict[str, JsonValue] = {}
-    retention: float | None = None
-    citations: dict[str, JsonValue] = {}
-    verification: dict[str, JsonValue] = {}
-    audit: dict[str, JsonValue] = {}
-    targets: dict[str, JsonValue] = {}
-    files: tuple[str, ...] = ()
-    errors: tuple[StepError, ...] = ()
-    versions: dict[str, str] = {}
-    tags: dict[str, str] = {}
-    questions: tuple[JsonValue, ...] = ()
+    status: str  # type: ignore[assignment]
     links: Links
+    run_id: str = Field("", exclude=True)
+    principal: str = Field("", exclude=True)
 
     @classmethod
     def of(cls, metadata: Metadata, status: str = "") -> RunView:
         """Return the view of a run. Tracebacks stay with the operator."""
-        data = metadata.model_dump(mode="json", exclude={"run_id", "principal", "errors"})
+        run_id = metadata.run_id
         errors = tuple(error.model_copy(update={"traceback": ""}) for error in metadata.errors)
-        status = status or metadata.status
-        more = {"id": metadata.run_id, "status": status, "errors": errors, "links": Links.of(metadata.run_id)}
-        return cls.model_validate({**data, **more})
+        own = {"id": run_id, "status": status or metadata.status, "errors": errors, "links": Links.of(run_id)}
+        return cls.model_construct(**{**dict(metadata), **own})
 
     @classmethod
     def of_order(cls, order: Order, problem: str = "") -> RunView:

@@ -246,6 +246,33 @@ def test_health_readiness_and_metrics(http: httpx.Client, done: str) -> None:
     assert http.get("/healthz").json() == {"status": "ok"}
     assert http.get("/readyz").json() == {"status": "ready"}
     text = http.get("/metrics").text
-    assert re.search(r'^leadline_runs_total\{status="complete"\} \d+$', text, re.MULTILINE)
-    assert re.search(r'^leadline_claims_total\{verdict="supported"\} \d+$', text, re.MULTILINE)
+    assert re.search(r'^leadline_runs_total\{status="complete"\} [\d.]+$', text, re.MULTILINE)
+    assert re.search(r'^leadline_claims_total\{verdict="supported"\} [\d.]+$', text, re.MULTILINE)
+    search = r'leadline_calls_total\{kind="search",origin="live",outcome="reply",provider="fakeweb"\} (\S+)'
+    assert float(re.findall(search, text)[0]) >= 1
+    assert re.search(r'^leadline_stage_seconds_count\{stage="verify",status="finished"\} ', text, re.MULTILINE)
+    assert "# TYPE leadline_queue_depth gauge" in text
     assert done not in text
+    assert "harbour" not in text
+
+
+def test_a_run_that_is_continued_is_counted_without_its_earlier_calls(tmp_path: Path) -> None:
+    def figures(http: httpx.Client) -> tuple[float, float]:
+        text = http.get("/metrics").text
+        runs = re.findall(r'^leadline_runs_total\{status="complete"\} (\S+)', text, re.MULTILINE)
+        calls = re.findall(r'^leadline_calls_total\{kind="search",origin="live",.*\} (\S+)', text, re.MULTILINE)
+        return sum(map(float, runs)), sum(map(float, calls))
+
+    with running(tmp_path) as server:
+        http = server.client()
+        run = order(http)
+        finish(http, run)
+        first = figures(http)
+        assert http.post(f"/v1/runs/{run}/resume").status_code == 202
+        finish(http, run)
+        assert figures(http) == (first[0] + 1, first[1])
+    with running(tmp_path) as server:  # whose counters begin anew
+        http = server.client()
+        assert http.post(f"/v1/runs/{run}/resume").status_code == 202
+        finish(http, run)
+        assert figures(http) == (1, 0)

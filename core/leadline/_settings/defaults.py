@@ -1,17 +1,19 @@
 """Defaults that packages of plugins ship: settings, pipelines, presets, and the orders of `auto`.
 
 The core names no plugin. A package registers its `defaults.toml` through the entry-point group `leadline.defaults`; the
-entry point names the Python package that holds the file. Leadline's own file is the lowest layer of all settings; the
-files of other packages are read above it, in the order of their names.
+entry point names the Python package that holds the file. Beside it, `pipelines/NAME.toml` may hold the table
+`pipelines.NAME`, one file for each pipeline. Leadline's own files are the lowest layer of all settings; those of other
+packages are read above it, in the order of their names.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import EntryPoint
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 from pydantic import Field, ValidationError
@@ -22,6 +24,8 @@ from leadline.errors import ConfigError
 from leadline.settings import Section
 
 FILE = "defaults.toml"
+# The folder of the pipelines beside it.
+PIPELINES = "pipelines"
 OWN = "leadline"
 # Layers above the settings of an earlier run: arguments and `--set`.
 ABOVE_STORED = 2
@@ -85,10 +89,14 @@ def _read(points: tuple[EntryPoint, ...]) -> Defaults:
 
 
 def _parsed(point: EntryPoint) -> Defaults:
-    """Return the defaults of one file. Raises `ConfigError`."""
+    """Return the defaults of one package. Raises `ConfigError`."""
     where = f"{FILE} of {point.name}"
     try:
-        values = tomllib.loads(files(point.module).joinpath(FILE).read_text("utf-8"))
+        folder = files(point.module)
+        values = tomllib.loads(folder.joinpath(FILE).read_text("utf-8"))
+        for where, name, text in _pipeline_files(folder, point.name):
+            _add_pipeline(values, name, tomllib.loads(text), where)
+        where = f"{FILE} of {point.name}"
     except (ImportError, OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{where} cannot be read: {error}; reinstall {point.name}") from error
     about = {name: values.pop(name) for name in Defaults.model_fields if name in values}
@@ -101,6 +109,25 @@ def _parsed(point: EntryPoint) -> Defaults:
     except ValidationError as error:
         detail = error.errors()[0]
         raise ConfigError(f"{where}: {'.'.join(map(str, detail['loc']))}: {detail['msg']}") from None
+
+
+def _pipeline_files(folder: Traversable, package: str) -> Iterator[tuple[str, str, str]]:
+    """Yield each file of a pipeline: how messages call it, the name of the pipeline, and the text."""
+    pipelines = folder.joinpath(PIPELINES)
+    found = pipelines.iterdir() if pipelines.is_dir() else ()
+    for file in sorted((file for file in found if file.name.endswith(".toml")), key=lambda file: file.name):
+        yield f"{PIPELINES}/{file.name} of {package}", file.name.removesuffix(".toml"), file.read_text("utf-8")
+
+
+def _add_pipeline(values: dict[str, Any], name: str, found: Mapping[str, Any], where: str) -> None:
+    """Add the table of a file to the defaults. Raises `ConfigError` unless it is the only one, and new."""
+    tables = found.get("pipelines")
+    if found.keys() != {"pipelines"} or not isinstance(tables, Mapping) or tables.keys() != {name}:
+        raise ConfigError(f"{where}: the file must have the table [pipelines.{name}] and no other")
+    known = values.setdefault("pipelines", {})
+    if name in known:
+        raise ConfigError(f"{where}: {FILE} has the table [pipelines.{name}], too: remove one of them")
+    known[name] = tables[name]
 
 
 def with_preset(

@@ -22,6 +22,7 @@ from leadline._settings.defaults import ABOVE_STORED, Defaults, read_defaults, w
 from leadline._settings.drift import Drift, drift_notices, find_drift, misdirected_keys, withheld_drift
 from leadline._settings.layers import leaves, origin_of, without_replaced
 from leadline._settings.partial_validation import independent_problems, validate_partially
+from leadline._settings.pipelines import with_pipeline
 from leadline._settings.plugin_sections import PluginSections
 from leadline._settings.redaction import is_unstored, private_texts, secrets_of, withheld
 from leadline._settings.selection import Selector, kind_of
@@ -102,16 +103,18 @@ def load_settings(
 ) -> Loaded:
     """Return the settings. Raises `ConfigError`.
 
-    The sources, strongest first: `arguments`, `sets` (`--set`), environment, `.env`, project file, user file, preset,
-    defaults. `stored` are the settings of an earlier run; they replace all sources except arguments and `--set`, and
-    secrets, which are read again. Other sources that differ from them are reported, but not `offline`. With `complete`
-    false, as for `config show`, problems are listed instead of raised. `docs` are folders to search before all engines.
-    `tags` stand for what the earlier run did not store; the key of tags is in the folder `cache`.
+    The sources, strongest first: `arguments`, `sets` (`--set`), environment, `.env`, project file, user file, pipeline,
+    preset, defaults. `stored` are the settings of an earlier run; they replace all sources except arguments and
+    `--set`, and secrets, which are read again. Other sources that differ from them are reported, but not `offline`.
+    With `complete` false, as for `config show`, problems are listed instead of raised. `docs` are folders to search
+    before all engines. `tags` stand for what the earlier run did not store; the key of tags is in the folder `cache`.
     """
     sources = Sources(cwd or Path.cwd(), os.environ if environ is None else environ, file, user_file, catalog.names())
     defaults = read_defaults(catalog.defaults)
     folders = {f"plugins.{defaults.documents}.folders": list(docs)} if docs else {}
     layers = without_replaced(sources.layers(folders | dict(arguments or {}), sets, stored), defaults.settings)
+    above = ABOVE_STORED if stored is not None else None
+    layers, unfit = with_pipeline(layers, len(defaults.settings), catalog.names(), above)
     layers, unknown_preset = with_preset(layers, defaults, catalog.names(), stored=stored is not None)
     core, invalid, left_out = validate_partially(layers, catalog.names())
     if not core.pipelines and not catalog.defaults:
@@ -121,7 +124,7 @@ def load_settings(
     core = core.model_copy(update={"prompts": prompts})
     core = _documents_first(core, defaults.documents) if docs else core
     selected = Selector(catalog, sections, defaults, has_docs=bool(docs)).select(core)
-    problems = [*unknown_preset, *invalid, *independent_problems((*selected.problems, *unreadable), left_out)]
+    problems = [*unknown_preset, *unfit, *invalid, *independent_problems((*selected.problems, *unreadable), left_out)]
     if problems and complete:
         raise _error_of(problems, selected.traces)
     settings = _joined(core, selected.settings)

@@ -1,16 +1,20 @@
-"""Resolve pipelines: a list of stages and loops, or changes to another pipeline."""
+"""Resolve pipelines: a list of stages and loops, or changes to another pipeline; and their settings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from leadline._settings.layers import Layer, leaves, with_plugin_tables
+from leadline._settings.schema import KeyPath
 from leadline.display import choose_from
 from leadline.errors import ConfigError
 from leadline.settings import Loop, PipelineSettings
 
 Stages = tuple[str, ...]
 Steps = tuple[str | Loop, ...]
+# The keys that choose and define pipelines: no pipeline sets them.
+_NOT_OWN = ("pipeline", "pipelines")
 
 
 def resolve(pipelines: Mapping[str, PipelineSettings], name: str) -> Steps:
@@ -87,3 +91,54 @@ def _changed(step: str | Loop, changes: Mapping[str, Stages]) -> Iterable[Any]:
         return changes.get(step, (step,))
     inner = tuple(name for stage in step.loop for name in changes.get(stage, (stage,)))
     return (step.model_copy(update={"loop": inner}),) if inner else ()
+
+
+# --- the settings of a pipeline --------------------------------------------------------------------------------------
+
+
+def with_pipeline(
+    layers: Sequence[Layer], defaults: int, plugins: Collection[str], above_stored: int | None
+) -> tuple[list[Layer], list[str]]:
+    """Return the layers with the settings of the chosen pipeline above the last `defaults` ones, and the problems.
+
+    What any other source sets is stronger. On resume, with `above_stored` layers above the stored settings, another
+    pipeline that these choose overrides the stored settings.
+    """
+    name = _first(layers, ("pipeline",))
+    values = dict(_settings(layers, name)) if isinstance(name, str) else {}
+    problems = [
+        f"pipelines.{name}.settings: a pipeline cannot set {'.'.join(path)!r}" for path in values if path[0] in _NOT_OWN
+    ]
+    layer = Layer()
+    for path, value in values.items():
+        if path[0] not in _NOT_OWN:
+            layer.put(path, value, f"pipeline {name}")
+    if not layer.values:
+        return list(layers), problems
+    below = len(layers) - defaults
+    if above_stored is not None and name != _first(layers[above_stored:], ("pipeline",)):
+        below = above_stored
+    return [*layers[:below], with_plugin_tables(layer, plugins), *layers[below:]], problems
+
+
+def _settings(layers: Sequence[Layer], name: str, seen: tuple[str, ...] = ()) -> Iterator[tuple[KeyPath, Any]]:
+    """Yield the settings of a pipeline, the weakest first: those of what it extends, then those of each layer."""
+    base = _first(layers, ("pipelines", name, "extends"))
+    if isinstance(base, str) and base and base not in (*seen, name):
+        yield from _settings(layers, base, (*seen, name))
+    for layer in reversed(layers):
+        table = _at(layer, ("pipelines", name, "settings"))
+        for path, value in leaves(table) if isinstance(table, Mapping) and table else ():
+            yield tuple(part for key in path for part in key.split(".")), value
+
+
+def _first(layers: Iterable[Layer], path: KeyPath) -> Any:
+    """Return the strongest value at a path; None if no layer has one."""
+    return next((value for layer in layers if (value := _at(layer, path)) is not None), None)
+
+
+def _at(layer: Layer, path: KeyPath) -> Any:
+    value: Any = layer.values
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value

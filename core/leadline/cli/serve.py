@@ -12,7 +12,7 @@ from leadline.cli.common import client_of, folder_of
 from leadline.cli.terminal import say, table, write, write_json
 from leadline.errors import UsageError
 
-_NEEDED = ("starlette", "uvicorn")
+_NEEDED = ("starlette", "uvicorn", "prometheus_client")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -100,4 +100,4 @@ def _require() -> None:
     """Raise `UsageError` if the packages of the extra are not installed."""
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
-        raise UsageError(f"the server needs {' and '.join(missing)}: pip install 'leadline[serve]'")
+        raise UsageError(f"the server needs {', '.join(missing)}: pip install 'leadline[serve]'")

@@ -113,7 +113,7 @@ class Builder:
         """Return the document."""
         blocks = [*self._body(), *self._method()]
         blocks += checks_section(self._report, self._marks, self._name, frozenset(self._placed))
-        if self._references:
+        if self._references and self._report.sources:
             blocks += self._lists(entries).blocks()
         files = tuple(item.file for item in self._figures.values() if item.file and not self._medium.inline)
         title = " ".join(clean(self._report.title).split()) or "Report"

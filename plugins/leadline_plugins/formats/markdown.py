@@ -108,7 +108,7 @@ class Markdown:
         parts = [f"# {_plain(report.title)}", *body(report, numbers, figures, inline), *method(report), *checks(report)]
         lists = list(references(numbers, report)) if settings.references else []
         pictures = [item.file for item in figures.values() if item.file and not inline]
-        if settings.resource_file:
+        if settings.resource_file and report.sources:
             return Files(files=(_file("report.md", parts), _file("references.md", lists), *pictures))
         return Files(files=(_file("report.md", [*parts, *lists]), *pictures))
 
@@ -184,8 +184,10 @@ def _failure(group: Sequence[Mark], titles: Mapping[str, str], language: str) ->
 
 
 def references(numbered: Numbered, report: Report) -> Iterator[str]:
-    """Yield the two lists of sources and the statistics."""
+    """Yield the two lists of sources and the statistics; nothing without sources."""
     language = report.language
+    if not report.sources:
+        return
     named = {name for section in report.sections for name in cited(section.text or "")}
     passages: dict[str, list[Evidence]] = {}
     for item in report.evidence:

@@ -23,9 +23,9 @@ class ExportStage:
     """Renders all formats concurrently; if one fails, the others are still written."""
 
     async def run(self, findings: Findings, run: Run, /) -> None:
-        """Write `report.*`. Raises the first failure if every format failed, `NoEvidence` without sources."""
+        """Write `report.*`. Raises the first failure if every format failed, `NoEvidence` if no source was found."""
         report = findings[REPORT]
-        if not report.sources:
+        if run.finds_sources and not report.sources:
             raise NoEvidence("the report has no sources")
         if not run.settings.report.formats:  # the settings are checked before a run, but a resumed run may have others
             raise ConfigError("report.formats: the value is empty, so no report would be written")

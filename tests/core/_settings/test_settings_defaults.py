@@ -74,3 +74,32 @@ def test_a_file_that_cannot_be_read_is_an_error_with_its_package(package: Packag
 def test_without_any_package_of_plugins_the_error_says_what_to_install() -> None:
     with pytest.raises(ConfigError, match="no plugins are installed: .*pip install"):
         load(PluginCatalog({}))
+
+
+def test_pipelines_may_be_files_of_their_own(package: Package) -> None:
+    point = package("acme", "")
+    folder = Path(str(sys.path[0])) / point.module / "pipelines"
+    folder.mkdir()
+    (folder / "short.toml").write_text('[pipelines.short]\nextends = "research"\nwithout = ["analyze"]\n')
+    loaded = load(with_defaults(point), "pipeline=short")
+    assert "analyze" not in loaded.chosen["pipeline"]
+    assert loaded.origins["pipelines.short.extends"] == "defaults of acme"
+
+
+@pytest.mark.parametrize("text", ["", "[pipelines.long]\n", "[pipelines.short]\n[report]\n", "pipelines = 3\n", "[x"])
+def test_a_file_of_a_pipeline_has_its_table_and_no_other(package: Package, text: str) -> None:
+    point = package("acme", "")
+    folder = Path(str(sys.path[0])) / point.module / "pipelines"
+    folder.mkdir()
+    (folder / "short.toml").write_text(text)
+    with pytest.raises(ConfigError, match=r"pipelines/short\.toml of acme(: the file must have| cannot be read)"):
+        load(with_defaults(point))
+
+
+def test_a_pipeline_in_two_files_of_a_package_is_an_error(package: Package) -> None:
+    point = package("acme", '[pipelines.short]\nextends = "research"\n')
+    folder = Path(str(sys.path[0])) / point.module / "pipelines"
+    folder.mkdir()
+    (folder / "short.toml").write_text('[pipelines.short]\nextends = "research"\n')
+    with pytest.raises(ConfigError, match=r"defaults\.toml has the table \[pipelines\.short\], too"):
+        load(with_defaults(point))

@@ -23,6 +23,7 @@ class Run:
 
     settings = SimpleNamespace(report=SimpleNamespace(formats=("markdown",)))
     models = ()
+    finds_sources = True
     notices = (LATE,)
 
     def __init__(self) -> None:

@@ -53,7 +53,7 @@ async def outcome(
     if report is None and any(key.name == REPORT.name for step in engine.pipeline.steps() for key in step.writes):
         found = any(item.hits for item in engine.board.get(FOUND))
         return "failed" if found or reason else "no_evidence", reason or "no report was written"
-    if report is not None and not report.sources:
+    if report is not None and not report.sources and engine.pipeline.finds_sources:
         return "no_evidence", "the report has no sources"
     if report is not None and len(_empty_sections(report)) == len(report.sections):
         return "failed", reason
@@ -99,7 +99,7 @@ def _lost_stages(lost: Mapping[str, str], shutdown_reason: str | None) -> list[s
 
 def _empty_parts(report: Report | None) -> list[str]:
     empty = _empty_sections(report) if report else []
-    if report and report.sources and len(empty) == len(report.sections):
+    if report and len(empty) == len(report.sections):
         return ["the report is empty: no section has a text"]
     return [f"nothing was written under {', '.join(map(repr, empty))}"] if empty else []
 

@@ -117,6 +117,7 @@ class RunContext:
         # A replay writes nothing.
         self.readonly = journal.readonly
         self.stages = tuple(step.name for step in pipeline.steps())
+        self.finds_sources = pipeline.finds_sources
         secrets, retry = secrets_of_run(request, plugins), plugins.settings.retry
         self.state = RunState(secrets, self.stages)
         self.budget = budget_for(plugins.settings, pipeline)

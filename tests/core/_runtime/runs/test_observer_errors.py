@@ -32,11 +32,11 @@ async def test_an_error_of_an_observer_reaches_everybody(at: str, tmp_path: Path
     async with leadline.Client(
         docs=tmp_path / "docs",
         folder=tmp_path / "runs",
-        set={"observers": ["breaks", "jsonl"], "ai.providers": ["embedded"]},
-        plugins=[plugin("breaks", observers=offer)],
+        set={"observers": ["raising", "jsonl"], "ai.providers": ["embedded"]},
+        plugins=[plugin("raising", observers=offer)],
     ) as client:
         result = await client.research("How long is a fathom?")
-    said = f"observer breaks: RuntimeError: no {at}"
+    said = f"observer raising: RuntimeError: no {at}"
     lines = (result.folder / "events.jsonl").read_text().splitlines()
     logged = [event["data"]["message"] for event in map(json.loads, lines) if event["kind"] == "error"]
     assert logged == ([said] if at == "run.started" else [])  # `run.finished` is the last line

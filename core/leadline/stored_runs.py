@@ -1,0 +1,109 @@
+"""`StoredRuns`: the part of `Client` for runs on disk, which lists, finds, follows, controls and deletes them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+
+from leadline._runtime.journal.lock import is_locked
+from leadline._runtime.runs.event_log import follow
+from leadline._runtime.runs.folder import EVENTS, LOCK, delete_run, find_run, run_info
+from leadline._runtime.runs.inbox import Message, send
+from leadline._runtime.runs.index import RunIndex
+from leadline.errors import UsageError
+from leadline.records import Answer, Event, Json, Principal
+from leadline.run_handle import RunHandle
+from leadline.run_summary import RunSummary
+from leadline.runs import RunInfo
+
+
+class StoredRuns:
+    """Runs on disk and those that this program works on; `runs_folder` says where they are."""
+
+    def __init__(self) -> None:
+        self._handles: list[RunHandle] = []
+
+    def runs_folder(self, *, principal: Principal | str | None = None) -> Path:
+        """Return the folder of the principal's runs, or of those without one."""
+        raise NotImplementedError
+
+    def runs(
+        self,
+        *,
+        text: str = "",
+        status: str | None = None,
+        limit: int | None = None,
+        principal: Principal | str | None = None,
+    ) -> list[RunSummary]:
+        """Return all runs of the principal, or those without one, newest first.
+
+        With a text, return those whose question, tags or report contain all its words, the best first.
+        """
+        index = RunIndex(self.runs_folder(principal=principal))
+        if text.strip():
+            return index.search(text, status=status, limit=limit)
+        return index.runs(status=status, limit=limit)
+
+    def find(self, run: str | Path, *, principal: Principal | str | None = None) -> RunInfo:
+        """Return a run, given its folder, its id or the beginning of its id. Raises `UsageError`."""
+        return run_info(self._find(run, principal))
+
+    def events(
+        self, run: str | Path, *, after: int = -1, principal: Principal | str | None = None
+    ) -> AsyncIterator[Event]:
+        """Return the events of a run with numbers above `after`: first from its files, then until its session ends.
+
+        The run may be finished, running here, or running in another process. To continue after a lost connection or a
+        crash, pass the number of the last event received: none is missing or repeated. The observer `jsonl` writes the
+        events; what it could not write is announced by an event `gap`. Deltas are sent for runs of this client only;
+        a late reader gets the replies in flight from their beginning.
+        """
+        folder = self._find(run, principal)
+        handle = self._handle_in(folder)
+        subscribe = partial(handle._session.run.bus.subscribe, deltas=True) if handle else None
+        return follow(folder / EVENTS, after, subscribe, lambda: is_locked(folder / LOCK))
+
+    async def stop(self, run: str | Path, reason: str = "stopped", *, principal: Principal | str | None = None) -> None:
+        """Stop a run of this or another process as `RunHandle.stop` does, and return when it was told.
+
+        Raises `UsageError` if the run is not active.
+        """
+        await self._tell(run, principal, Message(action="stop", reason=reason))
+
+    async def cancel(
+        self, run: str | Path, reason: str = "cancelled", *, principal: Principal | str | None = None
+    ) -> None:
+        """Cancel a run of this or another process, and return when it was told. Raises `UsageError` as `stop` does."""
+        await self._tell(run, principal, Message(action="cancel", reason=reason))
+
+    async def answer(
+        self,
+        run: str | Path,
+        question_id: str,
+        answer: Answer | Json,
+        *,
+        principal: Principal | str | None = None,
+    ) -> None:
+        """Answer a question of a run of this or another process; see `RunHandle.answer`."""
+        given = answer if isinstance(answer, Answer) else Answer(action="accept", content=answer)
+        await self._tell(run, principal, Message(action="answer", question_id=question_id, answer=given))
+
+    def delete(self, run: str | Path, *, principal: Principal | str | None = None) -> None:
+        """Delete a run with all its files. Raises `JournalBusy` if the run is active."""
+        delete_run(self._find(run, principal))
+
+    def _find(self, run: str | Path, principal: Principal | str | None) -> Path:
+        return find_run(self.runs_folder(principal=principal), run, within=principal is not None)
+
+    def _handle_in(self, folder: Path) -> RunHandle | None:
+        return next((handle for handle in self._handles if handle.folder == folder), None)
+
+    async def _tell(self, run: str | Path, principal: Principal | str | None, message: Message) -> None:
+        folder = self._find(run, principal)
+        if handle := self._handle_in(folder):
+            await handle.take(message)
+            return
+        if not is_locked(folder / LOCK):
+            raise UsageError(f"the run {folder.name} is not active: it is {run_info(folder).status}")
+        await send(folder, message, lambda: is_locked(folder / LOCK))
