@@ -64,7 +64,7 @@ def _start(pid: int) -> str:
 def _machine() -> str:
     """Return a name of this machine since it was started, and of the container that numbers its processes."""
     try:
-        boot = (_PROC / "sys/kernel/random/boot_id").read_text() + os.readlink(_PROC / "self/ns/pid")
+        boot = (_PROC / "sys/kernel/random/boot_id").read_text() + str((_PROC / "self/ns/pid").readlink())
     except OSError:
         boot = socket.gethostname()
     return sha256(boot.encode()).hexdigest()[:12]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import signal
 import subprocess
 import time
@@ -98,7 +97,8 @@ class Supervisor:
 
     def _start(self, child: _Child) -> None:
         # Its standard input ends with this process, so that it never outlives it unnoticed.
-        child.process = subprocess.Popen(self._command, stdin=subprocess.PIPE, start_new_session=True)
+        command = self._command  # this program with the options of this process
+        child.process = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)  # noqa: S603
         child.name = processes.name_of(child.process.pid)
         child.started = time.monotonic()
 
@@ -145,11 +145,11 @@ class Supervisor:
             with suppress(OSError):
                 child.process.send_signal(signal.SIGTERM)
         end = time.monotonic() + GRACE
-        while any(child.process and child.process.poll() is None for child in children) and time.monotonic() < end:
-            await asyncio.sleep(0.02)
         for child in children:
             assert child.process
-            if child.process.poll() is None:
+            try:
+                await asyncio.to_thread(child.process.wait, max(0.0, end - time.monotonic()))
+            except subprocess.TimeoutExpired:
                 child.process.kill()
                 await asyncio.to_thread(child.process.wait)
             if child.process.stdin:
@@ -159,10 +159,3 @@ class Supervisor:
 
 def _exit(code: int) -> str:
     return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-
-
-def worker_command(arguments: Sequence[str]) -> list[str]:
-    """Return the command that starts one worker with the options of the command line."""
-    import sys
-
-    return [sys.executable, "-m", "leadline", "worker", "--supervised", *map(os.fspath, arguments)]

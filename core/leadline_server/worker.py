@@ -20,7 +20,7 @@ from leadline import Client, RunHandle
 from leadline.errors import JournalBusy, LeadlineError, UsageError
 from leadline.runs import RunInfo
 from leadline_server.processes import name_of
-from leadline_server.queue import Claim, Queue, QueuedRun, QueueUnavailable, Replaced
+from leadline_server.queue import Claim, Queue, QueuedRun, QueueUnavailable
 
 T = TypeVar("T")
 log = logging.getLogger("leadline.worker")

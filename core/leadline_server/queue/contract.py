@@ -36,9 +36,9 @@ class Replaced(Exception):
 class QueuedRun:
     """An order in the queue.
 
-    `content` is the order as JSON, None for a run that existed before it was resumed. `ordered` is the time of the order, or of the last
-    request to resume it: a session that ended later has carried it out. `problem` is why it could not be started;
-    `status` is the run's if the queue ended it, or else empty. `has_begun`: a worker took it before.
+    `content` is the order as JSON, None for a run that existed before it was resumed. `ordered` is the time of the
+    order, or of the last request to resume it: a session that ended later has carried it out. `problem` is why it could
+    not be started; `status` is the run's if the queue ended it, or else empty. `has_begun`: a worker took it before.
     """
 
     run_id: str
@@ -113,7 +113,9 @@ class Queue(Protocol):
         """
         ...
 
-    def reopen(self, run_id: str, principal: str | None, *, retry_failed: bool = False, most: int | None = None) -> None:
+    def reopen(
+        self, run_id: str, principal: str | None, *, retry_failed: bool = False, most: int | None = None
+    ) -> None:
         """Accept the request to continue a run that has ended. Raises `JournalBusy` if it is active, or `Full`."""
         ...
 

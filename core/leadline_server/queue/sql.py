@@ -60,7 +60,9 @@ class SqlQueue:
 
         self._database.write(work, lasting=True)
 
-    def reopen(self, run_id: str, principal: str | None, *, retry_failed: bool = False, most: int | None = None) -> None:
+    def reopen(
+        self, run_id: str, principal: str | None, *, retry_failed: bool = False, most: int | None = None
+    ) -> None:
         """Accept the request to continue a run."""
         now, who = self._clock(), principal or ""
 
