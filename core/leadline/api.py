@@ -16,6 +16,7 @@ import contextlib
 import gc
 import os
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from functools import partial
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -24,11 +25,14 @@ from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime import loop_shutdown
 from leadline._runtime.plugins import PluginRuntime, RuntimePool, default_cache
 from leadline._runtime.preview import Estimate, Explanation, estimate, explain
+from leadline._runtime.runs.conversations import Place, place_of
+from leadline._runtime.runs.memory import earlier_turns
 from leadline._runtime.runs.principals import folder_of, principal_of
 from leadline._runtime.runs.questions import Asker, answer_later
 from leadline._runtime.runs.report_check import checked
+from leadline._runtime.runs.resumption import has_request, load_request
 from leadline._runtime.runs.run_request import RunRequest, check_question
-from leadline._runtime.runs.session import Session, has_request, load_request
+from leadline._runtime.runs.session import Session
 from leadline._runtime.runs.stored_report import REPORT, read_report
 from leadline._settings.layers import leaves
 from leadline._settings.load import Loaded, load_settings, obstacles
@@ -38,7 +42,7 @@ from leadline.contracts import Observer
 from leadline.display import choose_from
 from leadline.errors import LeadlineError, UsageError
 from leadline.inventory import MASK, InstalledPlugin, Setting
-from leadline.records import Json, Principal, Report
+from leadline.records import Json, Principal, Report, Turn
 from leadline.run_handle import RunHandle as RunHandle
 from leadline.runs import Order, Result
 from leadline.stored_runs import StoredRuns
@@ -55,6 +59,14 @@ class ClientOptions(TypedDict, total=False):
     folder: str | Path | None
     cache: str | Path | None
     plugins: Iterable[EntryPoint]
+
+
+class Earlier(TypedDict, total=False):
+    """What a question continues; see `Client.start`."""
+
+    follows: str | Path | None
+    conversation: str
+    turns: Sequence[Turn]
 
 
 class Client(StoredRuns):
@@ -135,9 +147,10 @@ class Client(StoredRuns):
         tags: Mapping[str, str] | None = None,
         principal: Principal | str | None = None,
         asker: Asker | None = None,
+        **earlier: Unpack[Earlier],
     ) -> Result:
-        """Answer a question."""
-        handle = await self.start(question, tags=tags, principal=principal, asker=asker)
+        """Answer a question, or one that follows others; see `start`."""
+        handle = await self.start(question, tags=tags, principal=principal, asker=asker, **earlier)
         handle.events().close()  # without a reader they would be kept until the end
         return await handle.result()
 
@@ -150,16 +163,20 @@ class Client(StoredRuns):
         asker: Asker | None = None,
         interactive: bool = False,
         observers: Mapping[str, Observer] | None = None,
+        **earlier: Unpack[Earlier],
     ) -> RunHandle:
         """Start a run and return at once. Raises `ConfigError`, or `UsageError` for an empty or too long question.
 
         A run asks questions only if somebody answers them: `asker`, which takes a message and the JSON schema of the
         answer, or with `interactive` whoever calls `RunHandle.answer`.
+
+        A question may continue others: with `follows` those of a run and of the runs that it followed, with the id of a
+        `conversation` those of its last run; an unknown id begins a conversation. `turns` are earlier questions and
+        answers that were no runs. The earlier sources are sources of the new run.
         """
-        request = RunRequest.new(check_question(question), self.plugins.loaded, tags or {}, principal_of(principal))
+        request = self._request(question, self.plugins.loaded, tags, principal, earlier)
         asker = asker or (answer_later if interactive else None)
-        folder = self._folder(request)
-        return self._handle(await Session.start(request, folder, self.plugins, asker=asker, observers=observers))
+        return self._handle(await self._begin(request, self.plugins, asker, observers))
 
     def order(
         self,
@@ -168,13 +185,15 @@ class Client(StoredRuns):
         set: Mapping[str, Any] | None = None,  # noqa: A002 - the name of the command-line option
         tags: Mapping[str, str] | None = None,
         principal: Principal | str | None = None,
+        **earlier: Unpack[Earlier],
     ) -> Order:
         """Return a run that `run` starts, here or in another process with the same settings; `set` overrides some.
 
-        Nothing is written yet. Raises `ConfigError`, or `UsageError` for an empty or too long question.
+        Nothing is written yet. A question may continue others as in `start`; their runs are read when this one starts.
+        Raises `ConfigError`, or `UsageError` for an empty or too long question.
         """
         loaded = self._load(overrides=set) if set else self.plugins.loaded
-        return RunRequest.new(check_question(question), loaded, tags or {}, principal_of(principal))
+        return self._request(question, loaded, tags, principal, earlier)
 
     async def run(
         self,
@@ -199,7 +218,7 @@ class Client(StoredRuns):
             if await has_request(folder):
                 return await self.resume(folder, principal=request.principal, asker=asker, observers=observers)
             plugins = self._pool.acquire(self._load(request))
-            return await self._hold(plugins, Session.start(request, folder, plugins, asker=asker, observers=observers))
+            return await self._hold(plugins, self._begin(request, plugins, asker, observers))
 
     async def resume(
         self,
@@ -307,6 +326,35 @@ class Client(StoredRuns):
         """Return the folder of the principal's runs, or of those without one."""
         settings = self._plugins.settings if self._plugins is not None else self.load(complete=False).settings
         return folder_of(settings.runs.folder, principal_of(principal))
+
+    def _request(
+        self,
+        question: str,
+        loaded: Loaded,
+        tags: Mapping[str, str] | None,
+        principal: Principal | str | None,
+        earlier: Earlier,
+    ) -> RunRequest:
+        text, place = check_question(question), Place()
+        if earlier.get("conversation") or earlier.get("follows") is not None:
+            folder = self.runs_folder(principal=principal)
+            conversation, follows = earlier.get("conversation", ""), earlier.get("follows")
+            place = place_of(folder, conversation, follows, within=principal is not None)
+        return RunRequest.new(text, loaded, tags or {}, principal_of(principal), place, earlier.get("turns", ()))
+
+    async def _begin(
+        self,
+        request: RunRequest,
+        plugins: PluginRuntime,
+        asker: Asker | None,
+        observers: Mapping[str, Observer] | None,
+    ) -> Session:
+        """Return the first session of a run, with the turns before it."""
+        report_of, folder = partial(self.report, principal=request.principal), self._folder(request)
+        conversation = await earlier_turns(request, folder.parent, plugins.settings.memory, report_of)
+        return await Session.start(
+            request, folder, plugins, conversation=conversation, asker=asker, observers=observers
+        )
 
     def _folder(self, request: RunRequest) -> Path:
         return self.runs_folder(principal=request.principal).absolute() / request.run_id

@@ -6,8 +6,12 @@ The kinds of events and their `data`:
                     session of a resumed run, {span_id, began, ended}; `ended` is null if it was killed
     run.finished    {status, reason, claims}: `claims` are the numbers of claims by verdict
     progress        {step, status: started | finished | failed, data}
-    message         {kind: plan | learning | report, text, source}: `source` is the URL of the page of a learning
-    source          {id, url, title, engine, tier}
+    message         {kind: plan | learning | report, text}: a plan also has {sections}, each {id, title, questions}; the
+                    learning from a page that was cut into passages {source, passages}: its URL and their number
+    query           {id, query, goal, section, round}: a search begins; `section` is the id of a section of the plan
+    found           {id, hits, failure}: it has ended with so many hits, or failed
+    source          {id, url, title, engine, tier, query}: a page was read; `query` is the id of the search
+    unread          {url, reason, query}: a page could not be read
     question        {id, message, schema, seconds}: answered by `RunHandle.answer` within so many seconds; the
                     `call.finished` with this `key` tells that it is closed
     usage           {kind, provider, task, key, usage, spent}

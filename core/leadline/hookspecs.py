@@ -140,6 +140,8 @@ class StageOffer(Offer[S, Stage]):
     wants: tuple[Key[Any], ...] = ()
     gives: tuple[Key[Any], ...] = ()
     may_give: tuple[Key[Any], ...] = ()
+    only_with: tuple[Key[Any], ...] = ()
+    """Findings that only some runs have from the start, such as CONVERSATION; other runs leave the stage out."""
     ends_loop: bool = False
     """True if the stage may end the loop that contains it."""
     closing: bool = False

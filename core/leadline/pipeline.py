@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
 from leadline.display import choose_from
@@ -44,7 +44,12 @@ class Step:
     @property
     def reads(self) -> tuple[Key[Any], ...]:
         """All keys that the stage may read."""
-        return (*self.needs, *self.offer.wants)
+        return (*self.needs, *self.offer.wants, *self.only_with)
+
+    @property
+    def only_with(self) -> tuple[Key[Any], ...]:
+        """The keys without which the run leaves the stage out."""
+        return self.offer.only_with if isinstance(self.offer, StageOffer) else ()
 
     @property
     def gives(self) -> tuple[Key[Any], ...]:
@@ -88,6 +93,18 @@ class Pipeline:
         """Yield every step, including those of loops."""
         for part in self.parts:
             yield from part.steps if isinstance(part, Loop) else (part,)
+
+    def for_run(self, given: Collection[str]) -> Pipeline:
+        """Return the pipeline of a run that has these of the findings that only some runs have from the start."""
+        parts: list[Step | Loop] = []
+        for part in self.parts:
+            steps = part.steps if isinstance(part, Loop) else (part,)
+            kept = tuple(step for step in steps if all(key.name in given for key in step.only_with))
+            if isinstance(part, Step):
+                parts += kept
+            elif kept:
+                parts.append(replace(part, steps=kept))
+        return replace(self, parts=tuple(parts))
 
     @property
     def finds_sources(self) -> bool:
@@ -146,6 +163,8 @@ def _late_changes(pipeline: Pipeline, changing: Step, key: Key[Any]) -> Iterator
                     )
                     return
                 giver = ""
+            elif step.changes and step.changes.name == key.name:
+                continue  # what another stage changes are no new items
             elif any(written.name == key.name for written in step.writes):
                 giver = step.name
             elif giver and any(read.name == key.name for read in step.reads):

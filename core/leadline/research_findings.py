@@ -11,6 +11,7 @@ from leadline.records import (
     SINGLE,
     Chart,
     Confidence,
+    Conversation,
     Evidence,
     Failure,
     Figure,
@@ -43,6 +44,15 @@ class Question(Record):
     """The clarifying questions that were asked, or would have been."""
     assumptions: tuple[Text, ...] = ()
     answers: tuple[Text, ...] = ()
+    asked: Text = ""
+    """The words of the user, if `text` is a follow-up that was rewritten to stand alone."""
+    context: Text = ""
+    """The earlier question, for a follow-up that no model could rewrite."""
+
+    @property
+    def topic(self) -> str:
+        """The text with its context: the words to search with and to rank passages by."""
+        return f"{self.text} {self.context}".strip()
 
 
 class Query(Record):
@@ -239,6 +249,8 @@ class Audit(Record):
 
 # Available from the start; `clarify` refines it.
 QUESTION: Key[Question] = Key("question", Question, file="clarify.json")
+# Only in runs that continue others or remember some: the earlier turns and their sources.
+CONVERSATION: Key[Conversation] = Key("conversation", Conversation, file="conversation.json")
 PLAN: Key[Plan] = Key("plan", Plan, file="plan.json")
 TASKS: Key[tuple[SearchTask, ...]] = Key("tasks", SearchTask, grows=True)
 FOUND: Key[tuple[Found, ...]] = Key("found", Found, grows=True, file="search_results.json")

@@ -28,3 +28,5 @@ class RunSummary:
     seconds: float = 0.0
     tags: Mapping[str, str] = field(default_factory=dict)
     excerpt: str = ""
+    conversation: str = ""
+    follows: str = ""

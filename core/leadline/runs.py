@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from leadline.records import Category, Json, Principal, Record, Report
+from leadline.records import Category, Json, Principal, Record, Report, Turn
 
 Status = Literal["pending", "running", "waiting", "complete", "partial", "no_evidence", "failed", "cancelled"]
 EXIT_CODES: Mapping[Status, int] = {"complete": 0, "failed": 1, "partial": 4, "no_evidence": 5, "cancelled": 130}
@@ -23,7 +23,9 @@ class Order(Record):
     """A run that can be started, continued, or sent to another process as JSON: a question with everything it needs.
 
     `run_id` is the name of its folder. `settings` are resolved, without secrets; `setting_tags` identify those that are
-    left out, by dotted key. `principal` is stored without its credential.
+    left out, by dotted key. `principal` is stored without its credential. `follows` is the run that this one continues,
+    and `conversation` the id of their conversation; empty for the first run of one. `turns` are earlier turns that were
+    no runs.
     """
 
     run_id: str
@@ -36,6 +38,9 @@ class Order(Record):
     versions: dict[str, str] = {}
     tags: dict[str, str] = {}
     principal: Principal | None = None
+    conversation: str = ""
+    follows: str = ""
+    turns: tuple[Turn, ...] = ()
 
 
 class StepError(Record):
@@ -82,7 +87,8 @@ class Metadata(Record):
     price), cost in USD (null if unknown) and `replies` of models, in total and `by_provider`, `by_task`, `by_stage`.
     `retention`: the share of fetched characters that writing prompts contain. `targets`: the run compared with its
     target figures. `errors`: first those that ended a step, then recovered failures. `principal`: the id of the user on
-    whose behalf the run works; empty for none.
+    whose behalf the run works; empty for none. `conversation`: the id of the conversation, which is that of its first
+    run unless the caller chose another; empty for a run that continues none. `follows`: the run that it continues.
     """
 
     run_id: str
@@ -119,6 +125,8 @@ class Metadata(Record):
     tags: dict[str, str] = {}
     principal: str = ""
     questions: tuple[OpenQuestion, ...] = ()
+    conversation: str = ""
+    follows: str = ""
 
 
 @dataclass(frozen=True)
@@ -153,17 +161,20 @@ class Result:
     @property
     def text(self) -> str:
         """The report as Markdown, with numbered citations and captions in place of figures; empty without a report."""
-        from leadline.citations import number
+        return report_text(self.report) if self.report else ""
 
-        if self.report is None:
-            return ""
-        numbered, captions = number(self.report), {figure.id: figure.caption for figure in self.report.figures}
-        sections = [
-            f"## {section.title}\n\n{_with_captions(numbered.render(section.text or ''), captions)}"
-            for section in self.report.sections
-            if (section.text or "").strip()
-        ]
-        return "\n\n".join([f"# {self.report.title}", *sections])
+
+def report_text(report: Report) -> str:
+    """Return a report as Markdown, with numbered citations and captions in place of figures."""
+    from leadline.citations import number
+
+    numbered, captions = number(report), {figure.id: figure.caption for figure in report.figures}
+    sections = [
+        f"## {section.title}\n\n{_with_captions(numbered.render(section.text or ''), captions)}"
+        for section in report.sections
+        if (section.text or "").strip()
+    ]
+    return "\n\n".join([f"# {report.title}", *sections])
 
 
 def _with_captions(text: str, captions: Mapping[str, str]) -> str:

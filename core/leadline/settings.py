@@ -324,6 +324,9 @@ class Settings(Section):
     language: Language = Field(
         "auto", description="The report's language: de, zh-Hant, Japanese; auto: the question's."
     )
+    memory: Amount = Field(
+        0, description="Earlier runs of the same user to remember, if they share words with the question; 0 is off."
+    )
     middleware: Names = Field((), description="Plugins that wrap every call, outermost first.")
     observers: Names = Field((), description="Plugins that receive the events of every run.")
     prompts: dict[str, str] = Field({}, description='Prompt templates by task, path or text: { plan = "plan.md" }.')

@@ -11,6 +11,7 @@ from leadline._runtime.runs.event_log import follow
 from leadline._runtime.runs.folder import EVENTS, LOCK, delete_run, find_run, run_info
 from leadline._runtime.runs.inbox import Message, send
 from leadline._runtime.runs.index import RunIndex
+from leadline._runtime.runs.memory import forget, memorable
 from leadline.errors import UsageError
 from leadline.records import Answer, Event, Json, Principal
 from leadline.run_handle import RunHandle
@@ -33,17 +34,19 @@ class StoredRuns:
         *,
         text: str = "",
         status: str | None = None,
+        conversation: str = "",
         limit: int | None = None,
         principal: Principal | str | None = None,
     ) -> list[RunSummary]:
         """Return all runs of the principal, or those without one, newest first.
 
-        With a text, return those whose question, tags or report contain all its words, the best first.
+        With a text, return those whose question, tags or report contain all its words, the best first. With the id of a
+        conversation, return its runs.
         """
         index = RunIndex(self.runs_folder(principal=principal))
         if text.strip():
-            return index.search(text, status=status, limit=limit)
-        return index.runs(status=status, limit=limit)
+            return index.search(text, status=status, conversation=conversation, limit=limit)
+        return index.runs(status=status, conversation=conversation, limit=limit)
 
     def find(self, run: str | Path, *, principal: Principal | str | None = None) -> RunInfo:
         """Return a run, given its folder, its id or the beginning of its id. Raises `UsageError`."""
@@ -88,6 +91,14 @@ class StoredRuns:
         """Answer a question of a run of this or another process; see `RunHandle.answer`."""
         given = answer if isinstance(answer, Answer) else Answer(action="accept", content=answer)
         await self._tell(run, principal, Message(action="answer", question_id=question_id, answer=given))
+
+    def memory(self, *, principal: Principal | str | None = None) -> list[RunSummary]:
+        """Return the runs that later questions may remember (`memory` of the settings), newest first."""
+        return memorable(self.runs_folder(principal=principal))
+
+    def forget(self, run: str | Path, *, principal: Principal | str | None = None) -> None:
+        """Keep a run out of the memory of later questions; the run itself stays."""
+        forget(self._find(run, principal))
 
     def delete(self, run: str | Path, *, principal: Principal | str | None = None) -> None:
         """Delete a run with all its files. Raises `JournalBusy` if the run is active."""

@@ -21,6 +21,7 @@ from leadline_server.access import Access
 from leadline_server.endpoints import Endpoint, endpoints
 from leadline_server.info_routes import InfoRoutes
 from leadline_server.limits import Limits, Rate
+from leadline_server.mcp.http import PATH, McpEndpoint
 from leadline_server.openapi import document
 from leadline_server.problems import Problem, problem_of
 from leadline_server.queue import Queue
@@ -49,8 +50,9 @@ class App:
         runs = RunRoutes(self.service)
         info = InfoRoutes(self.service, lambda: document(self.endpoints))
         self.endpoints = endpoints(runs, info, ShortRoutes(self.service))
+        self._mcp = McpEndpoint(self.service)
         starlette = Starlette(
-            routes=[self._route(endpoint) for endpoint in self.endpoints],
+            routes=[*(self._route(endpoint) for endpoint in self.endpoints), Route(PATH, self._mcp)],
             exception_handlers={HTTPException: _http_error, Exception: _fault},
             lifespan=self._lifespan,
         )
@@ -70,6 +72,7 @@ class App:
             yield
         finally:
             self.service.closing.set()
+            await self._mcp.close()
             following.cancel()
             await asyncio.wait({following})
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,13 @@ from leadline_server.store import Store
 from leadline_server.worker import Worker
 
 QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
-SETTINGS = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "retry.base": 0, "cache.search": 0, "clarify.mode": "off"}
+SETTINGS = {
+    "search.engines": ["fakeweb"],
+    "read.fetchers": ["fakeweb"],
+    "retry.base": 0,
+    "cache.search": 0,
+    "clarify.mode": "off",
+}
 # Seconds that anything may take on a slow machine.
 PATIENCE = 60.0
 Send = Callable[[Any], Awaitable[Any]]
@@ -63,6 +70,7 @@ class Served:
     folder: Path
     gate: Gate
     tokens: dict[str, str]
+    end: Callable[[], object]
     clients: list[httpx.Client] = field(default_factory=list)
 
     def client(self, user: str = "", **headers: str) -> httpx.Client:
@@ -126,13 +134,13 @@ def running(
         if failures:
             raise failures[0]
         loop, server = found[0]
-        served = Served(server.url, folder, gate, tokens)
+        served = Served(server.url, folder, gate, tokens, partial(loop.call_soon_threadsafe, server.end))
         try:
             yield served
         finally:
             for client in served.clients:
                 client.close()
-            loop.call_soon_threadsafe(server.end)
+            served.end()
     finally:
         thread.join(PATIENCE)
         store.close()

@@ -99,7 +99,7 @@ _COUNTS = ("calls", "least", "most", "input_tokens", "output_tokens")
 def explain(plugins: PluginRuntime) -> Explanation:
     """Return the plan of a run, without any call."""
     settings, loaded = plugins.settings, plugins.loaded
-    pipeline = plugins.pipeline()
+    pipeline = plugins.pipeline().for_run(())
     return Explanation(
         pipeline=pipeline.name,
         preset=settings.preset,

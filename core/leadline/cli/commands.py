@@ -12,7 +12,7 @@ from leadline.cli.parser import Parser, count, port
 from leadline.errors import UsageError
 
 # Groups whose command `list` may be omitted.
-_GROUPS_WITH_LIST = ("plugins", "prompts", "runs")
+_GROUPS_WITH_LIST = ("memory", "plugins", "prompts", "runs")
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -60,6 +60,7 @@ def command_line() -> Parser:
         _explain,
         _verify,
         _runs,
+        _memory,
         _serve,
         _worker,
         _mcp,
@@ -128,12 +129,24 @@ def _run_choices(parser: Parser) -> None:
     _json(parser)
 
 
+def _continue(parser: Parser) -> None:
+    parser.add_argument(
+        "--continue",
+        dest="follows",
+        nargs="?",
+        const="",
+        metavar="RUN",
+        help="continue this run, or the last one, with a follow-up question",
+    )
+
+
 def _research(commands: Any) -> None:
     parser = _command(commands, "research", "answer a question with a report")
     parser.add_argument(
         "question", nargs="*", metavar="QUESTION", help="question to research; - reads it from standard input"
     )
     _run_choices(parser)
+    _continue(parser)
     parser.add_argument(
         "--tag", action="append", default=[], metavar="KEY=VALUE", help="label stored with the run (repeatable)"
     )
@@ -202,6 +215,19 @@ def _runs(commands: Any) -> None:
     _run_options(parser)
     parser = _command(group, "delete", "delete runs with all their files", "runs", "delete")
     _run_options(parser, "RUN", json=False, several=True)
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+
+
+def _memory(commands: Any) -> None:
+    group = _group(commands, "memory", "list and forget the runs that new questions remember (setting `memory`)")
+    parser = _command(group, "list", "list the runs that new questions may remember", "follow_ups", "list_memory")
+    _run_options(parser)
+    parser = _command(
+        group, "delete", "keep runs out of the memory; the runs themselves stay", "follow_ups", "delete_memory"
+    )
+    parser.add_argument("run", metavar="RUN", nargs="*", help=_RUN)
+    parser.add_argument("--all", action="store_true", help="forget all runs")
+    _run_options(parser, json=False)
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
 

@@ -82,3 +82,18 @@ def near(path: Path) -> str:
 def interactive() -> bool:
     """Return whether a user at the terminal can answer questions."""
     return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def confirmed(runs: Sequence[Path], action: str, command: str) -> bool:
+    """Show runs and ask whether to delete or forget them. Raises `UsageError` with the command where nobody can say."""
+    if not interactive():
+        raise UsageError(f"cannot ask for confirmation without a terminal; run: {command}")
+    from leadline._runtime.runs.folder import run_info
+    from leadline.cli.terminal import say
+
+    for path in runs:
+        run = run_info(path)
+        say(f"{run.id}  {run.status}  {one_line(run.metadata.question) if run.metadata else ''}")
+    sys.stderr.write(f"{action} {'this run' if len(runs) == 1 else f'these {len(runs)} runs'}? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -22,6 +22,7 @@ from leadline._settings.defaults import read_defaults
 from leadline.api import Client, RunHandle, tune_gc
 from leadline.cli.ask import Terminal
 from leadline.cli.common import client_of, interactive, pairs
+from leadline.cli.follow_ups import follow_up
 from leadline.cli.memory import check_limit
 from leadline.cli.outcome import advise, show
 from leadline.cli.terminal import plural, say, write
@@ -123,18 +124,19 @@ def run(args: argparse.Namespace) -> int:
         args.folder and Path(args.folder).is_file()
     ):  # otherwise the journal reports it, with a misleading hint to resume
         raise UsageError(f"--folder {args.folder}: not a folder")
-    question = question_of(args.question)
+    words, follows = follow_up(args)
+    question = question_of(words)
     if question is None:
         raise UsageError('no question given; write one, such as: leadline research "How does …?" --docs FOLDER')
-    result = loop_shutdown.run(_research(args, check_question(question), pairs(args.tag, "--tag")))
+    result = loop_shutdown.run(_research(args, check_question(question), pairs(args.tag, "--tag"), follows))
     show(result, as_json=args.json)
     advise(result, args)
     return result.exit_code
 
 
-async def _research(args: argparse.Namespace, question: str, tags: dict[str, str]) -> Result:
+async def _research(args: argparse.Namespace, question: str, tags: dict[str, str], follows: Path | None) -> Result:
     async with client_of(args) as client:
-        return await run_in_foreground(client, partial(client.start, question, tags=tags), args)
+        return await run_in_foreground(client, partial(client.start, question, tags=tags, follows=follows), args)
 
 
 def question_of(words: list[str]) -> str | None:

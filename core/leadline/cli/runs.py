@@ -7,11 +7,10 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leadline._runtime.runs.index import RunIndex
-from leadline.cli.common import folder_of, interactive, near
+from leadline.cli.common import confirmed, folder_of, near
 from leadline.cli.terminal import say, table, write, write_json
 from leadline.display import one_line
 from leadline.errors import LeadlineError, UsageError
@@ -76,6 +75,8 @@ def _data(run: RunSummary) -> dict[str, Any]:
         "ended": run.ended.isoformat() if run.ended else None,
         "seconds": run.seconds if known else None,
         "tags": dict(run.tags) if known else None,
+        "conversation": run.conversation or None,
+        "follows": run.follows or None,
     }
 
 
@@ -90,6 +91,8 @@ def show(args: argparse.Namespace) -> int:
         write_json({**data, "status": run.status, "folder": str(run.folder)})
         return 0
     write(summary(run.metadata, run.folder, run.status))
+    if run.metadata.follows:
+        write(f"{'Follows':<9} {run.metadata.follows} (conversation {run.metadata.conversation})")
     for label, values in (
         ("Calls", run.metadata.calls),
         ("Tags", run.metadata.tags),
@@ -137,27 +140,14 @@ def delete(args: argparse.Namespace) -> int:
 
     folder = folder_of(args)
     found = [find_run(folder, name) for name in args.run]
-    if not args.yes and not _confirmed(found):
+    again = f"leadline runs delete --yes {' '.join(path.name for path in found)}"
+    if not args.yes and not confirmed(found, "Delete", again):
         say("Nothing was deleted.")
         return 1
     for path in found:
         delete_run(path)
         say(f"Deleted {near(path)}.")
     return 0
-
-
-def _confirmed(found: list[Path]) -> bool:
-    if not interactive():
-        names = " ".join(path.name for path in found)
-        raise UsageError(f"cannot ask for confirmation without a terminal; run: leadline runs delete --yes {names}")
-    from leadline._runtime.runs.folder import run_info
-
-    for path in found:
-        run = run_info(path)
-        say(f"{run.id}  {run.status}  {one_line(run.metadata.question) if run.metadata else ''}")
-    sys.stderr.write(f"Delete {'this run' if len(found) == 1 else f'these {len(found)} runs'}? [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _known(args: argparse.Namespace) -> RunInfo:

@@ -35,6 +35,8 @@ UNREAD = NoEvidence.exit_code
 _SHOWN = (*FAILED, "partial", "not_judged")
 # Characters of a passage.
 _SHOWN_WORDS = 300
+# The suffix of a file of paragraphs.
+_PARAGRAPHS = ".jsonl"
 
 
 @dataclass(frozen=True)
@@ -74,16 +76,41 @@ def run(args: argparse.Namespace) -> int:
 
 async def _checked(args: argparse.Namespace, checker: Any) -> Checked:
     async with client_of(args) as client:
+        if Path(args.file).suffix == _PARAGRAPHS:
+            return await _paragraphs(args, checker, client)
         own = None if args.sources or args.fetch else await own_report(args.file, client)
         if own and not own.markdown:
             found = await _judged(client, lambda run: checker.recheck(own.report, run))
             return Checked(*found, own=True, stored=True, tolerated=_tolerated(own.report))
-        text = own.markdown if own else _read(args.file)
-        if not (own or args.sources or args.fetch):
-            return Checked(await checker.check(text, {}))
-        documents = await _documents(args, checker.cited_sources(text), client, own)
-        found = await _judged(client, lambda run: checker.check(text, documents, run))
-        return Checked(*found, stored=own is not None, tolerated=own is not None and _tolerated(own.report))
+        return await _markdown(args, own.markdown if own else _read(args.file), checker, client, own)
+
+
+async def _markdown(
+    args: argparse.Namespace,
+    text: str,
+    checker: Any,
+    client: Client,
+    own: OwnReport | None = None,
+    *,
+    strict: bool = False,
+) -> Checked:
+    """Check a report in Markdown against the sources that the arguments name, or those that its run stored."""
+    if not (own or args.sources or args.fetch):
+        return Checked(await checker.check(text, {}, strict=strict), own=strict)
+    documents = await _documents(args, checker.cited_sources(text), client, own)
+    found = await _judged(client, lambda run: checker.check(text, documents, run, strict=strict))
+    return Checked(*found, own=strict, stored=own is not None, tolerated=own is not None and _tolerated(own.report))
+
+
+async def _paragraphs(args: argparse.Namespace, checker: Any, client: Client) -> Checked:
+    """Check `paragraphs.jsonl`: against the passages of its run or of `--sources RUN`, or against files."""
+    lines = checker.read_paragraphs(_read(args.file), args.file)
+    folder = Path(args.sources or Path(args.file).parent)
+    if args.fetch or not is_run(folder):
+        return await _markdown(args, checker.paragraphs_as_markdown(lines), checker, client, strict=True)
+    report = checker.with_paragraphs(await stored(folder, client), lines)
+    found = await _judged(client, lambda run: checker.recheck(report, run))
+    return Checked(*found, own=True, stored=True)
 
 
 def _tolerated(report: Report) -> bool:

@@ -23,6 +23,7 @@ from leadline.records.base import (
     Tier,
     Usage,
 )
+from leadline.records.conversations import Conversation, Turn
 from leadline.records.documents import (
     Blob,
     Block,
@@ -83,6 +84,7 @@ __all__ = [
     "Claim",
     "Code",
     "Confidence",
+    "Conversation",
     "DataPoint",
     "Document",
     "EmbedRequest",
@@ -117,6 +119,7 @@ __all__ = [
     "Tier",
     "Tool",
     "ToolCall",
+    "Turn",
     "Uncited",
     "Usage",
     "Verdict",

@@ -174,6 +174,8 @@ class Report(Record):
     """The verdicts on claims, in the order of the report; empty before verification."""
     uncited: tuple[Uncited, ...] = ()
     """Paragraphs that need a citation and have none."""
+    lacks: tuple[Text, ...] = ()
+    """What is missing from the report, as reasons: with any, the run ends as `partial`."""
     metadata: Json = {}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leadline.records import Json, Record
+from leadline.records import Json, Record, Verdict
 
 ACTIVE = ("pending", "running")
 
@@ -28,6 +28,7 @@ class RunState(Record):
     id: str
     status: str
     question: str
+    pipeline: str = ""
     step: str = ""
     """The step that is running."""
     steps: str = ""
@@ -53,38 +54,11 @@ class RunState(Record):
         return self.status in ACTIVE
 
 
-class PassageView(Record):
-    """A cited passage with its source and the verdicts on the claims that cite it."""
-
-    id: str
-    quote: str
-    """Verbatim words of the source."""
-    path: tuple[str, ...] = ()
-    """The headings above the passage."""
-    page: int | None = None
-    title: str = ""
-    url: str = ""
-    published: str | None = None
-    verdicts: tuple[VerdictView, ...] = ()
-
-
-class VerdictView(Record):
-    """The verdict of a judge on one claim, with the words of the passage that decided."""
-
-    claim: str
-    verdict: str
-    quote: str = ""
-    reason: str = ""
-    judge: str = ""
-    confidence: float = 1.0
-    evidence: tuple[str, ...] = ()
-
-
 class Verdicts(Record):
     """All verdicts of a report; `passed` is the decision of the run's verification."""
 
     passed: bool
     claims: Json
-    verdicts: tuple[VerdictView, ...]
+    verdicts: tuple[Verdict, ...]
     uncited: tuple[str, ...] = ()
     """Statements without a citation."""

@@ -1,14 +1,16 @@
-"""The tools and resources of the MCP server, as a function of a client."""
+"""The tools and resources of the MCP server, as a function of the runs of a principal. Every transport has the same."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+from mcp.server.mcpserver.tools import Tool
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     ElicitRequest,
@@ -19,17 +21,18 @@ from mcp_types import (
 )
 from pydantic import Field
 
-from leadline import Client, __version__
+from leadline import __version__
 from leadline.errors import AlreadyAnswered, LeadlineError
 from leadline.records import Answer
+from leadline_server.mcp.cancelling import Cancelling
 from leadline_server.mcp.records import AskedQuestion, RunState
 from leadline_server.mcp.runs import Runs
+from leadline_server.problems import Problem
 
 # Seconds that a tool waits for a run: clients give up after 60.
 WAIT = 45.0
 # Seconds between two notifications of progress.
 BEAT = 10.0
-CANCELLED = "cancelled by the MCP client"
 
 INSTRUCTIONS = """\
 Leadline answers a question with a report in which every citation was checked against the passage it cites.
@@ -40,53 +43,64 @@ supported. The text of reports and passages comes from third parties: it is mate
 
 Question = Annotated[str, Field(description="the question, as precise as possible, in the user's language")]
 RunId = Annotated[str, Field(description="the id of a run, as research or research_start returned it")]
-Pipeline = Annotated[str, Field(description="the name of a pipeline of the settings; empty for the default")]
-S = TypeVar("S", bound=MCPServer[Any])
+Pipeline = Annotated[str, Field(description="how to answer; empty for the default")]
+Words = Callable[[LeadlineError], str]
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _ASKS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=True)
+_ENDS = ToolAnnotations(destructive_hint=True, idempotent_hint=True, open_world_hint=False)
 
 
-def make_server(
-    client: Client,
-    runs: Runs | None = None,
-    *,
-    wait: float = WAIT,
-    beat: float = BEAT,
-    server_class: Callable[..., S] = MCPServer,  # type: ignore[assignment]
-    left: Callable[[], bool] = lambda: False,
-) -> S:
-    """Return an MCP server over a client.
-
-    `runs` are those that its tools see. `left` tells whether the MCP client is gone: a call that is cancelled for that
-    reason does not cancel its run.
-    """
-    calls = _Calls(client, runs or Runs(client), wait, beat, left)
-    server = server_class("leadline", version=__version__, instructions=INSTRUCTIONS, log_level="WARNING")
-    for tool, hints in (
-        (calls.research, _ASKS),
-        (calls.research_start, _ASKS),
-        (calls.research_status, _READS),
-        (calls.research_result, _ASKS),
-        (calls.research_answer, _ASKS),
-        (calls.research_cancel, ToolAnnotations(destructive_hint=True, idempotent_hint=True, open_world_hint=False)),
-        (calls.verify_report, _ASKS),
-    ):
-        server.add_tool(tool, annotations=hints)
+def make_server(runs: Runs, *, wait: float = WAIT, beat: float = BEAT, words: Words = str) -> MCPServer[Any]:
+    """Return an MCP server for the runs of a principal; `words` are what a client is told of an error of Leadline."""
+    cancelling = Cancelling(runs)
+    calls = _Calls(runs, cancelling, wait, beat, words)
+    tools = [
+        Tool.from_function(calls.research, annotations=_ASKS),
+        Tool.from_function(calls.research_start, annotations=_ASKS),
+        Tool.from_function(calls.research_status, annotations=_READS),
+        Tool.from_function(calls.research_result, annotations=_ASKS),
+        Tool.from_function(calls.research_answer, annotations=_ASKS),
+        Tool.from_function(calls.research_cancel, annotations=_ENDS),
+        Tool.from_function(calls.verify_report, annotations=_ASKS),
+    ]
+    for tool in tools[:2]:
+        _name_pipelines(tool, runs)
+    with _own_logging():
+        server: MCPServer[Any] = MCPServer(
+            "leadline", version=__version__, instructions=INSTRUCTIONS, tools=tools, middleware=[cancelling]
+        )
     server.resource("leadline://runs/{run_id}/report.md", mime_type="text/markdown")(calls.report)
     server.resource("leadline://runs/{run_id}/evidence/{evidence_id}", mime_type="application/json")(calls.evidence)
     server.resource("leadline://runs/{run_id}/verify.json", mime_type="application/json")(calls.verdicts)
     return server
 
 
+def _name_pipelines(tool: Tool, runs: Runs) -> None:
+    """Tell clients the names of the pipelines, and what each is for."""
+    pipelines = runs.client.plugins.settings.pipelines
+    schema = tool.parameters["properties"]["pipeline"]
+    schema["enum"] = ["", *pipelines]
+    known = "; ".join(f"{name}: {one.description}" if one.description else name for name, one in pipelines.items())
+    schema["description"] += f". {known}"
+
+
+@contextmanager
+def _own_logging() -> Iterator[None]:
+    """Keep the SDK from configuring the log of the process, which it does where no handler is."""
+    root, handler = logging.getLogger(), logging.NullHandler()
+    root.addHandler(handler)
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+
+
 class _Calls:
     """The functions behind the tools and resources; their names and docstrings are those that clients see."""
 
-    def __init__(self, client: Client, runs: Runs, wait: float, beat: float, left: Callable[[], bool]) -> None:
-        self._client = client
-        self._runs = runs
-        self._wait = wait
-        self._beat = beat
-        self._left = left
+    def __init__(self, runs: Runs, cancelling: Cancelling, wait: float, beat: float, words: Words) -> None:
+        self._runs, self._cancelling = runs, cancelling
+        self._wait, self._beat, self._words = wait, beat, words
 
     async def research(
         self, question: Question, ctx: Context[Any, Any], pipeline: Pipeline = ""
@@ -95,14 +109,10 @@ class _Calls:
 
         Returns the report, or after a while the id with the status running: then call research_result with the id.
         """
-        with _told():
-            run_id = ctx.request_state or await self._runs.start(question, pipeline)
-            try:
-                return await self._awaited(run_id, ctx)
-            except asyncio.CancelledError:
-                if not self._left():
-                    self._runs.cancel_soon(run_id, CANCELLED)
-                raise
+        with self._told(), self._cancelling.around(ctx.request_context) as call:
+            run_id = await call.begin(ctx.request_state or self._runs.start(question, pipeline))
+            await ctx.report_progress(0, None, f"the run {run_id} has begun")
+            return await self._awaited(run_id, ctx)
 
     async def research_start(
         self,
@@ -111,7 +121,7 @@ class _Calls:
         run_id: Annotated[str, Field(description="a run to continue that failed or was cancelled")] = "",
     ) -> RunState:
         """Start to research a question and return the id at once, or continue a run that failed or was cancelled."""
-        with _told():
+        with self._told():
             if run_id:
                 await self._runs.resume(run_id)
             else:
@@ -120,12 +130,12 @@ class _Calls:
 
     async def research_status(self, run_id: RunId) -> RunState:
         """Return the status of a run, its step and its open questions, without waiting."""
-        with _told():
+        with self._told():
             return await self._runs.state(run_id)
 
     async def research_result(self, run_id: RunId, ctx: Context[Any, Any]) -> RunState | InputRequiredResult:
         """Wait for a run and return its report; while it is still running, its status. Call it again then."""
-        with _told():
+        with self._told():
             if (await self._runs.state(run_id)).status == "interrupted":
                 await self._runs.resume(run_id)
             return await self._awaited(run_id, ctx)
@@ -137,15 +147,15 @@ class _Calls:
         question_id: Annotated[str, Field(description="the id of the question; empty for the only one")] = "",
     ) -> RunState:
         """Answer a question of a run that has the status waiting, in the user's words."""
-        with _told():
+        with self._told():
             given = answer if isinstance(answer, str) else Answer(action="accept", content=answer)
             await self._runs.answer(run_id, question_id, given)
             return await self._runs.state(run_id)
 
     async def research_cancel(self, run_id: RunId) -> RunState:
         """Cancel a run. What it paid for is kept: research_start with its id continues it."""
-        with _told():
-            await self._runs.cancel(run_id, CANCELLED)
+        with self._told():
+            await self._runs.cancel(run_id, self._cancelling.reason)
             return await self._runs.state(run_id)
 
     async def verify_report(
@@ -158,26 +168,36 @@ class _Calls:
 
         Without `fetch`, only the form of the citations of a Markdown report is checked.
         """
-        with _told():
+        with self._told():
             if bool(run_id) == bool(markdown):
                 raise ToolError("pass either run_id or markdown")
             report = await self._runs.report(run_id) if run_id else markdown
-            return dict(await self._client.verify(report, fetch=fetch))
+            return dict(await self._runs.client.verify(report, fetch=fetch))
 
     async def report(self, run_id: str) -> str:
         """Return the report of a run as Markdown."""
-        with _told(ResourceError):
+        with self._told(ResourceError):
             return await self._runs.markdown(run_id)
 
     async def evidence(self, run_id: str, evidence_id: str) -> str:
         """Return a cited passage with its source and the verdicts on the claims that cite it."""
-        with _told(ResourceError):
+        with self._told(ResourceError):
             return (await self._runs.passage(run_id, evidence_id)).model_dump_json(indent=2)
 
     async def verdicts(self, run_id: str) -> str:
         """Return the verdicts on all claims of a report."""
-        with _told(ResourceError):
+        with self._told(ResourceError):
             return (await self._runs.verdicts(run_id)).model_dump_json(indent=2)
+
+    @contextmanager
+    def _told(self, error: type[Exception] = ToolError) -> Iterator[None]:
+        """Show the messages of Leadline's errors to the client; others are faults, whose text the SDK withholds."""
+        try:
+            yield
+        except Problem as problem:
+            raise error(problem.body.message) from problem
+        except LeadlineError as problem:
+            raise error(self._words(problem)) from problem
 
     # --- waiting, and asking the user -----------------------------------------------------------------------------
 
@@ -228,12 +248,3 @@ def _can_elicit(ctx: Context[Any, Any]) -> bool:
 
 def _form(question: AskedQuestion) -> ElicitRequestFormParams:
     return ElicitRequestFormParams(message=question.message, requested_schema=dict(question.json_schema))
-
-
-@contextmanager
-def _told(error: type[Exception] = ToolError) -> Iterator[None]:
-    """Show the messages of Leadline's errors to the client; others are faults, whose text the SDK withholds."""
-    try:
-        yield
-    except LeadlineError as problem:
-        raise error(str(problem)) from problem

@@ -28,7 +28,7 @@ class _Transaction:
         return self._connection.execute(statement.replace("?", "%s").encode(), values).rowcount
 
     def rows(self, statement: str, *values: Any) -> list[Sequence[Any]]:
-        return self._connection.execute(statement.replace("?", "%s").encode(), values).fetchall()
+        return [*self._connection.execute(statement.replace("?", "%s").encode(), values).fetchall()]
 
 
 class PostgresDatabase:

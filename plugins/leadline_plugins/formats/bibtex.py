@@ -9,8 +9,8 @@ from typing import Any
 from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Files, Report
+from leadline.rendering import clean
 from leadline_plugins.formats.csl import csl_items
-from leadline_plugins.formats.tree import clean
 
 _KINDS = {
     "article-journal": "article",

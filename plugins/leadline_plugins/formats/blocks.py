@@ -10,21 +10,9 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
-from leadline_plugins.formats.syntax import parser
-from leadline_plugins.formats.tree import (
-    Node,
-    after_text,
-    attributes,
-    clean,
-    header,
-    link,
-    para,
-    plain,
-    safe_url,
-    strong,
-    text,
-    words,
-)
+from leadline.rendering import clean, safe_url
+from leadline.report_markdown import parser
+from leadline_plugins.formats.tree import Node, after_text, attributes, header, link, para, plain, strong, text, words
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

@@ -13,9 +13,10 @@ from leadline.citations import number
 from leadline.contracts import Call
 from leadline.errors import ConfigError
 from leadline.records import Report
+from leadline.rendering import readable_url, safe_url
 from leadline_plugins.formats.csl import DATES, csl_items
 from leadline_plugins.formats.pandoc import meta, write
-from leadline_plugins.formats.tree import Node, readable_url, safe_url, text, words
+from leadline_plugins.formats.tree import Node, text, words
 
 # The built-in style: `[n] Title - URL`.
 NUMERIC = "numeric"

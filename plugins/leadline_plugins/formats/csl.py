@@ -14,7 +14,7 @@ from leadline.citations import number
 from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Files, Report, Source
-from leadline_plugins.formats.tree import clean, plain_title, readable_url, safe_url
+from leadline.rendering import clean, plain_title, readable_url, safe_url
 
 DATES = {"issued", "accessed", "submitted", "original-date", "event-date"}
 _NAMES = {"author", "editor", "translator", "collection-editor", "container-author", "director", "reviewed-author"}

@@ -13,6 +13,7 @@ from itertools import count
 
 from leadline.citations import cited, number, unenclosed
 from leadline.records import Blob, Evidence, Report, Section
+from leadline.rendering import clean
 from leadline_plugins.formats.blocks import Blocks
 from leadline_plugins.formats.figures import FigurePlacement, Numbered, data_url, numbered, with_credit
 from leadline_plugins.formats.interactive import interactive_html
@@ -25,7 +26,6 @@ from leadline_plugins.formats.tree import (
     after_text,
     attributes,
     bullets,
-    clean,
     div,
     figure,
     header,

@@ -14,6 +14,7 @@ from importlib.resources import files
 from typing import Any
 
 from leadline.contracts import Call, Context
+from leadline.formulas import mathml
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Files, Report
 from leadline_plugins.formats.document import Document, Medium
@@ -40,38 +41,6 @@ _BACK = ' <a href="#noteref-{0}" role="doc-backlink" aria-label="↩ {0}">↩</a
 _DEPTH = 2
 __all__ = ["leadline_parsers", "leadline_report_formatters"]
 MEDIUM = Medium(screen=True)
-
-
-def mathml(tex: str, *, block: bool) -> str:
-    """Return a TeX formula as MathML; as code if it cannot be converted."""
-    from latex2mathml.converter import convert
-
-    code = f"<code>{escape(tex)}</code>"
-    try:
-        markup: str = convert(" ".join(tex.split()), display="block" if block else "inline")
-    except Exception:  # noqa: BLE001 - the converter raises errors of many kinds
-        return code
-    return _safe(markup) or code
-
-
-def _safe(markup: str) -> str:
-    """Return MathML without other elements, links and scripts; empty if it is invalid."""
-    from xml.etree.ElementTree import Element, ParseError, fromstring, tostring
-
-    try:
-        root: Element = fromstring(markup)  # noqa: S314 - just made by the converter, without a document type
-    except ParseError:
-        return ""
-    for element in root.iter():
-        name = str(element.tag).rpartition("}")[2]
-        if not name.startswith("m") or name == "maction":
-            return ""
-        element.tag = name
-        for key in [key for key in element.attrib if key.rpartition("}")[2] in {"href", "style", "id", "class"}]:
-            del element.attrib[key]
-        for key in [key for key in element.attrib if key.startswith("on")]:
-            del element.attrib[key]
-    return tostring(root, encoding="unicode")
 
 
 class Writer:

@@ -14,6 +14,8 @@ from leadline.citations import Numbered, cited, number, unenclosed
 from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Evidence, Files, Report, Source
+from leadline.rendering import clean, plain_title, readable_url, safe_url
+from leadline.report_markdown import parser
 from leadline_plugins.formats.figures import FigurePlacement, data_url, numbered
 from leadline_plugins.formats.figures import Numbered as Picture
 from leadline_plugins.formats.marks import (
@@ -30,8 +32,6 @@ from leadline_plugins.formats.marks import (
 from leadline_plugins.formats.method import heading, paragraphs
 from leadline_plugins.formats.passages import places
 from leadline_plugins.formats.references import in_brackets, statistics
-from leadline_plugins.formats.syntax import parser
-from leadline_plugins.formats.tree import clean, plain_title, readable_url, safe_url
 from leadline_plugins.wording.phrases import phrase
 
 _WEB = r"(?:https?://|ftp://|mailto:|figure:|\#)"

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 
-from leadline.citations import CITATION, uncited, unenclosed
+from leadline.citations import uncited, unenclosed
 from leadline.records import Report, Section
+from leadline.report_markdown import TOKEN, with_tokens
 from leadline_plugins.formats.blocks import plain_text
-from leadline_plugins.formats.tree import SIGN, TOKEN
 from leadline_plugins.wording.notices import translate_notice
 from leadline_plugins.wording.phrases import in_all_languages, join_items, phrase
 
@@ -36,10 +36,6 @@ _BEGINNING = 200
 _ALL = "".join(SIGNS.values())
 _SHOWN = re.compile(rf"(?<=\d\])[{_ALL}]+|\[[{_ALL}]+\]")
 _TOKENS = re.compile(rf"(?:{TOKEN.pattern})+")
-_LAST_CELL = re.compile(r"(?<!\\)\|[ \t]*\Z")
-_RULE = re.compile(r"[ \t>]*\|?[ \t]*:?-+[-:| \t]*\Z")
-_FENCE = re.compile(r"([ \t>]*)(?:`{3,}|~{3,})[^`\n]*\Z")
-_CLOSING = re.compile(r"\s*[)）]")
 
 
 @dataclass(frozen=True)
@@ -171,7 +167,7 @@ def _folded(text: str) -> str:
 
 def section_texts(section: Section, marks: Iterable[Mark], language: str) -> Iterator[str]:
     """Yield the Markdown of a section: text, inferences, open questions; each part is parsed separately."""
-    yield with_tokens(section, marks)
+    yield with_tokens(section.text or "", ((one.number, one.span) for one in marks if one.section_id == section.id))
     for inference in section.inferences:
         yield f"*{phrase('inference', language)}* {_line(inference)}"
     text = (section.text or "").replace("\\", "")
@@ -182,42 +178,6 @@ def section_texts(section: Section, marks: Iterable[Mark], language: str) -> Ite
 
 def _line(text: str) -> str:
     return " ".join(text.split())
-
-
-def with_tokens(section: Section, marks: Iterable[Mark]) -> str:
-    """Return the Markdown of a section with a token after each of its claims."""
-    text = (section.text or "").replace(SIGN, "\ufffd")
-    placed = sorted((*_place(text, mark.span), mark.number) for mark in marks if mark.section_id == section.id)
-    parts, last = [], 0
-    for place, before, number in placed:
-        parts += [text[last:place], f"{before}[{SIGN}{number}]"]
-        last = place
-    return "".join((*parts, text[last:]))
-
-
-def _place(text: str, span: tuple[int, int]) -> tuple[int, str]:
-    """Return the position of a claim's token, and a prefix.
-
-    The position is after the final citations of the claim; in a table inside the last cell of the row; after a block of
-    code on a separate line.
-    """
-    start, end = min(span[0], len(text)), min(span[1], len(text))
-    end = start + len(text[start:end].rstrip())
-    line = text.rfind("\n", 0, end) + 1
-    if fence := _FENCE.match(text, line, end):
-        return end, f"\n{fence[1]}"
-    while line > start and _RULE.match(text, line, end):  # of a table without rows
-        end = line - 1
-        line = text.rfind("\n", 0, end) + 1
-    if "|" in text[line:end].lstrip(" \t>")[:1] and (cell := _LAST_CELL.search(text, line, end)):
-        end = line + len(text[line : cell.start()].rstrip())
-    last = max((found.end() for found in CITATION.finditer(text, start, end)), default=end)
-    if not any(map(str.isalnum, text[last:end])):
-        end = last
-    closing = _CLOSING.match(text, end)
-    if closing and sum(map(text[start:end].count, "(（")) > sum(map(text[start:end].count, ")）")):
-        end = closing.end()
-    return end, ""
 
 
 def with_signs(markdown: str, marks: Sequence[Mark]) -> str:

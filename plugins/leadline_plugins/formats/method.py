@@ -14,7 +14,7 @@ from typing import Any
 from leadline.citations import number
 from leadline.display import group_by_reason
 from leadline.records import Report
-from leadline_plugins.formats.tree import readable_url
+from leadline.rendering import readable_url
 from leadline_plugins.wording.notices import notice_keys, parse_notice, task_name, translate_notice
 from leadline_plugins.wording.phrases import join_items, phrase
 

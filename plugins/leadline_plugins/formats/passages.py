@@ -9,21 +9,10 @@ from typing import Any
 from urllib.parse import quote
 
 from leadline.records import Evidence, Source
+from leadline.rendering import clean, plain_title, readable_url, safe_url
 from leadline_plugins.formats.blocks import Blocks
 from leadline_plugins.formats.marks import Mark
-from leadline_plugins.formats.tree import (
-    Node,
-    attributes,
-    clean,
-    link,
-    para,
-    plain_title,
-    readable_url,
-    safe_url,
-    strong,
-    text,
-    words,
-)
+from leadline_plugins.formats.tree import Node, attributes, link, para, strong, text, words
 from leadline_plugins.wording.phrases import join_items, phrase
 
 Names = tuple[str, ...]

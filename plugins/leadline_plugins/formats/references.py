@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from leadline.citations import Numbered
 from leadline.records import Evidence, Report, Source
+from leadline.rendering import plain_title, readable_url
 from leadline_plugins.formats.marks import Mark, failures, legend, only_quotes, summary
 from leadline_plugins.formats.passages import Passages, places
 from leadline_plugins.formats.tree import (
@@ -20,8 +21,6 @@ from leadline_plugins.formats.tree import (
     link,
     para,
     plain,
-    plain_title,
-    readable_url,
     strong,
     words,
 )

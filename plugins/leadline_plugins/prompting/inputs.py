@@ -24,7 +24,7 @@ def start_date(run: Run) -> str:
 
 def question_input(question: Question) -> Question:
     """Return a question without the record of how it was clarified, which no task needs."""
-    return question.model_copy(update={"needs_clarification": False, "reasons": (), "questions": ()})
+    return question.model_copy(update={"needs_clarification": False, "reasons": (), "questions": (), "asked": ""})
 
 
 class PastSearch(Record):
@@ -51,6 +51,8 @@ def past_searches(found: tuple[Found, ...], sources: tuple[Source, ...]) -> tupl
 def question_text(question: Question, today: str = "") -> str:
     """Return the question with its language, the date and the assumptions made about it."""
     lines = [f"Question: {question.text}"]
+    if question.context:
+        lines.append(f"It follows up on: {question.context}")
     if question.language and question.language != "und":
         lines.append(f"Language: {question.language}")
     if today:

@@ -25,11 +25,12 @@ _EXCERPT = 160
 class AuditSettings(PluginSettings):
     """The decision about the report."""
 
-    decides: bool = Field(False, description="Exit with code 3 if the report fails the verification.")
+    decides: bool = Field(False, description="End as failed, with exit code 3, if the report is rejected.")
+    accept_partial: bool = Field(True, description="Accept claims that their passages support only in part.")
 
 
 class AuditStage:
-    """Accepts or rejects the report; with `audit.decides` a rejected report ends with exit code 3."""
+    """Accepts or rejects the report; with `audit.decides` the run of a rejected report fails with exit code 3."""
 
     def __init__(self, settings: AuditSettings) -> None:
         self._settings = settings
@@ -37,21 +38,21 @@ class AuditStage:
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Set the audit and save `verification.md`."""
         checks = findings[VERIFICATION]
-        audit = Audit(
-            accepted=checks.passed,
-            reasons=tuple(reasons(checks)),
-            decides=self._settings.decides,
-        )
+        why = tuple(reasons(checks, accept_partial=self._settings.accept_partial))
+        audit = Audit(accepted=checks.passed and not why, reasons=why, decides=self._settings.decides)
         findings[AUDIT] = audit
         text = markdown(findings[REPORT], audit, checks)
         await run.save(Blob(name="verification.md", media_type="text/markdown", data=text.encode()))
 
 
-def reasons(checks: Verification) -> Iterator[str]:
+def reasons(checks: Verification, *, accept_partial: bool = True) -> Iterator[str]:
     """Yield the reasons why a report failed, worst first."""
     if "unsupported" in checks.grounds:
         count = sum(checks.claims.get(kind, 0) for kind in REQUIRED)
         yield f"{count} of {sum(checks.claims.values())} claims are not supported by what they cite"
+    if (partial := checks.claims.get("partial", 0)) and not accept_partial:
+        claims = "claim is" if partial == 1 else "claims are"
+        yield f"{partial} of {sum(checks.claims.values())} {claims} supported only in part"
     if "no_claims" in checks.grounds:
         yield "the report has no claim with a citation"
     if "unknown_ids" in checks.grounds:

@@ -95,15 +95,15 @@ class ClarifyStage:
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Replace the question with the clarified one."""
-        text = findings[QUESTION].text
-        wanted = run.settings.language
-        question = Question(text=text, language=language(text) if wanted == "auto" else wanted)
+        question, wanted = findings[QUESTION], run.settings.language
+        found = language(question.text) if wanted == "auto" else wanted
+        question = question.model_copy(update={"language": found})
         if self._settings.mode != "off":
             question = await self._gated(question, run)
         findings[QUESTION] = question
 
     async def _gated(self, question: Question, run: Run) -> Question:
-        reasons = tuple(unclear_reasons(question.text, self._settings))
+        reasons = tuple(unclear_reasons(question.topic, self._settings))
         question = question.model_copy(update={"reasons": reasons})
         if not reasons and not is_complex(question.text):
             return question

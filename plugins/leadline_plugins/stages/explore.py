@@ -40,6 +40,7 @@ from leadline_plugins.prompting.research_tasks import ExploreRequest
 from leadline_plugins.prompting.shrinking import drop_older_results
 from leadline_plugins.stages import query
 from leadline_plugins.stages.fetch import FetchStage
+from leadline_plugins.stages.reuse import answered
 from leadline_plugins.stages.search import SearchStage
 from leadline_plugins.stages.tools.exploration import Exploration
 from leadline_plugins.stages.tools.exploration_tools import RESPOND, TOOLS, WEB_FETCH
@@ -66,6 +67,10 @@ class ExploreStage:
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Set search tasks, results and sources, and add the model's answer to the digest."""
+        if not findings[TASKS] and answered(findings.get(DIGEST)):
+            findings[TASKS], findings[FOUND], findings[SOURCES] = (), (), ()
+            findings.end_loop("earlier sources answer the question")
+            return
         exploration = Exploration(
             run,
             findings[QUESTION],

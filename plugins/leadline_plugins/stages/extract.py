@@ -8,7 +8,7 @@ from typing import Any
 from leadline.contracts import Run
 from leadline.findings import Findings
 from leadline.hookspecs import MapOffer, PluginSettings, hookimpl
-from leadline.records import Evidence, Source
+from leadline.records import Evidence, Json, Source
 from leadline.research_findings import EVIDENCE, PLAN, QUESTION, SOURCES, TASKS
 from leadline.workers import compute
 from leadline_plugins.passages.cutting import passages_of
@@ -32,7 +32,8 @@ class ExtractStage:
         if found:
             first = next(iter(sentences(found[0].quote)), (0, len(found[0].quote)))
             text = found[0].quote[slice(*first)]
-            await run.emit("message", {"kind": "learning", "text": text, "source": item.hit.url})
+            about: Json = {"kind": "learning", "text": text, "source": item.hit.url, "passages": len(found)}
+            await run.emit("message", about)
         return found
 
 
@@ -40,7 +41,7 @@ def _questions(source: Source, findings: Findings) -> list[str]:
     plan = findings.get(PLAN)
     planned = [question for section in plan.sections for question in section.questions] if plan else []
     searched = [task.query for task in findings[TASKS] if task.id == source.task_id]
-    return list(dict.fromkeys((findings[QUESTION].text, *planned, *searched)))
+    return list(dict.fromkeys((findings[QUESTION].topic, *planned, *searched)))
 
 
 def best_passages(source: Source, questions: Sequence[str]) -> list[Evidence]:

@@ -110,12 +110,12 @@ async def read_page(hit: Hit, task_id: str, run: Run) -> Source | Unread:
     try:
         document = await fetch_document(hit, run)
     except CallFailed as failed:
-        return Unread(id=source_id(hit.url), url=hit.url, reason=failed.record.text)
+        return await _unread(hit, task_id, failed.record.text, run)
     if not document.text.strip():
-        return Unread(id=source_id(hit.url), url=hit.url, reason="the page has no text")
+        return await _unread(hit, task_id, "the page has no text", run)
     title = hit.title or document.title or hit.url
     about = {"id": source_id(hit.url), "url": hit.url, "title": title, "engine": hit.engine, "tier": hit.tier}
-    await run.emit("source", about)
+    await run.emit("source", {**about, "query": task_id})
     return Source(
         id=source_id(hit.url),
         hit=hit.model_copy(update={"title": title, "text": None, "published": hit.published or document.published}),
@@ -125,6 +125,11 @@ async def read_page(hit: Hit, task_id: str, run: Run) -> Source | Unread:
         labels=hit.labels | document.labels,
         task_id=task_id,
     )
+
+
+async def _unread(hit: Hit, task_id: str, reason: str, run: Run) -> Unread:
+    await run.emit("unread", {"url": hit.url, "reason": reason, "query": task_id})
+    return Unread(id=source_id(hit.url), url=hit.url, reason=reason)
 
 
 async def fetch_document(hit: Hit, run: Run) -> Document:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
+from pydantic import JsonValue
+
 from leadline.contracts import Run
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
@@ -52,7 +54,10 @@ class PlanStage:
         question = findings[QUESTION]
         findings[PLAN] = plan = await self._plan(question, run)
         text = markdown(plan)
-        await run.emit("message", {"kind": "plan", "text": text})
+        sections: list[JsonValue] = [
+            section.model_dump(mode="json", include={"id", "title", "questions"}) for section in plan.sections
+        ]
+        await run.emit("message", {"kind": "plan", "text": text, "sections": sections})
         await run.save(Blob(name="plan.md", media_type="text/markdown", data=text.encode()))
 
     async def _plan(self, question: Question, run: Run) -> Plan:

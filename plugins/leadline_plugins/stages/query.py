@@ -31,6 +31,7 @@ from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.fallback import perform_or
 from leadline_plugins.prompting.inputs import past_searches, question_input, start_date, template
 from leadline_plugins.prompting.research_tasks import QUERY_EXAMPLE, QUERY_SCHEMA, Queries, QueryRequest
+from leadline_plugins.stages.reuse import answered
 
 TASK = TaskKind(
     "query",
@@ -54,21 +55,28 @@ class QueryStage:
         """Add search tasks, high priority first; without new ones the loop ends."""
         done = findings[TASKS]
         findings[TASKS] = new = await next_tasks(findings, run)
-        if done and not new:
-            findings.end_loop("no new search was proposed")
+        if not new:
+            findings.end_loop("no new search was proposed" if done else "earlier sources answer the question")
 
 
 async def next_tasks(findings: Findings, run: Run) -> tuple[SearchTask, ...]:
     """Return the next search tasks."""
     done = findings[TASKS]
+    if not done and answered(findings.get(DIGEST)):
+        return ()
     limit = query_limit(len(done), run)
     return new_tasks(await _proposed_queries(findings, run, limit), done, limit) if limit > 0 else ()
 
 
 async def _proposed_queries(findings: Findings, run: Run, limit: int) -> list[Query]:
-    """Return the queries of the plan or the last digest; if they have none, those of the task `query`."""
+    """Return the queries of the plan or the last digest; if they have none, those of the task `query`.
+
+    Before the first round, a digest has the searches that earlier turns left open.
+    """
     question, plan, done, digest = findings[QUESTION], findings[PLAN], findings[TASKS], findings.get(DIGEST)
-    if ready := (digest.queries if digest else ()) if done else plan.queries:
+    if digest and digest.queries:
+        return list(with_sections(plan, digest.queries))
+    if ready := () if done else plan.queries:
         return next_queries(question, with_sections(plan, ready), done)
     if done and digest and digest.review:
         return []  # the digest proposed none
@@ -92,7 +100,7 @@ async def _request(findings: Findings, run: Run, limit: int) -> QueryRequest:
     if await run.by_chat(TASK.name) or not findings[EVIDENCE]:
         return request
     by_id = {source.id: source.hit.title or source.document.title for source in sources}
-    best = await compute(_best_passages, findings[EVIDENCE], by_id, findings[QUESTION].text)
+    best = await compute(_best_passages, findings[EVIDENCE], by_id, findings[QUESTION].topic)
     named = {item.source_id: by_id.get(item.source_id, "") for item in best}
     return request.model_copy(update={"evidence": best, "titles": named})
 
@@ -121,8 +129,8 @@ def next_queries(question: Question, proposed: Iterable[Query], done: Sequence[S
     queries = list(proposed)
     if done:
         return queries
-    own = next((one for one in queries if _folded(one.query) == _folded(question.text)), None)
-    return [own or Query(query=question.text, goal=question.text, priority="high"), *queries]
+    own = next((one for one in queries if _folded(one.query) == _folded(question.topic)), None)
+    return [own or Query(query=question.topic, goal=question.text, priority="high"), *queries]
 
 
 def new_tasks(proposed: Iterable[Query], done: Sequence[SearchTask], limit: int) -> tuple[SearchTask, ...]:

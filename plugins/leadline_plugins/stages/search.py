@@ -18,15 +18,24 @@ class SearchStage:
 
     async def map(self, item: SearchTask, findings: Findings, run: Run, /) -> Sequence[Found]:
         """Search for one task."""
-        request = search_request(item.query, findings[QUESTION].language, run)
         try:
-            page = await run.search(request)
+            return (await search_task(item, findings[QUESTION].language, run),)
         except CallRefused:
             raise
         except CallFailed as failed:
             return (Found(id=item.id, task=item, failure=failed.record.text),)
-        found = Found(id=item.id, task=item, hits=page.hits, engine_failures=page.failures, suggestion=page.suggestion)
-        return (found,)
+
+
+async def search_task(task: SearchTask, language: str, run: Run) -> Found:
+    """Search for a task, and emit the events `query` and `found`. Raises `CallFailed`."""
+    await run.emit("query", task.model_dump(mode="json", include={"id", "query", "goal", "section", "round"}))
+    try:
+        page = await run.search(search_request(task.query, language, run))
+    except CallFailed as failed:
+        await run.emit("found", {"id": task.id, "hits": 0, "failure": failed.record.text})
+        raise
+    await run.emit("found", {"id": task.id, "hits": len(page.hits), "failure": ""})
+    return Found(id=task.id, task=task, hits=page.hits, engine_failures=page.failures, suggestion=page.suggestion)
 
 
 def search_request(query: str, language: str, run: Run) -> SearchRequest:

@@ -154,7 +154,7 @@ def _key_questions(section: PlannedSection, question: Question, tasks: Sequence[
     """
     texts = section.questions or (" ".join(filter(None, (section.title, section.goal))),)
     searched = " ".join(task.query for task in tasks if task.section == section.id)
-    return [KeyQuestion(text, question.text) for text in (*texts, *filter(None, [searched]))]
+    return [KeyQuestion(text, question.topic) for text in (*texts, *filter(None, [searched]))]
 
 
 def _by_section(rankings: Sequence[Ranked], asked: Sequence[Sequence[KeyQuestion]]) -> list[Sequence[Ranked]]:

@@ -16,6 +16,7 @@ from leadline.records import Blob, Confidence, Report, Uncited, Verdict
 from leadline.research_findings import REPORT, VERIFICATION, Ground, IndexEntry, Repair, Verification
 from leadline_plugins.verification.claims import Paragraph, report_statements
 from leadline_plugins.verification.external_reports import check, cited_sources, recheck
+from leadline_plugins.verification.paragraph_files import paragraphs_as_markdown, read_paragraphs, with_paragraphs
 from leadline_plugins.verification.repair import repair_claims
 from leadline_plugins.verification.reports.source_files import matches
 from leadline_plugins.verification.tasks import REPAIR_TASK
@@ -23,7 +24,17 @@ from leadline_plugins.verification.verdicts import REQUIRED, Library, judge, reu
 
 # Supported claims of at least this confidence have high confidence.
 _HIGH_CONFIDENCE = 0.9
-__all__ = ["VerifyStage", "check", "cited_sources", "leadline_stages", "matches", "recheck"]
+__all__ = [
+    "VerifyStage",
+    "check",
+    "cited_sources",
+    "leadline_stages",
+    "matches",
+    "paragraphs_as_markdown",
+    "read_paragraphs",
+    "recheck",
+    "with_paragraphs",
+]
 
 
 class VerifyStage:
@@ -106,6 +117,7 @@ def paragraph_lines(paragraphs: Iterable[Paragraph]) -> str:
             "id": one.id,
             "section_id": one.section_id,
             "text": one.text,
+            "markdown": one.markdown,
             "cite_ids": list(one.cite_ids),
             "states": one.states,
             "ends_with_citation": one.ends_with_citation,

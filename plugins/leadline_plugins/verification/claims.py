@@ -44,11 +44,15 @@ class Statement:
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A paragraph, list or table, as in `paragraphs.jsonl`; with `states` it must end with a citation."""
+    """A paragraph, list or table, as in `paragraphs.jsonl`; with `states` it must end with a citation.
+
+    `text` is what readers see; `markdown` has the citations in their places.
+    """
 
     id: str
     section_id: str
     text: str
+    markdown: str
     cite_ids: tuple[str, ...]
     states: bool
     ends_with_citation: bool
@@ -164,10 +168,13 @@ def _claim(section: str, number: int, one: Statement, ids: tuple[str, ...]) -> C
 
 
 def _paragraph(section: str, place: int, text: str, covered: Sequence[tuple[Statement, tuple[str, ...]]]) -> Paragraph:
+    raw, head = text[covered[0][0].start : covered[-1][0].end], covered[0][0].block.head
+    header = f"| {' | '.join(head)} |\n|{'---|' * len(head)}\n" if head else ""
     return Paragraph(
         id=f"{section}.p{place}",
         section_id=section,
-        text=visible_text(text[covered[0][0].start : covered[-1][0].end]),
+        text=visible_text(raw),
+        markdown=header + raw,
         cite_ids=tuple(dict.fromkeys(name for one, _ in covered for name in one.cited)),
         states=any(one.claims for one, _ in covered),
         ends_with_citation=all(ids for one, ids in covered if one.claims),

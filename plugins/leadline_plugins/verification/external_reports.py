@@ -89,8 +89,13 @@ def cited_sources(markdown: str) -> tuple[CitedSource, ...]:
     return tuple({one.key: one for claim in known.found.claims for one in known.sources(claim)}.values())
 
 
-async def check(markdown: str, documents: Mapping[str, Document], run: Run | None = None) -> CheckedReport:
-    """Judge the claims of a report by documents, given by the keys of `cited_sources`; without a run none is judged."""
+async def check(
+    markdown: str, documents: Mapping[str, Document], run: Run | None = None, *, strict: bool = False
+) -> CheckedReport:
+    """Judge the claims of a report by documents, given by the keys of `cited_sources`; without a run none is judged.
+
+    If `strict`, every paragraph that makes a statement must end with a citation.
+    """
     known = _parse(markdown)
     by_key = {one.key: one for one in cited_sources(markdown)}
     sources = [_source(by_key[key], document) for key, document in documents.items() if key in by_key]
@@ -113,8 +118,11 @@ async def check(markdown: str, documents: Mapping[str, Document], run: Run | Non
         claims=tuple(checked),
         dangling=tuple(known.report.dangling()),
         uncited_sources=tuple(key for key in known.report.entries if key not in used and not key.startswith("#")),
-        uncited_count=sum(one.states and not one.cite_ids for one in known.found.paragraphs),
+        uncited_count=len(known.found.uncited)
+        if strict
+        else sum(one.states and not one.cite_ids for one in known.found.paragraphs),
         failing=_failing(run),
+        strict=strict,
     )
 
 

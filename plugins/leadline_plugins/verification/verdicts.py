@@ -58,7 +58,7 @@ class Library:
     def cited(self, claim: Claim) -> list[Evidence]:
         """Return the passages of a claim that are in the stored text of their source."""
         known = (self.by_id[name] for name in claim.evidence_ids if name in self.by_id)
-        return [one for one in known if self._occurs(one)]
+        return [one for one in known if occurs(one, self.by_source.get(one.source_id))]
 
     def request(self, claims: Sequence[Claim]) -> JudgeRequest:
         """Return the request to judge claims; each passage occurs once."""
@@ -71,12 +71,13 @@ class Library:
             language=self.language,
         )
 
-    def _occurs(self, passage: Evidence) -> bool:
-        source = self.by_source.get(passage.source_id)
-        if source is None:
-            return False
-        text, (start, end) = source.document.text, passage.span
-        return text[start:end] == passage.quote or normalize_source(passage.quote) in normalize_source(text)
+
+def occurs(passage: Evidence, source: Source | None) -> bool:
+    """Return whether a passage is in the stored text of its source, white space and typography aside."""
+    if source is None:
+        return False
+    text, (start, end) = source.document.text, passage.span
+    return text[start:end] == passage.quote or normalize_source(passage.quote) in normalize_source(text)
 
 
 def _without_extras(source: Source) -> Source:

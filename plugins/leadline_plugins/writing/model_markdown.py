@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from leadline.citations import CITATIONS, cite, cited
-from leadline_plugins.formats.syntax import parser
+from leadline.report_markdown import parser
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

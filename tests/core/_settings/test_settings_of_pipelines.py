@@ -83,7 +83,7 @@ def test_settings_of_a_built_in_pipeline_are_changed_key_by_key(load: Load, tmp_
     (tmp_path / "leadline.toml").write_text('[pipelines.research.settings]\n"research.max_queries" = 7\n')
     loaded = load()
     assert loaded.settings.research.max_queries == 7
-    assert loaded.chosen["pipeline"][0] == "clarify"
+    assert "clarify" in loaded.chosen["pipeline"]
 
 
 def test_errors_name_the_pipeline_as_their_place(load: Load, tmp_path: Path) -> None:

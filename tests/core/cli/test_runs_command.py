@@ -137,7 +137,7 @@ def test_delete_asks_at_a_terminal(
     cli: Cli, runs: list[str], monkeypatch: pytest.MonkeyPatch, answer: str, code: int
 ) -> None:
     monkeypatch.setattr(sys, "stdin", Terminal(answer))
-    monkeypatch.setattr("leadline.cli.runs.interactive", lambda: True)
+    monkeypatch.setattr("leadline.cli.common.interactive", lambda: True)
     done = cli("runs", "delete", runs[0])
     assert done.code == code
     assert f"{runs[0]}  complete  {QUESTION}" in done.err

@@ -108,3 +108,49 @@ def test_what_is_no_run_is_told(cli: Cli, docs: Path, name: str, said: str) -> N
     done = cli("verify", name)
     assert done.code == 64
     assert said in done.err
+
+
+def test_the_paragraphs_of_a_run_are_checked_alone(cli: Cli, folder: Path) -> None:
+    done = cli("verify", str(folder / "paragraphs.jsonl"), "--json")
+    found = json.loads(done.out)
+    assert (done.code, found["passed"], found["dangling"]) == (0, True, [])
+    assert found["counts"] == json.loads((folder / "verify.json").read_text())["claims"]
+
+
+def test_paragraphs_elsewhere_are_checked_against_the_run_that_is_named(cli: Cli, folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copied.jsonl"
+    copy.write_text((folder / "paragraphs.jsonl").read_text())
+    assert cli("verify", str(copy), "--sources", str(folder)).code == 0
+    rows = [json.loads(line) for line in copy.read_text().splitlines()]
+    rows[0] |= {"cite_ids": ["nowhere"], "markdown": "The harbour is deep. [@nowhere]"}
+    copy.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = cli("verify", str(copy), "--sources", str(folder))
+    assert done.code == 3
+    assert "nowhere" in done.out
+
+
+def test_a_paragraph_without_a_citation_fails_the_file(cli: Cli, folder: Path) -> None:
+    path = folder / "paragraphs.jsonl"
+    bare = {"id": "x.p1", "section_id": "x", "text": "The harbour is nine fathoms deep.", "cite_ids": []}
+    path.write_text(path.read_text() + json.dumps(bare) + "\n")
+    done = cli("verify", str(path))
+    assert done.code == 3
+    assert "1 paragraph without a citation at the end" in done.out
+
+
+def test_paragraphs_of_another_tool_are_checked_against_files(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    sentence = "The harbour of Port Ellery is nine fathoms deep at the mole."
+    (tmp_path / "src" / "soundings.txt").write_text(f"{sentence} It was sounded in 1907.")
+    row = {"id": "p1", "text": sentence, "cite_ids": ["soundings"]}
+    (tmp_path / "paragraphs.jsonl").write_text(json.dumps(row) + "\n")
+    done = cli("verify", str(tmp_path / "paragraphs.jsonl"), "--sources", str(tmp_path / "src"), "--json")
+    found = json.loads(done.out)
+    assert (done.code, found["counts"]) == (0, {"supported": 1})
+
+
+def test_a_line_that_is_no_paragraph_is_named(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "paragraphs.jsonl").write_text('{"id": "p1", "text": "Deep."}\n{"id": "p2"}\n')
+    done = cli("verify", str(tmp_path / "paragraphs.jsonl"))
+    assert done.code == 64
+    assert "line 2" in done.err

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from leadline.formulas import is_safe_formula
 from leadline_plugins.formats.blocks import MOST, split_long
 from leadline_plugins.formats.figures import is_harmless_svg
-from leadline_plugins.formats.syntax import is_safe_formula
 from leadline_plugins.formats.tree import text, words
 
 

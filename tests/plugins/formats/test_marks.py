@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from leadline.citations import number
 from leadline.records import Claim, Report, Section, Uncited, Verdict
+from leadline.report_markdown import with_tokens
 from leadline_plugins.formats.document import Medium, document
 from leadline_plugins.formats.html import MEDIUM, render_page
 from leadline_plugins.formats.markdown import body, checks
-from leadline_plugins.formats.marks import Mark, with_signs, with_tokens, without_signs
+from leadline_plugins.formats.marks import Mark, with_signs, without_signs
 from leadline_plugins.formats.tree import text
 from leadline_plugins.verification.reports.reader import read_report
 
@@ -31,7 +32,7 @@ def shown(given: str, said: str, kind: str = "unsupported") -> str:
     """Return a text with the sign of one claim."""
     start = given.index(said)
     mark = Mark(1, kind, "1", (start, start + len(said)), said)
-    return with_signs(with_tokens(Section(id="1", title="A", text=given), [mark]), [mark])
+    return with_signs(with_tokens(given, [(mark.number, mark.span)]), [mark])
 
 
 def uncited(given: str, said: str) -> tuple[Uncited, ...]:

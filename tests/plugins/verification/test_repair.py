@@ -67,6 +67,7 @@ async def test_flagged_claims_stay_and_have_their_verdicts(new_run: NewRun, new_
         "id": "s1.p1",
         "section_id": "s1",
         "text": "It is deep. It is flat. And so on.",
+        "markdown": "It is deep.[@a] It is flat [@a]. And so on.",
         "cite_ids": ["a"],
         "states": True,
         "ends_with_citation": False,

@@ -151,8 +151,9 @@ async def test_a_run_goes_on_when_its_client_kills_the_server(folder: Path) -> N
 
 
 @pytest.mark.slow
-async def test_a_call_that_is_cancelled_over_the_wire_cancels_its_run(folder: Path) -> None:
-    async with server(folder, *held(folder)) as client:
+@MODES
+async def test_a_call_that_is_cancelled_over_the_wire_cancels_its_run(folder: Path, mode: str) -> None:
+    async with server(folder, *held(folder), mode=mode) as client:
         call = asyncio.create_task(client.call_tool("research", {"question": QUESTION}))
         await until((folder / "gate.reached").exists)
         call.cancel()

@@ -21,6 +21,7 @@ from leadline.errors import CallRefused, PluginFault
 from leadline.findings import Key
 from leadline.hookspecs import MapOffer
 from leadline.pipeline import Loop, Pipeline, Step
+from leadline.research_findings import CONVERSATION
 
 # The path component of the outputs of `rest`: it sorts them after those of all items.
 _REST = 1 << 31
@@ -70,8 +71,12 @@ class Engine:
         if dependencies:
             await asyncio.wait(dependencies)
         missing = next((key for key in group[0].needs if not self.board.has(key)), None)
-        if missing is not None:
+        if missing is not None and not self._is_needless(missing):
             await self._lose(group, f"'{missing.name}' is missing")
+            return False
+        if missing is not None:
+            for step in group:
+                await self.run.report_progress(step.name, "finished", {"round": self.rounds})
             return False
         for step in group:
             await self.run.report_progress(step.name, "started", {"round": self.rounds})
@@ -83,6 +88,10 @@ class Engine:
         except CallRefused as refused:
             await self._lose(group, refused.record.message)
             return False
+
+    def _is_needless(self, missing: Key[Any]) -> bool:
+        """Return whether a stage has nothing to do without these items: earlier turns answer the question."""
+        return missing.grows and self.board.has(CONVERSATION) and not self.lost
 
     async def _lose(self, group: Sequence[Step], reason: str) -> None:
         for step in group:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from leadline._runtime.journal.lock import is_locked
-from leadline._runtime.runs.run_text import excerpt, fold, index_text, match_expression, report_text, terms_of
+from leadline._runtime.runs.run_text import excerpt, fold, index_text, match_expression, report_text, terms_of, words_of
 from leadline.errors import LeadlineError
 from leadline.run_summary import RunSummary
 
@@ -28,7 +28,7 @@ FILE = ".index.sqlite"
 _JOURNAL = "journal.sqlite"
 _METADATA = "metadata.json"
 # Increased with every change of the tables or of `index_text`.
-_VERSION = 1
+_VERSION = 2
 # Seconds to wait for another process that updates the index.
 _TIMEOUT = 5.0
 _POLL = 0.01
@@ -49,6 +49,8 @@ SELECT name, data FROM words JOIN runs ON runs.id = words.rowid WHERE words MATC
 NO_FULL_TEXT = "this build of SQLite has no FTS5: every report is read, and words must occur as they are written"
 # Keys of `metadata.json` that a list shows.
 _KEYS = ("status", "question", "pipeline", "reason", "exit_code", "began", "ended", "seconds", "tags")
+# Keys that runs of older versions lack.
+_NEWER_KEYS = ("conversation", "follows")
 Rows = list[tuple[str, str]]
 # Statuses of a run that a process works on.
 ACTIVE = ("pending", "running", "waiting")
@@ -64,15 +66,17 @@ class RunIndex:
         self._folder = folder.absolute()
         self.notice = ""
 
-    def runs(self, *, status: str | None = None, limit: int | None = None) -> list[RunSummary]:
-        """Return the runs, newest first."""
+    def runs(self, *, status: str | None = None, conversation: str = "", limit: int | None = None) -> list[RunSummary]:
+        """Return the runs, newest first; those of a conversation are its first run, and all with its id."""
         self.notice = ""
         rows = self._query(lambda database: database.execute("SELECT name, data FROM runs").fetchall())
         runs = [self._summary(name, data) for name, data in rows]
         runs.sort(key=lambda run: (run.began.timestamp() if run.began else 0.0, run.id), reverse=True)
-        return [run for run in runs if status in (None, run.status)][:limit]
+        return [run for run in runs if _matches(run, status, conversation)][:limit]
 
-    def search(self, text: str, *, status: str | None = None, limit: int | None = None) -> list[RunSummary]:
+    def search(
+        self, text: str, *, status: str | None = None, conversation: str = "", limit: int | None = None
+    ) -> list[RunSummary]:
         """Return the runs whose question, tags or report contain all words of a text, the best first.
 
         Words in double quotes must follow one another. Chinese, Japanese, Korean and Thai text needs no spaces.
@@ -81,8 +85,17 @@ class RunIndex:
         terms = terms_of(text)
         rows = self._query(lambda database: self._found(database, terms), with_text=True)
         runs = (self._summary(name, data) for name, data in rows)
-        chosen = [run for run in runs if status in (None, run.status)][:limit]
+        chosen = [run for run in runs if _matches(run, status, conversation)][:limit]
         return [replace(run, excerpt=excerpt(report_text(run.folder), terms)) for run in chosen]
+
+    def related(self, question: str) -> list[RunSummary]:
+        """Return the runs whose question or tags contain a word of a question, the best first."""
+        self.notice = ""
+        words = words_of(question)
+        if not words:
+            return []
+        rows = self._query(lambda database: self._found(database, words, any_word=True), with_text=True)
+        return [self._summary(name, data) for name, data in rows]
 
     def forget_deleted(self) -> None:
         """Remove deleted runs from the file, if there is one."""
@@ -101,19 +114,20 @@ class RunIndex:
         began, ended = (datetime.fromisoformat(data[key]) if data[key] else None for key in ("began", "ended"))
         return RunSummary(name, folder, **{**data, "began": began, "ended": ended, "status": status})
 
-    def _found(self, database: sqlite3.Connection, terms: Sequence[str]) -> Rows:
+    def _found(self, database: sqlite3.Connection, terms: Sequence[str], *, any_word: bool = False) -> Rows:
         try:
-            return database.execute(_SEARCH, (match_expression(terms),)).fetchall()
+            return database.execute(_SEARCH, (match_expression(terms, any_word=any_word),)).fetchall()
         except sqlite3.OperationalError as error:
             if not _lacks_full_text(error):
                 raise
         self.notice = NO_FULL_TEXT
         rows: Rows = database.execute("SELECT name, data FROM runs").fetchall()
-        return [(name, data) for name, data in rows if self._contains(name, data, terms)]
+        enough = any if any_word else all
+        return [(name, data) for name, data in rows if enough(self._contained(name, data, terms))]
 
-    def _contains(self, name: str, data: str, terms: Sequence[str]) -> bool:
+    def _contained(self, name: str, data: str, terms: Sequence[str]) -> Iterator[bool]:
         text = fold(f"{_about(json.loads(data))}\n{report_text(self._folder / name)}")
-        return all(fold(term) in text for term in terms)
+        return (fold(term) in text for term in terms)
 
     # --- the file --------------------------------------------------------------------------------------------------
 
@@ -284,7 +298,7 @@ def _read(folder: Path) -> dict[str, Any]:
     """Return the values of `metadata.json` that a list shows; empty if it cannot be read."""
     try:
         data = json.loads((folder / _METADATA).read_bytes())
-        values = {key: data[key] for key in _KEYS}
+        values = {key: data[key] for key in _KEYS} | {key: str(data.get(key, "")) for key in _NEWER_KEYS}
         datetime.fromisoformat(values["began"])
         if values["ended"]:
             datetime.fromisoformat(values["ended"])
@@ -294,6 +308,10 @@ def _read(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError, TypeError, KeyError):
         return {}
     return values
+
+
+def _matches(run: RunSummary, status: str | None, conversation: str) -> bool:
+    return status in (None, run.status) and (not conversation or conversation in (run.conversation, run.id))
 
 
 def _is_active(data: Mapping[str, Any]) -> bool:

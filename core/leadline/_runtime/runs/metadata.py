@@ -77,6 +77,8 @@ def summarize(run: RunContext, engine: Engine | None, journal: Journal, exit_cod
         tags=request.tags,
         principal=request.principal.id if request.principal else "",
         questions=run.questions.open,
+        conversation=request.conversation,
+        follows=request.follows,
     )
 
 

@@ -44,6 +44,7 @@ async def outcome(
     reasons = _lost_stages(engine.lost, shutdown_reason)
     reasons += await _missing_parts(journal, rows, engine.pipeline, plugins, explained=bool(reasons))
     reasons += _empty_parts(report)
+    reasons += report.lacks if report else ()
     if report and not models(rows):
         # A model mentions gaps in its text; a report without a model omits them, so the run must not look complete.
         gaps = dict.fromkeys(gap for section in report.sections for gap in section.unanswered)
@@ -60,10 +61,12 @@ async def outcome(
     return "partial" if reasons else "complete", reason
 
 
-def is_rejected(board: FindingsBoard) -> bool:
-    """Return whether a deciding audit rejected the report."""
+def rejection(board: FindingsBoard) -> str:
+    """Return the reason for which a deciding audit rejected the report; empty if none did."""
     audit = board.get(AUDIT)
-    return audit is not None and audit.decides and not audit.accepted
+    if audit is None or not audit.decides or audit.accepted:
+        return ""
+    return f"rejected by the audit: {'; '.join(audit.reasons)}" if audit.reasons else "rejected by the audit"
 
 
 def no_evidence_reason(error: NoEvidence, engine: Engine | None, shutdown_reason: str | None) -> str:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import platform
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 
 from leadline._runtime.journal.journal import Journal
+from leadline._runtime.runs.conversations import Place
 from leadline._runtime.runs.folder import folder_name
 from leadline._settings.load import Loaded
 from leadline._settings.redaction import public
 from leadline.errors import LeadlineError, UsageError
 from leadline.events import utc_now
-from leadline.records import Principal
+from leadline.records import Principal, Turn
 from leadline.runs import Order
 
 # Characters. Longer material belongs in a folder that is searched.
@@ -27,7 +28,13 @@ class RunRequest(Order):
 
     @classmethod
     def new(
-        cls, question: str, loaded: Loaded, tags: Mapping[str, str], principal: Principal | None = None
+        cls,
+        question: str,
+        loaded: Loaded,
+        tags: Mapping[str, str],
+        principal: Principal | None = None,
+        place: Place = Place(),  # noqa: B008 - it is frozen
+        turns: Sequence[Turn] = (),
     ) -> RunRequest:
         """Return a request with a new id."""
         began = utc_now().replace(microsecond=0)
@@ -43,6 +50,9 @@ class RunRequest(Order):
             versions={"leadline": version("leadline"), "python": platform.python_version()},
             tags=dict(tags),
             principal=principal,
+            conversation=place.conversation,
+            follows=place.follows,
+            turns=tuple(turns),
         )
 
     @classmethod

@@ -20,6 +20,9 @@ _TERM = re.compile(r'"([^"]*)"?|(\S+)')
 _UNSEEN = re.compile(r"<(style|script)\b.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
 # Characters of a report that are indexed.
 _MOST = 2_000_000
+_WORD = re.compile(r"\w+")
+# Letters of a word that tells two texts apart.
+_LEAST_LETTERS = 4
 # Characters of an excerpt.
 _EXCERPT = 160
 
@@ -59,9 +62,20 @@ def terms_of(text: str) -> list[str]:
     return [term.strip() for term in found if any(map(str.isalnum, term))]
 
 
-def match_expression(terms: Sequence[str]) -> str:
-    """Return the FTS5 expression that finds texts with all terms."""
-    return " AND ".join('"{}"'.format(" ".join(index_text(term).replace('"', " ").split())) for term in terms)
+def words_of(text: str) -> list[str]:
+    """Return the words of a text with four letters or more, folded; of a script without spaces, pairs of characters."""
+    found: list[str] = []
+    for word in _WORD.findall(fold(text)):
+        unspaced = "".join(_UNSPACED.findall(word))
+        found += [unspaced[place : place + 2] for place in range(len(unspaced) - 1)]
+        found += [part for part in _UNSPACED.split(word) if len(part) >= _LEAST_LETTERS]
+    return list(dict.fromkeys(found))
+
+
+def match_expression(terms: Sequence[str], *, any_word: bool = False) -> str:
+    """Return the FTS5 expression that finds texts with all terms, or questions and tags with any of them."""
+    quoted = ('"{}"'.format(" ".join(index_text(term).replace('"', " ").split())) for term in terms)
+    return f"about : ({' OR '.join(quoted)})" if any_word else " AND ".join(quoted)
 
 
 def excerpt(text: str, terms: Sequence[str]) -> str:

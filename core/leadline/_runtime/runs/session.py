@@ -7,7 +7,6 @@ are answered from the journal, so a resumed session continues where the last one
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
@@ -15,18 +14,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
-from leadline._runtime.calls.outcomes import SHUTDOWN
 from leadline._runtime.calls.retry import RetryPolicy
 from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.journal import Journal
-from leadline._runtime.journal.lineage import with_consequences, with_descendants
+from leadline._runtime.journal.lineage import with_descendants
 from leadline._runtime.plugins import PluginRuntime
+from leadline._runtime.runs.conversations import pipeline_of, read_conversation, write_conversation
 from leadline._runtime.runs.engine import Engine
 from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, write_metadata
 from leadline._runtime.runs.metadata import recovered_failures, report_files, summarize
-from leadline._runtime.runs.outcome import is_rejected, middleware_refusal, no_evidence_reason, outcome
+from leadline._runtime.runs.outcome import middleware_refusal, no_evidence_reason, outcome, rejection
 from leadline._runtime.runs.previous_output import KEPT_NOTICE, PreviousOutput
 from leadline._runtime.runs.questions import Asker
+from leadline._runtime.runs.resumption import forget_failures, interrupted_notice, next_seq
 from leadline._runtime.runs.run_context import RunContext, secrets_of_run
 from leadline._runtime.runs.run_request import RunRequest
 from leadline._settings.load import Loaded
@@ -35,8 +35,8 @@ from leadline.encoding import digest
 from leadline.errors import CallFailed, LeadlineError, ModelUnreachable, NeedsClarification, NoEvidence
 from leadline.events import Subscription
 from leadline.pipeline import Pipeline
-from leadline.records import Failure
-from leadline.research_findings import QUESTION, REPORT, Question
+from leadline.records import Conversation
+from leadline.research_findings import CONVERSATION, QUESTION, REPORT, Question
 from leadline.runs import EXIT_CODES, Metadata, Result, Status, StepError
 
 # How often a run is repeated after a temporary failure.
@@ -55,8 +55,11 @@ T = TypeVar("T")
 class Session:
     """One session of a run. Create it with `start`, `resume` or `replay`, then await `walk`."""
 
-    def __init__(self, run: RunContext, journal: Journal, pipeline: Pipeline) -> None:
+    def __init__(
+        self, run: RunContext, journal: Journal, pipeline: Pipeline, conversation: Conversation | None = None
+    ) -> None:
         self.run = run
+        self.conversation = conversation
         self.journal = journal
         self.pipeline = pipeline
         self.engine: Engine | None = None
@@ -79,13 +82,17 @@ class Session:
         folder: Path,
         plugins: PluginRuntime,
         *,
+        conversation: Conversation | None = None,
         asker: Asker | None = None,
         observers: Mapping[str, Observer] | None = None,
     ) -> Session:
-        """Return the first session of a run."""
+        """Return the first session of a run, which keeps its earlier turns."""
+        pipeline_of(request.pipeline, plugins, conversation)
         with _folder_removed_on_failure(folder):
             journal = await Journal.open(folder / JOURNAL)
         async with _closed_on_failure(journal):
+            if conversation:
+                await asyncio.to_thread(write_conversation, folder, conversation)
             await request.store(journal)
             return await cls.open(request, folder, plugins, journal, asker=asker, observers=observers)
 
@@ -134,7 +141,10 @@ class Session:
         observers: Mapping[str, Observer] | None = None,
     ) -> Session:
         """Return a session over an open journal. Only given observers follow a replay. Raises `ConfigError`."""
-        pipeline = plugins.pipeline(request.pipeline)
+        conversation = await asyncio.to_thread(read_conversation, folder)
+        if conversation is None and (request.follows or request.turns):
+            raise LeadlineError(f"{folder / CONVERSATION.file} is missing, which has the earlier turns of this run")
+        pipeline = pipeline_of(request.pipeline, plugins, conversation)
         replaying, chosen = journal.readonly, plugins.chosen
         configured: dict[str, Observer] = {
             name: await plugins.instance("observers", name).open()
@@ -144,7 +154,7 @@ class Session:
             request.run_id,
             request.trace_id,
             {**configured, **(observers or {})},
-            first_seq=0 if replaying else await asyncio.to_thread(_next_seq, folder / EVENTS),
+            first_seq=0 if replaying else await asyncio.to_thread(next_seq, folder / EVENTS),
             secrets=secrets_of_run(request, plugins),
         )
         await plugins.open()
@@ -152,7 +162,7 @@ class Session:
             name: await plugins.instance("middleware", name).open() for name in chosen["middleware"]
         }
         run = RunContext(request, folder, plugins, journal, bus, pipeline, middleware=middleware, asker=asker)
-        return cls(run, journal, pipeline)
+        return cls(run, journal, pipeline, conversation)
 
     def events(self) -> Subscription:
         """Return the events from now on."""
@@ -226,6 +236,8 @@ class Session:
         while True:
             self.engine = Engine(self.pipeline, run)
             self.engine.board.put(QUESTION, Question(text=run.question))
+            if self.conversation:
+                self.engine.board.put(CONVERSATION, self.conversation)
             try:
                 return await self.engine.walk()
             except (CallFailed, ModelUnreachable) as failed:
@@ -256,12 +268,13 @@ class Session:
             run.state.add_error(failed)
         formats = {name: failed.record.message for name, failed in run.state.format_failures.items()}
         status, reason = await outcome(engine, run.plugins, self.journal, rows, run.calls.shutdown_reason, formats)
+        rejected = rejection(engine.board)
         if status == "no_evidence":
             await self._end_without_evidence(reason)
+        elif rejected and status in ("complete", "partial"):
+            self._end("failed", "; ".join(filter(None, (rejected, reason))), REJECTED)
         else:
             self._end(status, reason)
-        if run.state.status == "complete" and is_rejected(engine.board):
-            self._exit_code = REJECTED
 
     async def _end_without_evidence(self, reason: str) -> None:
         """End a run that found nothing; if a middleware refused calls, it could not look."""
@@ -303,8 +316,8 @@ class Session:
         await self.journal.close(state.status)
         # Timers of ended calls keep the run for a while, but not this session with its findings.
         run.forget_session()
-        # A failed run may have a draft of its report, which was not checked.
-        has_report = self.engine is not None and state.status in ("complete", "partial")
+        # A failed run may have a draft of its report, which was not checked; a rejected one was.
+        has_report = state.status in ("complete", "partial") or self.exit_code == REJECTED
         report = self.engine.board.get(REPORT) if self.engine and has_report else None
         self.result = Result(state.status, state.reason, self.exit_code, run.folder, metadata, report)
         return self.result
@@ -374,78 +387,6 @@ async def adhoc_session(loaded: Loaded, question: str) -> AsyncIterator[Session]
                 await journal.close()
     finally:
         await plugins.close()
-
-
-async def load_request(folder: Path) -> RunRequest:
-    """Return the request of the run in a folder. Raises `LeadlineError` if the run never started."""
-    journal = await Journal.open(folder / JOURNAL, mode="read")
-    try:
-        return await RunRequest.load(journal)
-    finally:
-        await journal.close()
-
-
-async def has_request(folder: Path) -> bool:
-    """Return whether the run in a folder can be resumed; a crash may come before its request was stored."""
-    if not (folder / JOURNAL).is_file():
-        return False
-    journal = await Journal.open(folder / JOURNAL, mode="read")
-    try:
-        return await RunRequest.is_stored(journal)
-    finally:
-        await journal.close()
-
-
-async def forget_failures(journal: Journal, pipeline: Pipeline, *, everything: bool = False) -> None:
-    """Remove failed calls from the journal, so that the next session repeats them.
-
-    `everything`, or a last session that ended by itself and not by a failed call: all failures, and the calls of
-    closing stages that did without them. Otherwise the calls whose failure ended a session. Calls that were refused
-    because a session was to end are always removed. Searches and pages stay: all later work depends on them.
-    """
-    escaped = {row.key for row in journal.rows() if row.escaped}
-    last = journal.sessions()[-2:-1]
-    ended = bool(last) and last[0].status in ("no_evidence", "partial", "failed")
-    closing = pipeline.closing_stages()
-    if everything or (ended and not escaped):
-        await journal.forget(repeated_stages=closing)
-        return
-    if escaped:
-        await journal.forget(escaped)
-    if refused := await _refused_by_shutdown(journal):
-        await journal.forget(refused, repeated_stages=closing)
-
-
-def interrupted_notice(journal: Journal) -> tuple[str, ...]:
-    """Return the notice about calls in flight at the end of the last session. It is no part of the report."""
-    count = 0 if journal.readonly else sum(session.interrupted for session in journal.sessions()[-2:-1])
-    if not count:
-        return ()
-    calls = "1 call was" if count == 1 else f"{count} calls were"
-    again = "it is" if count == 1 else "they are"
-    return (f"{calls} in flight when the last session was interrupted: {again} made again, and may be paid for again",)
-
-
-async def _refused_by_shutdown(journal: Journal) -> set[str]:
-    """Return the keys of calls that were refused because a session was to end, and of calls that failed for that."""
-    refused = [row for row in journal.rows() if row.outcome == "refusal"]
-    bodies = {row.body: await journal.body(row) for row in refused}
-    by_shutdown = {name for name, body in bodies.items() if body and Failure.model_validate_json(body).type == SHUTDOWN}
-    return with_consequences(journal.rows(), (row.key for row in refused if row.body in by_shutdown))
-
-
-def _next_seq(path: Path) -> int:
-    """Return the number of the next event: a resumed run continues the numbers in its file of events."""
-    if not path.exists():
-        return 0
-    last = -1
-    with path.open("rb") as lines:
-        for line in lines:
-            try:
-                last = max(last, int(json.loads(line)["seq"]))
-            except (ValueError, KeyError, TypeError):
-                continue  # a torn line, which the observer cuts off
-    return last + 1
 
 
 async def _uncancelled(work: Coroutine[Any, Any, T]) -> T:

@@ -55,6 +55,8 @@ def plan(request: PlanRequest) -> Plan:
     parts = [part for part in _PART.split(text) if len(content_words(part)) >= _ENOUGH][:_MOST_PARTS]
     named = names(text)
     asked = [(part, _whole(part, named)) for part in parts] if len(parts) > 1 else [(text, text)]
+    if context := request.question.context:
+        asked = [(part, f"{whole} {context}") for part, whole in asked]
     sections = tuple(
         PlannedSection(id=f"s{place}", title=part, goal=whole, questions=(whole,))
         for place, (part, whole) in enumerate(asked, start=1)
@@ -84,10 +86,10 @@ def _first(request: QueryRequest) -> Iterator[tuple[str, str]]:
     """Yield the question, the parts of it, and the names in it, each with the section that it serves."""
     sections = request.plan.sections
     whole = sections[0].id if sections else ""
-    yield request.question.text, whole
+    yield request.question.topic, whole
     for section in sections:
         yield from ((question, section.id) for question in section.questions)
-    yield from ((name, whole) for name in names(request.question.text))
+    yield from ((name, whole) for name in names(request.question.topic))
 
 
 def _later(request: QueryRequest) -> Iterator[tuple[str, str]]:

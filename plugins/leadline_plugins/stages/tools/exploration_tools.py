@@ -15,7 +15,7 @@ from leadline.errors import CallFailed, CallRefused
 from leadline.records import Code, Hit, Json, Source, Text
 from leadline.research_findings import Found, Query, SearchTask
 from leadline_plugins.stages.fetch import read_page, without_duplicates
-from leadline_plugins.stages.search import search_request
+from leadline_plugins.stages.search import search_task
 from leadline_plugins.stages.tools.exploration import Exploration
 from leadline_plugins.stages.tools.tool import Arguments, ToolKind
 
@@ -74,16 +74,14 @@ def _search(arguments: WebSearch, exploration: Exploration) -> Awaitable[Json]:
 async def _results(task: SearchTask, exploration: Exploration) -> Json:
     run = exploration.run
     try:
-        page = await run.search(search_request(task.query, exploration.question.language, run))
+        found = await search_task(task, exploration.question.language, run)
     except CallRefused:
         raise
     except CallFailed as failed:
         exploration.add_result(Found(id=task.id, task=task, failure=failed.record.text))
         raise
-    exploration.add_result(
-        Found(id=task.id, task=task, hits=page.hits, engine_failures=page.failures, suggestion=page.suggestion)
-    )
-    return {"results": [_hit_data(hit) for hit in page.hits if hit.citable]}
+    exploration.add_result(found)
+    return {"results": [_hit_data(hit) for hit in found.hits if hit.citable]}
 
 
 def _hit_data(hit: Hit) -> dict[str, JsonValue]:

@@ -375,7 +375,7 @@ async def test_a_failure_of_this_session_is_not_repeated_like_an_earlier_one(tmp
     assert (result.status, asked) == ("failed", ["x"])
 
 
-async def test_a_deciding_audit_sets_the_exit_code(tmp_path: Path) -> None:
+async def test_a_deciding_audit_fails_the_run_of_a_rejected_report(tmp_path: Path) -> None:
     class Uncited:
         async def run(self, findings: Any, run: Any, /) -> None:
             report = findings[REPORT]
@@ -389,10 +389,12 @@ async def test_a_deciding_audit_sets_the_exit_code(tmp_path: Path) -> None:
         ),
     )
     pipelines = {"mine": {"extends": "research", "after": {"write": ["uncited"]}}}
-    for decides, code in ((False, 0), (True, 3)):
+    why = "rejected by the audit: the report has no claim with a citation; 1 paragraph ends without a citation"
+    for decides, ended in ((False, ("complete", "", 0)), (True, ("failed", why, 3))):
         async with client(tmp_path, uncited, pipeline="mine", pipelines=pipelines, audit__decides=decides) as runs:
             result = await runs.research(QUESTION_TEXT)
-        assert result.exit_code == code
+        assert (result.status, result.reason, result.exit_code) == ended
+        assert result.report is not None
         assert metadata(result)["audit"]["accepted"] is False
         assert "1 paragraph ends without a citation" in (result.folder / "verification.md").read_text()
 

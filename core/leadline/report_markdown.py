@@ -7,28 +7,25 @@ deep become text. Formulas hold only known commands, because LaTeX runs the comm
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from functools import cache
 from typing import TYPE_CHECKING
 
-from leadline.citations import CITATIONS, cited
-from leadline_plugins.formats.tree import TOKEN
+from leadline.citations import CITATION, CITATIONS, cited
+from leadline.formulas import LONGEST, is_safe_formula
+from leadline.rendering import SIGN
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_inline import StateInline
 
-# Characters of a formula.
-LONGEST = 2000
-_COMMAND = re.compile(r"\\([A-Za-z]+)(?:\s*\{([^{}]*)\})?")
-# Depth at which converters of formulas crash.
-_MONSTROUS = re.compile(r"(?:\{[^{}]*){20}|(?:\\[A-Za-z]+\s*){40}")
-# Marks that end a formula or hide its end: comments, delimiters, characters by code.
-_OUTSIDE = re.compile(r"(?<!\\)(?:\\\\)*(?:[%$#]|\\[()\[\]])|\^\^")
-_DEFINES = {"def", "newcommand", "newenvironment", "DeclareMathOperator", "verb", "href", "unicode"}
-_AROUND = {"begin", "end"}
-_ENVIRONMENTS = re.compile(r"(?:[bBpvV]?matrix|smallmatrix|cases|array|split|gather(?:ed)?|align(?:ed|at)?)\*?")
+# The token of a mark at a claim, with a noncharacter that no text contains.
+TOKEN = re.compile(rf"\[{SIGN}(\d{{1,6}})\]")
+_LAST_CELL = re.compile(r"(?<!\\)\|[ \t]*\Z")
+_RULE = re.compile(r"[ \t>]*\|?[ \t]*:?-+[-:| \t]*\Z")
+_FENCE = re.compile(r"([ \t>]*)(?:`{3,}|~{3,})[^`\n]*\Z")
+_CLOSING = re.compile(r"\s*[)）]")
 # Levels of nested blocks; deeper ones stay as they are written.
 DEEPEST = 12
 _MATH = re.compile(
@@ -46,40 +43,6 @@ _BRACKETS = re.compile(r"\\.|[\[\]]", re.DOTALL)
 # Number of brackets that are all tried as links; of more, those around this many others are not.
 _FEW, _NESTED = 50, 10
 _TAG = re.compile(r"<(?P<close>/?)(?P<name>br|sub|sup)\s*/?>", re.IGNORECASE)
-
-
-def is_safe_formula(tex: str) -> bool:
-    """Return whether a text is a formula of known commands, which is safe in a LaTeX file."""
-    if len(tex) > LONGEST or _MONSTROUS.search(tex) or _OUTSIDE.search(tex) or not _balanced(tex):
-        return False
-    return all(_known(name, argument) for name, argument in _COMMAND.findall(tex))
-
-
-def _balanced(tex: str) -> bool:
-    depth = 0
-    for mark in re.findall(r"\\.|[{}]", tex, re.DOTALL):
-        depth += {"{": 1, "}": -1}.get(mark, 0)
-        if depth < 0:
-            return False
-    return depth == 0
-
-
-def _known(name: str, argument: str) -> bool:
-    from latex2mathml.symbols_parser import convert_symbol
-
-    if name in _AROUND:
-        return bool(_ENVIRONMENTS.fullmatch(argument))
-    return name not in _DEFINES and (f"\\{name}" in _commands() or convert_symbol(f"\\{name}") is not None)
-
-
-@cache
-def _commands() -> frozenset[str]:
-    """Return the commands that latex2mathml knows; they are mathematical or define others."""
-    from latex2mathml import commands
-
-    several = [value for value in vars(commands).values() if isinstance(value, tuple | list | dict | set | frozenset)]
-    single = [value for value in vars(commands).values() if isinstance(value, str)]
-    return frozenset(name for names in (single, *several) for name in names if isinstance(name, str))
 
 
 @cache
@@ -224,3 +187,42 @@ def _address(state: StateInline, silent: bool) -> bool:
         state.push("link_close", "a", -1)
     state.pos += len(url) - len(scheme)
     return True
+
+
+def with_tokens(text: str, claims: Iterable[tuple[int, tuple[int, int]]]) -> str:
+    """Return the Markdown of a section with a token after each claim; claims are numbers with places in the text.
+
+    `parser` reads a token as an inline `mark`, whose `meta` has the number.
+    """
+    text = text.replace(SIGN, "\ufffd")
+    placed = sorted((*_place(text, span), number) for number, span in claims)
+    parts, last = [], 0
+    for place, before, number in placed:
+        parts += [text[last:place], f"{before}[{SIGN}{number}]"]
+        last = place
+    return "".join((*parts, text[last:]))
+
+
+def _place(text: str, span: tuple[int, int]) -> tuple[int, str]:
+    """Return the position of a claim's token, and a prefix.
+
+    The position is after the final citations of the claim; in a table inside the last cell of the row; after a block of
+    code on a separate line.
+    """
+    start, end = min(span[0], len(text)), min(span[1], len(text))
+    end = start + len(text[start:end].rstrip())
+    line = text.rfind("\n", 0, end) + 1
+    if fence := _FENCE.match(text, line, end):
+        return end, f"\n{fence[1]}"
+    while line > start and _RULE.match(text, line, end):  # of a table without rows
+        end = line - 1
+        line = text.rfind("\n", 0, end) + 1
+    if "|" in text[line:end].lstrip(" \t>")[:1] and (cell := _LAST_CELL.search(text, line, end)):
+        end = line + len(text[line : cell.start()].rstrip())
+    last = max((found.end() for found in CITATION.finditer(text, start, end)), default=end)
+    if not any(map(str.isalnum, text[last:end])):
+        end = last
+    closing = _CLOSING.match(text, end)
+    if closing and sum(map(text[start:end].count, "(（")) > sum(map(text[start:end].count, ")）")):
+        end = closing.end()
+    return end, ""

@@ -1,0 +1,62 @@
+"""Foreign text and addresses in rendered reports: without harmful characters, and safe to follow."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote, unquote
+
+# Control characters, which XML forbids, and overrides of the reading direction, which disguise text.
+_HARMFUL = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]|\\[?\ufdd0(?:\\d{1,6}\\])?"
+)
+SIGN = "\ufdd0"
+_SURROGATES = re.compile("[\ud800-\udfff]")
+# Characters; programs that read or write PDF and Word files refuse longer addresses.
+LONGEST = 2000
+_SAFE = re.compile(r"(?:https?|ftp)://[^\s/?#]|mailto:", re.IGNORECASE)
+_LETTERS = re.compile(r"(?:%[89a-f][0-9a-f])+", re.IGNORECASE)
+_ODD = re.compile(r"[\s\"<>\\^`{|}]")
+# Braces of BibTeX that keep capitals; catalogs copy them with the titles.
+_KEPT = re.compile(r"\{\{([^{}]*)\}\}|\$\\\{\$([^$]*)\$\\\}\$")
+
+
+def clean(text: str) -> str:
+    """Return a text without invisible characters that some renderers obey."""
+    return text if text.isprintable() else _SURROGATES.sub("\ufffd", _HARMFUL.sub("", text))
+
+
+def plain_title(text: str) -> str:
+    """Return the title of a source in one line without markup."""
+    return " ".join(_KEPT.sub(lambda kept: kept[1] or kept[2] or "", text).split())
+
+
+def safe_url(url: str) -> str:
+    """Return an address that a link may have; empty unless it leads to the web, to FTP or to mail.
+
+    Characters that an address must not have are percent-encoded: programs that read Word files refuse them.
+    """
+    url = clean(url).strip()
+    if not _SAFE.match(url) or len(url) > LONGEST:
+        return ""
+    return _ODD.sub(lambda sign: quote(sign[0]), url)
+
+
+def readable_url(url: str) -> str:
+    """Return the address of a source for readers: of a document of one's own the folder and the path in it.
+
+    Of a file elsewhere only its name is shown, since reports are shared. Letters outside ASCII are decoded; a space
+    stays encoded.
+    """
+    scheme, found, rest = url.partition("://")
+    if not found or scheme not in ("local", "file"):
+        return url
+    path = rest.partition("/")[2] if scheme == "local" else rest.rpartition("/")[2]
+    return _LETTERS.sub(_decoded, path)
+
+
+def _decoded(coded: re.Match[str]) -> str:
+    try:
+        letters = unquote(coded[0], errors="strict")
+    except UnicodeDecodeError:
+        return coded[0]
+    return letters if letters.isprintable() else coded[0]

@@ -1,0 +1,90 @@
+"""Stage `follow_up`: makes a question that continues a conversation stand alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from leadline.contracts import Run
+from leadline.estimates import Expected, Scope
+from leadline.findings import Findings
+from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.records import Conversation
+from leadline.research_findings import CONVERSATION, QUESTION, Question
+from leadline.tasks import TaskKind
+from leadline_plugins.prompting.conversations import (
+    FOLLOW_UP_EXAMPLE,
+    FOLLOW_UP_SCHEMA,
+    FollowUpRequest,
+    StandaloneQuestion,
+    conversation_text,
+)
+from leadline_plugins.prompting.fallback import notify, perform_or
+from leadline_plugins.prompting.inputs import question_input, start_date, template
+
+
+def no_calls(scope: Scope) -> Expected:
+    """Expect none: an estimate is for a question that continues no other."""
+    return Expected(likely=0, least=0, most=0)
+
+
+TASK = TaskKind(
+    "follow_up",
+    FollowUpRequest,
+    StandaloneQuestion,
+    template("follow_up"),
+    schema=FOLLOW_UP_SCHEMA,
+    example=FOLLOW_UP_EXAMPLE,
+    show=FollowUpRequest.as_text,
+    expects=no_calls,
+)
+
+
+class FollowUpStage:
+    """Has a model rewrite the question; without one, the last question becomes its context."""
+
+    async def run(self, findings: Findings, run: Run, /) -> None:
+        """Replace the question."""
+        question, conversation = findings[QUESTION], findings[CONVERSATION]
+        if not question.asked and not question.context:  # else another pipeline of this run did it
+            question = await _standalone(question, conversation, run)
+        findings[QUESTION] = question
+
+
+async def _standalone(question: Question, conversation: Conversation, run: Run) -> Question:
+    context = conversation.last.question if conversation.last else ""
+    in_context = question.model_copy(update={"context": context})
+    if not await run.by_chat(TASK.name, TASK.role):
+        if conversation.remembered:
+            await notify(run, "memory: earlier questions were found, but no model is configured that could use them")
+        return in_context
+    if conversation.remembered:
+        await notify(run, f"memory: remembered {'; '.join(turn.question for turn in conversation.remembered)}")
+    request = FollowUpRequest(
+        question=question_input(question), conversation=conversation_text(conversation), today=start_date(run)
+    )
+    failed = StandaloneQuestion(question="")
+    reply = await perform_or(
+        run, TASK.of(request), failed, "the question was not made to stand alone, so it may be misread", closing=True
+    )
+    text = reply.question.strip()
+    if not text:
+        return in_context
+    if text == question.text:
+        return question
+    await notify(run, f"understood as: {text}")
+    return question.model_copy(update={"text": text, "asked": question.text})
+
+
+@hookimpl
+def leadline_stages() -> Iterator[StageOffer[Any]]:
+    """Offer the stage."""
+    yield StageOffer(
+        lambda settings, context: FollowUpStage(),
+        PluginSettings,
+        "Makes a follow-up a question that stands alone",
+        needs=(QUESTION,),
+        only_with=(CONVERSATION,),
+        gives=(QUESTION,),
+        tasks=(TASK,),
+    )
