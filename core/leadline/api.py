@@ -273,8 +273,20 @@ class Client(StoredRuns):
     async def compare(
         self, first: str | Path, second: str | Path, *, principal: Principal | str | None = None
     ) -> Comparison:
-        """Return what the reports of two runs have in common and what not: claims, verdicts, sources."""
-        return compare(await self.report(first, principal=principal), await self.report(second, principal=principal))
+        """Return what two runs took and made, and what their reports have in common: claims, verdicts, sources.
+
+        Raises `LeadlineError` if neither has a report.
+        """
+        runs = [self.find(run, principal=principal) for run in (first, second)]
+        mine, other = [
+            await self.report(run.folder, principal=principal)
+            if run.status in ("complete", "partial") or (run.folder / REPORT).is_file()
+            else None
+            for run in runs
+        ]
+        if mine is None and other is None:
+            raise LeadlineError(f"neither {runs[0].id} nor {runs[1].id} has a report, so there is nothing to compare")
+        return compare(mine, other, [run.metadata for run in runs if run.metadata])
 
     async def format(self, report: Report, name: str) -> Files:
         """Return a report in a format of the installed plugins, with the client's settings, as files.

@@ -58,6 +58,7 @@ def command_line() -> Parser:
         _research,
         _resume,
         _explain,
+        _compare,
         _verify,
         _runs,
         _memory,
@@ -173,6 +174,17 @@ def _explain(commands: Any) -> None:
     parser = _command(commands, "explain", "show what a run would do and cost, without running it")
     parser.add_argument("question", nargs="*", metavar="QUESTION", help="question to estimate for; no search is made")
     _run_choices(parser)
+
+
+def _compare(commands: Any) -> None:
+    parser = _command(commands, "compare", "answer a question with two pipelines and compare what each takes and makes")
+    parser.add_argument("question", nargs="*", metavar="QUESTION", help="question; - reads it from standard input")
+    parser.add_argument("--pipelines", required=True, metavar="A,B", help="the two pipelines, such as research,oneshot")
+    _docs(parser)
+    _folder(parser)
+    _settings(parser)
+    _json(parser)
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
 
 
 def _verify(commands: Any) -> None:

@@ -26,8 +26,8 @@ class _SafeFormatter(logging.Formatter):
         return printable(super().format(record))
 
 
-def client_of(args: argparse.Namespace, pipeline: str = "") -> Client:
-    """Return the client for the options of a command, possibly with another pipeline."""
+def client_of(args: argparse.Namespace, pipeline: str = "", set: Sequence[str] = ()) -> Client:  # noqa: A002
+    """Return the client for the options of a command, possibly with another pipeline, and with weaker settings."""
     from leadline.api import Client
 
     if logging.lastResort:  # the handler of warnings where the program sets up none
@@ -35,7 +35,7 @@ def client_of(args: argparse.Namespace, pipeline: str = "") -> Client:
     return Client(
         docs=getattr(args, "docs", ()),
         settings=args.settings,
-        set=args.set,
+        set=[*set, *args.set],
         pipeline=pipeline or getattr(args, "pipeline", ""),
         formats=[name.strip() for text in getattr(args, "format", ()) for name in text.split(",")],
         folder=getattr(args, "folder", None),
