@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from typing import Any
@@ -17,13 +18,14 @@ from leadline.errors import LeadlineError
 from leadline.metrics import HTTP_REQUESTS
 from leadline.records import Record
 from leadline_server.access import Access
-from leadline_server.board import Board
 from leadline_server.endpoints import Endpoint, endpoints
 from leadline_server.info_routes import InfoRoutes
 from leadline_server.limits import Limits, Rate
 from leadline_server.mcp.http import PATH, McpEndpoint
+from leadline_server.openai.routes import OpenAIRoutes
 from leadline_server.openapi import document
 from leadline_server.problems import Problem, problem_of
+from leadline_server.queue import Queue
 from leadline_server.run_routes import RunRoutes
 from leadline_server.service import Service
 from leadline_server.short_routes import ShortRoutes
@@ -31,24 +33,25 @@ from leadline_server.store import Store
 
 
 class App:
-    """A server as an ASGI application. `board` has its runs; `endpoints` its routes."""
+    """A server as an ASGI application. `service` has its parts; `endpoints` its routes."""
 
     def __init__(
         self,
         client: Client,
         store: Store,
+        queue: Queue,
         limits: Limits | None = None,
         *,
         hosts: Collection[str] = (),
         needs_token: bool = False,
+        url: str = "",
     ) -> None:
         limits = limits or Limits()
         guesses = Rate(limits.guesses, "too many wrong tokens")
-        self.board = Board(client, store, limits)
-        self.service = Service(client, store, self.board, limits, guesses)
+        self.service = Service(client, store, queue, limits, guesses)
         runs = RunRoutes(self.service)
         info = InfoRoutes(self.service, lambda: document(self.endpoints))
-        self.endpoints = endpoints(runs, info, ShortRoutes(self.service))
+        self.endpoints = endpoints(runs, info, ShortRoutes(self.service), OpenAIRoutes(self.service, url))
         self._mcp = McpEndpoint(self.service)
         starlette = Starlette(
             routes=[*(self._route(endpoint) for endpoint in self.endpoints), Route(PATH, self._mcp)],
@@ -64,13 +67,16 @@ class App:
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        self.board.open()
+        await self.service.active.refresh()
+        following = asyncio.create_task(self.service.active.follow(), name="queue")
         self.service.ready = True
         try:
             yield
         finally:
+            self.service.closing.set()
             await self._mcp.close()
-            await self.board.close()
+            following.cancel()
+            await asyncio.wait({following})
 
     def _route(self, endpoint: Endpoint) -> Route:
         return Route(endpoint.path, self._handler(endpoint), methods=[endpoint.method])
@@ -80,9 +86,9 @@ class App:
             try:
                 reply = _reply(await endpoint.handler(request), endpoint)
             except Problem as problem:
-                reply = problem.response()
+                reply = problem.response(endpoint.path)
             except LeadlineError as error:
-                reply = problem_of(error).response()
+                reply = problem_of(error).response(endpoint.path)
             self.service.metrics.add(HTTP_REQUESTS, endpoint.method, endpoint.path, reply.status_code)
             return reply
 
@@ -97,13 +103,15 @@ def _reply(found: Any, endpoint: Endpoint) -> Response:
     return Response(record.model_dump_json(), status, media_type="application/json")
 
 
-async def _http_error(_: Request, error: Exception) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         allowed = (error.headers or {}).get("Allow", "")
-        return Problem(405, "method_not_allowed", f"this address supports {allowed}", "", error.headers).response()
-    return Problem(error.status_code, "not_found", "there is no such address", "GET /openapi.json").response()
+        problem = Problem(405, "method_not_allowed", f"this address supports {allowed}", "", error.headers)
+    else:
+        problem = Problem(error.status_code, "not_found", "there is no such address", "GET /openapi.json")
+    return problem.response(request.url.path)
 
 
-async def _fault(_: Request, __: Exception) -> Response:
-    return Problem(500, "internal", "the server made an error", "its log has the details").response()
+async def _fault(request: Request, __: Exception) -> Response:
+    return Problem(500, "internal", "the server made an error", "its log has the details").response(request.url.path)

@@ -15,6 +15,8 @@ WORDS = 620
 """Of a section for which no length is asked."""
 _ANGLES = ("current state", "history and causes", "costs and financing", "regional differences", "risks and outlook")
 _LINKS = ("In addition,", "By contrast,", "Seen over time,", "Beside that,", "Taken together with the above,")
+_ASKING = {"what", "which", "where", "when", "does", "with", "from", "into", "that", "this", "there", "their", "debia"}
+"""Words of questions, and of every page of the documents that they are asked about."""
 _PASSAGE = re.compile(r"^\[(\d+)\] (.*?)(?=^\[\d+\] |^# |^## |\Z)", re.MULTILINE | re.DOTALL)
 _SENTENCE = re.compile(r"[A-Z][^.!?\n]{20,400}(?:\.\d[^.!?\n]*)*[.!?]")
 _CITED = re.compile(
@@ -85,6 +87,22 @@ def _digest(text: str) -> dict[str, Any]:
 
 def _queries(text: str) -> dict[str, Any]:
     return {"queries": [_query(_question(text), angle, "1") for angle in _ANGLES]}
+
+
+def _standalone(text: str) -> dict[str, Any]:
+    """Return the last message with the last question beside it: nothing is lost, and nothing is understood."""
+    asked, message = re.findall(r"^Question: (.*)", text, re.MULTILINE), text.partition("# The last message\n\n")[2]
+    return {"question": f"{message.splitlines()[0]} ({asked[-1]})" if asked else message.splitlines()[0]}
+
+
+def _open_points(text: str) -> dict[str, Any]:
+    """Find a question answered if a passage has three of four of its words, by their first five letters."""
+    asked = _question(text)
+    words = {word[:5] for word in re.findall(r"\w{4,}", asked.casefold())} - _ASKING
+    known = ({word[:5] for word in re.findall(r"\w{4,}", one.casefold())} for one in passages(text).values())
+    enough = any(len(words & one) >= 0.75 * len(words) for one in known)
+    queries = [{"query": asked, "goal": asked, "priority": "high", "section": ""}]
+    return {"is_sufficient": enough, "gaps": [] if enough else [asked], "queries": [] if enough else queries}
 
 
 def passages(text: str) -> dict[str, str]:
@@ -188,6 +206,8 @@ def _route(text: str) -> dict[str, Any]:
 FIELDS: Mapping[str, frozenset[str]] = {
     "Digest": frozenset({"is_sufficient", "synthesis"}),
     "Plan": frozenset({"title", "sections", "queries"}),
+    "OpenPoints": frozenset({"is_sufficient", "gaps", "queries"}),
+    "Standalone": frozenset({"question"}),
     "Queries": frozenset({"queries"}),
     "Composition": frozenset({"summary", "conclusion"}),
     "Written": frozenset({"text", "unanswered"}),
@@ -202,6 +222,8 @@ SAYINGS: Mapping[str, Callable[[str], dict[str, Any]]] = {
     "Plan": _plan,
     "Queries": _queries,
     "Digest": _digest,
+    "OpenPoints": _open_points,
+    "Standalone": _standalone,
     "Written": _written,
     "Analysis": _analysis,
     "Composition": _composition,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
@@ -22,6 +23,7 @@ from leadline._settings.task_settings import template_notices, unknown_names, un
 from leadline.display import choose_from, nearest
 from leadline.errors import ConfigError, PluginError
 from leadline.hookspecs import PluginSettings
+from leadline.pipeline import faults_of
 from leadline.settings import Settings
 
 _KINDS = {
@@ -134,6 +136,8 @@ class Selector:
         for reasons, emptied in self._emptied.items():
             listed = "".join(f"\n  {name}: {reason}" for name, reason in reasons)
             self._problem(f"{', '.join(emptied)}: none of the chosen plugins can work here{listed}")
+        for fault in self._pipeline_faults(core) if stages else ():
+            self._problem(f"{fault}{place(f'pipelines.{core.pipeline}')}")
         plugins = found.plugins.values()
         for problem in unknown_names(core, self._catalog, plugins, place, self._defaults.tools):
             self._problem(problem)
@@ -166,6 +170,20 @@ class Selector:
             if name == core.pipeline:
                 stages = stage_names(steps)
         return tuple(dict.fromkeys(stages))
+
+    def _pipeline_faults(self, core: Settings) -> list[str]:
+        """Return the faults of the order of the stages, as far as these can be loaded."""
+        steps, _ = examine(core.pipelines, core.pipeline)
+        offers: dict[str, Any] = {}
+        for name in stage_names(steps):
+            with suppress(ConfigError):  # that it cannot be loaded is a problem of its own
+                plugin = self._catalog.load(self._sections.base(name))
+                offers |= {name: plugin.offers["stages"]} if "stages" in plugin.offers else {}
+        return faults_of(core.pipeline, steps, offers, self._other_stages)
+
+    def _other_stages(self) -> Any:
+        """Return all installed stages by name, for suggestions. Loads all plugins."""
+        return {name: self._catalog.load(name).offers["stages"] for name in self._catalog.offering("stages")}
 
     def _take(self, selection: Selection) -> None:
         """Take the plugins of a selection that can work, and report the others."""

@@ -59,10 +59,12 @@ def command_line() -> Parser:
         _questions,
         _resume,
         _explain,
+        _compare,
         _verify,
         _runs,
         _memory,
         _serve,
+        _worker,
         _mcp,
         _pipelines,
         _plugins,
@@ -194,6 +196,17 @@ def _explain(commands: Any) -> None:
     _run_choices(parser)
 
 
+def _compare(commands: Any) -> None:
+    parser = _command(commands, "compare", "answer a question with two pipelines and compare what each takes and makes")
+    parser.add_argument("question", nargs="*", metavar="QUESTION", help="question; - reads it from standard input")
+    parser.add_argument("--pipelines", required=True, metavar="A,B", help="the two pipelines, such as research,oneshot")
+    _docs(parser)
+    _folder(parser)
+    _settings(parser)
+    _json(parser)
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+
+
 def _verify(commands: Any) -> None:
     parser = _command(commands, "verify", "check the citations of a report against its sources")
     parser.add_argument(
@@ -279,17 +292,14 @@ def _serve(commands: Any) -> None:
         help="name by which clients reach the server, such as that of a proxy (repeatable)",
     )
     for name, default, what in (
-        ("runs", 4, "active runs"),
+        ("runs", 20, "active runs"),
         ("requests", 600, "requests per minute"),
         ("streams", 16, "open streams of events"),
     ):
         parser.add_argument(
             f"--max-{name}", type=count, default=default, metavar="N", help=f"{what} of a user (default: {default})"
         )
-    _docs(parser)
-    parser.add_argument("--pipeline", default="", metavar="NAME", help="pipeline to run (default: research)")
-    _folder(parser)
-    _settings(parser)
+    _workers(parser)
     group = parser.add_subparsers(title="commands", metavar="command")
     tokens = _group(group, "token", "add, list and remove tokens")
     add = _command(tokens, "add", "make a token and print it", "serve", "add_token")
@@ -302,6 +312,29 @@ def _serve(commands: Any) -> None:
     remove.add_argument("name", metavar="NAME", help="name of the token")
     for parser in (add, shown, remove):
         _folder(parser, default=argparse.SUPPRESS)  # unless it is given here, that of `serve` counts
+
+
+def _worker(commands: Any) -> None:
+    parser = _command(commands, "worker", "work on the runs of the queue until Ctrl-C")
+    _workers(parser)
+    parser.add_argument("--supervised", action="store_true", help=argparse.SUPPRESS)  # is the process of one worker
+
+
+def _workers(parser: Parser) -> None:
+    """Add the options of processes that work on the queue."""
+    parser.add_argument("--workers", type=count, default=1, metavar="N", help="worker processes (default: 1)")
+    parser.add_argument("--runs", type=count, default=8, metavar="N", help="runs of a worker at once (default: 8)")
+    _queue(parser)
+    _docs(parser)
+    parser.add_argument("--pipeline", default="", metavar="NAME", help="pipeline to run (default: research)")
+    _folder(parser)
+    _settings(parser)
+
+
+def _queue(parser: Parser) -> None:
+    parser.add_argument(
+        "--queue", metavar="URL", help="queue of runs: postgresql://… or sqlite:///PATH (default: runs.queue)"
+    )
 
 
 def _mcp(commands: Any) -> None:
