@@ -46,8 +46,17 @@ def folder_of(args: argparse.Namespace) -> Path:
     """Return the folder of the runs for the options of a command, without loading a plugin."""
     from leadline._settings.runs_folder import runs_folder
 
-    arguments = {"runs.folder": args.folder} if getattr(args, "folder", None) else {}
-    return runs_folder(arguments=arguments, sets=args.set, file=Path(args.settings) if args.settings else None)
+    return runs_folder(arguments=arguments_of(args), sets=args.set, file=file_of(args))
+
+
+def arguments_of(args: argparse.Namespace) -> dict[str, str]:
+    """Return the settings of runs that the options of a command are."""
+    return {"runs.folder": args.folder} if getattr(args, "folder", None) else {}
+
+
+def file_of(args: argparse.Namespace) -> Path | None:
+    """Return the settings file that the options of a command name."""
+    return Path(args.settings) if args.settings else None
 
 
 def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
