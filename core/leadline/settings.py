@@ -58,7 +58,7 @@ def _is_number(annotation: Any) -> bool:
 class Section(SettingsModel):
     """A table of the settings: frozen; an unknown key is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
 
 # --- types of values -------------------------------------------------------------------------------------------------
