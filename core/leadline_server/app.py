@@ -69,7 +69,6 @@ class App:
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         await self.service.active.refresh()
         following = asyncio.create_task(self.service.active.follow(), name="queue")
-        self.service.ready = True
         try:
             yield
         finally:
