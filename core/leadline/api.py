@@ -32,7 +32,7 @@ from leadline._runtime.runs.questions import Asker, answer_later
 from leadline._runtime.runs.report_check import checked
 from leadline._runtime.runs.resumption import has_request, load_request
 from leadline._runtime.runs.run_request import RunRequest, check_question
-from leadline._runtime.runs.session import Session
+from leadline._runtime.runs.session import Session, adhoc_session
 from leadline._runtime.runs.stored_report import REPORT, read_report
 from leadline._settings.layers import leaves
 from leadline._settings.load import Loaded, load_settings, obstacles
@@ -42,7 +42,7 @@ from leadline.contracts import Observer
 from leadline.display import choose_from
 from leadline.errors import LeadlineError, UsageError
 from leadline.inventory import MASK, InstalledPlugin, Setting
-from leadline.records import Json, Principal, Report, Turn
+from leadline.records import Files, Json, Principal, Report, Turn
 from leadline.run_handle import RunHandle as RunHandle
 from leadline.runs import Order, Result
 from leadline.stored_runs import StoredRuns
@@ -253,7 +253,12 @@ class Client(StoredRuns):
         plugins = self._pool.acquire(self._load(request, offline=True))
         try:
             session = await Session.replay(request, folder, plugins)
-            return await session.walk()
+            session.switch = self._switch
+            try:
+                return await session.walk()
+            finally:
+                if session.switched:
+                    await self._pool.release(session.switched)
         finally:
             await self._pool.release(plugins)
 
@@ -273,8 +278,30 @@ class Client(StoredRuns):
     async def compare(
         self, first: str | Path, second: str | Path, *, principal: Principal | str | None = None
     ) -> Comparison:
-        """Return what the reports of two runs have in common and what not: claims, verdicts, sources."""
-        return compare(await self.report(first, principal=principal), await self.report(second, principal=principal))
+        """Return what two runs took and made, and what their reports have in common: claims, verdicts, sources.
+
+        Raises `LeadlineError` if neither has a report.
+        """
+        runs = [self.find(run, principal=principal) for run in (first, second)]
+        mine, other = [
+            await self.report(run.folder, principal=principal)
+            if run.status in ("complete", "partial") or (run.folder / REPORT).is_file()
+            else None
+            for run in runs
+        ]
+        if mine is None and other is None:
+            raise LeadlineError(f"neither {runs[0].id} nor {runs[1].id} has a report, so there is nothing to compare")
+        return compare(mine, other, [run.metadata for run in runs if run.metadata])
+
+    async def format(self, report: Report, name: str) -> Files:
+        """Return a report in a format of the installed plugins, with the client's settings, as files.
+
+        `markdown` links citations to passages if `report.metadata["passages"]` has the address of a passage with `{id}`
+        in it. Raises `ConfigError` for an unknown format, and `CallFailed`.
+        """
+        loaded = self._load(overrides={"report.formats": [name]})
+        async with adhoc_session(loaded, report.title or name) as session:
+            return await session.run.format(report, name)
 
     async def verify(self, report: Report | str, *, fetch: bool = False) -> Json:
         """Check the claims of a report with the judges of the settings; return what `leadline verify --json` prints.
@@ -380,6 +407,11 @@ class Client(StoredRuns):
             offline=offline,
         )
 
+    def _switch(self, request: RunRequest, pipeline: str) -> PluginRuntime:
+        """Return the plugins with which a run continues by another pipeline. Raises `ConfigError`."""
+        given = request.model_copy(update={"settings": request.given_settings})
+        return self._pool.acquire(self._load(given, overrides={"pipeline": pipeline}, offline=True))
+
     async def _hold(self, plugins: PluginRuntime, opening: Coroutine[Any, Any, Session]) -> RunHandle:
         """Run a session with plugins that are released when it ends."""
         try:
@@ -392,9 +424,11 @@ class Client(StoredRuns):
         return handle
 
     def _handle(self, session: Session) -> RunHandle:
+        session.switch = self._switch
         handle = RunHandle(session)
         self._handles.append(handle)
         handle.when_ended(self._handles.remove)
+        handle.when_ended(lambda _: self._pool.release_soon(session.switched) if session.switched else None)
         return handle
 
 

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from leadline_server.limits import Limits, Rate
 from leadline_server.problems import Problem
-from leadline_server.store import Store, Token
+from leadline_server.store import TOKEN_PREFIX, Store, Token
 
 COOKIE = "leadline_session"
 # Replies that tell nothing of any run.
@@ -69,7 +69,7 @@ class Access:
         hosts: Collection[str] = (),
         *,
         needs_token: bool = False,
-        shown: Callable[[Request, Problem], Response] = lambda _, problem: problem.response(),
+        shown: Callable[[Request, Problem], Response] = lambda request, problem: problem.response(request.url.path),
     ) -> None:
         self._app, self._store = app, store
         # Makes the reply for a request that is refused: JSON for programs, a page for people.
@@ -107,7 +107,10 @@ class Access:
         address = scope["client"][0] if scope.get("client") else ""
         reading = method.replace("HEAD", "GET")
         is_public = (reading, scope["path"]) in PUBLIC or (reading == "GET" and scope["path"].startswith(_STATIC))
-        if (given := _bearer(headers)) is not None:
+        needs_token = self._needs_token or self._store.has_tokens()
+        given = _bearer(headers)
+        # Clients of OpenAI's API cannot do without a key. A server without tokens ignores what is no token of Leadline.
+        if given is not None and (needs_token or given.startswith(TOKEN_PREFIX)):
             token = self._store.token(given)
             if token is None:
                 self._guesses.take(address)
@@ -115,17 +118,17 @@ class Access:
             identity = _identity(token)
         else:
             self._check_origin(headers, method)
-            identity = self._without_bearer(headers, method, is_public=is_public)
+            identity = self._without_bearer(headers, method, needs_token=needs_token, is_public=is_public)
         if identity.metrics_only and scope["path"] != "/metrics" and not is_public:
             raise Problem(403, "forbidden", "this token reads /metrics only")
         if not is_public:
             self._requests.take(identity.principal)
         return identity
 
-    def _without_bearer(self, headers: Headers, method: str, *, is_public: bool) -> Identity:
+    def _without_bearer(self, headers: Headers, method: str, *, needs_token: bool, is_public: bool) -> Identity:
         if is_public:
             return Identity(None)
-        if not self._needs_token and not self._store.has_tokens():
+        if not needs_token:
             if any(name in headers for name in _FORWARDED):
                 # Everybody who reaches the proxy would be the owner of this machine.
                 raise Problem(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from typing import Any
@@ -17,14 +18,15 @@ from leadline.errors import LeadlineError
 from leadline.metrics import HTTP_REQUESTS
 from leadline.records import Record
 from leadline_server.access import Access
-from leadline_server.board import Board
 from leadline_server.endpoints import Endpoint, endpoints
 from leadline_server.info_routes import InfoRoutes
 from leadline_server.limits import Limits, Rate
 from leadline_server.mcp.http import PATH, McpEndpoint
+from leadline_server.openai.routes import OpenAIRoutes
 from leadline_server.openapi import document
 from leadline_server.page.pages import Pages
 from leadline_server.problems import Problem, problem_of
+from leadline_server.queue import Queue
 from leadline_server.run_routes import RunRoutes
 from leadline_server.service import Service
 from leadline_server.short_routes import ShortRoutes
@@ -32,24 +34,25 @@ from leadline_server.store import Store
 
 
 class App:
-    """A server as an ASGI application. `board` has its runs; `endpoints` its routes."""
+    """A server as an ASGI application. `service` has its parts; `endpoints` its routes."""
 
     def __init__(
         self,
         client: Client,
         store: Store,
+        queue: Queue,
         limits: Limits | None = None,
         *,
         hosts: Collection[str] = (),
         needs_token: bool = False,
+        url: str = "",
     ) -> None:
         limits = limits or Limits()
         guesses = Rate(limits.guesses, "too many wrong tokens")
-        self.board = Board(client, store, limits)
-        self.service = Service(client, store, self.board, limits, guesses)
+        self.service = Service(client, store, queue, limits, guesses)
         runs = RunRoutes(self.service)
         info = InfoRoutes(self.service, lambda: document(self.endpoints))
-        self.endpoints = endpoints(runs, info, ShortRoutes(self.service))
+        self.endpoints = endpoints(runs, info, ShortRoutes(self.service), OpenAIRoutes(self.service, url))
         self._mcp, self._pages = McpEndpoint(self.service), Pages(self.service)
         starlette = Starlette(
             routes=[*map(self._route, self.endpoints), Route(PATH, self._mcp), *self._pages.routes],
@@ -65,14 +68,17 @@ class App:
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        self.board.open()
+        await self.service.active.refresh()
+        following = asyncio.create_task(self.service.active.follow(), name="queue")
         self.service.ready = True
         try:
             yield
         finally:
+            self.service.closing.set()
             await self._mcp.close()
             await self._pages.close()
-            await self.board.close()
+            following.cancel()
+            await asyncio.wait({following})
 
     def _route(self, endpoint: Endpoint) -> Route:
         return Route(endpoint.path, self._handler(endpoint), methods=[endpoint.method])
@@ -82,16 +88,16 @@ class App:
             try:
                 reply = _reply(await endpoint.handler(request), endpoint)
             except Problem as problem:
-                reply = problem.response()
+                reply = problem.response(endpoint.path)
             except LeadlineError as error:
-                reply = problem_of(error).response()
+                reply = problem_of(error).response(endpoint.path)
             self.service.metrics.add(HTTP_REQUESTS, endpoint.method, endpoint.path, reply.status_code)
             return reply
 
         return handle
 
     def _shown(self, request: Request, problem: Problem) -> Response:
-        return self._pages.problem(request, problem) or problem.response()
+        return self._pages.problem(request, problem) or problem.response(request.url.path)
 
     async def _http_error(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)

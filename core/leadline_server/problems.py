@@ -8,6 +8,11 @@ from starlette.responses import JSONResponse
 
 from leadline.errors import AlreadyAnswered, ConfigError, JournalBusy, LeadlineError, UsageError
 from leadline.records import Record
+from leadline_server.queue import QueueUnavailable
+
+# The beginnings of the paths whose clients expect errors in OpenAI's form.
+OPENAI_PATHS = ("/v1/models", "/v1/chat/")
+_OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 
 class ProblemBody(Record):
@@ -16,6 +21,21 @@ class ProblemBody(Record):
     code: str
     message: str
     hint: str = ""
+
+
+class OpenAIError(Record):
+    """An error as clients of OpenAI's API read it: the hint is in the message."""
+
+    message: str
+    type: str
+    param: str | None = None
+    code: str
+
+
+class OpenAIProblem(Record):
+    """The reply with an error of the endpoint for clients of OpenAI's API."""
+
+    error: OpenAIError
 
 
 class Problem(Exception):
@@ -29,9 +49,17 @@ class Problem(Exception):
         self.body = ProblemBody(code=code, message=message, hint=hint)
         self.headers = dict(headers or {})
 
-    def response(self) -> JSONResponse:
-        """Return the reply."""
-        return JSONResponse(self.body.model_dump(), self.status, self.headers)
+    def response(self, path: str = "") -> JSONResponse:
+        """Return the reply to a request of this path, in the form that clients of the path expect."""
+        record: Record = self.openai() if path.startswith(OPENAI_PATHS) else self.body
+        return JSONResponse(record.model_dump(), self.status, self.headers)
+
+    def openai(self) -> OpenAIProblem:
+        """Return the error in the form of OpenAI's API."""
+        body, kind = self.body, _OPENAI_TYPES.get(self.status, "invalid_request_error")
+        message = f"{body.message} ({body.hint})" if body.hint else body.message
+        error = OpenAIError(message=message, type="server_error" if self.status >= 500 else kind, code=body.code)
+        return OpenAIProblem(error=error)
 
 
 def no_such_run() -> Problem:
@@ -51,6 +79,9 @@ def problem_of(error: LeadlineError) -> Problem:
         return Problem(409, "already_answered", str(error))
     if isinstance(error, JournalBusy):  # its message names folders and processes of the server
         return Problem(409, "busy", "the run is active", "stop or cancel it first, or try again later")
+    if isinstance(error, QueueUnavailable):
+        wait = {"Retry-After": "5"}
+        return Problem(503, "queue_unavailable", "the queue does not answer; nothing was changed", "try again", wait)
     if isinstance(error, ConfigError):
         return Problem(422, "settings", str(error), "GET /v1/settings lists the settings")
     if isinstance(error, UsageError):
