@@ -118,6 +118,6 @@ async def test_two_processes_at_once_share_the_answers(tools: Any, world: Any, t
         told, _ = await process.communicate()
         return told.decode().strip()
 
-    assert await asyncio.gather(ask(), ask()) == ["complete", "complete"]
+    assert set(await asyncio.gather(ask(), ask())) == {"complete"}
     async with tools.client(world, tmp_path, ON) as runs:
         assert hit(await runs.research("Why is the sea salty?"))
