@@ -251,6 +251,7 @@ class Cache(Section):
     search: Duration = Field("1h", description="Results of search engines.")
     plan: Duration = Field("30m", description="Plans by a model.")
     model: Duration = Field("0", description="All other model replies.")
+    answers: Duration = Field("0", description="Answers of pipelines of level fast, such as chat: 300s, for example.")
 
 
 class Retry(Section):
