@@ -103,7 +103,7 @@ async def serve(
 
         server.when_started = begin
         working = asyncio.create_task(work(), name="work")
-        working.add_done_callback(lambda _: server.should_exit or server.end())  # a second call would be forcible
+        working.add_done_callback(lambda _: None if server.should_exit else server.end())  # a second end is forcible
         try:
             await server.serve(sockets=[listener])
         finally:
