@@ -59,7 +59,7 @@ def _is_number(annotation: Any) -> bool:
 class Section(SettingsModel):
     """A table of the settings: frozen; an unknown key is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
 
 # --- types of values -------------------------------------------------------------------------------------------------
@@ -256,6 +256,7 @@ class Cache(Section):
     search: Duration = Field("1h", description="Results of search engines.")
     plan: Duration = Field("30m", description="Plans by a model.")
     model: Duration = Field("0", description="All other model replies.")
+    answers: Duration = Field("0", description="Answers of pipelines of level fast, such as chat: 300s, for example.")
 
 
 class Retry(Section):
