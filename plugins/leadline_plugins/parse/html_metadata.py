@@ -57,7 +57,7 @@ _WIDE = 800
 _LONG, _ADDRESS = 300, 2000
 _MAIN = frozenset({"article", "figure", "main"})
 # The classes of a caption in a figure of DocBook.
-_TITLES = frozenset({"title", "caption"})
+_CAPTION_CLASSES = frozenset({"title", "caption"})
 _AROUND = frozenset({"aside", "footer", "form", "nav"})
 # Attributes of lazy loading scripts come first; `src` is a placeholder then.
 _LAZY = ("data-src", "data-original", "data-lazy-src", "src")
@@ -284,7 +284,9 @@ def _caption(element: Node, above: list[Node]) -> str:
     if figure is None or sum(one.tag == "img" for one in figure.walk()) > 1:
         return element.get("title")
     captions = (
-        one for one in figure.walk() if one.tag == "figcaption" or _TITLES.intersection(one.get("class").split())
+        one
+        for one in figure.walk()
+        if one.tag == "figcaption" or _CAPTION_CLASSES.intersection(one.get("class").split())
     )
     return next((text_of(one)[0] for one in captions), "")
 
