@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from typing import Any
@@ -17,7 +18,6 @@ from leadline.errors import LeadlineError
 from leadline.metrics import HTTP_REQUESTS
 from leadline.records import Record
 from leadline_server.access import Access
-from leadline_server.board import Board
 from leadline_server.endpoints import Endpoint, endpoints
 from leadline_server.info_routes import InfoRoutes
 from leadline_server.knowledge_routes import KnowledgeRoutes
@@ -25,7 +25,9 @@ from leadline_server.limits import Limits, Rate
 from leadline_server.mcp.http import PATH, McpEndpoint
 from leadline_server.openai.routes import OpenAIRoutes
 from leadline_server.openapi import document
+from leadline_server.page.pages import Pages
 from leadline_server.problems import Problem, problem_of
+from leadline_server.queue import Queue
 from leadline_server.run_routes import RunRoutes
 from leadline_server.service import Service
 from leadline_server.short_routes import ShortRoutes
@@ -33,12 +35,13 @@ from leadline_server.store import Store
 
 
 class App:
-    """A server as an ASGI application. `board` has its runs; `endpoints` its routes."""
+    """A server as an ASGI application. `service` has its parts; `endpoints` its routes."""
 
     def __init__(
         self,
         client: Client,
         store: Store,
+        queue: Queue,
         limits: Limits | None = None,
         *,
         hosts: Collection[str] = (),
@@ -47,21 +50,20 @@ class App:
     ) -> None:
         limits = limits or Limits()
         guesses = Rate(limits.guesses, "too many wrong tokens")
-        self.board = Board(client, store, limits)
-        self.service = Service(client, store, self.board, limits, guesses)
+        self.service = Service(client, store, queue, limits, guesses)
         runs = RunRoutes(self.service)
         info = InfoRoutes(self.service, lambda: document(self.endpoints))
         self.endpoints = endpoints(
             runs, info, ShortRoutes(self.service), OpenAIRoutes(self.service, url), KnowledgeRoutes(self.service)
         )
-        self._mcp = McpEndpoint(self.service)
+        self._mcp, self._pages = McpEndpoint(self.service), Pages(self.service)
         starlette = Starlette(
-            routes=[*(self._route(endpoint) for endpoint in self.endpoints), Route(PATH, self._mcp)],
-            exception_handlers={HTTPException: _http_error, Exception: _fault},
+            routes=[*map(self._route, self.endpoints), Route(PATH, self._mcp), *self._pages.routes],
+            exception_handlers={HTTPException: self._http_error, Exception: self._fault},
             lifespan=self._lifespan,
         )
         starlette.router.redirect_slashes = False
-        self._app = Access(starlette, store, limits, guesses, hosts, needs_token=needs_token)
+        self._app = Access(starlette, store, limits, guesses, hosts, needs_token=needs_token, shown=self._shown)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one connection."""
@@ -69,13 +71,16 @@ class App:
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        self.board.open()
-        self.service.ready = True
+        await self.service.active.refresh()
+        following = asyncio.create_task(self.service.active.follow(), name="queue")
         try:
             yield
         finally:
+            self.service.closing.set()
             await self._mcp.close()
-            await self.board.close()
+            await self._pages.close()
+            following.cancel()
+            await asyncio.wait({following})
 
     def _route(self, endpoint: Endpoint) -> Route:
         return Route(endpoint.path, self._handler(endpoint), methods=[endpoint.method])
@@ -93,6 +98,21 @@ class App:
 
         return handle
 
+    def _shown(self, request: Request, problem: Problem) -> Response:
+        return self._pages.problem(request, problem) or problem.response(request.url.path)
+
+    async def _http_error(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        if error.status_code == 405:
+            allowed = (error.headers or {}).get("Allow", "")
+            problem = Problem(405, "method_not_allowed", f"this address supports {allowed}", "", error.headers)
+        else:
+            problem = Problem(error.status_code, "not_found", "there is no such address", "GET /openapi.json")
+        return self._shown(request, problem)
+
+    async def _fault(self, request: Request, _: Exception) -> Response:
+        return self._shown(request, Problem(500, "internal", "the server made an error", "its log has the details"))
+
 
 def _reply(found: Any, endpoint: Endpoint) -> Response:
     if isinstance(found, Response):
@@ -100,17 +120,3 @@ def _reply(found: Any, endpoint: Endpoint) -> Response:
     status, record = found if isinstance(found, tuple) else (endpoint.status, found)
     assert isinstance(record, Record)
     return Response(record.model_dump_json(), status, media_type="application/json")
-
-
-async def _http_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    if error.status_code == 405:
-        allowed = (error.headers or {}).get("Allow", "")
-        problem = Problem(405, "method_not_allowed", f"this address supports {allowed}", "", error.headers)
-    else:
-        problem = Problem(error.status_code, "not_found", "there is no such address", "GET /openapi.json")
-    return problem.response(request.url.path)
-
-
-async def _fault(request: Request, __: Exception) -> Response:
-    return Problem(500, "internal", "the server made an error", "its log has the details").response(request.url.path)

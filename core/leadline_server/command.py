@@ -19,9 +19,11 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from leadline import Client
 from leadline.errors import UsageError
 from leadline_server.app import App
-from leadline_server.board import Board
 from leadline_server.limits import Limits
+from leadline_server.queue import Queue
+from leadline_server.service import Service
 from leadline_server.store import Store
+from leadline_server.supervisor import Supervisor
 
 # Seconds in which the head of a request must arrive.
 HEAD_TIMEOUT = 15.0
@@ -48,16 +50,29 @@ class Running:
     end: Callable[[], None]
 
 
-async def serve(client: Client, store: Store, address: Address, started: Callable[[Running], object]) -> None:
-    """Serve until a signal. Raises `UsageError` and `ConfigError` before anything is served."""
+async def serve(
+    client: Client,
+    store: Store,
+    queue: Queue,
+    address: Address,
+    started: Callable[[Running], object],
+    supervisor: Supervisor | None = None,
+    *,
+    loaded: Callable[[], object] = lambda: None,
+) -> None:
+    """Serve until a signal. Raises `UsageError` before anything is served, and `ConfigError` a moment later.
+
+    The workers of `supervisor` work on the runs; without one, those that somebody else starts. `started` is called when
+    requests are accepted, and `loaded` when the plugins are loaded, which takes as long again: until then the server is
+    not ready, and no worker starts.
+    """
     loopback = _is_loopback(address.host)
     if not store.has_tokens() and (not loopback or address.names):
         what = f"--host {address.host}" if not loopback else f"--allow-host {address.names[0]}"
         raise UsageError(f"{what}: others could use this server; first make a token: leadline serve token add NAME")
     store.lock()
     async with client:
-        client.plugins.pipeline()  # wrong settings are an error now, not with every run
-        app = App(client, store, address.limits, hosts=address.names, needs_token=not loopback)
+        app = App(client, store, queue, address.limits, hosts=address.names, needs_token=not loopback)
         listener = _listen(address.host, address.port)
         port = listener.getsockname()[1]
         host = f"[{address.host}]" if ":" in address.host else address.host
@@ -72,9 +87,30 @@ async def serve(client: Client, store: Store, address: Address, started: Callabl
             timeout_keep_alive=30,
             timeout_graceful_shutdown=_GRACE,
         )
-        server = _Server(config, app.board)
-        server.when_started = lambda: started(Running(f"http://{host}:{port}", server.end))
-        await server.serve(sockets=[listener])
+        server = _Server(config, app.service)
+        accepting = asyncio.Event()
+
+        def begin() -> None:
+            started(Running(f"http://{host}:{port}", server.end))
+            accepting.set()
+
+        async def work() -> None:
+            await accepting.wait()
+            client.plugins.pipeline()  # wrong settings are an error now, not with every run
+            app.service.ready = True
+            loaded()
+            await (supervisor.run() if supervisor else app.service.closing.wait())
+
+        server.when_started = begin
+        working = asyncio.create_task(work(), name="work")
+        working.add_done_callback(lambda _: None if server.should_exit else server.end())  # a second end is forcible
+        try:
+            await server.serve(sockets=[listener])
+        finally:
+            working.cancel()
+            await asyncio.wait({working})
+        if not working.cancelled():
+            working.result()
 
 
 def _is_loopback(host: str) -> bool:
@@ -107,9 +143,9 @@ class _Server(uvicorn.Server):
 
     when_started: Callable[[], object] = staticmethod(lambda: None)
 
-    def __init__(self, config: uvicorn.Config, board: Board) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
-        self._board = board
+        self._service = service
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
 
     @contextlib.contextmanager
@@ -129,7 +165,7 @@ class _Server(uvicorn.Server):
         """End the server; a second time, without waiting for replies."""
         self.force_exit = self.should_exit
         self.should_exit = True
-        self._board.closing.set()
+        self._service.closing.set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and say so."""
@@ -137,11 +173,9 @@ class _Server(uvicorn.Server):
         self.when_started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End the streams, then the connections, then the runs."""
-        self._board.closing.set()
+        """End the streams, then the connections."""
+        self._service.closing.set()
         await super().shutdown(sockets)
-        if self.force_exit:  # which skips the end of the application
-            await self._board.close()
 
 
 class _Protocol(H11Protocol):

@@ -13,7 +13,6 @@ from leadline.records import Record
 from leadline.records.reports import VerdictKind
 from leadline.run_summary import RunSummary
 from leadline.runs import Metadata, Order
-from leadline_server.board import Entry
 
 
 class Links(Record):
@@ -43,6 +42,10 @@ class Done(Record):
     ok: Literal[True] = True
 
 
+# What an order and the metadata of its run have in common.
+_OF_ORDERS = ("run_id", "trace_id", "question", "pipeline", "began", "tags", "conversation", "follows")
+
+
 class RunView(Metadata):
     """A run as of now: the fields of `metadata.json`, with `id` for `run_id`, and links.
 
@@ -64,12 +67,12 @@ class RunView(Metadata):
         return cls.model_construct(**{**dict(metadata), **own})
 
     @classmethod
-    def of_order(cls, order: Order, problem: str = "") -> RunView:
-        """Return the view of a run that has no folder yet, or could not be started."""
+    def of_order(cls, order: Order, status: str, reason: str = "") -> RunView:
+        """Return the view of a run that has no folder: it waits, was withdrawn, or could not be started."""
         metadata = Metadata(
-            **{name: getattr(order, name) for name in ("run_id", "trace_id", "question", "pipeline", "began", "tags")},
-            status="failed" if problem else "pending",
-            reason=problem,
+            **{name: getattr(order, name) for name in _OF_ORDERS},
+            status=status,
+            reason=reason,
         )
         return cls.of(metadata)
 
@@ -87,20 +90,19 @@ class RunItem(Record):
     seconds: float = 0.0
     tags: Mapping[str, str] = {}
     excerpt: str = ""
+    conversation: str = ""
+    follows: str = ""
     links: Links
 
     @classmethod
     def of(cls, run: RunSummary) -> RunItem:
         """Return the item of a run on disk."""
-        names = ("id", "status", "question", "pipeline", "reason", "began", "ended", "seconds", "tags", "excerpt")
+        names = cls.model_fields.keys() - {"links"}
         return cls.model_validate({**{name: getattr(run, name) for name in names}, "links": Links.of(run.id)})
 
     @classmethod
-    def of_entry(cls, entry: Entry) -> RunItem | None:
-        """Return the item of a run that is about to start."""
-        order = entry.order
-        if order is None:
-            return None
+    def of_order(cls, order: Order) -> RunItem:
+        """Return the item of a run that waits for a worker."""
         links = Links.of(order.run_id)
         return cls(
             id=order.run_id,
@@ -109,6 +111,8 @@ class RunItem(Record):
             pipeline=order.pipeline,
             began=order.began,
             tags=order.tags,
+            conversation=order.conversation,
+            follows=order.follows,
             links=links,
         )
 
