@@ -41,7 +41,9 @@ def _fetcher(settings: KnowledgeSettings, context: Context) -> Fetcher:
 
 
 def _has_documents(settings: KnowledgeSettings) -> str | None:
-    return None if settings.folder.expanduser().is_dir() else "it has no documents: leadline knowledge add PATH"
+    folder = settings.folder.expanduser()
+    used = (folder / "shared").is_dir() or (folder / "users").is_dir()
+    return None if used else "it has no documents: leadline knowledge add PATH"
 
 
 @hookimpl
