@@ -253,7 +253,12 @@ class Client(StoredRuns):
         plugins = self._pool.acquire(self._load(request, offline=True))
         try:
             session = await Session.replay(request, folder, plugins)
-            return await session.walk()
+            session.switch = self._switch
+            try:
+                return await session.walk()
+            finally:
+                if session.switched:
+                    await self._pool.release(session.switched)
         finally:
             await self._pool.release(plugins)
 
@@ -402,6 +407,11 @@ class Client(StoredRuns):
             offline=offline,
         )
 
+    def _switch(self, request: RunRequest, pipeline: str) -> PluginRuntime:
+        """Return the plugins with which a run continues by another pipeline. Raises `ConfigError`."""
+        given = request.model_copy(update={"settings": request.given_settings})
+        return self._pool.acquire(self._load(given, overrides={"pipeline": pipeline}, offline=True))
+
     async def _hold(self, plugins: PluginRuntime, opening: Coroutine[Any, Any, Session]) -> RunHandle:
         """Run a session with plugins that are released when it ends."""
         try:
@@ -414,9 +424,11 @@ class Client(StoredRuns):
         return handle
 
     def _handle(self, session: Session) -> RunHandle:
+        session.switch = self._switch
         handle = RunHandle(session)
         self._handles.append(handle)
         handle.when_ended(self._handles.remove)
+        handle.when_ended(lambda _: self._pool.release_soon(session.switched) if session.switched else None)
         return handle
 
 

@@ -63,6 +63,8 @@ class Query(Record):
     priority: str | int = "medium"
     """`high`, `medium`, `low`, or a number: 1 and 2 are high, 3 is medium, 4 and 5 are low."""
     section: str = ""
+    category: Text = ""
+    """The aspect that it covers, in the plan of a long report."""
 
 
 class PlannedSection(Record):
@@ -98,6 +100,7 @@ class SearchTask(Record):
     goal: Text = ""
     priority: Priority = "medium"
     section: str = ""
+    category: Text = ""
     round: int = 1
 
 
@@ -247,6 +250,14 @@ class Audit(Record):
     decides: bool = False
 
 
+class Route(Record):
+    """The pipeline that was chosen for the question, and why; the run continues with it."""
+
+    pipeline: str
+    reason: Text
+    by: Literal["rules", "model", "default"] = "rules"
+
+
 # Available from the start; `clarify` refines it.
 QUESTION: Key[Question] = Key("question", Question, file="clarify.json")
 # Only in runs that continue others or remember some: the earlier turns and their sources.
@@ -269,3 +280,5 @@ FIGURES: Key[tuple[Figure, ...]] = Key("figures", Figure, grows=True)
 REPORT: Key[Report] = Key("report", Report)
 VERIFICATION: Key[Verification] = Key("verification", Verification, file="verify.json")
 AUDIT: Key[Audit] = Key("audit", Audit)
+# Set by a pipeline that only chooses another one.
+ROUTE: Key[Route] = Key("route", Route)

@@ -7,7 +7,7 @@ are answered from the journal, so a resumed session continues where the last one
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.journal.lineage import with_descendants
 from leadline._runtime.plugins import PluginRuntime
+from leadline._runtime.runs.answer_cache import AnswerCache
 from leadline._runtime.runs.conversations import pipeline_of, read_conversation, write_conversation
 from leadline._runtime.runs.engine import Engine
 from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, write_metadata
@@ -27,16 +28,17 @@ from leadline._runtime.runs.outcome import middleware_refusal, no_evidence_reaso
 from leadline._runtime.runs.previous_output import KEPT_NOTICE, PreviousOutput
 from leadline._runtime.runs.questions import Asker
 from leadline._runtime.runs.resumption import forget_failures, interrupted_notice, next_seq
+from leadline._runtime.runs.routing import continued, refusal
 from leadline._runtime.runs.run_context import RunContext, secrets_of_run
 from leadline._runtime.runs.run_request import RunRequest
 from leadline._settings.load import Loaded
 from leadline.contracts import Middleware, Observer
 from leadline.encoding import digest
-from leadline.errors import CallFailed, LeadlineError, ModelUnreachable, NeedsClarification, NoEvidence
+from leadline.errors import CallFailed, ConfigError, LeadlineError, ModelUnreachable, NeedsClarification, NoEvidence
 from leadline.events import Subscription
 from leadline.pipeline import Pipeline
 from leadline.records import Conversation
-from leadline.research_findings import CONVERSATION, QUESTION, REPORT, Question
+from leadline.research_findings import CONVERSATION, QUESTION, REPORT, ROUTE, Question, Route
 from leadline.runs import EXIT_CODES, Metadata, Result, Status, StepError
 
 # How often a run is repeated after a temporary failure.
@@ -58,11 +60,11 @@ class Session:
     def __init__(
         self, run: RunContext, journal: Journal, pipeline: Pipeline, conversation: Conversation | None = None
     ) -> None:
-        self.run = run
         self.conversation = conversation
         self.journal = journal
         self.pipeline = pipeline
         self.engine: Engine | None = None
+        self._answer: AnswerCache | None = None
         self.result: Result | None = None
         self.cancel_reason = "cancelled"
         # The output of an earlier session that completed the run.
@@ -73,6 +75,13 @@ class Session:
         self._writing = asyncio.Lock()
         self._write_timer: asyncio.TimerHandle | None = None
         self._status_writer: asyncio.Task[None] | None = None
+        # Returns the plugins for another pipeline of the run, and those that it returned; set by the client.
+        self.switch: Callable[[RunRequest, str], PluginRuntime] | None = None
+        self.switched: PluginRuntime | None = None
+        self._follow(run)
+
+    def _follow(self, run: RunContext) -> None:
+        self.run = run
         run.status_changed, run.step_changed = self._write_status, self._write_status_soon
 
     @classmethod
@@ -182,6 +191,9 @@ class Session:
         try:
             await self._begin()
             await self._walk_pipeline()
+            if self.engine and (route := self.engine.board.get(ROUTE)):
+                await self._continue_with(route)
+                await self._walk_pipeline()
             await self._decide_outcome()
         except NoEvidence as error:
             await self._end_without_evidence(no_evidence_reason(error, self.engine, self.run.calls.shutdown_reason))
@@ -238,8 +250,10 @@ class Session:
             self.engine.board.put(QUESTION, Question(text=run.question))
             if self.conversation:
                 self.engine.board.put(CONVERSATION, self.conversation)
+            self._answer = AnswerCache(run, self.pipeline, self.conversation)
+            rest = await self._answer.find(self.engine.board)
             try:
-                return await self.engine.walk()
+                return await self.engine.walk(rest)
             except (CallFailed, ModelUnreachable) as failed:
                 keys = run.calls.failed_keys(failed)
                 if run.readonly:
@@ -259,6 +273,18 @@ class Session:
                     attempt += 1
                     await asyncio.sleep(retry.backoff(attempt))
 
+    async def _continue_with(self, route: Route) -> None:
+        """Continue with the pipeline that was chosen. Raises `ConfigError` if it cannot run."""
+        assert self.switch is not None
+        try:
+            self.switched = self.switch(self.run.request, route.pipeline)
+            run, self.pipeline = await continued(self.run, route, self.switched, self.conversation)
+        except ConfigError as error:
+            raise refusal(route, error) from error
+        self.run.forget_session()
+        self._follow(run)
+        await self._write_status()
+
     async def _decide_outcome(self) -> None:
         run, engine, rows = self.run, self.engine, self.journal.rows()
         assert engine is not None
@@ -275,6 +301,8 @@ class Session:
             self._end("failed", "; ".join(filter(None, (rejected, reason))), REJECTED)
         else:
             self._end(status, reason)
+        if run.state.status == "complete" and self._answer:
+            self._answer.keep(engine.board)
 
     async def _end_without_evidence(self, reason: str) -> None:
         """End a run that found nothing; if a middleware refused calls, it could not look."""
