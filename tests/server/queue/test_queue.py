@@ -140,8 +140,8 @@ def test_started_runs_of_waiting_principals_differ_by_at_most_one(
             pairs = {frozenset(pair) for pair in itertools.combinations(sorted(waiting), 2)}
             since = {pair: since.get(pair, dict(started)) for pair in pairs}
             for pair, before in since.items():
-                one, other = (started[name] - before.get(name, 0) for name in sorted(pair))
-                assert abs(one - other) <= 1, (pair, steps)
+                first, second = (started[name] - before.get(name, 0) for name in sorted(pair))
+                assert abs(first - second) <= 1, (pair, steps)
     finally:
         queue.close()
 
