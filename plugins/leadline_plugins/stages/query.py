@@ -152,7 +152,7 @@ def new_tasks(proposed: Iterable[Query], done: Sequence[SearchTask], limit: int)
         if folded and folded not in seen:
             seen.add(folded)
             new.append(query)
-    new = sorted(new[:limit], key=lambda query: _ORDER[priority(query.priority)])
+    new = sorted(new[:limit], key=lambda query: (_ORDER[priority(query.priority)], _number(query.priority)))
     return tuple(
         SearchTask(
             id=f"q{number}.{place}",
@@ -160,10 +160,17 @@ def new_tasks(proposed: Iterable[Query], done: Sequence[SearchTask], limit: int)
             goal=query.goal,
             priority=priority(query.priority),
             section=query.section,
+            category=query.category,
             round=number,
         )
         for place, query in enumerate(new, start=1)
     )
+
+
+def _number(value: str | int) -> int:
+    """Return a numeric priority, which orders queries of the same priority; 0 for a word."""
+    text = str(value).strip()
+    return int(text) if text.isdigit() else 0
 
 
 def section_ids(plan: Plan) -> Callable[[str], str]:
