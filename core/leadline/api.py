@@ -101,8 +101,9 @@ class Client(StoredRuns):
         folders = [docs] if isinstance(docs, str | os.PathLike) else list(docs)
         named = set if isinstance(set, Mapping) else {}
         self._docs = [str(Path(item).expanduser().absolute()) for item in folders]
+        # For new runs only: a stored run has its own.
+        self._pipeline = {"pipeline": pipeline} if pipeline else {}
         self._arguments: dict[str, Any] = {
-            **({"pipeline": pipeline} if pipeline else {}),
             **({"report.formats": list(formats)} if formats else {}),
             **({"runs.folder": str(folder)} if folder is not None else {}),
             **named,
@@ -229,8 +230,11 @@ class Client(StoredRuns):
             if handle := self._handle_in(folder):
                 return handle
             if await has_request(folder):
-                return await self.resume(folder, principal=request.principal, asker=asker, observers=observers)
-            plugins = self._pool.acquire(self._load(request))
+                request = (await load_request(folder)).on_behalf_of(request.principal)
+                plugins = self._pool.acquire(self._load(request, overrides=request.own_settings))
+                resuming = Session.resume(request, folder, plugins, asker=asker, observers=observers)
+                return await self._hold(plugins, resuming)
+            plugins = self._pool.acquire(self._load(request, overrides=request.own_settings))
             return await self._hold(plugins, self._begin(request, plugins, asker, observers))
 
     async def resume(
@@ -409,7 +413,7 @@ class Client(StoredRuns):
     ) -> Loaded:
         return load_settings(
             self._catalog,
-            arguments=self._arguments | dict(overrides or {}),
+            arguments=({} if request else self._pipeline) | self._arguments | dict(overrides or {}),
             sets=self._sets,
             stored=request.settings if request else None,
             tags=request.setting_tags if request else None,

@@ -263,3 +263,17 @@ asyncio.run(main())
         info = runs.find(runs.runs()[0].id)
         assert info.status == "interrupted"
         assert (_steps(info.metadata)["plan"], _steps(info.metadata)["search"]) == ("finished", "started")
+
+
+async def test_an_order_keeps_its_pipeline_and_settings_where_the_client_has_others(tmp_path: Path) -> None:
+    short = {"pipelines.short.stages": ["clarify", "query", "search", "fetch", "extract", "answer", "export"]}
+    values = {"ai.providers": ["embedded"], "search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], **short}
+    options: Any = {"folder": tmp_path / "runs", "cache": tmp_path / "cache", "plugins": [fake_web()]}
+    async with leadline.Client(pipeline="research", set=values | {"report.length": 9}, **options) as runs:
+        order = runs.order(QUESTION, set={"pipeline": "short", "report.length": 80, "report.formats": ["json"]})
+        result = await (await runs.run(order)).result()
+        assert (result.status, result.metadata.pipeline) == ("complete", "short")
+        assert [path.name for path in result.files if path.name.startswith("report.")] == ["report.json"]
+        again = await (await runs.run(order)).result()
+        assert again.metadata.pipeline == "short"
+        assert (await (await runs.resume(result.folder)).result()).metadata.pipeline == "short"

@@ -92,6 +92,11 @@ class RunRequest(Order):
                 layer.put(path, value, "")
         return layer.values
 
+    @property
+    def own_settings(self) -> dict[str, Any]:
+        """The settings of an order that those of the client who runs it must not change."""
+        return {**self.given_settings, "pipeline": self.pipeline}
+
     def with_settings(self, loaded: Loaded) -> RunRequest:
         """Return the request with the settings of a new session."""
         settings, tags, pipeline = public(loaded.settings), dict(loaded.tags), loaded.settings.pipeline
