@@ -91,7 +91,7 @@ def points() -> list[Any]:
         "report_formatters": list(DEFAULTS.report.formats),
         "claim_judges": list(DEFAULTS.verify.judges),
         "observers": ["jsonl"],
-        "fetchers": ["web"],
+        "fetchers": [name for name in DEFAULTS.read.fetchers if name != "local"],
         "parsers": list(DEFAULTS.read.parsers),
     }
     return [
