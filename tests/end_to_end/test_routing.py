@@ -79,3 +79,18 @@ async def test_without_a_model_the_rest_is_researched(tmp_path: Path) -> None:
     assert (refused.status, refused.exit_code) == ("failed", 78)
     assert refused.reason.startswith("the pipeline chat was chosen (a greeting or small talk) and cannot run: ")
     assert "choose another one with --pipeline" in refused.reason
+
+
+async def test_own_documents_are_asked_once_there_are_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    handbook = tmp_path / "handbook.md"
+    handbook.write_text("# Leave\n\nThe employee handbook allows thirty days of leave a year.\n")
+    question = "How many days of leave does our handbook allow?"
+    options: Any = {"docs": tmp_path, "folder": tmp_path / "runs", "cache": tmp_path / "cache", "pipeline": "auto"}
+    async with leadline.Client(set={"ai.providers": ["embedded"]}, **options) as runs:
+        assert (await runs.research(question)).metadata.pipeline == "search"
+        await runs.knowledge.add(handbook)
+    async with leadline.Client(set={"ai.providers": ["embedded"]}, **options) as runs:
+        result = await runs.research(question)
+    assert (result.status, result.metadata.pipeline) == ("complete", "knowledge")
+    assert "thirty days" in result.text

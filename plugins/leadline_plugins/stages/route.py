@@ -16,10 +16,11 @@ from leadline.research_findings import CONVERSATION, QUESTION, ROUTE, Question, 
 from leadline.schemas import TEXT, object_of
 from leadline.settings import Names
 from leadline.tasks import TaskKind
+from leadline_plugins.knowledge import KnowledgeSettings
 from leadline_plugins.prompting.conversations import conversation_text
 from leadline_plugins.prompting.fallback import perform_or
 from leadline_plugins.prompting.inputs import bullet_list, paragraphs, question_input, template
-from leadline_plugins.routing import MIXED, by_rules
+from leadline_plugins.routing import FIRST, MIXED, by_rules
 from leadline_plugins.writing.plain_report import in_own_language
 
 _PIPELINES: Names = (
@@ -100,7 +101,8 @@ class RouteStage:
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Set the route."""
         question, known = findings[QUESTION], run.settings.pipelines
-        names = [name for name in self._settings.pipelines if name in known]
+        documents = await run.fact("the knowledge base has documents", lambda: _has_documents(run))
+        names = [name for name in self._settings.pipelines if name in known and (name != FIRST or documents)]
         found = by_rules(question.text, names)
         if found is None and await run.by_chat(TASK.name, TASK.role):
             request = RouteRequest(
@@ -111,6 +113,13 @@ class RouteStage:
             reply = await perform_or(run, TASK.of(request), Chosen(pipeline=""), "no model chose a pipeline")
             found = _route(reply)
         findings[ROUTE] = found or Route(pipeline=_usual(names), reason="no rule decides", by="default")
+
+
+def _has_documents(run: Run) -> bool:
+    """Return whether documents were added to the knowledge base; its section is the default until a stage uses it."""
+    settings: Any = dict(run.settings.plugins).get(run.settings.knowledge.base, KnowledgeSettings())
+    folder = settings.folder.expanduser()
+    return any((folder / part).is_dir() for part in ("shared", "users"))
 
 
 def _route(reply: Chosen) -> Route | None:
