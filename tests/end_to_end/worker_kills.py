@@ -21,10 +21,6 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
-sys.path[:0] = [str(Path(__file__).parents[2])]
-
-from tests.server.queue.cluster import Cluster, cluster
-
 import leadline
 from leadline._runtime.journal.journal import Journal
 from leadline.contracts import Call
@@ -34,6 +30,10 @@ from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
 from leadline_server import supervisor, worker
 from leadline_server.queue import QueueUnavailable, open_queue, sql
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.server.queue.cluster import Cluster, cluster
 
 QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
 WORKERS, RUNS = 2, 4
@@ -215,7 +215,9 @@ async def main(kills: int, seed: int, folder: Path, database: Cluster | None, co
     await asyncio.wait({watching})
     trial.judge()
     ends = [json.loads((folder / "runs" / run / "metadata.json").read_text()) for run in runs]
-    same = sum(end["status"] == "complete" and report_of(folder / "runs" / end["run_id"]) == undisturbed for end in ends)
+    same = sum(
+        end["status"] == "complete" and report_of(folder / "runs" / end["run_id"]) == undisturbed for end in ends
+    )
     problems = [one.problem for run in runs if (one := await patiently(queue.get, run, None)) and one.problem]
     queue.close()
     return {
