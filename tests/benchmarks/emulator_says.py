@@ -90,7 +90,9 @@ def _digest(text: str) -> dict[str, Any]:
 
 
 def _queries(text: str) -> dict[str, Any]:
-    return {"queries": [_query(_question(text), angle, "1") for angle in _ANGLES]}
+    most = re.search(r"^At most (\d+) queries", text, re.MULTILINE)
+    angles = _ANGLES[: int(most[1])] if most else _ANGLES
+    return {"queries": [_query(_question(text), angle, "1") for angle in angles]}
 
 
 def _standalone(text: str) -> dict[str, Any]:

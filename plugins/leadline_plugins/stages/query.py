@@ -89,7 +89,8 @@ async def _proposed_queries(findings: Findings, run: Run, limit: int) -> list[Qu
         return next_queries(question, with_sections(plan, ready), done)
     if done and digest and digest.review:
         return []  # the digest proposed none
-    request = await _request(findings, plan, run, limit)
+    # In the first round, one query is the question itself.
+    request = await _request(findings, plan, run, limit if done else max(1, limit - 1))
     # A refused call must not end the run: the question itself can always be searched.
     reply = await perform_or(run, TASK.of(request), Queries(), "no queries were proposed", closing=not done)
     return next_queries(question, with_sections(plan, reply.queries), done)
