@@ -1,6 +1,6 @@
 """Runs that take longer than a client waits for a call, over both transports, cancelled and not.
 
-They take 90 s, or as long as LEADLINE_LONG_RUN says; ten minutes: LEADLINE_LONG_RUN=600.
+They take 90 s, or as long as TEST_LONG_RUN says; ten minutes: TEST_LONG_RUN=600.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import httpx2  # noqa: E402
 from mcp.client.streamable_http import streamable_http_client  # noqa: E402
 from tests.server.mcp.test_stdio import QUESTION, environment, held, run_in, server, until  # noqa: E402
 
-LENGTH = float(os.environ.get("LEADLINE_LONG_RUN", "90"))
+LENGTH = float(os.environ.get("TEST_LONG_RUN", "90"))
 # Seconds after which the client gives up on a call.
 LIMIT = 60.0
 
