@@ -61,7 +61,7 @@ _GROUPS = (
     ),
     ("Check claims", "`[audit]` is short for `[plugins.audit]`.", ("verify", "plugins.audit")),
     ("Reuse answers", "", ("cache",)),
-    ("Keep and watch runs", "", ("runs", "observers")),
+    ("Keep and watch runs", "", ("runs", "memory", "observers")),
     (
         "Choose a pipeline",
         "See [how to build a pipeline](../how-to/pipelines.md).",

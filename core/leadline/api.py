@@ -32,7 +32,7 @@ from leadline._runtime.runs.questions import Asker, answer_later
 from leadline._runtime.runs.report_check import checked
 from leadline._runtime.runs.resumption import has_request, load_request
 from leadline._runtime.runs.run_request import RunRequest, check_question
-from leadline._runtime.runs.session import Session
+from leadline._runtime.runs.session import Session, adhoc_session
 from leadline._runtime.runs.stored_report import REPORT, read_report
 from leadline._settings.layers import leaves
 from leadline._settings.load import Loaded, load_settings, obstacles
@@ -42,7 +42,7 @@ from leadline.contracts import Observer
 from leadline.display import choose_from
 from leadline.errors import LeadlineError, UsageError
 from leadline.inventory import MASK, InstalledPlugin, Setting
-from leadline.records import Json, Principal, Report, Turn
+from leadline.records import Files, Json, Principal, Report, Turn
 from leadline.run_handle import RunHandle as RunHandle
 from leadline.runs import Order, Result
 from leadline.stored_runs import StoredRuns
@@ -275,6 +275,16 @@ class Client(StoredRuns):
     ) -> Comparison:
         """Return what the reports of two runs have in common and what not: claims, verdicts, sources."""
         return compare(await self.report(first, principal=principal), await self.report(second, principal=principal))
+
+    async def format(self, report: Report, name: str) -> Files:
+        """Return a report in a format of the installed plugins, with the client's settings, as files.
+
+        `markdown` links citations to passages if `report.metadata["passages"]` has the address of a passage with `{id}`
+        in it. Raises `ConfigError` for an unknown format, and `CallFailed`.
+        """
+        loaded = self._load(overrides={"report.formats": [name]})
+        async with adhoc_session(loaded, report.title or name) as session:
+            return await session.run.format(report, name)
 
     async def verify(self, report: Report | str, *, fetch: bool = False) -> Json:
         """Check the claims of a report with the judges of the settings; return what `leadline verify --json` prints.

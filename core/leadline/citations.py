@@ -76,9 +76,16 @@ class Numbered:
         """Replace citations by numbers. Citations of unknown evidence and brackets around citations are removed."""
         return CITATIONS.sub(lambda match: self._run(match, marker), unenclosed(text))
 
-    def _run(self, run: re.Match[str], marker: Callable[[int], str]) -> str:
+    def render_linked(self, text: str, address: Callable[[str], str]) -> str:
+        """Replace citations as `render` does, by Markdown links to the address of the first passage of each source."""
+        return CITATIONS.sub(lambda match: self._run(match, "[{}]".format, address), unenclosed(text))
+
+    def _run(
+        self, run: re.Match[str], marker: Callable[[int], str], address: Callable[[str], str] | None = None
+    ) -> str:
+        names = {self.by_evidence[name]: name for name in reversed(cited(run[0])) if name in self.by_evidence}
         numbers = dict.fromkeys(self.by_evidence[name] for name in cited(run[0]) if name in self.by_evidence)
-        marks = "".join(map(marker, numbers))
+        marks = "".join(f"[{marker(one)}]({address(names[one])})" if address else marker(one) for one in numbers)
         before = run.string[max(0, run.start() - 8) : run.start()]
         opened = run[0].startswith("[") and _OPENED.search(before)
         return marks if opened or not marks or unspaced(before) else f" {marks}"

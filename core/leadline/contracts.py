@@ -296,8 +296,8 @@ class AIProvider(Protocol):
 class TaskProvider(Protocol):
     """Performs typed tasks without a chat; raises `Unsupported` for a task that it does not know.
 
-    A provider with `algorithm = True`, such as `embedded`, is not used for tasks that require understanding language;
-    the stages then work without them.
+    A provider whose offer has `algorithm=True`, such as `embedded`, is not used for tasks that require understanding
+    language; the stages then work without them.
     """
 
     async def perform(self, task: Task[R], call: Call, /) -> R: ...

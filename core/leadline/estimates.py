@@ -20,12 +20,16 @@ PAGE = 8_000
 
 @dataclass(frozen=True)
 class Scope:
-    """The extent of a run: its settings, its maximum of rounds, its question if known, and if it can draw charts."""
+    """The extent of a run: its settings, its maximum of rounds, its question if known, and if it can draw charts.
+
+    `stages` are the names of the stages of its pipeline.
+    """
 
     settings: Settings
     most_rounds: int = 1
     question: str = ""
     draws: bool = False
+    stages: tuple[str, ...] = ()
 
     @property
     def rounds(self) -> int:

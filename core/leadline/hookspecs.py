@@ -106,6 +106,11 @@ class Offer(Generic[S, M]):
 
     Parsing, judging, reranking and tasks that are free may still run while a run shuts down.
     """
+    algorithm: bool = False
+    """True if the AI provider performs tasks by algorithm.
+
+    Tasks that require understanding language are not given to it; stages work without them, or are refused.
+    """
     per_user: bool = False
     """True if replies depend on `call.run.principal`: runs without a principal then reuse no replies of other runs."""
     at_once: int = 10
@@ -146,6 +151,8 @@ class StageOffer(Offer[S, Stage]):
     """True if the stage may end the loop that contains it."""
     closing: bool = False
     """True if the stage completes the report: a share of the budget is reserved for it."""
+    by_model: bool = False
+    """True if the stage works only with a language model: a run whose AI providers have none is refused."""
 
 
 @dataclass(frozen=True, kw_only=True)

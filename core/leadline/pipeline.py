@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
-from leadline.display import choose_from
+from leadline.display import nearest
 from leadline.errors import ConfigError
 from leadline.findings import Key
-from leadline.hookspecs import MapOffer, StageOffer
+from leadline.hookspecs import MapOffer, PluginSettings, StageOffer
 from leadline.research_findings import QUESTION, SOURCES
 
 StageKind: TypeAlias = StageOffer[Any] | MapOffer[Any]
@@ -118,27 +119,59 @@ class Pipeline:
 
 def assemble(name: str, layout: Layout, stages: Mapping[str, StageKind], level: str = "agent") -> Pipeline:
     """Build a pipeline from its layout of stage names and loops. Raises `ConfigError` if it cannot work."""
-    parts: list[Step | Loop] = []
-    for part in layout:
-        if isinstance(part, str):
-            parts.append(Step(part, stages[part]))
-        else:
-            parts.append(Loop(tuple(Step(inner, stages[inner]) for inner in part.loop), part.at_most))
-    pipeline = Pipeline(name, tuple(parts), level)
+    pipeline = _built(name, layout, stages, level)
     check(pipeline)
     return pipeline
 
 
 def check(pipeline: Pipeline) -> None:
-    """Raise `ConfigError` with all faults: a missing finding, a loop that cannot end, changes that come too late."""
-    if faults := tuple(dict.fromkeys(_faults(pipeline))):
+    """Raise `ConfigError` with all faults."""
+    if faults := dict.fromkeys(_faults(pipeline, dict)):
         raise ConfigError("\n".join(faults))
 
 
-def _faults(pipeline: Pipeline) -> Iterator[str]:
-    known = _Known(pipeline, {QUESTION.name: QUESTION}, {QUESTION.name: "the run"})
+def _built(name: str, layout: Layout, stages: Mapping[str, StageKind], level: str = "agent") -> Pipeline:
+    def step(stage: str) -> Step:
+        return Step(stage, stages.get(stage, _UNKNOWN))
+
+    parts = (
+        step(part) if isinstance(part, str) else Loop(tuple(map(step, part.loop)), part.at_most) for part in layout
+    )
+    return Pipeline(name, tuple(parts), level)
+
+
+def faults_of(
+    name: str,
+    layout: Layout,
+    stages: Mapping[str, StageKind],
+    others: Callable[[], Mapping[str, StageKind]] = dict,
+) -> list[str]:
+    """Return all faults of a pipeline: a missing finding, a loop that cannot end, changes that come too late.
+
+    A stage that is not among `stages` has faults of its own: it is assumed to give what later stages need. `others`
+    returns further stages, which messages suggest.
+    """
+    return list(dict.fromkeys(_faults(_built(name, layout, stages), others)))
+
+
+def _make_nothing(settings: Any, context: Any) -> Any:
+    raise NotImplementedError("an unknown stage")
+
+
+# Stands for a stage that is not installed, or whose plugin is broken.
+_UNKNOWN: StageOffer[Any] = StageOffer(_make_nothing, PluginSettings, "")
+
+
+def _faults(pipeline: Pipeline, others: Callable[[], Mapping[str, StageKind]]) -> Iterator[str]:
+    known = _Known(pipeline, others, {QUESTION.name: QUESTION}, {QUESTION.name: "the run"})
     if not pipeline.parts:
         yield f"pipeline '{pipeline.name}' has no stages (pipelines.{pipeline.name}.stages)"
+    counts = Counter(step.name for step in pipeline.steps())
+    for name in (name for name, count in counts.items() if count > 1):
+        yield (
+            f"pipeline '{pipeline.name}': stage '{name}' occurs {counts[name]} times; repeat it in a loop, or give the "
+            f'second one a name of its own: [plugins.NAME] use = "{name}"'
+        )
     for part in pipeline.parts:
         if isinstance(part, Loop):
             yield from _loop_faults(pipeline, part)
@@ -165,6 +198,8 @@ def _late_changes(pipeline: Pipeline, changing: Step, key: Key[Any]) -> Iterator
                 giver = ""
             elif step.changes and step.changes.name == key.name:
                 continue  # what another stage changes are no new items
+            elif step.only_with:
+                continue  # what it gives was changed by the run that it comes from
             elif any(written.name == key.name for written in step.writes):
                 giver = step.name
             elif giver and any(read.name == key.name for read in step.reads):
@@ -177,38 +212,51 @@ def _loop_faults(pipeline: Pipeline, loop: Loop) -> Iterator[str]:
         yield f"{where} has no stages"
     elif loop.at_most < 1:
         yield f"{where} has at_most = {loop.at_most}; it must be at least 1"
-    elif loop.at_most > 1 and not any(getattr(step.offer, "ends_loop", False) for step in loop.steps):
+    elif loop.at_most > 1 and not any(_may_end(step) for step in loop.steps):
         yield f"{where} has no stage that can end it; add one, such as `review`, or set at_most = 1"
+
+
+def _may_end(step: Step) -> bool:
+    return step.offer is _UNKNOWN or getattr(step.offer, "ends_loop", False)
 
 
 @dataclass
 class _Known:
-    """The findings that exist at a point of the pipeline, and the stages that gave them."""
+    """The findings that exist at a point of the pipeline, and the stages that gave them.
+
+    `complete` is false after an unknown stage.
+    """
 
     pipeline: Pipeline
+    others: Callable[[], Mapping[str, StageKind]]
     keys: dict[str, Key[Any]]
     givers: dict[str, str]
     maybe: dict[str, str] = field(default_factory=dict)
+    complete: bool = True
 
     def pass_through(self, step: Step) -> Iterator[str]:
         """Add what a stage gives, and yield its faults; a finding that is missing is reported once."""
+        self.complete = self.complete and step.offer is not _UNKNOWN
+        missing = {key.name for key in step.needs} - self.keys.keys()
         for key in step.needs:
             yield from self._need_faults(step, key)
             self.keys.setdefault(key.name, key)
         reads = {key.name for key in step.reads}
         for key in step.gives:
             yield from self._give_faults(step, key, reads)
-            self.keys[key.name], self.givers[key.name] = key, step.name
+            self.keys[key.name] = key
+            if key.name not in missing:  # else it is the one that comes too early
+                self.givers[key.name] = step.name
         self.maybe.update({key.name: step.name for key in step.offer.may_give})
 
     def _need_faults(self, step: Step, key: Key[Any]) -> Iterator[str]:
         there = self.keys.get(key.name)
-        if there is None:
+        if there is None and self.complete:
             yield (
                 f"pipeline '{self.pipeline.name}': stage '{step.name}' needs '{key.name}', "
                 f"which no earlier stage gives{self._hint(step, key)}"
             )
-        elif there.type is not key.type:
+        elif there is not None and there.type is not key.type:
             giver = self.givers.get(key.name, "an earlier stage")
             yield (
                 f"pipeline '{self.pipeline.name}': stage '{step.name}' needs '{key.name}' as {key.type.__name__}, "
@@ -221,7 +269,13 @@ class _Known:
         later = [other.name for other in self.pipeline.steps() if key in other.writes and other.name != step.name]
         if later:
             return f"; '{later[0]}' gives it, but runs later"
-        return f"; {choose_from(key.name, self.keys)}"
+        steps = (Step(name, offer) for name, offer in self.others().items())
+        givers = sorted(other.name for other in steps if key in other.gives and key not in other.needs)
+        if givers:
+            return f"; put a stage before it that does: {', '.join(givers)}"
+        near = nearest(key.name, self.keys)
+        meant = f"did you mean {near!r}? " if near else ""
+        return f"; {meant}there are only: {', '.join(sorted(self.keys))}"
 
     def _give_faults(self, step: Step, key: Key[Any], reads: set[str]) -> Iterator[str]:
         giver = self.givers.get(key.name)

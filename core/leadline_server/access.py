@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from leadline_server.limits import Limits, Rate
 from leadline_server.problems import Problem
-from leadline_server.store import Store, Token
+from leadline_server.store import TOKEN_PREFIX, Store, Token
 
 COOKIE = "leadline_session"
 # Replies that tell nothing of any run.
@@ -81,7 +81,7 @@ class Access:
         try:
             scope.setdefault("state", {})["identity"] = self._identify(scope)
         except Problem as problem:
-            await problem.response()(scope, receive, protected)
+            await problem.response(scope["path"])(scope, receive, protected)
             return
         await self._app(scope, receive, protected)
 
@@ -90,7 +90,10 @@ class Access:
         self._check_host(headers)
         address = scope["client"][0] if scope.get("client") else ""
         is_public = (method.replace("HEAD", "GET"), scope["path"]) in PUBLIC
-        if (given := _bearer(headers)) is not None:
+        needs_token = self._needs_token or self._store.has_tokens()
+        given = _bearer(headers)
+        # Clients of OpenAI's API cannot do without a key. A server without tokens ignores what is no token of Leadline.
+        if given is not None and (needs_token or given.startswith(TOKEN_PREFIX)):
             token = self._store.token(given)
             if token is None:
                 self._guesses.take(address)
@@ -98,17 +101,17 @@ class Access:
             identity = _identity(token)
         else:
             self._check_origin(headers, method)
-            identity = self._without_bearer(headers, method, is_public=is_public)
+            identity = self._without_bearer(headers, method, needs_token=needs_token, is_public=is_public)
         if identity.metrics_only and scope["path"] != "/metrics" and not is_public:
             raise Problem(403, "forbidden", "this token reads /metrics only")
         if not is_public:
             self._requests.take(identity.principal)
         return identity
 
-    def _without_bearer(self, headers: Headers, method: str, *, is_public: bool) -> Identity:
+    def _without_bearer(self, headers: Headers, method: str, *, needs_token: bool, is_public: bool) -> Identity:
         if is_public:
             return Identity(None)
-        if not self._needs_token and not self._store.has_tokens():
+        if not needs_token:
             if any(name in headers for name in _FORWARDED):
                 # Everybody who reaches the proxy would be the owner of this machine.
                 raise Problem(

@@ -22,6 +22,7 @@ from leadline_server.endpoints import Endpoint, endpoints
 from leadline_server.info_routes import InfoRoutes
 from leadline_server.limits import Limits, Rate
 from leadline_server.mcp.http import PATH, McpEndpoint
+from leadline_server.openai.routes import OpenAIRoutes
 from leadline_server.openapi import document
 from leadline_server.problems import Problem, problem_of
 from leadline_server.run_routes import RunRoutes
@@ -41,6 +42,7 @@ class App:
         *,
         hosts: Collection[str] = (),
         needs_token: bool = False,
+        url: str = "",
     ) -> None:
         limits = limits or Limits()
         guesses = Rate(limits.guesses, "too many wrong tokens")
@@ -48,7 +50,7 @@ class App:
         self.service = Service(client, store, self.board, limits, guesses)
         runs = RunRoutes(self.service)
         info = InfoRoutes(self.service, lambda: document(self.endpoints))
-        self.endpoints = endpoints(runs, info, ShortRoutes(self.service))
+        self.endpoints = endpoints(runs, info, ShortRoutes(self.service), OpenAIRoutes(self.service, url))
         self._mcp = McpEndpoint(self.service)
         starlette = Starlette(
             routes=[*(self._route(endpoint) for endpoint in self.endpoints), Route(PATH, self._mcp)],
@@ -80,9 +82,9 @@ class App:
             try:
                 reply = _reply(await endpoint.handler(request), endpoint)
             except Problem as problem:
-                reply = problem.response()
+                reply = problem.response(endpoint.path)
             except LeadlineError as error:
-                reply = problem_of(error).response()
+                reply = problem_of(error).response(endpoint.path)
             self.service.metrics.add(HTTP_REQUESTS, endpoint.method, endpoint.path, reply.status_code)
             return reply
 
@@ -97,13 +99,15 @@ def _reply(found: Any, endpoint: Endpoint) -> Response:
     return Response(record.model_dump_json(), status, media_type="application/json")
 
 
-async def _http_error(_: Request, error: Exception) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         allowed = (error.headers or {}).get("Allow", "")
-        return Problem(405, "method_not_allowed", f"this address supports {allowed}", "", error.headers).response()
-    return Problem(error.status_code, "not_found", "there is no such address", "GET /openapi.json").response()
+        problem = Problem(405, "method_not_allowed", f"this address supports {allowed}", "", error.headers)
+    else:
+        problem = Problem(error.status_code, "not_found", "there is no such address", "GET /openapi.json")
+    return problem.response(request.url.path)
 
 
-async def _fault(_: Request, __: Exception) -> Response:
-    return Problem(500, "internal", "the server made an error", "its log has the details").response()
+async def _fault(request: Request, __: Exception) -> Response:
+    return Problem(500, "internal", "the server made an error", "its log has the details").response(request.url.path)

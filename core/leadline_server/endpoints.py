@@ -11,6 +11,9 @@ from starlette.requests import Request
 
 from leadline.comparison import Comparison
 from leadline_server.info_routes import InfoRoutes
+from leadline_server.openai.requests import ChatRequest
+from leadline_server.openai.routes import OpenAIRoutes
+from leadline_server.problems import OpenAIProblem, ProblemBody
 from leadline_server.requests import Login, NewAnswer, NewRun, Reason, Resume
 from leadline_server.run_routes import RunRoutes
 from leadline_server.short_routes import NewTask, ShortRoutes
@@ -36,7 +39,7 @@ class Endpoint:
     """A route: its handler and what it takes and returns.
 
     `reply` is a record, or the media type of something else; `query` and `headers` are optional parameters with their
-    descriptions; `errors` the statuses of its errors beside those that every route has.
+    descriptions; `errors` the statuses of its errors beside those that every route has, and `problem` their form.
     """
 
     method: str
@@ -48,9 +51,10 @@ class Endpoint:
     query: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
     errors: tuple[int, ...] = ()
+    problem: type[BaseModel] = ProblemBody
 
 
-def endpoints(runs: RunRoutes, info: InfoRoutes, short: ShortRoutes) -> list[Endpoint]:
+def endpoints(runs: RunRoutes, info: InfoRoutes, short: ShortRoutes, openai: OpenAIRoutes) -> list[Endpoint]:
     """Return all routes."""
     run = "/v1/runs/{run_id}"
     pages = {
@@ -114,6 +118,17 @@ def endpoints(runs: RunRoutes, info: InfoRoutes, short: ShortRoutes) -> list[End
         Endpoint("GET", "/readyz", info.readiness, Health, errors=(503,)),
         Endpoint("GET", "/metrics", info.metrics, PLAIN),
         Endpoint("GET", "/openapi.json", info.openapi, ANY_JSON),
+        Endpoint("GET", "/v1/models", openai.models, ANY_JSON, problem=OpenAIProblem),
+        Endpoint("GET", "/v1/models/{model}", openai.model, ANY_JSON, errors=(404,), problem=OpenAIProblem),
+        Endpoint(
+            "POST",
+            "/v1/chat/completions",
+            openai.chat,
+            ANY_JSON,
+            ChatRequest,
+            errors=(404, 500, 503),
+            problem=OpenAIProblem,
+        ),
         Endpoint("POST", "/api/research/start", short.start, TaskStarted, NewTask),
         Endpoint(
             "GET",

@@ -11,7 +11,6 @@ from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from leadline import __version__
 from leadline_server.endpoints import EVENTS, FILE, Endpoint
-from leadline_server.problems import ProblemBody
 
 _PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 # Errors that every route may have: of the access rules, and of limits.
@@ -29,7 +28,8 @@ def openapi_path(path: str) -> str:
 def document(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
     """Return the OpenAPI document of routes."""
     routes = list(endpoints)
-    replies: set[type[BaseModel]] = {ProblemBody, *(route.reply for route in routes if isinstance(route.reply, type))}
+    replies = {route.problem for route in routes}
+    replies |= {route.reply for route in routes if isinstance(route.reply, type)}
     modes: list[tuple[type[BaseModel], JsonSchemaMode]] = [(model, "serialization") for model in replies]
     modes += [(route.body, "validation") for route in routes if route.body]
     modes = sorted(set(modes), key=lambda one: one[0].__name__)
@@ -56,7 +56,7 @@ def document(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
 
 
 def _operation(route: Endpoint, schemas: dict[type[BaseModel], Any]) -> dict[str, Any]:
-    problem = {"content": {_JSON: {"schema": schemas[ProblemBody]}}}
+    problem = {"content": {_JSON: {"schema": schemas[route.problem]}}}
     codes = sorted({*_EVERYWHERE, *route.errors, *(_OF_BODIES if route.body else ())})
     operation: dict[str, Any] = {
         "operationId": f"{route.method.lower()}_{re.sub(r'[^a-z0-9]+', '_', openapi_path(route.path)).strip('_')}",

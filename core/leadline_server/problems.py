@@ -9,6 +9,10 @@ from starlette.responses import JSONResponse
 from leadline.errors import AlreadyAnswered, ConfigError, JournalBusy, LeadlineError, UsageError
 from leadline.records import Record
 
+# The beginnings of the paths whose clients expect errors in OpenAI's form.
+OPENAI_PATHS = ("/v1/models", "/v1/chat/")
+_OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+
 
 class ProblemBody(Record):
     """An error: a `code` for programs, a message for people, and a hint at what to do, which may be empty."""
@@ -16,6 +20,21 @@ class ProblemBody(Record):
     code: str
     message: str
     hint: str = ""
+
+
+class OpenAIError(Record):
+    """An error as clients of OpenAI's API read it: the hint is in the message."""
+
+    message: str
+    type: str
+    param: str | None = None
+    code: str
+
+
+class OpenAIProblem(Record):
+    """The reply with an error of the endpoint for clients of OpenAI's API."""
+
+    error: OpenAIError
 
 
 class Problem(Exception):
@@ -29,9 +48,17 @@ class Problem(Exception):
         self.body = ProblemBody(code=code, message=message, hint=hint)
         self.headers = dict(headers or {})
 
-    def response(self) -> JSONResponse:
-        """Return the reply."""
-        return JSONResponse(self.body.model_dump(), self.status, self.headers)
+    def response(self, path: str = "") -> JSONResponse:
+        """Return the reply to a request of this path, in the form that clients of the path expect."""
+        record: Record = self.openai() if path.startswith(OPENAI_PATHS) else self.body
+        return JSONResponse(record.model_dump(), self.status, self.headers)
+
+    def openai(self) -> OpenAIProblem:
+        """Return the error in the form of OpenAI's API."""
+        body, kind = self.body, _OPENAI_TYPES.get(self.status, "invalid_request_error")
+        message = f"{body.message} ({body.hint})" if body.hint else body.message
+        error = OpenAIError(message=message, type="server_error" if self.status >= 500 else kind, code=body.code)
+        return OpenAIProblem(error=error)
 
 
 def no_such_run() -> Problem:

@@ -7,14 +7,13 @@ from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
-from starlette.types import Receive, Scope, Send
 
 from leadline.comparison import Comparison
 from leadline.records import Answer
 from leadline_server.problems import Problem
 from leadline_server.requests import NewAnswer, NewRun, Reason, Resume, read
 from leadline_server.service import Service, principal_of
-from leadline_server.streams import EventStream
+from leadline_server.streams import Stream, event_frames
 from leadline_server.views import Accepted, Done, EvidenceView, Links, RunPage, RunView
 
 _PAGE, _MOST = 50, 500
@@ -83,7 +82,8 @@ class RunRoutes:
             return Response(media_type="text/event-stream")
         lasts = request.headers.get("last-event-id") or request.query_params.get("after") or "-1"
         after = number({"after": lasts}, "after", -1, -1, 2**53)
-        return _Streamed(self._service, run_id, principal, after)
+        frames = event_frames(self._service.events(run_id, principal, after))
+        return Stream(frames, self._service.closing, self._service.streams, principal)
 
     async def answer(self, request: Request) -> Done:
         """Answer a question of a run; returns when the answer is stored."""
@@ -129,23 +129,6 @@ class RunRoutes:
         """Compare the reports of two runs: claims, verdicts, sources."""
         query = request.query_params
         return await self._service.compare(query.get("a", ""), query.get("b", ""), principal_of(request))
-
-
-class _Streamed(Response):
-    """The stream of the events of a run, which takes one of the principal's places while it is open."""
-
-    def __init__(self, service: Service, run_id: str, principal: str | None, after: int) -> None:
-        self._service, self._principal = service, principal
-        self._stream = EventStream(service.events(run_id, principal, after), service.closing)
-        self.background = None
-        self.status_code = 200
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            with self._service.streams.taken(self._principal):
-                await self._stream(scope, receive, send)
-        except Problem as problem:
-            await problem.response()(scope, receive, send)
 
 
 def send(path: Path, *, name: str = "", download: bool = False) -> FileResponse:

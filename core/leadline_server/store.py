@@ -38,7 +38,7 @@ PRAGMA user_version = {_VERSION};
 """
 _ORDER = "run_id, principal, content, open, again, problem"
 # Begins every token, so that scanners for leaked secrets recognize it.
-_PREFIX = "leadline_"
+TOKEN_PREFIX = "leadline_"  # noqa: S105 - no secret
 # Seconds that a browser stays logged in.
 SESSION_SECONDS = 7 * 86_400
 Scope = Literal["runs", "metrics"]
@@ -178,7 +178,7 @@ class Store:
 
     def add_token(self, name: str, principal: str, scope: Scope = "runs") -> str:
         """Make a token and return it; it cannot be shown again. Raises `UsageError` if the name is taken."""
-        token = _PREFIX + secrets.token_urlsafe(32)
+        token = TOKEN_PREFIX + secrets.token_urlsafe(32)
         try:
             values = (name, _hash(token), principal, scope, time.time())
             self._write("INSERT INTO tokens (name, hash, principal, scope, created) VALUES (?, ?, ?, ?, ?)", *values)

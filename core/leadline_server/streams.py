@@ -1,19 +1,22 @@
-"""The events of a run as server-sent events (SSE)."""
+"""Replies in pieces as server-sent events (SSE), such as the events of a run."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import re
-from collections.abc import AsyncIterator
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing, suppress
 from typing import Any
 
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from leadline.records import Event
+from leadline_server.limits import Slots
+from leadline_server.problems import Problem
 
-# Seconds without an event after which a comment shows that the connection is alive.
+# Seconds without a piece after which the client is told that the connection is alive.
 HEARTBEAT = 10.0
 # Seconds in which a client must take what was sent. It may come back and continue.
 SEND_TIMEOUT = 30.0
@@ -33,57 +36,93 @@ def frame(event: Event) -> bytes:
     return f"{number}event: {event.kind}\ndata: {text}\n\n".encode("utf-8", "replace")
 
 
-class EventStream:
-    """The reply with the events of a run. It ends with the run, the client or the server, of which `closing` tells."""
+async def event_frames(events: AsyncIterator[Event]) -> AsyncIterator[bytes]:
+    """Yield the events of a run in the form of SSE."""
+    async with aclosing(events):  # type: ignore[type-var]
+        yield f"retry: {_RETRY}\n\n".encode()
+        async for event in events:
+            yield frame(event)
 
-    def __init__(self, events: AsyncIterator[Event], closing: asyncio.Event) -> None:
-        self._events, self._closing = events, closing
+
+class Stream(Response):
+    """A reply in pieces, which takes one of the principal's places while it is open.
+
+    It ends with its pieces, the client or the server, of which `closing` tells. `alive` returns what is sent after ten
+    quiet seconds, `parting` is sent if the server ends first, and `left` is called if the client leaves before the end.
+    """
+
+    def __init__(
+        self,
+        frames: AsyncIterator[bytes],
+        closing: asyncio.Event,
+        places: Slots,
+        principal: str | None,
+        *,
+        alive: Callable[[], bytes] = lambda: b": alive\n\n",
+        parting: bytes = b"",
+        left: Callable[[], Awaitable[None]] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(headers={"Content-Type": "text/event-stream", "X-Accel-Buffering": "no", **(headers or {})})
+        self._frames, self._closing = frames, closing
+        self._places, self._principal = places, principal
+        self._alive, self._parting, self._left = alive, parting, left
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the events; a client that does not take them is left."""
-        headers = [(b"content-type", b"text/event-stream"), (b"x-accel-buffering", b"no")]
+        """Send the pieces; a client that does not take them is left."""
+        try:
+            with self._places.taken(self._principal):
+                await self._send_all(receive, send)
+        except Problem as problem:
+            await problem.response(scope["path"])(scope, receive, send)
+
+    async def _send_all(self, receive: Receive, send: Send) -> None:
+        headers = [item for item in self.raw_headers if item[0] != b"content-length"]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        ends: set[asyncio.Future[Any]] = {
-            asyncio.ensure_future(_disconnect(receive)),
-            asyncio.ensure_future(self._closing.wait()),
-        }
+        left, closing = asyncio.ensure_future(disconnected(receive)), asyncio.ensure_future(self._closing.wait())
+        whole = False
         try:
             with suppress(TimeoutError):
-                await self._send(send, f"retry: {_RETRY}\n\n".encode())
-                await self._send_events(send, ends)
+                whole = await self._send_frames(send, {left, closing})
                 await asyncio.wait_for(send({"type": "http.response.body", "body": b""}), SEND_TIMEOUT)
+            if not whole and self._left and not self._closing.is_set():
+                await self._left()
         finally:
-            for task in ends:
+            for task in (left, closing):
                 task.cancel()
-            await asyncio.wait(ends)
+            await asyncio.wait({left, closing})
 
-    async def _send_events(self, send: Send, ends: set[asyncio.Future[Any]]) -> None:
-        upcoming: asyncio.Future[Event] = asyncio.ensure_future(anext(self._events))
+    async def _send_frames(self, send: Send, ends: set[asyncio.Future[Any]]) -> bool:
+        """Return whether all pieces were sent."""
+        upcoming: asyncio.Future[bytes] = asyncio.ensure_future(anext(self._frames))
         try:
             while True:
                 done, _ = await asyncio.wait({upcoming, *ends}, timeout=HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
                 if done & ends:
-                    return
+                    if self._closing.is_set():
+                        await self._send(send, self._parting)
+                    return False
                 if not done:
-                    await self._send(send, b": alive\n\n")
+                    await self._send(send, self._alive())
                     continue
                 try:
-                    event = upcoming.result()
+                    piece = upcoming.result()
                 except StopAsyncIteration:
-                    return
-                await self._send(send, frame(event))
-                upcoming = asyncio.ensure_future(anext(self._events))
+                    return True
+                await self._send(send, piece)
+                upcoming = asyncio.ensure_future(anext(self._frames))
         finally:
             upcoming.cancel()
             await asyncio.wait({upcoming})
             if not upcoming.cancelled():
                 upcoming.exception()  # retrieved, so that nothing is logged
-            await self._events.aclose()  # type: ignore[attr-defined]
+            await self._frames.aclose()  # type: ignore[attr-defined]
 
     async def _send(self, send: Send, data: bytes) -> None:
         await asyncio.wait_for(send({"type": "http.response.body", "body": data, "more_body": True}), SEND_TIMEOUT)
 
 
-async def _disconnect(receive: Receive) -> None:
+async def disconnected(receive: Receive) -> None:
+    """Return when the client has left; its request must have been read."""
     while (await receive())["type"] != "http.disconnect":
         pass

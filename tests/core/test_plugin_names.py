@@ -16,6 +16,7 @@ NAMES = {point.name for point in distribution("leadline").entry_points if point.
 # Entry-point names that are also words of the core, with their meaning there.
 WORDS = {
     "audit": "a finding",
+    "answer": "what a person gives to a question of a run",
     "digest": "a finding",
     "fetch": "a verb of the contracts, and the name of its calls",
     "html": "a media type",
@@ -28,6 +29,7 @@ WORDS = {
     "prose": "a kind of text in records",
     "python": "a programming language",
     "query": "a field of a search",
+    "reply": "the outcome of a call",
     "review": "a finding",
     "search": "a verb of the contracts, a table of the settings",
     "synthesize": "a verb of the contracts",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -120,7 +120,8 @@ def running(
         finally:
             for client in served.clients:
                 client.close()
-            served.end()
+            with suppress(RuntimeError):  # a test has ended it
+                served.end()
     finally:
         thread.join(PATIENCE)
         store.close()

@@ -36,12 +36,19 @@ def code_of(reply: httpx.Response) -> tuple[int, str]:
     ["Bearer", "Bearer x", "bearer leadline_x", "Bearer " + "x" * 5_000, "Bearer TOKEN-1", "Bearer TOKENx"],
 )
 @pytest.mark.parametrize("path", ["/v1/runs", "/healthz", "/nowhere"])
-def test_a_wrong_token_is_always_refused(served: Served, team: Served, given: str, path: str) -> None:
-    for server in (served, team):
-        token = server.tokens.get("alice", "leadline_none")
-        given_here = given.replace("TOKEN-1", token[:-1]).replace("TOKEN", token)
-        reply = server.client().get(path, headers={"Authorization": given_here})
-        assert reply.status_code in (401, 429)
+def test_a_wrong_token_is_always_refused(team: Served, given: str, path: str) -> None:
+    token = team.tokens["alice"]
+    given_here = given.replace("TOKEN-1", token[:-1]).replace("TOKEN", token)
+    reply = team.client().get(path, headers={"Authorization": given_here})
+    assert reply.status_code in (401, 429)
+
+
+def test_a_server_without_tokens_refuses_a_token_of_leadline_and_ignores_other_keys(served: Served) -> None:
+    http = served.client()
+    assert http.get("/v1/runs", headers={"Authorization": "Bearer leadline_removed"}).status_code == 401
+    assert http.get("/v1/runs", headers={"Authorization": "Bearer sk-none"}).status_code == 200
+    foreign = {"Authorization": "Bearer sk-none", "Origin": "https://evil.example"}
+    assert code_of(http.get("/v1/runs", headers=foreign)) == (403, "cross_origin")
 
 
 def test_guesses_are_limited_and_right_tokens_still_work(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ import leadline
 from leadline_server.app import App
 from leadline_server.endpoints import Endpoint
 from leadline_server.openapi import openapi_path
-from leadline_server.problems import ProblemBody
 from leadline_server.store import Store
 
 
@@ -91,8 +90,9 @@ def _reply(routes: list[Endpoint], method: str, path: str) -> type[BaseModel]:
     return reply
 
 
-def test_every_error_is_described(http: httpx.Client, document: dict[str, Any]) -> None:
+def test_every_error_is_described(http: httpx.Client, document: dict[str, Any], routes: list[Endpoint]) -> None:
     unknown = "00000000_20260101_000000"
+    problems = {(route.method.lower(), openapi_path(route.path)): route.problem for route in routes}
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             if "{" not in path:
@@ -100,4 +100,4 @@ def test_every_error_is_described(http: httpx.Client, document: dict[str, Any]) 
             where = re.sub(r"\{(run_id|task_id)\}", unknown, path).replace("{name}", "x").replace("{evidence_id}", "x")
             reply = http.request(method, where, json={"question_id": "x"} if "answers" in path else None)
             assert str(reply.status_code) in operation["responses"], (method, path, reply.text)
-            _checked(ProblemBody, reply)
+            _checked(problems[method, path], reply)

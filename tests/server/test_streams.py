@@ -16,6 +16,7 @@ from tests.server.conftest import PATIENCE, QUESTION, Served, events, finish, or
 from leadline.events import utc_now
 from leadline.records import Event
 from leadline_server import streams
+from leadline_server.limits import Slots
 
 
 def numbers(frames: list[dict[str, str]]) -> list[int]:
@@ -113,7 +114,8 @@ async def test_a_client_that_does_not_read_its_stream_is_left(monkeypatch: pytes
 
     monkeypatch.setattr(streams, "SEND_TIMEOUT", 0.05)
     async with asyncio.timeout(PATIENCE):
-        await streams.EventStream(endless(), asyncio.Event())({}, receive, send)
+        frames, places = streams.event_frames(endless()), Slots(1, "one stream is open")
+        await streams.Stream(frames, asyncio.Event(), places, None)({}, receive, send)
     assert closed
 
 

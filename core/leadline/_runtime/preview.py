@@ -157,7 +157,8 @@ async def estimate(plugins: PluginRuntime, question: str = "") -> Estimate:
     """Return the likely cost of a run. Providers are created, but not called."""
     settings = plugins.settings
     draws = bool(plugins.chosen.get("charts.runner"))
-    scope = Scope(settings, rounds(plugins.pipeline()), question, draws)
+    pipeline = plugins.pipeline()
+    scope = Scope(settings, rounds(pipeline), question, draws, tuple(step.name for step in pipeline.steps()))
     all_tasks = declared(plugins.loaded.plugins.values())
     expected = {item.task.name: item.task.expects(scope) for item in all_tasks if item.task.expects}
     tasks = [await _task_estimate(plugins, item, expected[item.task.name]) for item in all_tasks if item.task.expects]

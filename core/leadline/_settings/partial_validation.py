@@ -24,6 +24,8 @@ from leadline.settings import Settings
 Values = Mapping[str, Any]
 Origin = Callable[[KeyPath], str]
 _NO_PIPELINE = re.compile(r"there is no pipeline '([^']+)'")
+# The keys of a pipeline that name stages.
+_STAGES = ("stages", "without", "replace", "before", "after", "extends")
 # Characters of an invalid value that a message repeats.
 _SHOWN = 60
 
@@ -59,6 +61,8 @@ def independent_problems(problems: Iterable[str], left_out: Iterable[KeyPath]) -
 
 def _is_consequence(problem: str, left_out: Sequence[str]) -> bool:
     key = problem.partition(":")[0]
+    if key.startswith("pipeline '"):  # about the order of its stages
+        return any(name.startswith("pipelines.") and name.rpartition(".")[2] in _STAGES for name in left_out)
     needed = [f"pipelines.{name}" for name in _NO_PIPELINE.findall(problem)] or key.split(", ")
     emptied = key.startswith("pipelines.") and any(_within(other, key) for other in left_out)
     return emptied or all(any(_within(name, other) for other in left_out) for name in needed)
@@ -174,6 +178,8 @@ def _problem(detail: ErrorDetails, model: type[BaseModel], path: KeyPath, plugin
     table = model_of(annotation_at(model, path[:-1]))
     if detail["type"] == "extra_forbidden":
         return _unknown_key(path, table, plugins)
+    if problem := _layout_problem(detail, path):
+        return problem
     if detail["type"] in ("model_type", "model_attributes_type") and (section := model_of(annotation)):
         return f"this is a table, not a value: set its keys ({', '.join(section.model_fields)})"
     if detail["loc"][-1:] == ("[key]",):
@@ -193,6 +199,28 @@ def _problem(detail: ErrorDetails, model: type[BaseModel], path: KeyPath, plugin
     near = nearest(str(given), filter(lambda choice: isinstance(choice, str), get_args(unwrapped(annotation))))
     shown = repr(given) if len(repr(given)) <= _SHOWN else repr(given)[:_SHOWN] + "…"
     return f"{sentence}, got {shown}" + (f"; did you mean {near!r}?" if near else "")
+
+
+def _layout_problem(detail: ErrorDetails, path: KeyPath) -> str:
+    """Return what is wrong with the value of a pipeline's stages; empty for any other error."""
+    if path[:1] != ("pipelines",) or len(path) < 3 or path[2] not in _STAGES[:-1]:
+        return ""
+    shown = repr(detail["input"])[:_SHOWN]
+    match path[3:], detail["type"]:
+        case ([_, "loop", _], "string_type"):
+            loop = isinstance(detail["input"], Mapping)
+            return "a loop cannot contain a loop" if loop else f"a stage is the name of a plugin, not {shown}"
+        case ([_, "loop"], "too_short"):
+            return "a loop needs a stage"
+        case ([_], "model_type" | "model_attributes_type") if path[2] == "stages":
+            return f"a stage is the name of a plugin, or {{ loop = [NAME, …], at_most = N }}, not {shown}"
+        case (_, "tuple_type" | "tuple"):
+            return f"this is a list of stages, not {shown}"
+        case (_, "dict_type"):
+            return f"this is a table of stages, such as {{ write = [NAME, …] }}, not {shown}"
+        case (_, "string_type"):
+            return f"a stage is the name of a plugin, not {shown}"
+    return ""
 
 
 def _unknown_key(path: KeyPath, table: type[BaseModel] | None, plugins: Collection[str]) -> str:

@@ -74,14 +74,19 @@ def _edited(own: PipelineSettings, name: str, steps: Steps) -> tuple[Steps, list
         "before": {stage: (*others, stage) for stage, others in own.before.items()},
         "after": {stage: (stage, *others) for stage, others in own.after.items()},
     }
-    faults = []
+    faults, gone = [], dict[str, str]()
     for edit, changes in edits.items():
         known = stage_names(steps)
         for stage in changes:
-            if stage not in known:
+            if stage in gone:
+                faults.append(
+                    f"pipelines.{name}.{edit}: there is no stage {stage!r} any more: {gone[stage]} removes it"
+                )
+            elif stage not in known:
                 choices = choose_from(stage, known)
                 faults.append(f"pipelines.{name}.{edit}: there is no stage {stage!r}: {choices}")
         steps = tuple(changed for step in steps for changed in _changed(step, changes))
+        gone |= {stage: edit for stage in known if stage not in stage_names(steps)}
     return steps, faults
 
 
@@ -107,7 +112,9 @@ def with_pipeline(
     name = _first(layers, ("pipeline",))
     values = dict(_settings(layers, name)) if isinstance(name, str) else {}
     problems = [
-        f"pipelines.{name}.settings: a pipeline cannot set {'.'.join(path)!r}" for path in values if path[0] in _NOT_OWN
+        f"pipelines.{name}.settings: a pipeline cannot set {'.'.join(path)!r}, but only what its stages use"
+        for path in values
+        if path[0] in _NOT_OWN
     ]
     layer = Layer()
     for path, value in values.items():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
@@ -22,6 +23,7 @@ from leadline._settings.task_settings import template_notices, unknown_names, un
 from leadline.display import choose_from, nearest
 from leadline.errors import ConfigError, PluginError
 from leadline.hookspecs import PluginSettings
+from leadline.pipeline import faults_of
 from leadline.settings import Settings
 
 _KINDS = {
@@ -129,9 +131,13 @@ class Selector:
         used = self._used_keys(chosen)
         for selection in chosen[1:]:
             self._require(selection, used)
+        for problem in self._unserved_stages(core.pipeline):
+            self._problem(problem)
         for reasons, emptied in self._emptied.items():
             listed = "".join(f"\n  {name}: {reason}" for name, reason in reasons)
             self._problem(f"{', '.join(emptied)}: none of the chosen plugins can work here{listed}")
+        for fault in self._pipeline_faults(core) if stages else ():
+            self._problem(f"{fault}{place(f'pipelines.{core.pipeline}')}")
         plugins = found.plugins.values()
         for problem in unknown_names(core, self._catalog, plugins, place, self._defaults.tools):
             self._problem(problem)
@@ -164,6 +170,20 @@ class Selector:
             if name == core.pipeline:
                 stages = stage_names(steps)
         return tuple(dict.fromkeys(stages))
+
+    def _pipeline_faults(self, core: Settings) -> list[str]:
+        """Return the faults of the order of the stages, as far as these can be loaded."""
+        steps, _ = examine(core.pipelines, core.pipeline)
+        offers: dict[str, Any] = {}
+        for name in stage_names(steps):
+            with suppress(ConfigError):  # that it cannot be loaded is a problem of its own
+                plugin = self._catalog.load(self._sections.base(name))
+                offers |= {name: plugin.offers["stages"]} if "stages" in plugin.offers else {}
+        return faults_of(core.pipeline, steps, offers, self._other_stages)
+
+    def _other_stages(self) -> Any:
+        """Return all installed stages by name, for suggestions. Loads all plugins."""
+        return {name: self._catalog.load(name).offers["stages"] for name in self._catalog.offering("stages")}
 
     def _take(self, selection: Selection) -> None:
         """Take the plugins of a selection that can work, and report the others."""
@@ -304,6 +324,22 @@ class Selector:
             f"{key}: the value is empty, and a run needs one: choose from: {', '.join(choices)}; "
             f"such as --set {key}={example}{self._sections.place(key)}"
         )
+
+    def _unserved_stages(self, pipeline: str) -> Iterator[str]:
+        """Yield a problem if stages work only with a language model, and all AI providers work by algorithm."""
+        names, plugins = self._selected.names, self._selected.plugins
+        stages = [
+            name for name in names.get("pipeline", ()) if getattr(plugins[name].offers["stages"], "by_model", False)
+        ]
+        providers = {name for key, chosen in names.items() if kind_of(key) == "ai_providers" for name in chosen}
+        if stages and providers and all(plugins[name].offers["ai_providers"].algorithm for name in providers):
+            usual = next(iter(self._defaults.auto.get("ai.providers", _NO_ORDER).names), "PROVIDER")
+            yield (
+                f"pipeline '{pipeline}' needs a language model for {', '.join(stages)}, and ai.providers has none: "
+                f"{', '.join(sorted(providers))} works by algorithm; set up a model, such as --set "
+                f"ai.providers={usual} (`leadline plugins show {usual}` says what it needs)"
+                f"{self._sections.place('ai.providers')}"
+            )
 
     # --- one plugin --------------------------------------------------------------------------------------------------
 

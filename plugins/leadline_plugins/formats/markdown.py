@@ -6,9 +6,11 @@ Other formats write a tree and need no sanitizing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby, pairwise
 from typing import Any
+from urllib.parse import quote
 
 from leadline.citations import Numbered, cited, number, unenclosed
 from leadline.contracts import Call
@@ -116,7 +118,7 @@ class Markdown:
 def body(report: Report, numbers: Numbered, figures: Mapping[str, Picture], inline: bool) -> Iterator[str]:
     """Yield the legend of the marks, then the sections, each figure after the paragraph that first mentions it."""
     shown = {name for section in report.sections for name in _FIGURE.findall(section.text or "")}
-    placing, marks = FigurePlacement(figures, shown), marks_of(report)
+    placing, marks, render = FigurePlacement(figures, shown), marks_of(report), _renderer(report, numbers)
     if signs := legend(marks, report.language):
         yield f"*{_plain(signs)}*"
     for section in report.sections:
@@ -126,9 +128,17 @@ def body(report: Report, numbers: Numbered, figures: Mapping[str, Picture], inli
             asked = [figures[name] for name in _FIGURE.findall(block) if name in figures]
             text = _FIGURE.sub("", block)
             if text.strip():
-                yield with_signs(numbers.render(text).strip("\n"), marks)
+                yield with_signs(render(text).strip("\n"), marks)
             yield from (_picture(item, report, numbers, inline) for item in [*asked, *placing.take(block)])
     yield from (_picture(item, report, numbers, inline) for item in placing.rest())
+
+
+def _renderer(report: Report, numbers: Numbered) -> Callable[[str], str]:
+    """Return what replaces citations: by numbers, or by links to the passages if the report has an address for them."""
+    address = report.metadata.get("passages")
+    if not isinstance(address, str):
+        return numbers.render
+    return partial(numbers.render_linked, address=lambda name: address.replace("{id}", quote(name)))
 
 
 def _blocks(markdown: str) -> Iterator[str]:

@@ -10,8 +10,8 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
+from leadline.progress import RunProgress
 from leadline.records import Event
-from leadline_plugins.observers.progress import RunProgress
 
 _MARKS = {"finished": ("✓", "green"), "failed": ("✗", "yellow"), "pending": ("·", "bright_black")}
 _ENDS = {"complete": ("✓", "green"), "partial": ("◐", "yellow"), "failed": ("✗", "red")}

@@ -14,10 +14,9 @@ from typing import Literal, Protocol, TextIO
 from pydantic import Field
 
 from leadline.contracts import Context
-from leadline.display import one_line
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.progress import RunProgress, format_step
 from leadline.records import Event
-from leadline_plugins.observers.progress import PER_ROUND, RunProgress, format_counts
 
 
 class TerminalSettings(PluginSettings):
@@ -94,7 +93,7 @@ class PlainView:
                 for text in (self._progress.question, *self._progress.choices):
                     self._write(text)
             case "progress" if data["status"] != "started":
-                self._write(f"{now - self._start:6.1f} s  {_format_step(event)}")
+                self._write(f"{now - self._start:6.1f} s  {format_step(event)}")
             case "notice" | "error":
                 if message := self._progress.new_message(event):
                     self._write(f"{'note' if event.kind == 'notice' else 'error'}: {message}")
@@ -115,16 +114,6 @@ class PlainView:
             print(text, file=self._out, flush=True)
         except BrokenPipeError:
             self._closed = True  # as with `2>&1 | head`
-
-
-def _format_step(event: Event) -> str:
-    """Return a finished step as text: `search (round 1): 5 searches`."""
-    data = event.data["data"]
-    assert isinstance(data, dict)
-    number = f" (round {data['round']})" if data.get("round") and any(key in data for key in PER_ROUND) else ""
-    failed = event.data["status"] == "failed"
-    outcome = f"not done: {one_line(data.get('reason', ''))}" if failed else format_counts(data)
-    return f"{event.data['step']}{number}" + (f": {outcome}" if outcome else "")
 
 
 @hookimpl

@@ -38,6 +38,13 @@ def _cjk(scope: Scope) -> bool:
     return is_cjk(language(scope.question) if wanted == "auto" else wanted)
 
 
+def _sections(scope: Scope) -> tuple[int, int]:
+    """Return the likely and the most sections; an answer has one, and a pipeline that writes none has none."""
+    if "synthesize" in scope.stages or not scope.stages:
+        return SECTIONS, MOST_SECTIONS
+    return (1, scope.most_rounds) if "answer" in scope.stages else (0, 0)
+
+
 def _length(scope: Scope) -> int:
     return scope.settings.report.length or (_CJK_LENGTH if _cjk(scope) else _LENGTH)
 
@@ -69,8 +76,11 @@ def plan(scope: Scope) -> Expected:
 
 
 def query(scope: Scope) -> Expected:
-    """Expect none: queries come with the plan and the digest."""
-    return _expected(_OUTLINE + scope.queries(scope.rounds) * _SEARCH, 200, (0, 0, scope.most_rounds))
+    """Expect none, as queries come with the plan and the digest; without these, a call for each round of several."""
+    alone = bool(scope.stages) and "plan" not in scope.stages and scope.settings.research.first_queries > 1
+    likely, most = (1, scope.most_rounds) if alone else (0, scope.most_rounds if "plan" in scope.stages else 0)
+    most = scope.most_rounds if not scope.stages else most
+    return _expected(_OUTLINE + scope.queries(scope.rounds) * _SEARCH, 200, (0, likely, most))
 
 
 def digest(scope: Scope) -> Expected:
@@ -83,9 +93,12 @@ def synthesize(scope: Scope) -> Expected:
     """Expect a call per section, with as many passages as its token budget allows."""
     budget = scope.settings.research.section_tokens * (1 + (_QUESTIONS - 1) / 2)
     unit = "characters" if _cjk(scope) else "words"
-    basis = f"a report of {_length(scope):,} {unit} in {SECTIONS} sections"
-    inputs, reply = _OUTLINE + min(budget, scope.pages * PAGE / 4), _text(scope) / SECTIONS
-    return _expected(inputs, reply, (1, SECTIONS, MOST_SECTIONS), basis)
+    likely, most = _sections(scope)
+    if not most:
+        return _expected(0, 0, (0, 0, 0))
+    basis = f"a report of {_length(scope):,} {unit} in {likely} section{'s' if likely > 1 else ''}"
+    inputs, reply = _OUTLINE + min(budget, scope.pages * PAGE / 4), _text(scope) / likely
+    return _expected(inputs, reply, (1, likely, most), basis)
 
 
 def analyze(scope: Scope, wanted: bool) -> Expected:
@@ -120,10 +133,12 @@ def write_whole(scope: Scope) -> Expected:
 
 def verify_claim(scope: Scope, batch: int) -> Expected:
     """Expect the claims that `exact` leaves open, section by section; at most all of them, twice."""
-    claims = _claims(scope)
+    claims, (sections, most_sections) = _claims(scope), _sections(scope)
+    if not sections or (scope.stages and "verify" not in scope.stages):
+        return _expected(0, 0, (0, 0, 0))
     left = claims * _JUDGED
-    likely = SECTIONS * ceil(left / SECTIONS / batch) + 1  # one for summary and conclusion
-    most = 2 * (ceil(claims / batch) + MOST_SECTIONS + 1)
+    likely = sections * ceil(left / sections / batch) + 1  # one for summary and conclusion
+    most = 2 * (ceil(claims / batch) + most_sections + 1)
     return _expected(_CLAIM * left / likely, 40 * left / likely, (0, likely, most))
 
 
@@ -138,3 +153,19 @@ def explore(scope: Scope, steps: int, page: int) -> Expected:
     searched = SECTIONS * scope.settings.search.results_per_query * 75
     read = 2 * SECTIONS * min(page, PAGE) / 4
     return _expected(_OUTLINE + _TOOLS + (2 * searched + read) / 3, 225, (1, min(steps, 3), steps))
+
+
+def reply(scope: Scope) -> Expected:
+    """Expect one call with a short answer."""
+    return _expected(75, 300, (1, 1, 1))
+
+
+def think(wanted: bool) -> Expected:
+    """Expect a call for a step that the settings have; on average it reads two others."""
+    calls = int(wanted)
+    return _expected(75 + 2 * 450, 450, (calls, calls, calls))
+
+
+def requirements(scope: Scope) -> Expected:
+    """Expect one call."""
+    return _expected(300, 900, (1, 1, 1))

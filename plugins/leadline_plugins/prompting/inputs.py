@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from leadline.contracts import Run
 from leadline.records import Record, Source, Text
-from leadline.research_findings import Digest, Found, Plan, Question
+from leadline.research_findings import Digest, Found, Plan, PlannedSection, Question
 
 
 @cache
@@ -25,6 +25,12 @@ def start_date(run: Run) -> str:
 def question_input(question: Question) -> Question:
     """Return a question without the record of how it was clarified, which no task needs."""
     return question.model_copy(update={"needs_clarification": False, "reasons": (), "questions": (), "asked": ""})
+
+
+def single_section_plan(question: Question) -> Plan:
+    """Return a plan with one section for the whole question."""
+    section = PlannedSection(id="1", title=question.text, goal=question.text, questions=(question.text,))
+    return Plan(title=question.text, sections=(section,))
 
 
 class PastSearch(Record):

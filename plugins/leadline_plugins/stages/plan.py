@@ -13,11 +13,11 @@ from leadline.contracts import Run
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob
-from leadline.research_findings import PLAN, QUESTION, Plan, PlannedSection, Question
+from leadline.research_findings import PLAN, QUESTION, Plan, Question
 from leadline.tasks import TaskKind
 from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.fallback import notify, perform_or
-from leadline_plugins.prompting.inputs import question_input, start_date, template
+from leadline_plugins.prompting.inputs import question_input, single_section_plan, start_date, template
 from leadline_plugins.prompting.research_tasks import PLAN_EXAMPLE, PLAN_SCHEMA, PlanRequest
 from leadline_plugins.stages.prefetch import SearchPrefetch, acceptance_check, can_prefetch
 from leadline_plugins.text.reply_language import answered_in_language
@@ -75,12 +75,6 @@ class PlanStage:
             await notify(run, f"{_NO_PLAN} (it has no sections)")
             return last_resort
         return with_unique_ids(plan.model_copy(update={"title": plan.title.strip() or question.text}))
-
-
-def single_section_plan(question: Question) -> Plan:
-    """Return a plan with one section for the whole question."""
-    section = PlannedSection(id="1", title=question.text, goal=question.text, questions=(question.text,))
-    return Plan(title=question.text, sections=(section,))
 
 
 def with_unique_ids(plan: Plan) -> Plan:

@@ -29,7 +29,13 @@ from leadline.workers import compute
 from leadline_plugins.passages.ranking import KeyQuestion, by_words
 from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.fallback import perform_or
-from leadline_plugins.prompting.inputs import past_searches, question_input, start_date, template
+from leadline_plugins.prompting.inputs import (
+    past_searches,
+    question_input,
+    single_section_plan,
+    start_date,
+    template,
+)
 from leadline_plugins.prompting.research_tasks import QUERY_EXAMPLE, QUERY_SCHEMA, Queries, QueryRequest
 from leadline_plugins.stages.reuse import answered
 
@@ -73,24 +79,27 @@ async def _proposed_queries(findings: Findings, run: Run, limit: int) -> list[Qu
 
     Before the first round, a digest has the searches that earlier turns left open.
     """
-    question, plan, done, digest = findings[QUESTION], findings[PLAN], findings[TASKS], findings.get(DIGEST)
+    question, done, digest = findings[QUESTION], findings[TASKS], findings.get(DIGEST)
+    plan = findings.get(PLAN) or single_section_plan(question)
     if digest and digest.queries:
         return list(with_sections(plan, digest.queries))
+    if not done and limit == 1:
+        return next_queries(question, (), done)  # the only query is the question itself
     if ready := () if done else plan.queries:
         return next_queries(question, with_sections(plan, ready), done)
     if done and digest and digest.review:
         return []  # the digest proposed none
-    request = await _request(findings, run, limit)
+    request = await _request(findings, plan, run, limit)
     # A refused call must not end the run: the question itself can always be searched.
     reply = await perform_or(run, TASK.of(request), Queries(), "no queries were proposed", closing=not done)
     return next_queries(question, with_sections(plan, reply.queries), done)
 
 
-async def _request(findings: Findings, run: Run, limit: int) -> QueryRequest:
+async def _request(findings: Findings, plan: Plan, run: Run, limit: int) -> QueryRequest:
     done, sources, review = findings[TASKS], findings[SOURCES], findings.get(REVIEW)
     request = QueryRequest(
         question=question_input(findings[QUESTION]),
-        plan=findings[PLAN].model_copy(update={"queries": ()}),
+        plan=plan.model_copy(update={"queries": ()}),
         round=done[-1].round + 1 if done else 1,
         limit=limit,
         past=past_searches(findings[FOUND], sources),
@@ -190,8 +199,8 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         lambda settings, context: QueryStage(),
         PluginSettings,
         "Proposes search queries: first from the plan, then from the gaps",
-        needs=(QUESTION, PLAN),
-        wants=(TASKS, FOUND, SOURCES, EVIDENCE, DIGEST, REVIEW),
+        needs=(QUESTION,),
+        wants=(PLAN, TASKS, FOUND, SOURCES, EVIDENCE, DIGEST, REVIEW),
         gives=(TASKS,),
         tasks=(TASK,),
         ends_loop=True,

@@ -71,7 +71,7 @@ class SynthesizeStage:
         if not kept:
             reason = f"no source found answers: {'; '.join(missing) or question.text}"
             raise NoEvidence("; ".join(filter(None, (reason, meant))))
-        for notice in dict.fromkeys(_notices(findings[PLAN], requests, sections)):
+        for notice in dict.fromkeys(section_notices(findings[PLAN], requests, sections)):
             await notify(run, notice)
         if missing and meant:
             await notify(run, meant)
@@ -213,7 +213,7 @@ def _tokens(passages: Sequence[Evidence]) -> float:
     return sum(tokens_of(item.quote) for item in passages)
 
 
-def _notices(plan: Plan, requests: Sequence[SectionRequest], sections: Sequence[Section]) -> Iterator[str]:
+def section_notices(plan: Plan, requests: Sequence[SectionRequest], sections: Sequence[Section]) -> Iterator[str]:
     """Yield a notice for each section without passages or text, and for each unanswered question."""
     asked = {request.section.id for request in requests}
     for planned in plan.sections:

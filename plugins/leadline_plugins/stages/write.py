@@ -68,11 +68,11 @@ class WriteStage:
             count_shown_sources(sections, evidence),
         )
         findings[REPORT] = Report(
-            title=composed.title,
+            title=run.settings.report.title or composed.title,
             language=question.language,
             sections=whole,
             sources=sources,
-            evidence=_reported_evidence(evidence, sections, whole, figures),
+            evidence=reported_evidence(evidence, sections, whole, figures),
             figures=figures,
             metadata={"question": question.text, "created": run.now().isoformat(), "method": facts},
         )
@@ -80,7 +80,7 @@ class WriteStage:
         await run.emit("message", {"kind": "report", "text": text})
 
 
-def _reported_evidence(
+def reported_evidence(
     evidence: Sequence[Evidence], written: Sequence[Section], sections: Sequence[Section], figures: Sequence[Figure]
 ) -> tuple[Evidence, ...]:
     """Return the passages that writers received or the report cites."""

@@ -82,7 +82,7 @@ def points() -> list[Any]:
     def stage(name: str) -> Any:
         made: Any = object()
         settings = Clarify if name == "clarify" else PluginSettings
-        return StageOffer(lambda *_: made, settings, "x", tasks=(task,), uses=uses.get(name, ()))
+        return StageOffer(lambda *_: made, settings, "x", tasks=(task,), uses=uses.get(name, ()), ends_loop=True)
 
     by_kind = {
         "ai_providers": ["embedded", "gateway"],

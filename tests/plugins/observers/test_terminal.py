@@ -11,9 +11,9 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from leadline.progress import RunProgress
 from leadline.records import Event
 from leadline_plugins.observers.live import LiveView
-from leadline_plugins.observers.progress import RunProgress
 from leadline_plugins.observers.terminal import PlainView, Terminal, TerminalSettings, can_change
 
 Make = Callable[..., Event]

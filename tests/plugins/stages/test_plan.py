@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from leadline.research_findings import Plan, PlannedSection, Question
-from leadline_plugins.stages.plan import markdown, single_section_plan, with_unique_ids
+from leadline_plugins.prompting.inputs import single_section_plan
+from leadline_plugins.stages.plan import markdown, with_unique_ids
 
 
 def plan_of(*ids: str) -> Plan:

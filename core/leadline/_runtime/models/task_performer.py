@@ -87,8 +87,8 @@ class TaskPerformer:
     async def by_chat(self, task: str, role: str) -> bool:
         """Return whether the first provider of the chain that can be reached understands language."""
         for choice in self._chain(task, role):
-            if not self._health.never_reached(choice.name) and (provider := await self._created(choice)) is not None:
-                return not getattr(provider, "algorithm", False)
+            if not self._health.never_reached(choice.name) and await self._created(choice) is not None:
+                return not choice.instance.offer.algorithm
         return False
 
     async def model_of(self, task: str) -> str:

@@ -21,4 +21,4 @@ def _make(settings: PluginSettings, context: Context) -> TaskProvider:
 def leadline_ai_providers() -> Iterable[Offer[PluginSettings, TaskProvider]]:
     """Offer the provider that needs no key, no network and no model."""
     summary = "Research by algorithm: no key, no model, the report is the passages found"
-    yield Offer(_make, PluginSettings, summary, free=True)
+    yield Offer(_make, PluginSettings, summary, free=True, algorithm=True)

@@ -34,8 +34,6 @@ _LEADING = 40
 class Embedded:
     """Performs tasks by algorithm; the same inputs have the same reply."""
 
-    algorithm = True
-
     async def perform(self, task: Task[R], call: Call, /) -> R:
         """Perform a task. Raises `Unsupported` for one that needs a language model."""
         algorithm = _ALGORITHMS.get(task.name)

@@ -1,4 +1,4 @@
-"""The progress of a run, collected from its events, as both views of the terminal show it."""
+"""The progress of a run, collected from its events, and its steps in words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FAILURE = re.compile(r"\w+ by (?P<who>[^\s:]+): (?P<why>.+)", re.DOTALL)
 # A wait is reported again only if it lasts this many seconds longer.
 _LONGER = 5.0
 # Findings that every round adds to.
-PER_ROUND = ("tasks", "found", "sources", "evidence")
+_PER_ROUND = ("tasks", "found", "sources", "evidence")
 
 
 @dataclass
@@ -141,6 +141,16 @@ def format_counts(data: Any) -> str:
     """Return the counts of a finished step as text: `18 sources, 1 page not readable`."""
     counts = _table(data)
     return ", ".join(plural(int(counts[key]), *_WORDS[key]) for key in _WORDS if counts.get(key))
+
+
+def format_step(event: Event) -> str:
+    """Return a finished step as text: `search (round 1): 5 searches`."""
+    data = event.data["data"]
+    assert isinstance(data, dict)
+    number = f" (round {data['round']})" if data.get("round") and any(key in data for key in _PER_ROUND) else ""
+    failed = event.data["status"] == "failed"
+    outcome = f"not done: {one_line(data.get('reason', ''))}" if failed else format_counts(data)
+    return f"{event.data['step']}{number}" + (f": {outcome}" if outcome else "")
 
 
 def plural(count: int, singular: str, plural_: str) -> str:

@@ -1,0 +1,208 @@
+"""The routes for clients of OpenAI's API."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing, suppress
+from typing import Any
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from leadline.display import choose_from
+from leadline.errors import LeadlineError
+from leadline.events import utc_now
+from leadline.records import Event
+from leadline_server.openai.answers import Narration, answer, asked
+from leadline_server.openai.chunks import DONE, Reply, encoded, model_of
+from leadline_server.openai.requests import BODY_LIMIT, MODEL_PREFIX, ChatRequest
+from leadline_server.openai.side_requests import side_answer
+from leadline_server.openai.turns import Turn, Turns
+from leadline_server.problems import Problem, problem_of
+from leadline_server.requests import read
+from leadline_server.service import Service, principal_of
+from leadline_server.streams import Stream, disconnected
+from leadline_server.views import RunView
+
+# The header with which Open WebUI names a chat.
+_CHAT = "x-openwebui-chat-id"
+# Seconds in which the state of a run shows the question that its events tell.
+_SHOWN = 2.0
+_CANCELLED = "the client left"
+
+
+class OpenAIRoutes:
+    """The handlers of `/v1/models` and `/v1/chat/completions`.
+
+    `url` is the address by which people reach the server; if it is empty, links begin with the host of the request.
+    """
+
+    def __init__(self, service: Service, url: str = "") -> None:
+        self._service, self._url = service, url.rstrip("/")
+        self._turns = Turns(service)
+        self._began = int(utc_now().timestamp())
+
+    async def models(self, request: Request) -> Response:
+        """List the models: one for each pipeline."""
+        pipelines = self._service.client.plugins.settings.pipelines
+        data = [model_of(name, pipelines[name].description, self._began) for name in sorted(pipelines)]
+        return JSONResponse({"object": "list", "data": data})
+
+    async def model(self, request: Request) -> Response:
+        """Return a model."""
+        name = self._known(request.path_params["model"])
+        pipelines = self._service.client.plugins.settings.pipelines
+        return JSONResponse(model_of(name, pipelines[name].description, self._began))
+
+    async def chat(self, request: Request) -> Response:
+        """Answer a question with a run; the last message of the user is the question.
+
+        With `stream`, progress is told at least every ten seconds, then the report follows. The run goes on if the
+        client leaves; a repetition of the request joins it.
+        """
+        body, principal = await read(request, ChatRequest, BODY_LIMIT), principal_of(request)
+        self._known(body.model)
+        side = side_answer(body)
+        if side is not None:
+            return _side_reply(body, side)
+        body.refuse_what_no_run_gives()
+        with self._service.streams.taken(principal):  # an error now, before a run is paid for
+            chat = request.headers.get(_CHAT, "")[:200]
+            turn = await self._turns.turn(body, principal, chat)
+        url = f"{self._url or str(request.base_url).rstrip('/')}/runs/{quote(turn.run_id)}"
+        own = {"run_id": turn.run_id, "url": url}
+        reply = Reply(f"chatcmpl-{turn.run_id}", body.model, body.leadline.reasoning, own)
+        exchange = _Exchange(self._service, turn, principal, url, lambda: self._turns.received(body, chat))
+        headers = {"X-Leadline-Run": turn.run_id}
+        leave = exchange.cancel if body.leadline.on_disconnect == "cancel" else None
+        if not body.stream:
+            return JSONResponse(await _unless_left(request, exchange.whole(reply), leave), headers=headers)
+        with_usage = bool(body.stream_options and body.stream_options.include_usage)
+        return Stream(
+            exchange.chunks(reply, with_usage=with_usage),
+            self._service.closing,
+            self._service.streams,
+            principal,
+            parting=encoded(_closing(url).openai().model_dump()),
+            alive=lambda: reply.progress(exchange.narration.alive()),
+            left=leave,
+            headers=headers,
+        )
+
+    def _known(self, model: str) -> str:
+        """Return the pipeline of a model. Raises `Problem`."""
+        names = {f"{MODEL_PREFIX}{name}": name for name in self._service.client.plugins.settings.pipelines}
+        if model not in names:
+            raise Problem(404, "model_not_found", f"there is no model {model!r}", choose_from(model, names))
+        return names[model]
+
+
+class _Exchange:
+    """What a client is told of one turn."""
+
+    def __init__(
+        self, service: Service, turn: Turn, principal: str | None, url: str, received: Callable[[], None]
+    ) -> None:
+        self._service, self._turn, self._principal, self._url = service, turn, principal, url
+        self._received = received
+        self.narration = Narration(url)
+
+    async def chunks(self, reply: Reply, *, with_usage: bool) -> AsyncGenerator[bytes, None]:
+        """Yield the chunks of a stream. An error ends it, as OpenAI's clients expect."""
+        yield reply.first()
+        try:
+            async with aclosing(self._told()) as told:
+                async for text, is_answer in told:
+                    yield reply.content(text) if is_answer else reply.progress(text)
+            yield reply.end()
+            if with_usage:
+                yield reply.usage(await self._view())
+        except Problem as problem:
+            yield encoded(problem.openai().model_dump())
+            return
+        except LeadlineError as error:
+            yield encoded(problem_of(error).openai().model_dump())
+            return
+        self._received()
+        yield DONE
+
+    async def whole(self, reply: Reply) -> dict[str, Any]:
+        """Return the whole completion when the run has ended or asks. Raises `Problem`."""
+        texts: tuple[list[str], list[str]] = ([], [])
+        async with aclosing(self._told()) as told:
+            async for text, is_answer in told:
+                texts[is_answer].append(text)
+        self._received()
+        return reply.whole("".join(texts[1]), "".join(texts[0]), await self._view())
+
+    async def cancel(self) -> None:
+        """End the run, unless it has ended."""
+        with suppress(Problem, LeadlineError):
+            await self._service.cancel(self._turn.run_id, self._principal, _CANCELLED)
+
+    async def _told(self) -> AsyncGenerator[tuple[str, bool], None]:
+        """Yield texts, and whether they belong to the answer. Raises `Problem` if there is none."""
+        finished = False
+        async with aclosing(self._service.events(self._turn.run_id, self._principal, self._turn.after)) as events:  # type: ignore[type-var]
+            async for event in events:
+                if event.kind == "question" and await self._is_open(event):
+                    seconds = float(str(event.data["seconds"]))
+                    yield asked(str(event.data["message"]), seconds, self._url), True
+                    return
+                if text := self.narration.text(event):
+                    yield text, False
+                finished = event.kind == "run.finished"
+        if not finished:
+            raise _closing(self._url)
+        for piece in await answer(self._service, await self._view(), self._principal, self._url):
+            yield piece, True
+
+    async def _is_open(self, event: Event) -> bool:
+        """Return whether a question waits for its answer; the run's state shows it a little later than its events."""
+        name = event.data.get("id")
+        until = event.time.timestamp() + _SHOWN
+        while True:
+            view = await self._view()
+            if any(question.id == name for question in view.questions):
+                return True
+            if view.ended or utc_now().timestamp() > until:
+                return False
+            await asyncio.sleep(0.05)
+
+    async def _view(self) -> RunView:
+        return await self._service.view(self._turn.run_id, self._principal)
+
+
+def _closing(url: str) -> Problem:
+    return Problem(503, "closing", "the server is shutting down; the run continues when it is back", url)
+
+
+def _side_reply(body: ChatRequest, text: str) -> Response:
+    reply = Reply(f"chatcmpl-{uuid.uuid4().hex}", body.model)
+    if not body.stream:
+        return JSONResponse(reply.whole(text))
+    pieces = [reply.first(), reply.content(text), reply.end()]
+    if body.stream_options and body.stream_options.include_usage:
+        pieces.append(reply.usage(None))
+    return Response(b"".join([*pieces, DONE]), media_type="text/event-stream")
+
+
+async def _unless_left(
+    request: Request, replying: Awaitable[dict[str, Any]], leave: Callable[[], Awaitable[None]] | None
+) -> dict[str, Any]:
+    """Return the reply; stop waiting for it if the client leaves."""
+    reply, gone = asyncio.ensure_future(replying), asyncio.ensure_future(disconnected(request.receive))
+    try:
+        await asyncio.wait({reply, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if reply.done():
+            return reply.result()
+        if leave:
+            await leave()
+        raise Problem(499, "disconnected", "the client disconnected")
+    finally:
+        for task in (reply, gone):
+            task.cancel()
+        await asyncio.wait({reply, gone})

@@ -1,0 +1,113 @@
+"""Stage `answer`: one answer to the question from the passages found, written in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from leadline.contracts import Run
+from leadline.errors import NoEvidence
+from leadline.findings import Findings
+from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.records import Report, Section, Text
+from leadline.research_findings import (
+    EVIDENCE,
+    FOUND,
+    QUESTION,
+    REPORT,
+    REVIEW,
+    SOURCES,
+    TASKS,
+    UNREAD,
+    Review,
+)
+from leadline_plugins.prompting.fallback import notify
+from leadline_plugins.prompting.inputs import single_section_plan
+from leadline_plugins.stages.synthesize import (
+    no_evidence,
+    section_notices,
+    section_requests,
+    suggested_question,
+    without_copies,
+)
+from leadline_plugins.stages.write import reported_evidence
+from leadline_plugins.wording.phrases import phrase
+from leadline_plugins.writing.methodology import count_shown_sources, method_facts
+
+
+class AnswerStage:
+    """Has the synthesizer write one section that answers the question, and makes it the report.
+
+    In a loop, the parts that the passages do not answer are the gaps for the next round; without any, the loop ends.
+    """
+
+    async def run(self, findings: Findings, run: Run, /) -> None:
+        """Set the report. Raises `NoEvidence` if nothing answers the question and no round is left."""
+        question, sources, found, tasks = findings[QUESTION], findings[SOURCES], findings[EVIDENCE], findings[TASKS]
+        evidence, plan = await without_copies(found, sources), single_section_plan(question)
+        requests = await section_requests(plan, question, evidence, sources, tasks, None, run)
+        sections = [await run.synthesize(request) for request in requests]
+        written = [section for section in sections if (section.text or "").strip()]
+        gaps = tuple(dict.fromkeys(gap for section in sections for gap in section.unanswered))
+        if not written and not run.rounds_left:
+            raise NoEvidence(_reason(findings, gaps))
+        if gaps or not written:
+            findings[REVIEW] = Review(priority_gaps=gaps or (question.text,))
+        else:
+            findings.end_loop("the question is answered")
+        if not (gaps and run.rounds_left):
+            for notice in dict.fromkeys(section_notices(plan, requests, sections)):
+                await notify(run, notice)
+        findings[REPORT] = await _report(findings, written, gaps, run)
+        if written:
+            await run.emit("message", {"kind": "report", "text": "\n\n".join(one.text or "" for one in written)})
+
+
+async def _report(findings: Findings, written: list[Section], gaps: tuple[Text, ...], run: Run) -> Report:
+    """Return the report; without a text it has no sources, so that the run ends without evidence."""
+    question, evidence, sources = findings[QUESTION], findings[EVIDENCE], findings[SOURCES]
+    found, unread = findings[FOUND], findings[UNREAD]
+    title = phrase("answer", question.language)
+    sections = tuple(section.model_copy(update={"title": title}) for section in written)
+    facts = method_facts(
+        question,
+        found,
+        sources,
+        unread,
+        run.notices,
+        sources_used=count_shown_sources(written, evidence),
+    )
+    return Report(
+        title=question.text,
+        language=question.language,
+        sections=sections,
+        sources=sources if written else (),
+        evidence=reported_evidence(evidence, written, sections, ()),
+        metadata={"question": question.text, "created": run.now().isoformat(), "method": facts},
+    )
+
+
+def _reason(findings: Findings, gaps: tuple[Text, ...]) -> str:
+    question, sources, unread, found = findings[QUESTION], findings[SOURCES], findings[UNREAD], findings[FOUND]
+    if findings[EVIDENCE] and gaps:
+        reason = f"no source found answers: {'; '.join(gaps)}"
+    else:
+        reason = no_evidence(question, found, sources, unread)
+    meant = suggested_question(found)
+    return f"{reason}; did you mean: {meant}" if meant else reason
+
+
+@hookimpl
+def leadline_stages() -> Iterator[StageOffer[Any]]:
+    """Offer the stage."""
+    yield StageOffer(
+        lambda settings, context: AnswerStage(),
+        PluginSettings,
+        "Answers the question from the passages found, in one call",
+        needs=(QUESTION,),
+        wants=(EVIDENCE, SOURCES, TASKS, FOUND, UNREAD),
+        gives=(REPORT,),
+        may_give=(REVIEW,),
+        ends_loop=True,
+        closing=True,
+    )

@@ -1,0 +1,64 @@
+"""Stage `reply`: the model answers the question in one call, without a search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from leadline.contracts import Run
+from leadline.findings import Findings
+from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.research_findings import CONVERSATION, QUESTION, REPORT
+from leadline.tasks import TaskKind
+from leadline_plugins.prompting import estimates
+from leadline_plugins.prompting.answering_tasks import REPLY_EXAMPLE, REPLY_SCHEMA, ReplyRequest, WrittenReply
+from leadline_plugins.prompting.conversations import conversation_text
+from leadline_plugins.prompting.inputs import question_input, start_date, template
+from leadline_plugins.text.reply_language import answered_in_language
+from leadline_plugins.writing.plain_report import in_own_language, plain_report
+
+TASK = TaskKind(
+    "reply",
+    ReplyRequest,
+    WrittenReply,
+    template("reply"),
+    role="thinking",
+    schema=REPLY_SCHEMA,
+    example=REPLY_EXAMPLE,
+    show=ReplyRequest.as_text,
+    check=answered_in_language(lambda reply: (reply.text,)),
+    shows=("text",),
+    expects=estimates.reply,
+)
+
+
+class ReplyStage:
+    """Makes the answer of the model the report. Without an answer the run fails: nothing could take its place."""
+
+    async def run(self, findings: Findings, run: Run, /) -> None:
+        """Set the report."""
+        question = in_own_language(findings[QUESTION], run)
+        request = ReplyRequest(
+            question=question_input(question),
+            today=start_date(run),
+            conversation=conversation_text(findings.get(CONVERSATION)),
+        )
+        reply = await run.perform(TASK.of(request))
+        findings[REPORT] = plain_report(question, run, {"answer": reply.text})
+        await run.emit("message", {"kind": "report", "text": reply.text})
+
+
+@hookimpl
+def leadline_stages() -> Iterator[StageOffer[Any]]:
+    """Offer the stage."""
+    yield StageOffer(
+        lambda settings, context: ReplyStage(),
+        PluginSettings,
+        "Answers the question by the model alone, in one call",
+        needs=(QUESTION,),
+        wants=(CONVERSATION,),
+        gives=(REPORT,),
+        closing=True,
+        by_model=True,
+        tasks=(TASK,),
+    )

@@ -1,0 +1,116 @@
+"""Stage `think`: the model thinks about the question in steps, and then answers it, without a search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any, Literal
+
+from pydantic import Field
+
+from leadline.contracts import Run
+from leadline.estimates import Expected, Scope
+from leadline.findings import Findings, Key
+from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.records import Blob
+from leadline.research_findings import CONVERSATION, QUESTION, REPORT
+from leadline.tasks import TaskKind
+from leadline_plugins.prompting import estimates
+from leadline_plugins.prompting.answering_tasks import (
+    REPLY_EXAMPLE,
+    REPLY_SCHEMA,
+    ThinkRequest,
+    Thought,
+    WrittenReply,
+)
+from leadline_plugins.prompting.conversations import conversation_text
+from leadline_plugins.prompting.inputs import question_input, start_date, template
+from leadline_plugins.text.reply_language import answered_in_language
+from leadline_plugins.wording.phrases import phrase
+from leadline_plugins.writing.plain_report import in_own_language, plain_report
+
+Step = Literal["problem", "perspectives", "reasoning", "reflection"]
+STEPS: tuple[Step, ...] = ("problem", "perspectives", "reasoning", "reflection")
+# The step that answers the question, always the last one.
+_LAST = "conclusion"
+THOUGHTS: Key[tuple[Thought, ...]] = Key("thoughts", Thought, grows=True, file="thoughts.json")
+
+
+class ThinkSettings(PluginSettings):
+    """The steps of thinking."""
+
+    steps: tuple[Step, ...] = Field(STEPS, description="The steps before the answer, a model call each, in this order.")
+
+
+def _estimate(scope: Scope, step: str) -> Expected:
+    settings = dict(scope.settings.plugins).get("think", ThinkSettings())
+    return estimates.think(step == _LAST or step in settings.steps)
+
+
+def _task(step: str) -> TaskKind[ThinkRequest, WrittenReply]:
+    return TaskKind(
+        f"think_{step}",
+        ThinkRequest,
+        WrittenReply,
+        template(f"think_{step}"),
+        role="thinking",
+        schema=REPLY_SCHEMA,
+        example=REPLY_EXAMPLE,
+        show=ThinkRequest.as_text,
+        check=answered_in_language(lambda reply: (reply.text,)),
+        shows=("text",),
+        expects=partial(_estimate, step=step),
+    )
+
+
+TASKS: Mapping[str, TaskKind[ThinkRequest, WrittenReply]] = {step: _task(step) for step in (*STEPS, _LAST)}
+
+
+class ThinkStage:
+    """Performs the steps one after the other; each reads those before it.
+
+    Every step is saved when it is written. The report has the answer first, and then the steps.
+    """
+
+    def __init__(self, settings: ThinkSettings) -> None:
+        self._settings = settings
+
+    async def run(self, findings: Findings, run: Run, /) -> None:
+        """Set the thoughts and the report."""
+        question = in_own_language(findings[QUESTION], run)
+        request = ThinkRequest(
+            question=question_input(question),
+            today=start_date(run),
+            conversation=conversation_text(findings.get(CONVERSATION)),
+        )
+        for step in (*dict.fromkeys(self._settings.steps), _LAST):
+            reply = await run.perform(TASKS[step].of(request))
+            thoughts = (*request.thoughts, Thought(id=step, text=reply.text))
+            request = request.model_copy(update={"thoughts": thoughts})
+            kind = "report" if step == _LAST else "learning"
+            await run.emit("message", {"kind": kind, "text": reply.text, "step": step})
+            await run.save(_file(len(thoughts), thoughts[-1], question.language))
+        *steps, answer = request.thoughts
+        findings[THOUGHTS] = request.thoughts
+        findings[REPORT] = plain_report(question, run, {"answer": answer.text} | {one.id: one.text for one in steps})
+
+
+def _file(number: int, thought: Thought, language: str) -> Blob:
+    text = f"# {phrase(thought.id, language)}\n\n{thought.text.strip()}\n"
+    return Blob(name=f"thinking/{number}-{thought.id}.md", media_type="text/markdown", data=text.encode())
+
+
+@hookimpl
+def leadline_stages() -> Iterator[StageOffer[Any]]:
+    """Offer the stage."""
+    yield StageOffer(
+        lambda settings, context: ThinkStage(settings),
+        ThinkSettings,
+        "Thinks in steps (problem, perspectives, reasoning, reflection), and answers the question",
+        needs=(QUESTION,),
+        wants=(CONVERSATION,),
+        gives=(THOUGHTS, REPORT),
+        closing=True,
+        by_model=True,
+        tasks=tuple(TASKS.values()),
+    )
