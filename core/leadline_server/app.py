@@ -32,7 +32,7 @@ from leadline_server.store import Store
 
 
 class App:
-    """A server as an ASGI application. `board` has its runs; `endpoints` its routes."""
+    """A server as an ASGI application. `board` has its runs; `endpoints` its routes with records, `routes` all."""
 
     def __init__(
         self,
@@ -58,6 +58,7 @@ class App:
             lifespan=self._lifespan,
         )
         starlette.router.redirect_slashes = False
+        self.routes = starlette.routes
         self._app = Access(starlette, store, limits, guesses, hosts, needs_token=needs_token)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:

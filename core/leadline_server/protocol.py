@@ -16,7 +16,7 @@ _LEAST = 16_384
 
 
 class PatientProtocol(H11Protocol):
-    """The protocol of the server. It cuts connections whose request never arrives, and those whose reply is not taken."""
+    """The protocol of the server. It cuts off clients whose request never arrives, or who do not take the reply."""
 
     _deadline: asyncio.TimerHandle | None = None
     _stall: asyncio.TimerHandle | None = None
