@@ -253,7 +253,12 @@ class Client(StoredRuns):
         plugins = self._pool.acquire(self._load(request, offline=True))
         try:
             session = await Session.replay(request, folder, plugins)
-            return await session.walk()
+            session.switch = self._switch
+            try:
+                return await session.walk()
+            finally:
+                if session.switched:
+                    await self._pool.release(session.switched)
         finally:
             await self._pool.release(plugins)
 
@@ -273,8 +278,20 @@ class Client(StoredRuns):
     async def compare(
         self, first: str | Path, second: str | Path, *, principal: Principal | str | None = None
     ) -> Comparison:
-        """Return what the reports of two runs have in common and what not: claims, verdicts, sources."""
-        return compare(await self.report(first, principal=principal), await self.report(second, principal=principal))
+        """Return what two runs took and made, and what their reports have in common: claims, verdicts, sources.
+
+        Raises `LeadlineError` if neither has a report.
+        """
+        runs = [self.find(run, principal=principal) for run in (first, second)]
+        mine, other = [
+            await self.report(run.folder, principal=principal)
+            if run.status in ("complete", "partial") or (run.folder / REPORT).is_file()
+            else None
+            for run in runs
+        ]
+        if mine is None and other is None:
+            raise LeadlineError(f"neither {runs[0].id} nor {runs[1].id} has a report, so there is nothing to compare")
+        return compare(mine, other, [run.metadata for run in runs if run.metadata])
 
     async def format(self, report: Report, name: str) -> Files:
         """Return a report in a format of the installed plugins, with the client's settings, as files.
@@ -390,6 +407,11 @@ class Client(StoredRuns):
             offline=offline,
         )
 
+    def _switch(self, request: RunRequest, pipeline: str) -> PluginRuntime:
+        """Return the plugins with which a run continues by another pipeline. Raises `ConfigError`."""
+        given = request.model_copy(update={"settings": request.given_settings})
+        return self._pool.acquire(self._load(given, overrides={"pipeline": pipeline}, offline=True))
+
     async def _hold(self, plugins: PluginRuntime, opening: Coroutine[Any, Any, Session]) -> RunHandle:
         """Run a session with plugins that are released when it ends."""
         try:
@@ -402,9 +424,11 @@ class Client(StoredRuns):
         return handle
 
     def _handle(self, session: Session) -> RunHandle:
+        session.switch = self._switch
         handle = RunHandle(session)
         self._handles.append(handle)
         handle.when_ended(self._handles.remove)
+        handle.when_ended(lambda _: self._pool.release_soon(session.switched) if session.switched else None)
         return handle
 
 

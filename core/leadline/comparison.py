@@ -1,10 +1,64 @@
-"""The comparison of two reports: their claims, the verdicts on these, and their sources."""
+"""The comparison of two runs: their figures, the claims of their reports with verdicts, and their sources."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
-from leadline.records import Record, Report, Source, Verdict
+from leadline.citations import cited
+from leadline.records import Record, Report, Source, Verdict, VerdictKind
+from leadline.runs import Metadata, Status
+
+
+class RunFigures(Record):
+    """What a run took and made.
+
+    `cost` is in USD, null if unknown; `citations` are the places in the report that cite a passage; `claims` the
+    numbers of claims by verdict.
+    """
+
+    run: str
+    pipeline: str
+    status: Status
+    reason: str = ""
+    seconds: float = 0.0
+    cost: float | None = None
+    tokens: int = 0
+    model_calls: int = 0
+    searches: int = 0
+    sources: int = 0
+    cited_sources: int = 0
+    citations: int = 0
+    claims: dict[VerdictKind, int] = {}
+
+    @classmethod
+    def of(cls, known: Metadata, report: Report | None) -> RunFigures:
+        """Return the figures of a run; `report` is None if it has none."""
+        usage, found = Usage.model_validate(known.usage), known.citations
+        sections = report.sections if report else ()
+        return cls(
+            run=known.run_id,
+            pipeline=known.pipeline,
+            status=known.status,
+            reason=known.reason,
+            seconds=known.seconds,
+            cost=usage.cost,
+            tokens=usage.tokens,
+            model_calls=usage.replies,
+            searches=sum(count for kind, count in known.calls.items() if kind.startswith("query/")),
+            sources=len(report.sources) if report else 0,
+            cited_sources=int(str(found.get("cited", 0))),
+            citations=sum(len(cited(section.text or "")) for section in sections),
+            claims=Counter(one.verdict for one in report.verdicts) if report else {},
+        )
+
+
+class Usage(Record):
+    """The totals in `usage` of the metadata."""
+
+    cost: float | None = None
+    tokens: int = 0
+    replies: int = 0
 
 
 class ChangedVerdict(Record):
@@ -15,10 +69,13 @@ class ChangedVerdict(Record):
 
 
 class Comparison(Record):
-    """Two reports compared: what only the first has, what only the second has, and what both have.
+    """Two runs compared: their figures, what only the report of the first has, what only the second, and what both.
 
     Claims are equal if they have the same words; sources if they have the same address.
     """
+
+    runs: tuple[RunFigures, ...] = ()
+    """The first run and the second."""
 
     only_first: tuple[Verdict, ...]
     only_second: tuple[Verdict, ...]
@@ -29,12 +86,14 @@ class Comparison(Record):
     sources_of_both: tuple[str, ...]
 
 
-def compare(first: Report, second: Report) -> Comparison:
-    """Return the comparison of two verified reports."""
-    mine, others = _by_words(first.verdicts), _by_words(second.verdicts)
+def compare(first: Report | None, second: Report | None, runs: Sequence[Metadata] = ()) -> Comparison:
+    """Return the comparison of two verified reports, None for one that was not written, and of their runs."""
+    mine, others = (_by_words(one.verdicts if one else ()) for one in (first, second))
     both = [(mine[words], others[words]) for words in mine if words in others]
-    urls, other_urls = _addresses(first.sources), _addresses(second.sources)
+    urls, other_urls = (_addresses(one.sources if one else ()) for one in (first, second))
+    pairs = zip(runs, (first, second), strict=True) if len(runs) == 2 else ()
     return Comparison(
+        runs=tuple(RunFigures.of(known, report) for known, report in pairs),
         only_first=tuple(one for words, one in mine.items() if words not in others),
         only_second=tuple(one for words, one in others.items() if words not in mine),
         changed=tuple(ChangedVerdict(first=a, second=b) for a, b in both if a.verdict != b.verdict),

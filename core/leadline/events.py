@@ -6,6 +6,7 @@ The kinds of events and their `data`:
                     session of a resumed run, {span_id, began, ended}; `ended` is null if it was killed
     run.finished    {status, reason, claims}: `claims` are the numbers of claims by verdict
     progress        {step, status: started | finished | failed, data}
+    route           {pipeline, reason, by: rules | model | default, steps}: the run continues with this pipeline
     message         {kind: plan | learning | report, text}: a plan also has {sections}, each {id, title, questions}; the
                     learning from a page that was cut into passages {source, passages}: its URL and their number
     query           {id, query, goal, section, round}: a search begins; `section` is the id of a section of the plan

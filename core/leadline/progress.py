@@ -58,6 +58,8 @@ class RunProgress:
                 self.question = shortened(data["question"])
                 self.choices = tuple(map(one_line, _listed(data["choices"])))
                 self.steps = dict.fromkeys(map(str, _listed(data.get("steps"))), "pending")
+            case "route":
+                self.steps |= dict.fromkeys(map(str, _listed(data.get("steps"))), "pending")
             case "progress":
                 self._progress(str(data["step"]), str(data["status"]), data["data"])
             case "source":

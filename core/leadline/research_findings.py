@@ -247,6 +247,14 @@ class Audit(Record):
     decides: bool = False
 
 
+class Route(Record):
+    """The pipeline that was chosen for the question, and why; the run continues with it."""
+
+    pipeline: str
+    reason: Text
+    by: Literal["rules", "model", "default"] = "rules"
+
+
 # Available from the start; `clarify` refines it.
 QUESTION: Key[Question] = Key("question", Question, file="clarify.json")
 # Only in runs that continue others or remember some: the earlier turns and their sources.
@@ -269,3 +277,5 @@ FIGURES: Key[tuple[Figure, ...]] = Key("figures", Figure, grows=True)
 REPORT: Key[Report] = Key("report", Report)
 VERIFICATION: Key[Verification] = Key("verification", Verification, file="verify.json")
 AUDIT: Key[Audit] = Key("audit", Audit)
+# Set by a pipeline that only chooses another one.
+ROUTE: Key[Route] = Key("route", Route)

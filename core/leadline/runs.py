@@ -41,6 +41,10 @@ class Order(Record):
     conversation: str = ""
     follows: str = ""
     turns: tuple[Turn, ...] = ()
+    given: tuple[str, ...] = ()
+    """The dotted keys of `settings` that a user set, not a pipeline, a preset or the defaults."""
+    route: str = ""
+    """Why this pipeline was chosen, if the run began with one that chooses."""
 
 
 class StepError(Record):

@@ -20,6 +20,7 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    SecretStr,
     Tag,
     ValidationInfo,
     field_validator,
@@ -111,6 +112,11 @@ class Runs(Section):
     """Run folders."""
 
     folder: Path = Field(Path("runs"), description="The folder that holds one folder for each run.")
+    queue: SecretStr = Field(
+        SecretStr(""),
+        description="The queue of `leadline serve` and `worker`: postgresql://USER@HOST/DATABASE or sqlite:///PATH; "
+        "empty: a file in the folder of runs.",
+    )
 
 
 class Price(Section):

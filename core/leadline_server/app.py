@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from typing import Any
@@ -17,7 +18,6 @@ from leadline.errors import LeadlineError
 from leadline.metrics import HTTP_REQUESTS
 from leadline.records import Record
 from leadline_server.access import Access
-from leadline_server.board import Board
 from leadline_server.endpoints import Endpoint, endpoints
 from leadline_server.info_routes import InfoRoutes
 from leadline_server.limits import Limits, Rate
@@ -25,6 +25,7 @@ from leadline_server.mcp.http import PATH, McpEndpoint
 from leadline_server.openai.routes import OpenAIRoutes
 from leadline_server.openapi import document
 from leadline_server.problems import Problem, problem_of
+from leadline_server.queue import Queue
 from leadline_server.run_routes import RunRoutes
 from leadline_server.service import Service
 from leadline_server.short_routes import ShortRoutes
@@ -32,12 +33,13 @@ from leadline_server.store import Store
 
 
 class App:
-    """A server as an ASGI application. `board` has its runs; `endpoints` its routes with records, `routes` all."""
+    """A server as an ASGI application. `service` has its parts; `endpoints` its routes with records, `routes` all."""
 
     def __init__(
         self,
         client: Client,
         store: Store,
+        queue: Queue,
         limits: Limits | None = None,
         *,
         hosts: Collection[str] = (),
@@ -46,8 +48,7 @@ class App:
     ) -> None:
         limits = limits or Limits()
         guesses = Rate(limits.guesses, "too many wrong tokens")
-        self.board = Board(client, store, limits)
-        self.service = Service(client, store, self.board, limits, guesses)
+        self.service = Service(client, store, queue, limits, guesses)
         runs = RunRoutes(self.service)
         info = InfoRoutes(self.service, lambda: document(self.endpoints))
         self.endpoints = endpoints(runs, info, ShortRoutes(self.service), OpenAIRoutes(self.service, url))
@@ -67,13 +68,16 @@ class App:
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        self.board.open()
+        await self.service.active.refresh()
+        following = asyncio.create_task(self.service.active.follow(), name="queue")
         self.service.ready = True
         try:
             yield
         finally:
+            self.service.closing.set()
             await self._mcp.close()
-            await self.board.close()
+            following.cancel()
+            await asyncio.wait({following})
 
     def _route(self, endpoint: Endpoint) -> Route:
         return Route(endpoint.path, self._handler(endpoint), methods=[endpoint.method])

@@ -17,10 +17,12 @@ import uvicorn
 from leadline import Client
 from leadline.errors import UsageError
 from leadline_server.app import App
-from leadline_server.board import Board
 from leadline_server.limits import Limits
 from leadline_server.protocol import PatientProtocol
+from leadline_server.queue import Queue
+from leadline_server.service import Service
 from leadline_server.store import Store
+from leadline_server.supervisor import Supervisor
 
 # Seconds that replies have to end once the server is told to; then connections are cut.
 _GRACE = 3
@@ -45,8 +47,18 @@ class Running:
     end: Callable[[], None]
 
 
-async def serve(client: Client, store: Store, address: Address, started: Callable[[Running], object]) -> None:
-    """Serve until a signal. Raises `UsageError` and `ConfigError` before anything is served."""
+async def serve(
+    client: Client,
+    store: Store,
+    queue: Queue,
+    address: Address,
+    started: Callable[[Running], object],
+    supervisor: Supervisor | None = None,
+) -> None:
+    """Serve until a signal. Raises `UsageError` and `ConfigError` before anything is served.
+
+    The workers of `supervisor` work on the runs; without one, those that somebody else starts.
+    """
     loopback = _is_loopback(address.host)
     if not store.has_tokens() and (not loopback or address.names):
         what = f"--host {address.host}" if not loopback else f"--allow-host {address.names[0]}"
@@ -54,7 +66,7 @@ async def serve(client: Client, store: Store, address: Address, started: Callabl
     store.lock()
     async with client:
         client.plugins.pipeline()  # wrong settings are an error now, not with every run
-        app = App(client, store, address.limits, hosts=address.names, needs_token=not loopback)
+        app = App(client, store, queue, address.limits, hosts=address.names, needs_token=not loopback)
         listener = _listen(address.host, address.port)
         port = listener.getsockname()[1]
         host = f"[{address.host}]" if ":" in address.host else address.host
@@ -69,9 +81,19 @@ async def serve(client: Client, store: Store, address: Address, started: Callabl
             timeout_keep_alive=30,
             timeout_graceful_shutdown=_GRACE,
         )
-        server = _Server(config, app.board)
+        server = _Server(config, app.service)
         server.when_started = lambda: started(Running(f"http://{host}:{port}", server.end))
-        await server.serve(sockets=[listener])
+        watching = asyncio.create_task(supervisor.run(), name="supervisor") if supervisor else None
+        if watching:
+            watching.add_done_callback(lambda _: server.end())
+        try:
+            await server.serve(sockets=[listener])
+        finally:
+            if watching:
+                watching.cancel()
+                await asyncio.wait({watching})
+        if watching and not watching.cancelled():
+            watching.result()
 
 
 def _is_loopback(host: str) -> bool:
@@ -104,9 +126,9 @@ class _Server(uvicorn.Server):
 
     when_started: Callable[[], object] = staticmethod(lambda: None)
 
-    def __init__(self, config: uvicorn.Config, board: Board) -> None:
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
         super().__init__(config)
-        self._board = board
+        self._service = service
         logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
 
     @contextlib.contextmanager
@@ -126,7 +148,7 @@ class _Server(uvicorn.Server):
         """End the server; a second time, without waiting for replies."""
         self.force_exit = self.should_exit
         self.should_exit = True
-        self._board.closing.set()
+        self._service.closing.set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, and say so."""
@@ -134,8 +156,6 @@ class _Server(uvicorn.Server):
         self.when_started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End the streams, then the connections, then the runs."""
-        self._board.closing.set()
+        """End the streams, then the connections."""
+        self._service.closing.set()
         await super().shutdown(sockets)
-        if self.force_exit:  # which skips the end of the application
-            await self._board.close()

@@ -10,7 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from leadline.metrics import RUNS_ACTIVE, STREAMS_OPEN
+from leadline.metrics import QUEUE_AGE, QUEUE_DEPTH, RUNS_ACTIVE, STREAMS_OPEN, WORKERS
 from leadline.records import Record
 from leadline_server.access import COOKIE, Identity, unknown_token
 from leadline_server.problems import Problem
@@ -82,13 +82,21 @@ class InfoRoutes:
 
     async def readiness(self, request: Request) -> Health:
         """Tell whether new runs are accepted."""
-        if self._service.board.closing.is_set() or not self._service.ready:
+        if self._service.closing.is_set() or not self._service.ready:
             raise Problem(503, "closing", "the server is shutting down", headers={"Retry-After": "5"})
         return Health(status="ready")
 
     async def metrics(self, request: Request) -> Response:
         """Return the metrics of the server and of the runs that ended, in the text format of Prometheus."""
-        gauges = {RUNS_ACTIVE: self._service.board.count(), STREAMS_OPEN: self._service.streams.total()}
+        active = self._service.active
+        depth, age = active.waiting()
+        gauges = {
+            RUNS_ACTIVE: active.claimed(),
+            QUEUE_DEPTH: depth,
+            QUEUE_AGE: age,
+            WORKERS: len(await asyncio.to_thread(self._service.queue.workers)),
+            STREAMS_OPEN: self._service.streams.total(),
+        }
         page, media_type = self._service.metrics.page(gauges)
         return Response(page, media_type=media_type)
 

@@ -16,7 +16,7 @@ from leadline.errors import LeadlineError
 from leadline.events import utc_now
 from leadline.metrics import RUN_METRICS, SERVER_METRICS, Metric, Metrics
 from leadline.records import Event
-from leadline.runs import Metadata, Result
+from leadline.runs import Metadata, RunInfo
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -48,13 +48,14 @@ class ServerMetrics:
         """Count one."""
         self._metrics.series(metric, *labels).inc()
 
-    async def add_run(self, client: Client, result: Result, principal: str | None) -> None:
+    async def add_run(self, client: Client, found: RunInfo, principal: str | None) -> None:
         """Count a run that has ended, without what was counted when it ended before."""
-        run = result.metadata
+        run = found.metadata
+        assert run is not None
         last = self._counted.pop(run.run_id, -1)
         session: list[Event] = []
         try:
-            async for event in client.events(result.folder, after=last, principal=principal):
+            async for event in client.events(found.folder, after=last, principal=principal):
                 session.append(event)
                 if event.kind == "run.finished":
                     self._count(session)

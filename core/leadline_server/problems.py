@@ -8,6 +8,7 @@ from starlette.responses import JSONResponse
 
 from leadline.errors import AlreadyAnswered, ConfigError, JournalBusy, LeadlineError, UsageError
 from leadline.records import Record
+from leadline_server.queue import QueueUnavailable
 
 # The beginnings of the paths whose clients expect errors in OpenAI's form.
 OPENAI_PATHS = ("/v1/models", "/v1/chat/")
@@ -78,6 +79,9 @@ def problem_of(error: LeadlineError) -> Problem:
         return Problem(409, "already_answered", str(error))
     if isinstance(error, JournalBusy):  # its message names folders and processes of the server
         return Problem(409, "busy", "the run is active", "stop or cancel it first, or try again later")
+    if isinstance(error, QueueUnavailable):
+        wait = {"Retry-After": "5"}
+        return Problem(503, "queue_unavailable", "the queue does not answer; nothing was changed", "try again", wait)
     if isinstance(error, ConfigError):
         return Problem(422, "settings", str(error), "GET /v1/settings lists the settings")
     if isinstance(error, UsageError):

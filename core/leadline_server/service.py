@@ -8,29 +8,31 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
+import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from starlette.requests import Request
 
 from leadline import Client
 from leadline.comparison import Comparison
-from leadline.errors import LeadlineError
+from leadline.errors import JournalBusy, LeadlineError, UsageError
 from leadline.events import utc_now
 from leadline.records import Answer, Event, Json, Report
-from leadline.runs import Metadata
+from leadline.runs import Metadata, RunInfo
 from leadline_server.access import Identity
-from leadline_server.board import Board
+from leadline_server.active import ActiveRuns
 from leadline_server.evidence import evidence_view
 from leadline_server.limits import Limits, Rate, Slots
 from leadline_server.metrics import ServerMetrics
-from leadline_server.problems import Problem, no_such_run
+from leadline_server.problems import Problem, no_such_run, too_many
+from leadline_server.queue import Full, Queue, QueuedRun, Taken
 from leadline_server.requests import NewRun, overrides
-from leadline_server.store import Store, Taken
+from leadline_server.store import Store
 from leadline_server.views import EvidenceView, RunItem, RunPage, RunView
+from leadline_server.worker import has_ended
 
 _RUN_ID = re.compile(r"[0-9a-f]{8}_[0-9]{8}_[0-9]{6}")
 # Reports that are kept in memory, because a page asks for many passages of the same one.
@@ -39,7 +41,14 @@ _PAGE = 50
 # Characters of the source on either side of a passage.
 _CONTEXT = 1_000
 _MAX_KEY = 255
-_ACTIVE = ("pending", "running", "waiting")
+_RUNNING = ("running", "waiting")
+_ACTIVE = ("pending", *_RUNNING)
+# Seconds between two looks at a run that a worker has taken, and at one that waits: both are told of every change.
+_BEGINS, _WAITS = 0.1, 5.0
+# Seconds that a message to a run waits until a worker has begun it.
+_PATIENCE = 15.0
+# Seconds until a principal with too many runs may try again.
+_FULL = 10
 # An end of the run that was not the last one, because the run was continued.
 SESSION_FINISHED = "session.finished"
 
@@ -50,7 +59,7 @@ class Service:
 
     client: Client
     store: Store
-    board: Board
+    queue: Queue
     limits: Limits
     guesses: Rate
     metrics: ServerMetrics = field(default_factory=ServerMetrics)
@@ -59,8 +68,9 @@ class Service:
     def __post_init__(self) -> None:
         self.streams = Slots(self.limits.streams, f"{self.limits.streams} streams are open, which is the limit")
         # Set when the server begins to shut down.
-        self.closing = self.board.closing
-        self.board.when_ended = partial(self.metrics.add_run, self.client)
+        self.closing = asyncio.Event()
+        self.active = ActiveRuns(self.queue)
+        self.active.when_ended = self._count
         self._reports: OrderedDict[Path, tuple[tuple[int, ...], Report]] = OrderedDict()
         self._reading = asyncio.Lock()
 
@@ -77,13 +87,16 @@ class Service:
         order = self.client.order(body.question, set=changed, tags=body.tags, principal=principal)
         digest = hashlib.sha256(body.model_dump_json().encode("utf-8", "surrogatepass")).hexdigest()
         try:
-            await self.board.submit(order, principal, key, digest)
+            await asyncio.to_thread(self.queue.put, order, principal, key=key, digest=digest, most=self.limits.runs)
         except Taken as taken:
             if not taken.same:
                 raise Problem(
                     422, "key_reused", "the Idempotency-Key was used for another request", "use a new key"
                 ) from None
             return taken.run_id
+        except Full as full:
+            raise too_many(str(full), _FULL) from None
+        await self.active.refresh()
         return order.run_id
 
     async def runs(
@@ -104,8 +117,8 @@ class Service:
         items = [RunItem.of(run) for run in found]
         if not text.strip():
             known = {item.id for item in items if item.status != "unreadable"}  # one that begins has no metadata yet
-            begun = (RunItem.of_entry(entry) for entry in self.board.entries(principal) if entry.run_id not in known)
-            upcoming = {item.id: item for item in begun if item}
+            orders = (run.order for run in self.active.of(principal) if run.run_id not in known)
+            upcoming = {order.run_id: RunItem.of_order(order) for order in orders if order}
             items = [*upcoming.values(), *(item for item in items if item.id not in upcoming)]
         name, _, value = tag.partition("=")
         chosen = [
@@ -126,25 +139,39 @@ class Service:
     async def metadata(self, run_id: str, principal: str | None) -> tuple[Metadata, str] | None:
         """Return the metadata of a run as of now, and its status; None if it has no folder yet. Raises `Problem`."""
         folder = self.folder(run_id, principal)
-        entry = self.board.entry(run_id, principal)
-        if entry and entry.handle:
-            metadata = entry.handle.snapshot()
-            return metadata, metadata.status
-        if not await asyncio.to_thread((folder / "metadata.json").is_file):
-            return None
-        found = await asyncio.to_thread(self.board.find, run_id, principal)
-        if found.metadata is None:
+        run = self.active.get(run_id, principal)
+        found = await asyncio.to_thread(self._find, folder, principal)
+        if found is None or found.status in _ACTIVE:
+            pass
+        elif run and not has_ended(found, run):
+            found = replace(found, status="pending")
+        elif run is None and found.status == "interrupted":
+            ended = await asyncio.to_thread(self.queue.get, run_id, principal)
+            if ended and ended.status:  # it was withdrawn while it waited to be continued
+                found = replace(found, status=ended.status)
+        if found and found.metadata is None:
             raise Problem(500, "unreadable", "the state of the run cannot be read", "POST …/resume restores it")
-        return found.metadata, "pending" if entry else found.status
+        return (found.metadata, found.status) if found and found.metadata else None
+
+    def _find(self, folder: Path, principal: str | None) -> RunInfo | None:
+        if not (folder / "metadata.json").is_file():
+            return None
+        try:
+            found = self.client.find(folder, principal=principal)
+        except UsageError:
+            raise no_such_run() from None
+        if found.folder != folder:  # the beginning of another id
+            raise no_such_run()
+        return found
 
     async def view(self, run_id: str, principal: str | None) -> RunView:
         """Return a run as of now. Raises `Problem` if the principal has no such run."""
         if known := await self.metadata(run_id, principal):
             return RunView.of(*known)
-        stored = await asyncio.to_thread(self.store.order, run_id, principal)
-        if stored is None or stored.order is None:
+        run = self.active.get(run_id, principal) or await asyncio.to_thread(self.queue.get, run_id, principal)
+        if run is None or run.order is None:
             raise no_such_run()
-        return RunView.of_order(stored.order, stored.problem)
+        return RunView.of_order(run.order, run.status or "pending", run.problem)
 
     async def events(self, run_id: str, principal: str | None, after: int = -1) -> AsyncIterator[Event]:
         """Yield the events of a run above a number. The last one, and no other, is a `run.finished`.
@@ -157,11 +184,8 @@ class Service:
         folder, last = self.folder(run_id, principal), after
         end: Event | None = None
         while True:
-            entry = self.board.entry(run_id, principal)
-            if entry:
-                await entry.started.wait()
-            has_begun = entry is not None and entry.handle is not None
-            if has_begun or await asyncio.to_thread((folder / "metadata.json").is_file):
+            version, is_active = self.active.version, self.active.get(run_id, principal) is not None
+            if await asyncio.to_thread((folder / "metadata.json").is_file):
                 async for event in self.client.events(folder, after=last, principal=principal):
                     if end:
                         yield end.model_copy(update={"kind": SESSION_FINISHED})
@@ -172,12 +196,12 @@ class Service:
                         end = event
                     else:
                         yield event
-            if entry:
-                await entry.ended.wait()
             if self.closing.is_set():
                 return
-            if not self.board.entry(run_id, principal):
+            if not is_active:
                 break
+            run = self.active.get(run_id, principal)
+            await self.active.changed(version, _BEGINS if run and run.state == "claimed" else _WAITS)
         yield end or await self._end(run_id, principal)
 
     async def _end(self, run_id: str, principal: str | None) -> Event:
@@ -194,35 +218,58 @@ class Service:
 
     async def stop(self, run_id: str, principal: str | None, reason: str = "") -> None:
         """End the search of a run and have it write up what was found. Raises `Problem`."""
-        await self.client.stop(await self._active(run_id, principal), reason or "stopped", principal=principal)
+        run = self.active.get(run_id, principal)
+        if run is None or run.has_begun or not await self._withdraw(run_id, principal, reason or "stopped"):
+            await self.client.stop(await self._active(run_id, principal), reason or "stopped", principal=principal)
 
     async def cancel(self, run_id: str, principal: str | None, reason: str = "") -> None:
         """End a run at once. Raises `Problem`."""
-        await self.client.cancel(await self._active(run_id, principal), reason or "cancelled", principal=principal)
+        reason = reason or "cancelled"
+        if not await self._withdraw(run_id, principal, reason):
+            await self.client.cancel(await self._active(run_id, principal), reason, principal=principal)
 
     async def _active(self, run_id: str, principal: str | None) -> Path:
         """Wait for a run that is about to start, and return its folder. Raises `Problem` if it is not active."""
-        view = await self.view(run_id, principal)
-        if entry := self.board.entry(run_id, principal):
-            await entry.started.wait()
-        elif view.status not in _ACTIVE:
-            raise Problem(409, "not_active", f"the run is not active: it is {view.status}")
+        end = time.monotonic() + _PATIENCE
+        while (view := await self.view(run_id, principal)).status not in _RUNNING:
+            if view.status != "pending":
+                raise Problem(409, "not_active", f"the run is not active: it is {view.status}")
+            if time.monotonic() > end:
+                wait = {"Retry-After": "10"}
+                raise Problem(503, "not_started", "the run waits for a worker", "try again later", wait)
+            await self.active.changed(self.active.version, _BEGINS)
         return self.folder(run_id, principal)
+
+    async def _withdraw(self, run_id: str, principal: str | None, reason: str) -> bool:
+        """Cancel a run that waits for a worker; return False if it does not."""
+        run = self.active.get(run_id, principal)
+        if run is None or run.state != "waiting":
+            return False
+        withdrawn = await asyncio.to_thread(self.queue.withdraw, run_id, principal, reason)
+        await self.active.refresh()
+        return withdrawn
 
     async def resume(self, run_id: str, principal: str | None, *, retry_failed: bool = False) -> None:
         """Continue a run that has ended; completed calls are not repeated. Raises `Problem`, `JournalBusy`."""
-        await self.view(run_id, principal)
-        await self.board.resume(run_id, principal, retry_failed=retry_failed)
+        if (await self.view(run_id, principal)).status in _ACTIVE:
+            raise JournalBusy("the run is active")
+        try:
+            await asyncio.to_thread(
+                self.queue.reopen, run_id, principal, retry_failed=retry_failed, most=self.limits.runs
+            )
+        except Full as full:
+            raise too_many(str(full), _FULL) from None
+        await self.active.refresh()
 
     async def delete(self, run_id: str, principal: str | None) -> None:
         """Delete a run with all its files. Raises `Problem` while it is active."""
         await self.view(run_id, principal)
-        if self.board.entry(run_id, principal):
+        if self.active.get(run_id, principal):
             raise Problem(409, "busy", "the run is active", "stop or cancel it first")
         folder = self.folder(run_id, principal)
         if await asyncio.to_thread(folder.is_dir):
             await asyncio.to_thread(self.client.delete, folder, principal=principal)
-        await asyncio.to_thread(self.store.forget, run_id)
+        await asyncio.to_thread(self.queue.forget, run_id)
 
     # --- read --------------------------------------------------------------------------------------------------------
 
@@ -277,7 +324,13 @@ class Service:
         """Return the folder in which the run of this principal is, or would be. Raises `Problem`."""
         if not _RUN_ID.fullmatch(run_id):  # anything else never becomes a path
             raise no_such_run()
-        return self.board.folder(run_id, principal)
+        return self.client.runs_folder(principal=principal).absolute() / run_id
+
+    async def _count(self, run: QueuedRun) -> None:
+        """Count a run that has ended."""
+        found = await asyncio.to_thread(self._find, self.folder(run.run_id, run.principal), run.principal)
+        if found and found.metadata:
+            await self.metrics.add_run(self.client, found, run.principal)
 
 
 def principal_of(request: Request) -> str | None:

@@ -1,7 +1,7 @@
-"""What the server must know after a crash: its orders, tokens and sessions, in one SQLite file in the folder of runs.
+"""Tokens and sessions of browsers, in one SQLite file in the folder of runs.
 
-An order is stored before the client is told that it was accepted. `leadline serve token` writes the same file while the
-server runs. Of tokens and sessions only SHA-256 hashes are stored: they are random, so guessing them is hopeless.
+`leadline serve token` writes the same file while the server runs. Of tokens and sessions only SHA-256 hashes are
+stored: they are random, so guessing them is hopeless.
 """
 
 from __future__ import annotations
@@ -19,24 +19,17 @@ from pathlib import Path
 from typing import Literal
 
 from leadline.errors import LeadlineError, UsageError
-from leadline.runs import Order
 
 FILE = ".server.sqlite"
 _LOCK = ".server.lock"
 _VERSION = 1
 _TABLES = f"""
-CREATE TABLE IF NOT EXISTS orders (
-    run_id TEXT PRIMARY KEY, principal TEXT NOT NULL, content TEXT, request_key TEXT, digest TEXT,
-    open INTEGER NOT NULL, again INTEGER NOT NULL DEFAULT 0, problem TEXT NOT NULL DEFAULT '', created REAL NOT NULL
-);
-CREATE UNIQUE INDEX IF NOT EXISTS keys ON orders (principal, request_key) WHERE request_key IS NOT NULL;
 CREATE TABLE IF NOT EXISTS tokens (
     name TEXT PRIMARY KEY, hash BLOB NOT NULL, principal TEXT NOT NULL, scope TEXT NOT NULL, created REAL NOT NULL
 );
 CREATE TABLE IF NOT EXISTS sessions (hash BLOB PRIMARY KEY, token TEXT NOT NULL, expires REAL NOT NULL);
 PRAGMA user_version = {_VERSION};
 """
-_ORDER = "run_id, principal, content, open, again, problem"
 # Begins every token, so that scanners for leaked secrets recognize it.
 TOKEN_PREFIX = "leadline_"  # noqa: S105 - no secret
 # Seconds that a browser stays logged in.
@@ -52,30 +45,6 @@ class Token:
     principal: str
     scope: Scope
     created: float
-
-
-@dataclass(frozen=True)
-class StoredOrder:
-    """An order of the server. `order` is None for a run that existed before it was resumed here.
-
-    `principal` is None for a run without one. `again`: it is to be continued even if it has ended. `problem`: why it
-    could not be started.
-    """
-
-    run_id: str
-    principal: str | None
-    order: Order | None
-    is_open: bool
-    again: bool
-    problem: str
-
-
-class Taken(Exception):
-    """The key of a request was used before: for the run `run_id`, and maybe for `same` request."""
-
-    def __init__(self, run_id: str, *, same: bool) -> None:
-        super().__init__(run_id)
-        self.run_id, self.same = run_id, same
 
 
 class Store:
@@ -124,57 +93,6 @@ class Store:
     def _write(self, statement: str, *values: object) -> int:
         with self._lock:
             return self._writer.execute(statement, values).rowcount
-
-    # --- orders ----------------------------------------------------------------------------------------------------
-
-    def add(self, order: Order, principal: str | None, key: str | None = None, digest: str = "") -> None:
-        """Store an order for good. Raises `Taken` if the principal has used the key."""
-        try:
-            self._write(
-                "INSERT INTO orders (run_id, principal, content, request_key, digest, open, created) "
-                "VALUES (?, ?, ?, ?, ?, 1, ?)",
-                *(order.run_id, principal or "", order.model_dump_json(), key, digest, time.time()),
-            )
-        except sqlite3.IntegrityError:
-            self.refuse_taken(principal, key, digest)
-            raise
-
-    def refuse_taken(self, principal: str | None, key: str | None, digest: str) -> None:
-        """Raise `Taken` if the principal has used the key."""
-        statement = "SELECT run_id, digest FROM orders WHERE principal = ? AND request_key = ?"
-        with self._lock:  # in the order of the writes
-            row = self._writer.execute(statement, (principal or "", key)).fetchone()
-        if row:
-            raise Taken(row[0], same=row[1] == digest)
-
-    def reopen(self, run_id: str, principal: str | None) -> None:
-        """Store that a run is to be continued, whatever its state."""
-        self._write(
-            "INSERT INTO orders (run_id, principal, open, again, created) VALUES (?, ?, 1, 1, ?) "
-            "ON CONFLICT (run_id) DO UPDATE SET open = 1, again = 1, problem = ''",
-            *(run_id, principal or "", time.time()),
-        )
-
-    def end(self, run_id: str, problem: str = "") -> None:
-        """Store that a run has ended, or why it could not be started."""
-        self._write("UPDATE orders SET open = 0, again = 0, problem = ? WHERE run_id = ?", problem, run_id)
-
-    def forget(self, run_id: str) -> None:
-        """Remove the order of a deleted run."""
-        self._write("DELETE FROM orders WHERE run_id = ?", run_id)
-
-    def open_orders(self) -> list[StoredOrder]:
-        """Return the orders that have not ended, the oldest first."""
-        rows = self._reader.execute(f"SELECT {_ORDER} FROM orders WHERE open ORDER BY created").fetchall()  # noqa: S608
-        return [_stored(row) for row in rows]
-
-    def order(self, run_id: str, principal: str | None) -> StoredOrder | None:
-        """Return the order of a run of this principal."""
-        statement = f"SELECT {_ORDER} FROM orders WHERE run_id = ? AND principal = ?"  # noqa: S608 - a constant
-        row = self._reader.execute(statement, (run_id, principal or "")).fetchone()
-        return _stored(row) if row else None
-
-    # --- tokens and sessions ---------------------------------------------------------------------------------------
 
     def add_token(self, name: str, principal: str, scope: Scope = "runs") -> str:
         """Make a token and return it; it cannot be shown again. Raises `UsageError` if the name is taken."""
@@ -244,9 +162,3 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def _hash(secret: str) -> bytes:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
-
-
-def _stored(row: tuple[str, str, str | None, int, int, str]) -> StoredOrder:
-    run_id, principal, content, is_open, again, problem = row
-    order = Order.model_validate_json(content) if content else None
-    return StoredOrder(run_id, principal or None, order, bool(is_open), bool(again), problem)

@@ -13,7 +13,6 @@ from leadline.records import Record
 from leadline.records.reports import VerdictKind
 from leadline.run_summary import RunSummary
 from leadline.runs import Metadata, Order
-from leadline_server.board import Entry
 
 
 class Links(Record):
@@ -64,12 +63,12 @@ class RunView(Metadata):
         return cls.model_construct(**{**dict(metadata), **own})
 
     @classmethod
-    def of_order(cls, order: Order, problem: str = "") -> RunView:
-        """Return the view of a run that has no folder yet, or could not be started."""
+    def of_order(cls, order: Order, status: str, reason: str = "") -> RunView:
+        """Return the view of a run that has no folder: it waits, was withdrawn, or could not be started."""
         metadata = Metadata(
             **{name: getattr(order, name) for name in ("run_id", "trace_id", "question", "pipeline", "began", "tags")},
-            status="failed" if problem else "pending",
-            reason=problem,
+            status=status,
+            reason=reason,
         )
         return cls.of(metadata)
 
@@ -96,11 +95,8 @@ class RunItem(Record):
         return cls.model_validate({**{name: getattr(run, name) for name in names}, "links": Links.of(run.id)})
 
     @classmethod
-    def of_entry(cls, entry: Entry) -> RunItem | None:
-        """Return the item of a run that is about to start."""
-        order = entry.order
-        if order is None:
-            return None
+    def of_order(cls, order: Order) -> RunItem:
+        """Return the item of a run that waits for a worker."""
         links = Links.of(order.run_id)
         return cls(
             id=order.run_id,

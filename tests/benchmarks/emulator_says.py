@@ -197,6 +197,12 @@ def _requirements(text: str) -> dict[str, Any]:
     }
 
 
+def _route(text: str) -> dict[str, Any]:
+    """Choose by the length of the question: a short one is searched for."""
+    name = "search" if len(_question(text)) < 60 else "research"
+    return {"pipeline": name, "reason": "its length"}
+
+
 FIELDS: Mapping[str, frozenset[str]] = {
     "Digest": frozenset({"is_sufficient", "synthesis"}),
     "Plan": frozenset({"title", "sections", "queries"}),
@@ -208,6 +214,7 @@ FIELDS: Mapping[str, frozenset[str]] = {
     "Analysis": frozenset({"perspectives"}),
     "ClaimVerdicts": frozenset({"supported", "others"}),
     "Requirements": frozenset({"goals", "functions"}),
+    "Route": frozenset({"pipeline", "reason"}),
     "Reply": frozenset({"text"}),
 }
 """What the reply of a task has, by the name under which it is counted."""
@@ -222,6 +229,7 @@ SAYINGS: Mapping[str, Callable[[str], dict[str, Any]]] = {
     "Composition": _composition,
     "ClaimVerdicts": _verdicts,
     "Requirements": _requirements,
+    "Route": _route,
     "Reply": _reply,
 }
 

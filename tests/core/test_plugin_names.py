@@ -17,6 +17,7 @@ NAMES = {point.name for point in distribution("leadline").entry_points if point.
 WORDS = {
     "audit": "a finding",
     "answer": "what a person gives to a question of a run",
+    "code": "a kind of block, and a command",
     "digest": "a finding",
     "fetch": "a verb of the contracts, and the name of its calls",
     "html": "a media type",
@@ -31,8 +32,10 @@ WORDS = {
     "query": "a field of a search",
     "reply": "the outcome of a call",
     "review": "a finding",
+    "route": "a finding, and the event about it",
     "search": "a verb of the contracts, a table of the settings",
     "synthesize": "a verb of the contracts",
+    "think": "a command",
     "text": "a kind of event, a field, a media type",
     "verify": "a command, a table of the settings, an option of httpx",
     "write": "a mode of opening files",

@@ -1,4 +1,4 @@
-"""Real servers on loopback, in a thread of their own, over a small fake web."""
+"""Real servers on loopback with a worker, in a thread of their own, over a small fake web."""
 
 from __future__ import annotations
 
@@ -21,10 +21,18 @@ from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
 from leadline_server.command import Address, Running, serve
 from leadline_server.limits import Limits
+from leadline_server.queue import open_queue
 from leadline_server.store import Store
+from leadline_server.worker import Worker
 
 QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
-SETTINGS = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "retry.base": 0, "clarify.mode": "off"}
+SETTINGS = {
+    "search.engines": ["fakeweb"],
+    "read.fetchers": ["fakeweb"],
+    "retry.base": 0,
+    "cache.search": 0,
+    "clarify.mode": "off",
+}
 # Seconds that anything may take on a slow machine.
 PATIENCE = 60.0
 Send = Callable[[Any], Awaitable[Any]]
@@ -84,8 +92,8 @@ def running(
     started, found, failures = threading.Event(), list[tuple[asyncio.AbstractEventLoop, Running]](), []
     offer: Offer[Any, Any] = Offer(lambda settings, _: gate, PluginSettings, "For a test")
 
-    async def main() -> None:
-        client = leadline.Client(
+    def client_of() -> leadline.Client:
+        return leadline.Client(
             plugins=[fake_web(), plugin("gate", middleware=offer)],
             folder=folder / "runs",
             cache=folder / "cache",
@@ -93,11 +101,23 @@ def running(
             | {"plugins.clarify.mode": values["clarify.mode"]},
         )
 
+    async def main() -> None:
         def tell(server: Running) -> None:
             found.append((asyncio.get_running_loop(), server))
             started.set()
 
-        await serve(client, store, Address(host, 0, (), limits or Limits(requests=100_000, runs=50)), tell)
+        queue = open_queue("", folder / "runs")
+        async with client_of() as working:
+            working.plugins.pipeline()
+            worker = Worker(working, queue, 50)
+            task = asyncio.create_task(worker.work())
+            address = Address(host, 0, (), limits or Limits(requests=100_000, runs=50))
+            try:
+                await serve(client_of(), store, queue, address, tell)
+            finally:
+                worker.close()
+                await task
+                queue.close()
 
     def work() -> None:
         try:

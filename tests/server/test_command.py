@@ -18,14 +18,10 @@ from tests.server.conftest import PATIENCE, events, finish, order
 
 from leadline.cli import main
 
-# The command with a search that waits until the file `go` exists.
-_SERVER = """
-import asyncio, os, sys
-from importlib.metadata import entry_points
-from leadline._hosting.catalog import PluginCatalog
-from leadline.hookspecs import Offer, PluginSettings
-from leadline.testing.plugins import plugin
-from leadline.cli import main
+# An installed plugin: a search that waits until the file `go` exists. The workers are processes of their own.
+_GATE = """
+import asyncio, os
+from leadline.hookspecs import Offer, PluginSettings, hookimpl
 
 class Gate:
     live = True
@@ -34,12 +30,23 @@ class Gate:
             await asyncio.sleep(0.02)
         return await proceed(request)
 
-discover = PluginCatalog.discover
-gate = plugin("gate", middleware=Offer(lambda settings, _: Gate(), PluginSettings, "For a test"))
-PluginCatalog.discover = lambda *a, extra=(): discover(*a, extra=[*extra, gate])
-sys.exit(main(["serve", "--port", "0", "--docs", "docs", "--set", "middleware=gate"]))
+@hookimpl
+def leadline_middleware():
+    yield Offer(lambda settings, _: Gate(), PluginSettings, "For a test")
 """
+_COMMAND = [sys.executable, "-m", "leadline", "serve", "--port", "0", "--docs", "docs", "--set", "middleware=gate"]
 _QUESTION = "How many feet is a fathom?"
+
+
+@pytest.fixture(autouse=True)
+def gate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install the plugin for this test and its processes."""
+    info = Path("plugins/gate-1.dist-info")
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: gate\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[leadline.v1]\ngate = gate_of_a_test\n")
+    Path("plugins/gate_of_a_test.py").write_text(_GATE)
+    monkeypatch.setenv("PYTHONPATH", str(Path("plugins").absolute()))
 
 
 @contextmanager
@@ -47,7 +54,7 @@ def process() -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
     """Run the server in the working folder; it is killed at the end if it still runs."""
     Path("docs").mkdir(exist_ok=True)
     Path("docs/lengths.txt").write_text("A fathom is six feet. A cable is a hundred fathoms.", encoding="utf-8")
-    server = subprocess.Popen([sys.executable, "-c", _SERVER], stderr=subprocess.PIPE, text=True)
+    server = subprocess.Popen(_COMMAND, stderr=subprocess.PIPE, text=True)
     try:
         assert server.stderr
         url = re.search(r"http://\S+", server.stderr.readline())
@@ -90,7 +97,7 @@ def test_an_order_is_kept_when_the_server_is_killed_at_once() -> None:
 def test_a_second_server_cannot_use_the_same_folder() -> None:
     with process() as (_, http):
         http.get("/healthz")
-        second = subprocess.run([sys.executable, "-c", _SERVER], capture_output=True, text=True, timeout=PATIENCE)
+        second = subprocess.run(_COMMAND, capture_output=True, text=True, timeout=PATIENCE)
         assert (second.returncode, "another server uses the folder" in second.stderr) == (64, True)
 
 

@@ -15,16 +15,18 @@ import leadline
 from leadline_server.app import App
 from leadline_server.endpoints import Endpoint
 from leadline_server.openapi import openapi_path
+from leadline_server.queue import open_queue
 from leadline_server.store import Store
 
 
 @pytest.fixture(scope="module")
 def routes(tmp_path_factory: pytest.TempPathFactory) -> list[Endpoint]:
     folder: Path = tmp_path_factory.mktemp("app") / "runs"
-    store = Store(folder)
+    store, queue = Store(folder), open_queue("", folder)
     try:
-        return App(leadline.Client(folder=folder), store).endpoints
+        return App(leadline.Client(folder=folder), store, queue).endpoints
     finally:
+        queue.close()
         store.close()
 
 

@@ -39,6 +39,8 @@ NO_PLUGINS = (
 )
 
 
+# The beginnings of the origins of values that no user set.
+_NOT_GIVEN = ("default", "preset ", "pipeline ")
 _NOT_KEPT = "was not stored with the run, because it may be private"
 
 
@@ -64,6 +66,11 @@ class Loaded:
     private: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The dotted keys that a user set, not a pipeline, a preset or the defaults."""
+        return tuple(key for key, origin in self.origins.items() if not origin.startswith(_NOT_GIVEN))
 
     def offer(self, kind: str, name: str) -> AnyOffer:
         """Return the offer of a chosen plugin of this kind."""

@@ -123,7 +123,8 @@ def with_pipeline(
     if not layer.values:
         return list(layers), problems
     below = len(layers) - defaults
-    if above_stored is not None and name != _first(layers[above_stored:], ("pipeline",)):
+    stored = None if above_stored is None else _at(layers[above_stored], ("pipeline",))
+    if above_stored is not None and stored not in (None, name):
         below = above_stored
     return [*layers[:below], with_plugin_tables(layer, plugins), *layers[below:]], problems
 

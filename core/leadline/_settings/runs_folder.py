@@ -1,4 +1,4 @@
-"""The folder of the runs, from the settings alone: no plugin is loaded to look at a run."""
+"""The folder and the queue of the runs, from the settings alone: no plugin is loaded to look at a run."""
 
 from __future__ import annotations
 
@@ -23,21 +23,37 @@ def runs_folder(
     *, arguments: Mapping[str, Any] | None = None, sets: Sequence[str] = (), file: Path | None = None
 ) -> Path:
     """Return `runs.folder`, from the same sources as `load_settings`. Raises `ConfigError`."""
+    found = _setting("folder", Path, arguments or {}, sets, file)
+    return Path(found) if found else Runs().folder
+
+
+def runs_queue(
+    *, arguments: Mapping[str, Any] | None = None, sets: Sequence[str] = (), file: Path | None = None
+) -> str:
+    """Return `runs.queue`, which may have a password. Raises `ConfigError`."""
+    return str(_setting("queue", str, arguments or {}, sets, file) or "")
+
+
+def _setting(
+    name: str, kind: type, arguments: Mapping[str, Any], sets: Sequence[str], file: Path | None
+) -> str | Path | None:
+    """Return a setting of `runs`; None if it is not set."""
     sources = Sources(Path.cwd(), os.environ, file)
     defaults = read_defaults(entry_points(group=DEFAULTS))
-    for layer in (*sources.layers(arguments or {}, sets, None), *defaults.settings):
-        if folder := _folder(layer):
-            return folder
-    return Runs().folder
+    for layer in (*sources.layers(arguments, sets, None), *defaults.settings):
+        if value := _value(name, kind, layer):
+            return value
+    return None
 
 
-def _folder(layer: Layer) -> Path | None:
+def _value(name: str, kind: type, layer: Layer) -> str | Path | None:
     table = layer.values.get("runs", {})
-    value = table.get("folder") if isinstance(table, Mapping) else None
+    value = table.get(name) if isinstance(table, Mapping) else None
     if not value:
         return None
-    where = layer.origin(("runs", "folder"))
-    text = read_text(value, Path, ("runs", "folder"), lambda _, why: ConfigError(f"runs.folder: {why} ({where})"))
+    where = layer.origin(("runs", name))
+    text = read_text(value, kind, ("runs", name), lambda _, why: ConfigError(f"runs.{name}: {why} ({where})"))
     if not isinstance(text, str | Path):
-        raise ConfigError(f"runs.folder: must be the path of a folder ({where})")
-    return Path(text)
+        what = "the path of a folder" if kind is Path else "a text"
+        raise ConfigError(f"runs.{name}: must be {what} ({where})")
+    return text

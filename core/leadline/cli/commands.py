@@ -12,7 +12,7 @@ from leadline.cli.parser import Parser, count, port
 from leadline.errors import UsageError
 
 # Groups whose command `list` may be omitted.
-_GROUPS_WITH_LIST = ("memory", "plugins", "prompts", "runs")
+_GROUPS_WITH_LIST = ("memory", "pipelines", "plugins", "prompts", "runs")
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -34,6 +34,7 @@ def _with_list(argv: Sequence[str]) -> Sequence[str]:
 
 
 _EXAMPLES = """examples:
+  leadline ask "Who wrote The Old Man and the Sea?"
   leadline research "How does Python look up attributes?" --docs papers/
   leadline explain --docs papers/         show the plan and the estimated cost of a run
   leadline runs list                      list earlier runs
@@ -55,14 +56,17 @@ def command_line() -> Parser:
     parser.add_argument("--version", action="version", version=f"leadline {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="command")
     for add in (
-        _research,
+        _questions,
         _resume,
         _explain,
+        _compare,
         _verify,
         _runs,
         _memory,
         _serve,
+        _worker,
         _mcp,
+        _pipelines,
         _plugins,
         _prompts,
         _config,
@@ -112,10 +116,15 @@ def _docs(parser: Parser) -> None:
     )
 
 
-def _run_choices(parser: Parser) -> None:
-    """Add the options that determine how a question is answered."""
+def _run_choices(parser: Parser, pipeline: str = "") -> None:
+    """Add the options that determine how a question is answered; `pipeline` is the default."""
     _docs(parser)
-    parser.add_argument("--pipeline", default="", metavar="NAME", help="pipeline to run (default: research)")
+    parser.add_argument(
+        "--pipeline",
+        default=pipeline,
+        metavar="NAME",
+        help=f"pipeline to run (default: {pipeline or 'research'}); see `leadline pipelines`",
+    )
     parser.add_argument(
         "--format",
         action="append",
@@ -139,12 +148,25 @@ def _continue(parser: Parser) -> None:
     )
 
 
-def _research(commands: Any) -> None:
-    parser = _command(commands, "research", "answer a question with a report")
-    parser.add_argument(
-        "question", nargs="*", metavar="QUESTION", help="question to research; - reads it from standard input"
-    )
-    _run_choices(parser)
+# The commands that answer a question, and the pipeline of each; the names of pipelines are those of the settings.
+_QUESTIONS = (
+    ("ask", "auto", "answer a question by the pipeline that fits it"),
+    ("research", "", "answer a question with a report"),
+    ("search", "search", "answer a question quickly, with citations"),
+    ("chat", "chat", "answer a question by the model alone"),
+    ("think", "thinking", "think a question through, and answer it"),
+    ("code", "code", "write a program for a request, and run it"),
+)
+
+
+def _questions(commands: Any) -> None:
+    for name, pipeline, text in _QUESTIONS:
+        _question(_command(commands, name, text, "research"), pipeline)
+
+
+def _question(parser: Parser, pipeline: str) -> None:
+    parser.add_argument("question", nargs="*", metavar="QUESTION", help="question; - reads it from standard input")
+    _run_choices(parser, pipeline)
     _continue(parser)
     parser.add_argument(
         "--tag", action="append", default=[], metavar="KEY=VALUE", help="label stored with the run (repeatable)"
@@ -172,6 +194,17 @@ def _explain(commands: Any) -> None:
     parser = _command(commands, "explain", "show what a run would do and cost, without running it")
     parser.add_argument("question", nargs="*", metavar="QUESTION", help="question to estimate for; no search is made")
     _run_choices(parser)
+
+
+def _compare(commands: Any) -> None:
+    parser = _command(commands, "compare", "answer a question with two pipelines and compare what each takes and makes")
+    parser.add_argument("question", nargs="*", metavar="QUESTION", help="question; - reads it from standard input")
+    parser.add_argument("--pipelines", required=True, metavar="A,B", help="the two pipelines, such as research,oneshot")
+    _docs(parser)
+    _folder(parser)
+    _settings(parser)
+    _json(parser)
+    parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
 
 
 def _verify(commands: Any) -> None:
@@ -259,17 +292,14 @@ def _serve(commands: Any) -> None:
         help="name by which clients reach the server, such as that of a proxy (repeatable)",
     )
     for name, default, what in (
-        ("runs", 4, "active runs"),
+        ("runs", 20, "active runs"),
         ("requests", 600, "requests per minute"),
         ("streams", 16, "open streams of events"),
     ):
         parser.add_argument(
             f"--max-{name}", type=count, default=default, metavar="N", help=f"{what} of a user (default: {default})"
         )
-    _docs(parser)
-    parser.add_argument("--pipeline", default="", metavar="NAME", help="pipeline to run (default: research)")
-    _folder(parser)
-    _settings(parser)
+    _workers(parser)
     group = parser.add_subparsers(title="commands", metavar="command")
     tokens = _group(group, "token", "add, list and remove tokens")
     add = _command(tokens, "add", "make a token and print it", "serve", "add_token")
@@ -282,6 +312,29 @@ def _serve(commands: Any) -> None:
     remove.add_argument("name", metavar="NAME", help="name of the token")
     for parser in (add, shown, remove):
         _folder(parser, default=argparse.SUPPRESS)  # unless it is given here, that of `serve` counts
+
+
+def _worker(commands: Any) -> None:
+    parser = _command(commands, "worker", "work on the runs of the queue until Ctrl-C")
+    _workers(parser)
+    parser.add_argument("--supervised", action="store_true", help=argparse.SUPPRESS)  # is the process of one worker
+
+
+def _workers(parser: Parser) -> None:
+    """Add the options of processes that work on the queue."""
+    parser.add_argument("--workers", type=count, default=1, metavar="N", help="worker processes (default: 1)")
+    parser.add_argument("--runs", type=count, default=8, metavar="N", help="runs of a worker at once (default: 8)")
+    _queue(parser)
+    _docs(parser)
+    parser.add_argument("--pipeline", default="", metavar="NAME", help="pipeline to run (default: research)")
+    _folder(parser)
+    _settings(parser)
+
+
+def _queue(parser: Parser) -> None:
+    parser.add_argument(
+        "--queue", metavar="URL", help="queue of runs: postgresql://… or sqlite:///PATH (default: runs.queue)"
+    )
 
 
 def _mcp(commands: Any) -> None:
@@ -308,6 +361,21 @@ def _mcp_options(parser: Parser) -> None:
     _docs(parser)
     parser.add_argument("--pipeline", default="", metavar="NAME", help="pipeline to run (default: research)")
     _folder(parser)
+    _settings(parser)
+
+
+def _pipelines(commands: Any) -> None:
+    group = _group(commands, "pipelines", "list, show and write pipelines")
+    parser = _command(group, "list", "list the pipelines with what they do", "pipelines", "list_")
+    _settings(parser)
+    _json(parser)
+    parser = _command(group, "show", "show a pipeline as settings, with what each stage does", "pipelines", "show")
+    parser.add_argument("name", metavar="NAME", help="name of the pipeline")
+    _settings(parser)
+    _json(parser)
+    parser = _command(group, "new", "write a commented pipeline into the settings file", "pipelines", "new")
+    parser.add_argument("name", metavar="NAME", help="name of the new pipeline")
+    parser.add_argument("--extends", default="", metavar="NAME", help="pipeline that it changes (default: none)")
     _settings(parser)
 
 

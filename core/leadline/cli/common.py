@@ -26,8 +26,8 @@ class _SafeFormatter(logging.Formatter):
         return printable(super().format(record))
 
 
-def client_of(args: argparse.Namespace, pipeline: str = "") -> Client:
-    """Return the client for the options of a command, possibly with another pipeline."""
+def client_of(args: argparse.Namespace, pipeline: str = "", set: Sequence[str] = ()) -> Client:  # noqa: A002
+    """Return the client for the options of a command, possibly with another pipeline, and with weaker settings."""
     from leadline.api import Client
 
     if logging.lastResort:  # the handler of warnings where the program sets up none
@@ -35,7 +35,7 @@ def client_of(args: argparse.Namespace, pipeline: str = "") -> Client:
     return Client(
         docs=getattr(args, "docs", ()),
         settings=args.settings,
-        set=args.set,
+        set=[*set, *args.set],
         pipeline=pipeline or getattr(args, "pipeline", ""),
         formats=[name.strip() for text in getattr(args, "format", ()) for name in text.split(",")],
         folder=getattr(args, "folder", None),
@@ -46,8 +46,17 @@ def folder_of(args: argparse.Namespace) -> Path:
     """Return the folder of the runs for the options of a command, without loading a plugin."""
     from leadline._settings.runs_folder import runs_folder
 
-    arguments = {"runs.folder": args.folder} if getattr(args, "folder", None) else {}
-    return runs_folder(arguments=arguments, sets=args.set, file=Path(args.settings) if args.settings else None)
+    return runs_folder(arguments=arguments_of(args), sets=args.set, file=file_of(args))
+
+
+def arguments_of(args: argparse.Namespace) -> dict[str, str]:
+    """Return the settings of runs that the options of a command are."""
+    return {"runs.folder": args.folder} if getattr(args, "folder", None) else {}
+
+
+def file_of(args: argparse.Namespace) -> Path | None:
+    """Return the settings file that the options of a command name."""
+    return Path(args.settings) if args.settings else None
 
 
 def pairs(texts: Sequence[str], option: str) -> dict[str, str]:

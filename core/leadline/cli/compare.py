@@ -1,63 +1,140 @@
-"""`leadline runs compare`: what the reports of two runs have in common and what not."""
+"""`leadline compare`: two pipelines on one question; `leadline runs compare`: two runs. Both show the same."""
 
 from __future__ import annotations
 
 import argparse
-import asyncio
 from collections.abc import Sequence
+from functools import partial
 
+from leadline._runtime import loop_shutdown
+from leadline._runtime.runs.run_request import check_question
+from leadline.api import Client
 from leadline.cli.common import client_of, near
-from leadline.cli.terminal import plural, table, write, write_json
-from leadline.comparison import Comparison
-from leadline.display import one_line, shortened
+from leadline.cli.research import question_of, run_in_foreground
+from leadline.cli.terminal import plural, say, table, write, write_json
+from leadline.comparison import Comparison, RunFigures, compare
+from leadline.display import choose_from, one_line, shortened
+from leadline.errors import UsageError
 from leadline.records import Verdict
-from leadline.runs import RunInfo
+from leadline.runs import Result
 
 # Characters of a claim.
 _CLAIM = 300
+# The second run would take replies of the first one for nothing.
+_NO_CACHE = ("cache.search=0", "cache.plan=0", "cache.model=0")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer a question with two pipelines, one after the other, and print what each took and made."""
+    question = question_of(args.question)
+    if question is None:
+        raise UsageError('no question given: leadline compare "How does …?" --pipelines research,oneshot')
+    names = [name.strip() for name in args.pipelines.split(",") if name.strip()]
+    if len(names) != 2 or names[0] == names[1]:
+        raise UsageError(f"--pipelines {args.pipelines!r}: name two, such as --pipelines research,oneshot")
+    results = loop_shutdown.run(_answered(args, check_question(question), names))
+    first, second = results
+    found = compare(first.report, second.report, [first.metadata, second.metadata])
+    if args.json:
+        write_json({"question": question, **found.model_dump(mode="json")})
+    else:
+        show_runs(found, first.metadata.question)
+        show_reports(found)
+    return max(result.exit_code for result in results)
+
+
+async def _answered(args: argparse.Namespace, question: str, names: Sequence[str]) -> list[Result]:
+    clients = [client_of(args, name, set=_NO_CACHE) for name in names]
+    for name, client in zip(names, clients, strict=True):
+        known = client.load(complete=False).settings.pipelines
+        if name not in known:
+            raise UsageError(f"--pipelines: there is no pipeline {name!r}: {choose_from(name, known)}")
+        client.explain()  # so that both are checked before either costs anything
+    results = []
+    for name, client in zip(names, clients, strict=True):
+        async with client:
+            say(f"Pipeline {name}:")
+            results.append(await run_in_foreground(client, partial(client.start, question), args))
+    return results
 
 
 def show_comparison(args: argparse.Namespace) -> int:
     """Print the comparison of two runs."""
-    first, second, found = asyncio.run(_compared(args))
+    found = loop_shutdown.run(_compared(args))
     if args.json:
-        write_json({"first": first.id, "second": second.id, **found.model_dump(mode="json")})
+        ids = (one.run for one in found.runs)
+        write_json({**dict(zip(("first", "second"), ids, strict=True)), **found.model_dump(mode="json")})
         return 0
-    write(table([_row("First", first), _row("Second", second)], ("", "RUN", "STATUS", "QUESTION")))
-    for title, verdicts in ((f"Only in {first.id}", found.only_first), (f"Only in {second.id}", found.only_second)):
-        _list(f"{title}: {plural(len(verdicts), 'claim')}", [_claim(one) for one in verdicts])
+    show_runs(found)
+    show_reports(found)
+    return 0
+
+
+async def _compared(args: argparse.Namespace) -> Comparison:
+    async with client_of(args) as client:
+        _check_states(client, args)
+        return await client.compare(args.first, args.second)
+
+
+def _check_states(client: Client, args: argparse.Namespace) -> None:
+    for name in (args.first, args.second):
+        if (run := client.find(name)).metadata is None:
+            raise UsageError(
+                f"the metadata of {near(run.folder)} cannot be read: `leadline resume {run.id}` restores it"
+            )
+
+
+def show_runs(found: Comparison, question: str = "") -> None:
+    """Print the figures of both runs side by side."""
+    if question:
+        write(f"{shortened(question)}\n")
+    rows = [[title, *(show(one) for one in found.runs)] for title, show in _ROWS]
+    write(table([row for row in rows if any(row[1:])], ("", *(one.pipeline for one in found.runs))))
+
+
+_ROWS = (
+    ("Run", lambda one: one.run),
+    ("Status", lambda one: one.status.replace("_", " ") + (f": {shortened(one.reason, 80)}" if one.reason else "")),
+    ("Time", lambda one: f"{one.seconds:.1f} s"),
+    ("Cost", lambda one: _cost(one)),
+    ("Model calls", lambda one: f"{one.model_calls:,}"),
+    ("Tokens", lambda one: f"{one.tokens:,}"),
+    ("Searches", lambda one: str(one.searches)),
+    ("Sources", lambda one: f"{one.sources}, {one.cited_sources} cited"),
+    ("Citations", lambda one: str(one.citations)),
+    ("Claims", lambda one: ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in one.claims.items()) or "0"),
+)
+
+
+def _cost(one: RunFigures) -> str:
+    if not one.model_calls:
+        return "nothing"
+    return "price unknown" if one.cost is None else f"${one.cost:.4f}"
+
+
+def show_reports(found: Comparison) -> None:
+    """Print what the reports have in common and what not."""
+    first, second = found.runs
+    for one, verdicts in ((first, found.only_first), (second, found.only_second)):
+        title = f"Only in {one.run} ({one.pipeline}): {plural(len(verdicts), 'claim')}"
+        _list(title, [f"{_kind(claim)}: {_text(claim)}" for claim in verdicts])
     _list(
         f"Other verdict: {plural(len(found.changed), 'claim')}",
         [f"{_kind(one.first)} -> {_kind(one.second)}: {_text(one.first)}" for one in found.changed],
     )
     write(f"\nEqual: {plural(len(found.same), 'claim')}")
     for title, urls in (
-        (f"Sources only of {first.id}", found.sources_only_first),
-        (f"Sources only of {second.id}", found.sources_only_second),
+        (f"Sources only of {first.run}", found.sources_only_first),
+        (f"Sources only of {second.run}", found.sources_only_second),
         ("Sources of both", found.sources_of_both),
     ):
         _list(f"{title}: {len(urls)}", [one_line(url) for url in urls])
-    return 0
-
-
-async def _compared(args: argparse.Namespace) -> tuple[RunInfo, RunInfo, Comparison]:
-    async with client_of(args) as client:
-        first, second = client.find(args.first), client.find(args.second)
-        return first, second, await client.compare(first.folder, second.folder)
-
-
-def _row(label: str, run: RunInfo) -> tuple[str, ...]:
-    return label, run.id, run.status, shortened(run.metadata.question) if run.metadata else near(run.folder)
 
 
 def _list(title: str, lines: Sequence[str]) -> None:
     write(f"\n{title}")
     for line in lines:
         write(f"  - {line}")
-
-
-def _claim(one: Verdict) -> str:
-    return f"{_kind(one)}: {_text(one)}"
 
 
 def _kind(one: Verdict) -> str:

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from leadline._runtime import loop_shutdown
 from leadline.api import tune_gc
 from leadline.cli.common import client_of, folder_of
+from leadline.cli.queue import queue_of, worker_command
 from leadline.cli.terminal import say, table, write, write_json
 from leadline.errors import UsageError
 
@@ -21,6 +22,7 @@ def run(args: argparse.Namespace) -> int:
     from leadline_server.command import Address, Running, serve
     from leadline_server.limits import Limits
     from leadline_server.store import Store
+    from leadline_server.supervisor import Supervisor
 
     limits = Limits(runs=args.max_runs, requests=args.max_requests, streams=args.max_streams)
     address = Address(args.host, args.port, tuple(args.allow_host), limits)
@@ -31,7 +33,9 @@ def run(args: argparse.Namespace) -> int:
 
     store = Store(folder_of(args).absolute())
     try:
-        loop_shutdown.run(serve(client_of(args), store, address, started))
+        with queue_of(args) as queue:
+            supervisor = Supervisor(queue, worker_command(args), args.workers)
+            loop_shutdown.run(serve(client_of(args), store, queue, address, started, supervisor))
     finally:
         store.close()
     return 0

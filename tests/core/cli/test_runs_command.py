@@ -105,13 +105,18 @@ def test_compare_shows_what_two_reports_share(cli: Cli, docs: Path, runs: list[s
     other = json.loads(cli("research", "When was the lighthouse of Port Ellery lit?", "--docs", "docs", "--json").out)
     done = cli("runs", "compare", runs[0], other["run"])
     assert done.code == 0
-    assert re.search(rf"Only in {runs[0]}: 1 claim\n  - supported: The harbour of Port Ellery was sounded", done.out)
+    assert re.search(
+        rf"Only in {runs[0]} \(research\): 1 claim\n  - supported: The harbour of Port Ellery was sounded", done.out
+    )
     assert re.search(r"Sources of both: \d\n  - \S+\.md", done.out)
     data = json.loads(cli("runs", "compare", runs[0], runs[0], "--json").out)
     assert (data["first"], data["only_first"], len(data["same"])) == (runs[0], [], 1)
     done = cli("runs", "compare", runs[0], runs[1])
+    assert done.code == 0
+    assert re.search(r"^Status +complete +no evidence: ", done.out, re.MULTILINE)
+    done = cli("runs", "compare", runs[1], runs[1])
     assert done.code == 1
-    assert "has no report" in done.err
+    assert "has a report, so there is nothing to compare" in done.err
 
 
 def test_delete_asks_nobody_without_a_terminal(cli: Cli, runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,7 @@ def summarize(run: RunContext, engine: Engine | None, journal: Journal, exit_cod
         steps=state.steps,
         current_step=state.current_step if exit_code is None else "",
         iterations=engine.rounds if engine else 0,
-        choices=run.plugins.loaded.choices,
+        choices=run.choices,
         notices=tuple(dict.fromkeys(state.notices)),
         providers=chosen.get("ai.providers", ()),
         models=answered_models,

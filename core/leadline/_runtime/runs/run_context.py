@@ -112,6 +112,8 @@ class RunContext:
         self.folder = folder
         self.plugins = plugins
         self.settings = plugins.settings
+        self.choices = (*((request.route,) if request.route else ()), *plugins.loaded.choices)
+        self.journal = journal
         self.bus = bus
         self.rounds_left = 0
         # A replay writes nothing.

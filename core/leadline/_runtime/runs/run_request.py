@@ -6,10 +6,12 @@ import platform
 import secrets
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
+from typing import Any
 
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.runs.conversations import Place
 from leadline._runtime.runs.folder import folder_name
+from leadline._settings.layers import Layer, leaves
 from leadline._settings.load import Loaded
 from leadline._settings.redaction import public
 from leadline.errors import LeadlineError, UsageError
@@ -53,6 +55,7 @@ class RunRequest(Order):
             conversation=place.conversation,
             follows=place.follows,
             turns=tuple(turns),
+            given=loaded.given,
         )
 
     @classmethod
@@ -80,10 +83,20 @@ class RunRequest(Order):
             raise UsageError(f"the run {self.run_id} does not belong to this principal")
         return self.model_copy(update={"principal": principal})
 
+    @property
+    def given_settings(self) -> dict[str, Any]:
+        """The settings that a user set, except the pipeline: those that hold for any pipeline."""
+        layer = Layer()
+        for path, value in leaves(self.settings):
+            if ".".join(path) in self.given and path != ("pipeline",):
+                layer.put(path, value, "")
+        return layer.values
+
     def with_settings(self, loaded: Loaded) -> RunRequest:
         """Return the request with the settings of a new session."""
-        settings, tags = public(loaded.settings), dict(loaded.tags)
-        update = {"settings": settings, "setting_tags": tags, "pipeline": loaded.settings.pipeline}
+        settings, tags, pipeline = public(loaded.settings), dict(loaded.tags), loaded.settings.pipeline
+        route = self.route if pipeline == self.pipeline else ""
+        update = {"settings": settings, "setting_tags": tags, "pipeline": pipeline, "route": route}
         return self.model_copy(update=update)
 
 

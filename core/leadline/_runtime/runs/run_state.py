@@ -24,6 +24,12 @@ class RunState:
         self.format_failures: dict[str, CallFailed] = {}
         self._steps = {name: StepState(name=name) for name in steps}
 
+    def continue_from(self, earlier: RunState) -> None:
+        """Take over the stages, notices and errors of the state before the run continued with another pipeline."""
+        self.status, self.current_step = earlier.status, earlier.current_step
+        self.notices, self.errors = earlier.notices, earlier.errors
+        self._steps = {one.name: one for one in earlier.steps} | self._steps
+
     @property
     def steps(self) -> tuple[StepState, ...]:
         """The stages, in the order of the pipeline."""

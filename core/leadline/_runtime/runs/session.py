@@ -7,7 +7,7 @@ are answered from the journal, so a resumed session continues where the last one
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -27,16 +27,17 @@ from leadline._runtime.runs.outcome import middleware_refusal, no_evidence_reaso
 from leadline._runtime.runs.previous_output import KEPT_NOTICE, PreviousOutput
 from leadline._runtime.runs.questions import Asker
 from leadline._runtime.runs.resumption import forget_failures, interrupted_notice, next_seq
+from leadline._runtime.runs.routing import continued, refusal
 from leadline._runtime.runs.run_context import RunContext, secrets_of_run
 from leadline._runtime.runs.run_request import RunRequest
 from leadline._settings.load import Loaded
 from leadline.contracts import Middleware, Observer
 from leadline.encoding import digest
-from leadline.errors import CallFailed, LeadlineError, ModelUnreachable, NeedsClarification, NoEvidence
+from leadline.errors import CallFailed, ConfigError, LeadlineError, ModelUnreachable, NeedsClarification, NoEvidence
 from leadline.events import Subscription
 from leadline.pipeline import Pipeline
 from leadline.records import Conversation
-from leadline.research_findings import CONVERSATION, QUESTION, REPORT, Question
+from leadline.research_findings import CONVERSATION, QUESTION, REPORT, ROUTE, Question, Route
 from leadline.runs import EXIT_CODES, Metadata, Result, Status, StepError
 
 # How often a run is repeated after a temporary failure.
@@ -58,7 +59,6 @@ class Session:
     def __init__(
         self, run: RunContext, journal: Journal, pipeline: Pipeline, conversation: Conversation | None = None
     ) -> None:
-        self.run = run
         self.conversation = conversation
         self.journal = journal
         self.pipeline = pipeline
@@ -73,6 +73,13 @@ class Session:
         self._writing = asyncio.Lock()
         self._write_timer: asyncio.TimerHandle | None = None
         self._status_writer: asyncio.Task[None] | None = None
+        # Returns the plugins for another pipeline of the run, and those that it returned; set by the client.
+        self.switch: Callable[[RunRequest, str], PluginRuntime] | None = None
+        self.switched: PluginRuntime | None = None
+        self._follow(run)
+
+    def _follow(self, run: RunContext) -> None:
+        self.run = run
         run.status_changed, run.step_changed = self._write_status, self._write_status_soon
 
     @classmethod
@@ -182,6 +189,9 @@ class Session:
         try:
             await self._begin()
             await self._walk_pipeline()
+            if self.engine and (route := self.engine.board.get(ROUTE)):
+                await self._continue_with(route)
+                await self._walk_pipeline()
             await self._decide_outcome()
         except NoEvidence as error:
             await self._end_without_evidence(no_evidence_reason(error, self.engine, self.run.calls.shutdown_reason))
@@ -258,6 +268,18 @@ class Session:
                     run.state.add_error(failed)
                     attempt += 1
                     await asyncio.sleep(retry.backoff(attempt))
+
+    async def _continue_with(self, route: Route) -> None:
+        """Continue with the pipeline that was chosen. Raises `ConfigError` if it cannot run."""
+        assert self.switch is not None
+        try:
+            self.switched = self.switch(self.run.request, route.pipeline)
+            run, self.pipeline = await continued(self.run, route, self.switched, self.conversation)
+        except ConfigError as error:
+            raise refusal(route, error) from error
+        self.run.forget_session()
+        self._follow(run)
+        await self._write_status()
 
     async def _decide_outcome(self) -> None:
         run, engine, rows = self.run, self.engine, self.journal.rows()

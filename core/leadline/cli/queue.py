@@ -1,0 +1,36 @@
+"""The queue of runs for commands: `leadline worker`, `leadline serve`, `leadline research --queue`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from leadline._settings.runs_folder import runs_queue
+from leadline.cli.common import arguments_of, file_of, folder_of
+
+if TYPE_CHECKING:
+    from leadline_server.queue import Queue
+
+
+@contextmanager
+def queue_of(args: argparse.Namespace) -> Iterator[Queue]:
+    """Open the queue that the options of a command choose."""
+    from leadline_server.queue import open_queue
+
+    url = args.queue or runs_queue(arguments=arguments_of(args), sets=args.set, file=file_of(args))
+    queue = open_queue(url, folder_of(args).absolute())
+    try:
+        yield queue
+    finally:
+        queue.close()
+
+
+def worker_command(args: argparse.Namespace) -> Sequence[str]:
+    """Return the command of one worker process with the same options."""
+    command = [sys.executable, "-m", "leadline", "worker", "--supervised", f"--runs={args.runs}"]
+    single = ("queue", "pipeline", "folder", "settings")
+    command += [f"--{name}={value}" for name in single if (value := getattr(args, name))]
+    return command + [f"--{name}={value}" for name in ("docs", "set") for value in getattr(args, name)]

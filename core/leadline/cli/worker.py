@@ -1,0 +1,87 @@
+"""`leadline worker`: worker processes for the runs of the queue, with a parent that watches them."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from leadline.cli.common import client_of
+from leadline.cli.queue import queue_of, worker_command
+from leadline.cli.terminal import plural, say
+
+if TYPE_CHECKING:
+    from leadline_server.queue import Queue
+
+
+def run(args: argparse.Namespace) -> int:
+    """Work until Ctrl-C or SIGTERM."""
+    with queue_of(args) as queue:
+        if args.supervised:
+            return _work(args, queue)
+        asyncio.run(_supervise(args, queue))
+    return 0
+
+
+async def _supervise(args: argparse.Namespace, queue: Queue) -> None:
+    from leadline_server.supervisor import Supervisor
+
+    watching = asyncio.create_task(Supervisor(queue, worker_command(args), args.workers).run())
+    with _signals(watching.cancel):
+        say(
+            f"{plural(args.workers, 'worker')} of up to {plural(args.runs, 'run')}  (Ctrl-C ends; runs go on elsewhere)"
+        )
+        await asyncio.wait({watching})
+    if not watching.cancelled():
+        watching.result()
+
+
+def _work(args: argparse.Namespace, queue: Queue) -> int:
+    """Be the process of one worker: its standard input ends with its parent."""
+    from leadline._runtime import loop_shutdown
+    from leadline.api import tune_gc
+    from leadline_server.queue import Replaced
+    from leadline_server.worker import Worker
+
+    async def work() -> None:
+        async with client_of(args) as client:
+            client.plugins.pipeline()  # wrong settings are an error now, not with every run
+            tune_gc()
+            worker = Worker(client, queue, args.runs)
+            loop = asyncio.get_running_loop()
+
+            def parent_ended() -> None:
+                if not os.read(sys.stdin.fileno(), 1):
+                    loop.remove_reader(sys.stdin)
+                    worker.close()
+
+            loop.add_reader(sys.stdin, parent_ended)
+            try:
+                with _signals(worker.close):
+                    await worker.work()
+            finally:
+                loop.remove_reader(sys.stdin)
+
+    try:
+        loop_shutdown.run(work())
+    except Replaced:
+        return 1  # its parent took it for dead
+    return 0
+
+
+@contextmanager
+def _signals(end: Callable[[], object]) -> Iterator[None]:
+    """Call a function on SIGINT and SIGTERM."""
+    loop, numbers = asyncio.get_running_loop(), (signal.SIGINT, signal.SIGTERM)
+    for number in numbers:
+        loop.add_signal_handler(number, end)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)

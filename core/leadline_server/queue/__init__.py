@@ -1,0 +1,21 @@
+"""The queue of runs: orders wait here, workers take them, and no order is lost.
+
+`open_queue` opens one: in a file of the folder of runs, or in Postgres by URL. `Queue` is the seam for another engine.
+The journal of a run makes it continue without repeating calls; the queue only decides who works on it. Nothing here
+needs the packages of the server.
+"""
+
+from leadline_server.queue.contract import Claim, Full, Queue, QueuedRun, QueueUnavailable, Replaced, Taken, Worker
+from leadline_server.queue.opening import open_queue
+
+__all__ = [
+    "Claim",
+    "Full",
+    "Queue",
+    "QueueUnavailable",
+    "QueuedRun",
+    "Replaced",
+    "Taken",
+    "Worker",
+    "open_queue",
+]

@@ -1,0 +1,62 @@
+"""What the queue needs of a database: transactions, one after another, and a word when one was committed.
+
+Statements have `?` for values and use what SQLite and Postgres have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
+VERSION = 1
+TABLES = (
+    """CREATE TABLE IF NOT EXISTS leadline_orders (
+        run_id TEXT PRIMARY KEY, principal TEXT NOT NULL, content TEXT, request_key TEXT, digest TEXT NOT NULL,
+        state TEXT NOT NULL, priority INTEGER NOT NULL, worker TEXT NOT NULL, epoch INTEGER NOT NULL,
+        begun INTEGER NOT NULL, deaths INTEGER NOT NULL, retry_failed INTEGER NOT NULL,
+        created DOUBLE PRECISION NOT NULL, ordered DOUBLE PRECISION NOT NULL, not_before DOUBLE PRECISION NOT NULL,
+        problem TEXT NOT NULL, status TEXT NOT NULL)""",
+    """CREATE UNIQUE INDEX IF NOT EXISTS leadline_keys ON leadline_orders (principal, request_key)
+        WHERE request_key IS NOT NULL""",
+    "CREATE INDEX IF NOT EXISTS leadline_active ON leadline_orders (state) WHERE state <> 'ended'",
+    "CREATE TABLE IF NOT EXISTS leadline_turns (principal TEXT PRIMARY KEY, turn BIGINT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS leadline_workers (worker TEXT PRIMARY KEY, beats BIGINT NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS leadline_queue (version INTEGER NOT NULL, folder TEXT NOT NULL)",
+)
+
+
+class Cursor(Protocol):
+    """A transaction."""
+
+    def __call__(self, statement: str, *values: Any) -> int:
+        """Execute a statement and return the number of changed rows."""
+        ...
+
+    def rows(self, statement: str, *values: Any) -> list[Sequence[Any]]:
+        """Execute a statement and return its rows."""
+        ...
+
+
+class Database(Protocol):
+    """A database. Any thread may use it."""
+
+    def write(self, work: Callable[[Cursor], T], *, lasting: bool = False) -> T:
+        """Do work in a transaction that no other writer overlaps, and commit it.
+
+        With `lasting`, it survives a power failure. If the connection is lost, the work is repeated: it must not matter
+        whether it was committed. Raises `QueueUnavailable`.
+        """
+        ...
+
+    def read(self, statement: str, *values: Any) -> list[Sequence[Any]]:
+        """Return the rows of a query. Raises `QueueUnavailable`."""
+        ...
+
+    def wait(self, seconds: float) -> None:
+        """Return when somebody committed, or after so many seconds."""
+        ...
+
+    def close(self) -> None:
+        """Close the connections."""
+        ...

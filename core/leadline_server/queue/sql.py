@@ -1,0 +1,248 @@
+"""The queue in SQL.
+
+Turns make it fair: the next order belongs to the principal whose last start is longest ago. Between two starts of one
+principal each other one that waits has had its own, so the numbers of their started runs differ by at most one. Writers
+come one after another, so that no rule depends on how the database isolates them; a claim takes a fraction of a
+millisecond, and the runs take minutes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from leadline.errors import JournalBusy
+from leadline.runs import Order
+from leadline_server.queue.contract import Claim, Full, QueuedRun, Replaced, Taken, Worker
+from leadline_server.queue.database import Cursor, Database
+
+_COLUMNS = "run_id, principal, content, state, epoch, worker, ordered, retry_failed, begun, problem, status"
+# Deaths of its workers after which an order is not tried again, and those after which it waits longer each time.
+MOST_DEATHS, _PATIENT_DEATHS = 20, 3
+_LONGEST_PAUSE = 60.0
+
+
+class SqlQueue:
+    """`Queue` over a database."""
+
+    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
+        self._database, self._clock = database, clock
+
+    # --- orders ------------------------------------------------------------------------------------------------------
+
+    def put(
+        self,
+        order: Order,
+        principal: str | None,
+        *,
+        key: str | None = None,
+        digest: str = "",
+        most: int | None = None,
+        priority: int = 0,
+    ) -> None:
+        """Accept an order."""
+        now, who, content = self._clock(), principal or "", order.model_dump_json()
+
+        def work(cursor: Cursor) -> None:
+            if cursor.rows("SELECT 1 FROM leadline_orders WHERE run_id = ?", order.run_id):
+                return  # repeated after a lost connection
+            known = "SELECT run_id, digest FROM leadline_orders WHERE principal = ? AND request_key = ?"
+            for run_id, used in cursor.rows(known, who, key) if key is not None else ():
+                raise Taken(run_id, same=used == digest)
+            _check_limit(cursor, who, most)
+            cursor(
+                "INSERT INTO leadline_orders (run_id, principal, content, request_key, digest, state, priority, "
+                "worker, epoch, begun, deaths, retry_failed, created, ordered, not_before, problem, status) "
+                "VALUES (?, ?, ?, ?, ?, 'waiting', ?, '', 0, 0, 0, 0, ?, ?, 0, '', '')",
+                *(order.run_id, who, content, key, digest, priority, now, now),
+            )
+
+        self._database.write(work, lasting=True)
+
+    def reopen(
+        self, run_id: str, principal: str | None, *, retry_failed: bool = False, most: int | None = None
+    ) -> None:
+        """Accept the request to continue a run."""
+        now, who = self._clock(), principal or ""
+
+        def work(cursor: Cursor) -> None:
+            for state, ordered in cursor.rows("SELECT state, ordered FROM leadline_orders WHERE run_id = ?", run_id):
+                if ordered == now:
+                    return  # repeated after a lost connection
+                if state != "ended":
+                    raise JournalBusy("the run is active")
+            _check_limit(cursor, who, most)
+            cursor(
+                "INSERT INTO leadline_orders (run_id, principal, digest, state, priority, worker, epoch, begun, "
+                "deaths, retry_failed, created, ordered, not_before, problem, status) "
+                "VALUES (?, ?, '', 'waiting', 0, '', 0, 0, 0, ?, ?, ?, 0, '', '') ON CONFLICT (run_id) DO UPDATE SET "
+                "state = 'waiting', begun = 0, deaths = 0, retry_failed = excluded.retry_failed, "
+                "ordered = excluded.ordered, not_before = 0, problem = '', status = ''",
+                *(run_id, who, int(retry_failed), now, now),
+            )
+
+        self._database.write(work, lasting=True)
+
+    def claim(self, worker: str) -> Claim | None:
+        """Take the order whose turn it is; those that had begun come first, because they have had their turn."""
+        now = self._clock()
+        waiting = "SELECT 1 FROM leadline_orders WHERE state = 'waiting' AND not_before <= ? LIMIT 1"
+        if not self._database.read(waiting, now):
+            return None
+
+        def work(cursor: Cursor) -> Claim | None:
+            found = cursor.rows(
+                f"SELECT {_COLUMNS} FROM leadline_orders LEFT JOIN leadline_turns USING (principal) "  # noqa: S608
+                "WHERE state = 'waiting' AND not_before <= ? "
+                "ORDER BY begun DESC, priority DESC, COALESCE(turn, 0), created, run_id LIMIT 1",
+                now,
+            )
+            if not found:
+                return None
+            run = _run(found[0])
+            if not run.has_begun:
+                cursor(
+                    "INSERT INTO leadline_turns (principal, turn) "
+                    "SELECT CAST(? AS TEXT), COALESCE(MAX(turn), 0) + 1 FROM leadline_turns WHERE true "
+                    "ON CONFLICT (principal) DO UPDATE SET turn = excluded.turn",
+                    run.principal or "",
+                )
+            cursor(
+                "UPDATE leadline_orders SET state = 'claimed', worker = ?, epoch = epoch + 1, begun = 1 "
+                "WHERE run_id = ?",
+                *(worker, run.run_id),
+            )
+            [claimed] = cursor.rows(f"SELECT {_COLUMNS} FROM leadline_orders WHERE run_id = ?", run.run_id)  # noqa: S608
+            return Claim(_run(claimed), worker)
+
+        return self._database.write(work)
+
+    def is_current(self, claim: Claim) -> bool:
+        """Return whether the order still belongs to this claim."""
+        statement = "SELECT 1 FROM leadline_orders WHERE run_id = ? AND epoch = ? AND state = 'claimed'"
+        return bool(self._database.read(statement, claim.run_id, claim.epoch))
+
+    def done(self, claim: Claim, problem: str = "") -> bool:
+        """End an order."""
+        status = "failed" if problem else ""
+        changes = "state = 'ended', worker = '', problem = ?, status = ?"
+        return self._change(claim.run_id, claim.epoch, changes, problem, status)
+
+    def later(self, claim: Claim, seconds: float) -> bool:
+        """Give an order back for a while."""
+        due = self._clock() + seconds
+        return self._change(claim.run_id, claim.epoch, "state = 'waiting', worker = '', not_before = ?", due)
+
+    def release(self, run_id: str, epoch: int) -> bool:
+        """Give an order back."""
+        return self._change(run_id, epoch, "state = 'waiting', worker = '', not_before = 0")
+
+    def _change(self, run_id: str, epoch: int, changes: str, *values: Any) -> bool:
+        condition = "run_id = ? AND epoch = ? AND state = 'claimed'"
+        statement = f"UPDATE leadline_orders SET {changes} WHERE {condition}"  # noqa: S608 - constants
+        return bool(self._database.write(lambda cursor: cursor(statement, *values, run_id, epoch)))
+
+    def withdraw(self, run_id: str, principal: str | None, reason: str) -> bool:
+        """Cancel an order that waits."""
+        statement = (
+            "UPDATE leadline_orders SET state = 'ended', problem = ?, status = 'cancelled' "
+            "WHERE run_id = ? AND principal = ? AND state = 'waiting'"
+        )
+        values = (reason, run_id, principal or "")
+        return bool(self._database.write(lambda cursor: cursor(statement, *values), lasting=True))
+
+    def forget(self, run_id: str) -> None:
+        """Remove an order."""
+        statement = "DELETE FROM leadline_orders WHERE run_id = ? AND state = 'ended'"
+        self._database.write(lambda cursor: cursor(statement, run_id), lasting=True)
+
+    def get(self, run_id: str, principal: str | None) -> QueuedRun | None:
+        """Return an order."""
+        statement = f"SELECT {_COLUMNS} FROM leadline_orders WHERE run_id = ? AND principal = ?"  # noqa: S608
+        rows = self._database.read(statement, run_id, principal or "")
+        return _run(rows[0]) if rows else None
+
+    def active(self) -> list[QueuedRun]:
+        """Return the orders that have not ended."""
+        statement = f"SELECT {_COLUMNS} FROM leadline_orders WHERE state <> 'ended' ORDER BY created DESC, run_id"  # noqa: S608
+        return [_run(row) for row in self._database.read(statement)]
+
+    # --- workers -----------------------------------------------------------------------------------------------------
+
+    def enter(self, worker: str) -> None:
+        """Add a worker."""
+        statement = "INSERT INTO leadline_workers (worker, beats) VALUES (?, 0) ON CONFLICT (worker) DO NOTHING"
+        self._database.write(lambda cursor: cursor(statement, worker))
+
+    def beat(self, worker: str) -> dict[str, int]:
+        """Tell that a worker is alive."""
+        held = "SELECT run_id, epoch FROM leadline_orders WHERE state = 'claimed' AND worker = ?"
+
+        def work(cursor: Cursor) -> dict[str, int]:
+            if not cursor("UPDATE leadline_workers SET beats = beats + 1 WHERE worker = ?", worker):
+                raise Replaced(worker)
+            return {str(run_id): int(epoch) for run_id, epoch in cursor.rows(held, worker)}
+
+        return self._database.write(work)
+
+    def leave(self, worker: str, *, died: bool = False) -> int:
+        """Remove a worker."""
+        now = self._clock()
+
+        def work(cursor: Cursor) -> int:
+            cursor("DELETE FROM leadline_workers WHERE worker = ?", worker)
+            held = cursor.rows(
+                "SELECT run_id, deaths FROM leadline_orders WHERE state = 'claimed' AND worker = ?", worker
+            )
+            for run_id, deaths in held:
+                count = deaths + died
+                given_up = count >= MOST_DEATHS
+                pause = min(_LONGEST_PAUSE, 2.0 ** (count - _PATIENT_DEATHS)) if count > _PATIENT_DEATHS else 0.0
+                problem = f"{count} workers died while they worked on this run" if given_up else ""
+                cursor(
+                    "UPDATE leadline_orders SET worker = '', deaths = ?, state = ?, status = ?, problem = ?, "
+                    "not_before = ? WHERE run_id = ?",
+                    *(count, "ended" if given_up else "waiting", "failed" if given_up else "", problem),
+                    *(now + pause if pause else 0.0, run_id),
+                )
+            return len(held)
+
+        return self._database.write(work)
+
+    def workers(self) -> list[Worker]:
+        """Return the workers."""
+        rows = self._database.read("SELECT worker, beats FROM leadline_workers ORDER BY worker")
+        return [Worker(str(worker), int(beats)) for worker, beats in rows]
+
+    def wait(self, seconds: float) -> None:
+        """Return when something may have changed."""
+        self._database.wait(seconds)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._database.close()
+
+
+def _check_limit(cursor: Cursor, principal: str, most: int | None) -> None:
+    """Raise `Full` if the principal may have no further active run."""
+    statement = "SELECT COUNT(*) FROM leadline_orders WHERE principal = ? AND state <> 'ended'"
+    if most is not None and cursor.rows(statement, principal)[0][0] >= most:
+        raise Full(f"{most} runs are active, which is the limit")
+
+
+def _run(row: Sequence[Any]) -> QueuedRun:
+    run_id, principal, content, state, epoch, worker, ordered, retry_failed, begun, problem, status = row
+    return QueuedRun(
+        run_id=run_id,
+        principal=principal or None,
+        content=content,
+        state=state,
+        epoch=epoch,
+        worker=worker,
+        ordered=ordered,
+        retry_failed=bool(retry_failed),
+        has_begun=bool(begun),
+        problem=problem,
+        status=status,
+    )

@@ -1,0 +1,106 @@
+"""The queue's database in a SQLite file."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from leadline_server.queue.contract import QueueUnavailable
+from leadline_server.queue.database import Cursor
+
+T = TypeVar("T")
+# Seconds that a transaction waits for another one.
+_PATIENCE = 10.0
+# Seconds between two looks for a commit of somebody else.
+_INTERVAL = 0.05
+
+
+class _Transaction:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def __call__(self, statement: str, *values: Any) -> int:
+        return self._connection.execute(statement, values).rowcount
+
+    def rows(self, statement: str, *values: Any) -> list[Sequence[Any]]:
+        return self._connection.execute(statement, values).fetchall()
+
+
+class SqliteDatabase:
+    """A file: a connection that writes, one that reads without waiting for writers, and one that watches."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._writing, self._reading, self._watching = threading.Lock(), threading.Lock(), threading.Lock()
+        self._lasting = False
+        self._closed = threading.Event()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            self._writer, self._reader, self._watcher = _connect(path), _connect(path), _connect(path)
+        except (OSError, sqlite3.Error) as error:
+            raise QueueUnavailable(f"cannot use the queue {path}: {error}") from error
+        self._seen = self._version()
+
+    def write(self, work: Callable[[Cursor], T], *, lasting: bool = False) -> T:
+        """Do work in a transaction."""
+        with self._writing:
+            try:
+                if lasting != self._lasting:
+                    self._writer.execute(f"PRAGMA synchronous = {'FULL' if lasting else 'NORMAL'}")
+                    self._lasting = lasting
+                self._writer.execute("BEGIN IMMEDIATE")
+                try:
+                    result = work(_Transaction(self._writer))
+                    self._writer.execute("COMMIT")
+                except BaseException:
+                    self._writer.rollback()
+                    raise
+            except sqlite3.Error as error:
+                raise QueueUnavailable(f"the queue {self._path} does not work: {error}") from error
+            return result
+
+    def read(self, statement: str, *values: Any) -> list[Sequence[Any]]:
+        """Return the rows of a query."""
+        with self._reading:
+            try:
+                return self._reader.execute(statement, values).fetchall()
+            except sqlite3.Error as error:
+                raise QueueUnavailable(f"the queue {self._path} does not work: {error}") from error
+
+    def wait(self, seconds: float) -> None:
+        """Look for a commit until there is one."""
+        end = time.monotonic() + seconds
+        with self._watching:
+            while not self._closed.is_set() and (version := self._version()) == self._seen:
+                left = end - time.monotonic()
+                if left <= 0:
+                    return
+                self._closed.wait(min(_INTERVAL, left))
+            if not self._closed.is_set():
+                self._seen = version
+
+    def _version(self) -> int:
+        try:
+            return int(self._watcher.execute("PRAGMA data_version").fetchone()[0])
+        except sqlite3.Error as error:
+            raise QueueUnavailable(f"the queue {self._path} does not work: {error}") from error
+
+    def close(self) -> None:
+        """Close the connections; a thread that waits returns."""
+        self._closed.set()
+        with self._watching, self._reading, self._writing:
+            for connection in (self._watcher, self._reader, self._writer):
+                connection.close()
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = NORMAL")
+    return connection

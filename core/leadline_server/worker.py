@@ -1,0 +1,203 @@
+"""A worker: it takes orders from the queue and works on their runs, until it is told to end.
+
+A run belongs to the worker whose claim is the latest. Two things keep everybody else away from it: the lock of its
+folder, which passes on only when its holder is gone, and the number of the claim, which is compared before a session
+starts and at every beat. What a worker leaves unfinished, however it ends, another one continues from the journal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import TypeVar
+
+from leadline import Client, RunHandle
+from leadline.errors import JournalBusy, LeadlineError, UsageError
+from leadline.runs import RunInfo
+from leadline_server.processes import name_of
+from leadline_server.queue import Claim, Queue, QueuedRun, QueueUnavailable
+
+T = TypeVar("T")
+log = logging.getLogger("leadline.worker")
+# The reason of a cancellation after which the run is continued, by this worker or another one.
+CONTINUED = "its worker ended; another one continues the run"
+# Seconds between two beats; without one for so many, a worker ends, because its runs may belong to others.
+BEAT, PATIENCE = 1.0, 30.0
+# Seconds for which a run is given back while another process works on it.
+_BUSY = 1.0
+# Seconds that an idle worker waits for a word of the queue before it looks again.
+_IDLE = 0.5
+
+
+class Worker:
+    """Works on at most `runs` runs at once. Use it on one event loop."""
+
+    def __init__(self, client: Client, queue: Queue, runs: int, *, name: str = "") -> None:
+        self.name = name or name_of(os.getpid())
+        self.closing = asyncio.Event()
+        self._client, self._queue, self._runs = client, queue, runs
+        self._claims: dict[str, Claim] = {}
+        self._handles: dict[str, RunHandle] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        # Beats and claims take turns, so that a beat knows every claim.
+        self._asking = asyncio.Lock()
+        self._threads = ThreadPoolExecutor(2, "queue")
+
+    async def work(self) -> None:
+        """Take orders until `close`. Raises `QueueUnavailable` if the queue is gone for too long, or `Replaced`."""
+        await self._ask(self._queue.enter, self.name)
+        beating = asyncio.create_task(self._beat())
+        taking = asyncio.create_task(self._take())
+        try:
+            await asyncio.wait({beating, taking}, return_when=asyncio.FIRST_COMPLETED)
+            for task in (beating, taking):
+                if task.done():
+                    task.result()
+        finally:
+            self.close()
+            await asyncio.wait({taking})
+            while self._tasks:
+                await asyncio.wait(self._tasks)
+            beating.cancel()
+            await asyncio.wait({beating})
+            with suppress(QueueUnavailable):
+                await self._ask(self._queue.leave, self.name)
+            self._threads.shutdown(wait=False)
+
+    def close(self) -> None:
+        """Interrupt the runs, so that another worker continues them at once."""
+        self.closing.set()
+        for handle in self._handles.values():
+            handle.cancel_soon(CONTINUED)
+
+    async def _ask(self, function: Callable[..., T], *values: object) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, function, *values)
+
+    # --- claims ------------------------------------------------------------------------------------------------------
+
+    async def _take(self) -> None:
+        while not self.closing.is_set():
+            claim = None
+            if len(self._claims) < self._runs:
+                with suppress(QueueUnavailable):  # `_beat` decides for how long that is acceptable
+                    async with self._asking:
+                        claim = await self._ask(self._queue.claim, self.name)
+                        if claim:
+                            self._claims[claim.run_id] = claim
+            if claim:
+                task = asyncio.create_task(self._drive(claim), name=f"order {claim.run_id}")
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+            else:
+                await self._pause()
+
+    async def _pause(self) -> None:
+        """Wait for a word of the queue, the end of a run, or that of the worker."""
+        if len(self._claims) < self._runs:
+            with suppress(QueueUnavailable):
+                await self._ask(self._queue.wait, _IDLE)
+        elif self._tasks:
+            closing = asyncio.create_task(self.closing.wait())
+            await asyncio.wait({*self._tasks, closing}, return_when=asyncio.FIRST_COMPLETED)
+            closing.cancel()
+
+    async def _beat(self) -> None:
+        """Tell that this worker is alive, and let go of what belongs to others by now."""
+        last = time.monotonic()
+        while True:
+            try:
+                async with self._asking:
+                    held = await self._ask(self._queue.beat, self.name)
+                    self._compare(held)
+                last = time.monotonic()
+                for run_id in held.keys() - self._claims.keys():  # of a claim whose answer was lost
+                    await self._ask(self._queue.release, run_id, held[run_id])
+            except QueueUnavailable:
+                if time.monotonic() - last > PATIENCE:
+                    raise
+            await asyncio.sleep(BEAT)
+
+    def _compare(self, held: dict[str, int]) -> None:
+        for run_id, claim in self._claims.items():
+            handle = self._handles.get(run_id)
+            if handle and held.get(run_id) != claim.epoch:
+                log.warning("run %s: another worker continues it", run_id)
+                handle.cancel_soon(CONTINUED)
+
+    # --- one run -----------------------------------------------------------------------------------------------------
+
+    async def _drive(self, claim: Claim) -> None:
+        """Take a run to its end, and give the order back unless it has ended."""
+        end: tuple[Callable[..., bool], tuple[object, ...]] = (self._queue.release, (claim.run_id, claim.epoch))
+        try:
+            if await asyncio.to_thread(self._has_ended, claim) or await self._run(claim):
+                end = (self._queue.done, (claim,))
+        except JournalBusy:
+            end = (self._queue.later, (claim, _BUSY))
+        except QueueUnavailable as error:
+            log.warning("run %s: %s", claim.run_id, error)
+        except LeadlineError as error:
+            log.warning("run %s: %s", claim.run_id, error)
+            end = (self._queue.done, (claim, str(error)))
+        except Exception:
+            log.exception("run %s", claim.run_id)
+            end = (self._queue.done, (claim, "the run could not be started; the log of its worker has the details"))
+        finally:
+            self._handles.pop(claim.run_id, None)
+            await self._tell(*end)
+            del self._claims[claim.run_id]
+
+    async def _tell(self, function: Callable[..., bool], values: tuple[object, ...]) -> None:
+        """Tell the queue what became of an order; if it is gone for too long, whoever takes the order next sees it."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                await self._ask(function, *values)
+            except QueueUnavailable:
+                if time.monotonic() > end:
+                    return
+                await asyncio.sleep(BEAT)
+            else:
+                return
+
+    async def _run(self, claim: Claim) -> bool:
+        """Run a session; return False if the run is to be continued."""
+        if self.closing.is_set() or not await self._ask(self._queue.is_current, claim):
+            return False
+        handle = await self._start(claim.run)
+        handle.events().close()  # nobody reads it; it would keep all events
+        self._handles[claim.run_id] = handle
+        if self.closing.is_set() or not await self._ask(self._queue.is_current, claim):
+            handle.cancel_soon(CONTINUED)
+        result = await handle.result()
+        return not (result.status == "cancelled" and result.reason == CONTINUED)
+
+    async def _start(self, run: QueuedRun) -> RunHandle:
+        if run.order and not run.retry_failed:
+            return await self._client.run(run.order, principal=run.principal, interactive=True)
+        folder = self._client.runs_folder(principal=run.principal).absolute() / run.run_id
+        return await self._client.resume(
+            folder, retry_failed=run.retry_failed, principal=run.principal, interactive=True
+        )
+
+    def _has_ended(self, claim: Claim) -> bool:
+        """Return whether a worker has carried the order out, but was killed before it could tell."""
+        run = claim.run
+        folder = self._client.runs_folder(principal=run.principal).absolute() / run.run_id
+        try:
+            return has_ended(self._client.find(folder, principal=run.principal), run)
+        except UsageError:
+            return False
+
+
+def has_ended(found: RunInfo, run: QueuedRun) -> bool:
+    """Return whether the run ended by itself since it was ordered."""
+    metadata = found.metadata
+    if metadata is None or metadata.ended is None or metadata.ended.timestamp() < run.ordered:
+        return False
+    return not (metadata.status == "cancelled" and metadata.reason == CONTINUED)

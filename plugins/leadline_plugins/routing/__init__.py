@@ -1,0 +1,73 @@
+"""Rules that choose a pipeline for a question, one table per language in `data`.
+
+The rules are few and decide only what is plain: a rule on words is right for the questions that it was written for, and
+a model judges the rest. `tests/benchmarks/quality/routing.py` measures them on labelled questions.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from leadline.research_findings import Route
+
+# The pipeline of questions that ask for several things.
+MIXED = "research"
+# A question about somebody's own documents is answered from these, whatever else it asks.
+FIRST = "knowledge"
+# A long report is research, too.
+LONG = "longform"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A row of a table."""
+
+    pipeline: str
+    reason: str
+    pattern: re.Pattern[str]
+    example: str
+    # The pattern must be the whole question.
+    whole: bool = False
+    # It counts only if no other rule fits.
+    alone: bool = False
+
+    def fits(self, question: str) -> bool:
+        """Return whether the rule fits a question."""
+        return bool(self.pattern.fullmatch(question) if self.whole else self.pattern.search(question))
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """Return the rules of all languages: a question may mix them."""
+    folder = files(__package__).joinpath("data")
+    tables = (file for file in folder.iterdir() if file.name.endswith(".toml"))
+    rows = (row for file in sorted(tables, key=lambda file: file.name) for row in _rows(file.read_text("utf-8")))
+    return tuple(rows)
+
+
+def _rows(text: str) -> list[Rule]:
+    flags = re.IGNORECASE | re.DOTALL
+    return [
+        Rule(**{**row, "pattern": re.compile(row["pattern"].strip(), flags)}) for row in tomllib.loads(text)["rule"]
+    ]
+
+
+def by_rules(question: str, pipelines: Collection[str]) -> Route | None:
+    """Return the choice among these pipelines; None if no rule decides."""
+    text = " ".join(question.split())
+    fitting = [rule for rule in rules() if rule.pipeline in pipelines and rule.fits(text)]
+    strong = [rule for rule in fitting if not rule.alone] or fitting
+    reasons = {rule.pipeline: rule.reason for rule in reversed(strong)}
+    if LONG in reasons:
+        reasons.pop(MIXED, "")
+    if FIRST in reasons:
+        reasons = {FIRST: reasons[FIRST]}
+    if len(reasons) > 1 and MIXED in pipelines:
+        asked = " and ".join(sorted({rule.reason for rule in strong}))
+        return Route(pipeline=MIXED, reason=f"several things at once: {asked}")
+    return next((Route(pipeline=name, reason=reason) for name, reason in reasons.items()), None)

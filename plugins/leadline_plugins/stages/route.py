@@ -1,0 +1,138 @@
+"""Stage `route`: chooses the pipeline with which the run continues, by rules first, and by a model where they fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from pydantic import Field
+
+from leadline.contracts import Run
+from leadline.estimates import Expected, Scope
+from leadline.findings import Findings
+from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.records import Record, Text
+from leadline.research_findings import CONVERSATION, QUESTION, ROUTE, Question, Route
+from leadline.schemas import TEXT, object_of
+from leadline.settings import Names
+from leadline.tasks import TaskKind
+from leadline_plugins.prompting.conversations import conversation_text
+from leadline_plugins.prompting.fallback import perform_or
+from leadline_plugins.prompting.inputs import bullet_list, paragraphs, question_input, template
+from leadline_plugins.routing import MIXED, by_rules
+from leadline_plugins.writing.plain_report import in_own_language
+
+_PIPELINES: Names = (
+    "chat",
+    "knowledge",
+    "search",
+    "code",
+    "thinking",
+    "requirements",
+    "research",
+    "longform",
+)
+
+
+class Described(Record):
+    """A pipeline and what it is for."""
+
+    name: str
+    description: Text = ""
+
+
+class RouteRequest(Record):
+    """Asks for the pipeline of a question."""
+
+    question: Question
+    pipelines: tuple[Described, ...]
+    conversation: Text = ""
+
+    def as_text(self) -> str:
+        """Return the inputs as prompt text."""
+        known = (f"{one.name}: {one.description}" for one in self.pipelines)
+        pipelines = "\n".join(bullet_list("Pipelines", known))
+        return paragraphs(pipelines, self.conversation, f"Question: {self.question.text}")
+
+
+class Chosen(Record):
+    """The name of a pipeline, and why it was chosen."""
+
+    pipeline: str
+    reason: Text = ""
+
+
+def _fault(request: RouteRequest, reply: Chosen) -> str:
+    names = [one.name for one in request.pipelines]
+    return "" if reply.pipeline.strip() in names else f"pipeline must be one of {', '.join(names)}"
+
+
+def _estimate(scope: Scope) -> Expected:
+    """Expect no call where a rule decides; the chosen pipeline makes calls of its own."""
+    return Expected(least=0, likely=0 if scope.question and by_rules(scope.question, _PIPELINES) else 1, most=1)
+
+
+TASK = TaskKind(
+    "route",
+    RouteRequest,
+    Chosen,
+    template("route"),
+    schema=object_of(pipeline=TEXT, reason=TEXT),
+    example='{"pipeline": "search", "reason": "a single fact that may have changed"}',
+    show=RouteRequest.as_text,
+    check=_fault,
+    expects=_estimate,
+)
+
+
+class RouteSettings(PluginSettings):
+    """The pipelines among which a question is routed."""
+
+    pipelines: Names = Field(_PIPELINES, description="Pipelines to choose from; those that do not exist are left out.")
+
+
+class RouteStage:
+    """Chooses a pipeline. Without a model, what no rule decides is researched."""
+
+    def __init__(self, settings: RouteSettings) -> None:
+        self._settings = settings
+
+    async def run(self, findings: Findings, run: Run, /) -> None:
+        """Set the route."""
+        question, known = findings[QUESTION], run.settings.pipelines
+        names = [name for name in self._settings.pipelines if name in known]
+        found = by_rules(question.text, names)
+        if found is None and await run.by_chat(TASK.name, TASK.role):
+            request = RouteRequest(
+                question=question_input(in_own_language(question, run)),
+                pipelines=tuple(Described(name=name, description=known[name].description) for name in names),
+                conversation=conversation_text(findings.get(CONVERSATION)),
+            )
+            reply = await perform_or(run, TASK.of(request), Chosen(pipeline=""), "no model chose a pipeline")
+            found = _route(reply)
+        findings[ROUTE] = found or Route(pipeline=_usual(names), reason="no rule decides", by="default")
+
+
+def _route(reply: Chosen) -> Route | None:
+    if not (name := reply.pipeline.strip()):
+        return None
+    return Route(pipeline=name, reason=reply.reason.strip().rstrip(".") or "chosen by the model", by="model")
+
+
+def _usual(names: Iterable[str]) -> str:
+    names = tuple(names)
+    return MIXED if MIXED in names or not names else names[-1]
+
+
+@hookimpl
+def leadline_stages() -> Iterator[StageOffer[Any]]:
+    """Offer the stage."""
+    yield StageOffer(
+        lambda settings, context: RouteStage(settings),
+        RouteSettings,
+        "Chooses the pipeline for the question: by rules, else by a model",
+        needs=(QUESTION,),
+        wants=(CONVERSATION,),
+        gives=(ROUTE,),
+        tasks=(TASK,),
+    )

@@ -1,0 +1,81 @@
+"""The pipeline `auto`: the run continues with the pipeline that was chosen, in the same folder, journal and budget."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import leadline
+
+FACT = "Who invented the shore power of European ports?"
+
+
+@pytest.fixture(scope="module")
+def world(tools: Any) -> Iterator[Any]:
+    with tools.emulator() as world:
+        yield world
+
+
+def events(result: leadline.Result, kind: str) -> list[dict[str, Any]]:
+    lines = map(json.loads, (result.folder / "events.jsonl").read_text().splitlines())
+    return [line["data"] for line in lines if line["kind"] == kind]
+
+
+async def test_rules_choose_and_the_run_says_so(tools: Any, world: Any, tmp_path: Path) -> None:
+    async with tools.client(world, tmp_path, {"pipeline": "auto"}) as runs:
+        result = await runs.research(FACT)
+        again = await runs.replay(result.folder)
+        resumed = await (await runs.resume(result.folder)).result()
+    assert (result.status, result.reason) == ("complete", "")
+    assert result.metadata.pipeline == "search"
+    assert result.metadata.choices[0] == "pipeline: search (a quick fact)"
+    (route,) = events(result, "route")[:1]
+    assert {"pipeline": "search", "reason": "a quick fact", "by": "rules"}.items() <= route.items()
+    assert route["steps"][-1] == "export"
+    assert "pipeline: search (a quick fact)" in [one["message"] for one in events(result, "notice")]
+    assert [step.name for step in result.metadata.steps][:2] == ["route", "clarify"]
+    assert again.report == result.report
+    assert resumed.report == result.report
+    assert resumed.metadata.pipeline == "search"
+    (stored,) = [one for one in runs.runs() if one.id == result.folder.name]
+    assert stored.pipeline == "search"
+
+
+async def test_a_model_chooses_where_no_rule_does(tools: Any, world: Any, tmp_path: Path) -> None:
+    async with tools.client(world, tmp_path, {"pipeline": "auto"}) as runs:
+        result = await runs.research("Is coffee good for the heart?")
+        again = await runs.replay(result.folder)
+    assert result.metadata.pipeline == "search"
+    assert events(result, "route")[0]["by"] == "model"
+    assert result.metadata.usage["by_task"]["route"]
+    assert again.report == result.report
+
+
+async def test_what_the_user_set_holds_for_the_chosen_pipeline(tools: Any, world: Any, tmp_path: Path) -> None:
+    own = {"pipeline": "auto", "research.first_queries": 1, "report.formats": ["json"]}
+    async with tools.client(world, tmp_path, own) as runs:
+        order = runs.order(FACT, set={"report.length": 100})
+        result = await (await runs.run(order)).result()
+    assert result.metadata.calls["search/alpha"] == 1
+    stored = result.report
+    assert stored
+    assert len(str(stored.sections[0].text).split()) < 150
+    assert not (result.folder / "report.md").exists()
+
+
+async def test_without_a_model_the_rest_is_researched(tmp_path: Path) -> None:
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers" / "coffee.md").write_text("# Coffee\n\nCoffee is good for the heart in small amounts.\n")
+    options: Any = {"docs": tmp_path / "papers", "folder": tmp_path / "runs", "cache": tmp_path / "cache"}
+    async with leadline.Client(pipeline="auto", set={"ai.providers": ["embedded"]}, **options) as runs:
+        result = await runs.research("Is coffee good for the heart?")
+        refused = await runs.research("Hello!")
+    assert (result.status, result.metadata.pipeline) == ("complete", "research")
+    assert events(result, "route")[0]["by"] == "default"
+    assert (refused.status, refused.exit_code) == ("failed", 78)
+    assert refused.reason.startswith("the pipeline chat was chosen (a greeting or small talk) and cannot run: ")
+    assert "choose another one with --pipeline" in refused.reason
