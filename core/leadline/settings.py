@@ -59,7 +59,7 @@ def _is_number(annotation: Any) -> bool:
 class Section(SettingsModel):
     """A table of the settings: frozen; an unknown key is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
 
 # --- types of values -------------------------------------------------------------------------------------------------
@@ -195,7 +195,12 @@ class ReportSettings(Section):
     figures: Literal["file", "inline"] = Field(
         "file", description="Pictures in Markdown: a file each (file), or in the text (inline)."
     )
-    length: Amount = Field(0, description="Maximum words (Chinese, Japanese: characters); 0 sets no limit.")
+    form: Literal["standard", "long", "academic"] = Field(
+        "standard",
+        description="Summary and conclusion (standard); executive summary, introduction, main findings, insights and "
+        "conclusions (long); the same with abstract and keywords in place of the summary (academic).",
+    )
+    length: Amount = Field(0, description="Words to aim at (Chinese, Japanese: characters); 0: as usual for the form.")
     write: Literal["compose", "single"] = Field(
         "compose", description="Keep the sections and add a summary (compose), or rewrite them in one call (single)."
     )
@@ -251,6 +256,7 @@ class Cache(Section):
     search: Duration = Field("1h", description="Results of search engines.")
     plan: Duration = Field("30m", description="Plans by a model.")
     model: Duration = Field("0", description="All other model replies.")
+    answers: Duration = Field("0", description="Answers of pipelines of level fast, such as chat: 300s, for example.")
 
 
 class Retry(Section):

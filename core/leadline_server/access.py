@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from leadline_server.limits import Limits, Rate
@@ -22,7 +24,18 @@ from leadline_server.store import TOKEN_PREFIX, Store, Token
 
 COOKIE = "leadline_session"
 # Replies that tell nothing of any run.
-PUBLIC = frozenset({("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/openapi.json"), ("POST", "/v1/session")})
+PUBLIC = frozenset(
+    {
+        ("GET", "/healthz"),
+        ("GET", "/readyz"),
+        ("GET", "/openapi.json"),
+        ("POST", "/v1/session"),
+        ("GET", "/login"),
+        ("POST", "/login"),
+    }
+)
+# Files of the page, which are the same for everybody.
+_STATIC = "/static/"
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?")
 _READING = ("GET", "HEAD")
 _FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
@@ -56,8 +69,11 @@ class Access:
         hosts: Collection[str] = (),
         *,
         needs_token: bool = False,
+        shown: Callable[[Request, Problem], Response] = lambda request, problem: problem.response(request.url.path),
     ) -> None:
         self._app, self._store = app, store
+        # Makes the reply for a request that is refused: JSON for programs, a page for people.
+        self._shown = shown
         self._hosts, self._needs_token = {host.lower() for host in hosts} | {"localhost"}, needs_token
         self._requests = Rate(limits.requests, f"more than {limits.requests} requests in a minute")
         self._guesses = guesses
@@ -81,7 +97,7 @@ class Access:
         try:
             scope.setdefault("state", {})["identity"] = self._identify(scope)
         except Problem as problem:
-            await problem.response(scope["path"])(scope, receive, protected)
+            await self._shown(Request(scope, receive), problem)(scope, receive, protected)
             return
         await self._app(scope, receive, protected)
 
@@ -89,7 +105,8 @@ class Access:
         headers, method = Headers(scope=scope), str(scope["method"])
         self._check_host(headers)
         address = scope["client"][0] if scope.get("client") else ""
-        is_public = (method.replace("HEAD", "GET"), scope["path"]) in PUBLIC
+        reading = method.replace("HEAD", "GET")
+        is_public = (reading, scope["path"]) in PUBLIC or (reading == "GET" and scope["path"].startswith(_STATIC))
         needs_token = self._needs_token or self._store.has_tokens()
         given = _bearer(headers)
         # Clients of OpenAI's API cannot do without a key. A server without tokens ignores what is no token of Leadline.

@@ -24,6 +24,7 @@ from leadline_server.limits import Limits, Rate
 from leadline_server.mcp.http import PATH, McpEndpoint
 from leadline_server.openai.routes import OpenAIRoutes
 from leadline_server.openapi import document
+from leadline_server.page.pages import Pages
 from leadline_server.problems import Problem, problem_of
 from leadline_server.queue import Queue
 from leadline_server.run_routes import RunRoutes
@@ -52,15 +53,15 @@ class App:
         runs = RunRoutes(self.service)
         info = InfoRoutes(self.service, lambda: document(self.endpoints))
         self.endpoints = endpoints(runs, info, ShortRoutes(self.service), OpenAIRoutes(self.service, url))
-        self._mcp = McpEndpoint(self.service)
+        self._mcp, self._pages = McpEndpoint(self.service), Pages(self.service)
         starlette = Starlette(
-            routes=[*(self._route(endpoint) for endpoint in self.endpoints), Route(PATH, self._mcp)],
-            exception_handlers={HTTPException: _http_error, Exception: _fault},
+            routes=[*map(self._route, self.endpoints), Route(PATH, self._mcp), *self._pages.routes],
+            exception_handlers={HTTPException: self._http_error, Exception: self._fault},
             lifespan=self._lifespan,
         )
         starlette.router.redirect_slashes = False
         self.routes = starlette.routes
-        self._app = Access(starlette, store, limits, guesses, hosts, needs_token=needs_token)
+        self._app = Access(starlette, store, limits, guesses, hosts, needs_token=needs_token, shown=self._shown)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one connection."""
@@ -70,12 +71,12 @@ class App:
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
         await self.service.active.refresh()
         following = asyncio.create_task(self.service.active.follow(), name="queue")
-        self.service.ready = True
         try:
             yield
         finally:
             self.service.closing.set()
             await self._mcp.close()
+            await self._pages.close()
             following.cancel()
             await asyncio.wait({following})
 
@@ -95,6 +96,21 @@ class App:
 
         return handle
 
+    def _shown(self, request: Request, problem: Problem) -> Response:
+        return self._pages.problem(request, problem) or problem.response(request.url.path)
+
+    async def _http_error(self, request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        if error.status_code == 405:
+            allowed = (error.headers or {}).get("Allow", "")
+            problem = Problem(405, "method_not_allowed", f"this address supports {allowed}", "", error.headers)
+        else:
+            problem = Problem(error.status_code, "not_found", "there is no such address", "GET /openapi.json")
+        return self._shown(request, problem)
+
+    async def _fault(self, request: Request, _: Exception) -> Response:
+        return self._shown(request, Problem(500, "internal", "the server made an error", "its log has the details"))
+
 
 def _reply(found: Any, endpoint: Endpoint) -> Response:
     if isinstance(found, Response):
@@ -102,17 +118,3 @@ def _reply(found: Any, endpoint: Endpoint) -> Response:
     status, record = found if isinstance(found, tuple) else (endpoint.status, found)
     assert isinstance(record, Record)
     return Response(record.model_dump_json(), status, media_type="application/json")
-
-
-async def _http_error(request: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    if error.status_code == 405:
-        allowed = (error.headers or {}).get("Allow", "")
-        problem = Problem(405, "method_not_allowed", f"this address supports {allowed}", "", error.headers)
-    else:
-        problem = Problem(error.status_code, "not_found", "there is no such address", "GET /openapi.json")
-    return problem.response(request.url.path)
-
-
-async def _fault(request: Request, __: Exception) -> Response:
-    return Problem(500, "internal", "the server made an error", "its log has the details").response(request.url.path)

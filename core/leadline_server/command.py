@@ -54,10 +54,14 @@ async def serve(
     address: Address,
     started: Callable[[Running], object],
     supervisor: Supervisor | None = None,
+    *,
+    loaded: Callable[[], object] = lambda: None,
 ) -> None:
-    """Serve until a signal. Raises `UsageError` and `ConfigError` before anything is served.
+    """Serve until a signal. Raises `UsageError` before anything is served, and `ConfigError` a moment later.
 
-    The workers of `supervisor` work on the runs; without one, those that somebody else starts.
+    The workers of `supervisor` work on the runs; without one, those that somebody else starts. `started` is called when
+    requests are accepted, and `loaded` when the plugins are loaded, which takes as long again: until then the server is
+    not ready, and no worker starts.
     """
     loopback = _is_loopback(address.host)
     if not store.has_tokens() and (not loopback or address.names):
@@ -65,7 +69,6 @@ async def serve(
         raise UsageError(f"{what}: others could use this server; first make a token: leadline serve token add NAME")
     store.lock()
     async with client:
-        client.plugins.pipeline()  # wrong settings are an error now, not with every run
         app = App(client, store, queue, address.limits, hosts=address.names, needs_token=not loopback)
         listener = _listen(address.host, address.port)
         port = listener.getsockname()[1]
@@ -82,18 +85,29 @@ async def serve(
             timeout_graceful_shutdown=_GRACE,
         )
         server = _Server(config, app.service)
-        server.when_started = lambda: started(Running(f"http://{host}:{port}", server.end))
-        watching = asyncio.create_task(supervisor.run(), name="supervisor") if supervisor else None
-        if watching:
-            watching.add_done_callback(lambda _: server.end())
+        accepting = asyncio.Event()
+
+        def begin() -> None:
+            started(Running(f"http://{host}:{port}", server.end))
+            accepting.set()
+
+        async def work() -> None:
+            await accepting.wait()
+            client.plugins.pipeline()  # wrong settings are an error now, not with every run
+            app.service.ready = True
+            loaded()
+            await (supervisor.run() if supervisor else app.service.closing.wait())
+
+        server.when_started = begin
+        working = asyncio.create_task(work(), name="work")
+        working.add_done_callback(lambda _: None if server.should_exit else server.end())  # a second end is forcible
         try:
             await server.serve(sockets=[listener])
         finally:
-            if watching:
-                watching.cancel()
-                await asyncio.wait({watching})
-        if watching and not watching.cancelled():
-            watching.result()
+            working.cancel()
+            await asyncio.wait({working})
+        if not working.cancelled():
+            working.result()
 
 
 def _is_loopback(host: str) -> bool:

@@ -61,6 +61,7 @@ def endpoints(runs: RunRoutes, info: InfoRoutes, short: ShortRoutes, openai: Ope
         "q": "words that must all occur in the question, the tags or the report; the best runs come first",
         "status": "only runs with this status",
         "tag": "only runs with this tag: KEY or KEY=VALUE",
+        "conversation": "only the runs of this conversation",
         "after": "only runs after this id in the list",
         "limit": "at most so many runs: 1 to 500",
     }
@@ -68,6 +69,9 @@ def endpoints(runs: RunRoutes, info: InfoRoutes, short: ShortRoutes, openai: Ope
     return [
         Endpoint("POST", "/v1/runs", runs.order, Accepted, NewRun, 202, headers=once, errors=(403,)),
         Endpoint("GET", "/v1/runs", runs.list_, RunPage, query=pages, errors=(422,)),
+        Endpoint("GET", "/v1/memory", runs.memory, RunPage),
+        Endpoint("DELETE", "/v1/memory", runs.forget_all, Done),
+        Endpoint("DELETE", "/v1/memory/{run_id}", runs.forget, Done, errors=(404,)),
         Endpoint("GET", run, runs.show, RunView, errors=(404,)),
         Endpoint("DELETE", run, runs.delete, Done, errors=(404, 409)),
         Endpoint(

@@ -82,8 +82,10 @@ class InfoRoutes:
 
     async def readiness(self, request: Request) -> Health:
         """Tell whether new runs are accepted."""
-        if self._service.closing.is_set() or not self._service.ready:
+        if self._service.closing.is_set():
             raise Problem(503, "closing", "the server is shutting down", headers={"Retry-After": "5"})
+        if not self._service.ready:
+            raise Problem(503, "starting", "the server is starting", headers={"Retry-After": "1"})
         return Health(status="ready")
 
     async def metrics(self, request: Request) -> Response:

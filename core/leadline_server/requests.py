@@ -34,6 +34,7 @@ ALLOWED = (
     "verify.unsupported",
     "verify.require_support",
     "charts.max",
+    "memory",
 )
 # Settings that a request may lower.
 LOWERED = (
@@ -61,6 +62,10 @@ class NewRun(RequestBody):
     """Settings of the run by dotted key. Requests may change only a few: see `GET /v1/settings`."""
     formats: list[Name] = Field([], max_length=20)
     tags: dict[Name, Words] = Field({}, max_length=20)
+    conversation: Name = ""
+    """The id of a conversation, whose last run this one follows; a new id begins a conversation."""
+    follows: Name = ""
+    """The id of the run that this one follows, instead of the last one."""
 
 
 class NewAnswer(RequestBody):

@@ -59,9 +59,25 @@ class RunRoutes:
             text=query.get("q", ""),
             status=query.get("status"),
             tag=query.get("tag", ""),
+            conversation=query.get("conversation", ""),
             after=query.get("after"),
             limit=number(query, "limit", _PAGE, 1, _MOST),
         )
+
+    async def memory(self, request: Request) -> RunPage:
+        """List the runs that new questions may remember, if the setting `memory` says so."""
+        return await self._service.memory(principal_of(request))
+
+    async def forget(self, request: Request) -> Done:
+        """Keep a run out of the memory of new questions; the run itself stays."""
+        run_id, principal = _run(request)
+        await self._service.forget(principal, run_id)
+        return Done()
+
+    async def forget_all(self, request: Request) -> Done:
+        """Keep all runs so far out of the memory of new questions."""
+        await self._service.forget(principal_of(request))
+        return Done()
 
     async def show(self, request: Request) -> RunView:
         """Return a run as of now."""

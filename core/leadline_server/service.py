@@ -10,9 +10,11 @@ import hashlib
 import re
 import time
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from starlette.requests import Request
 
@@ -20,7 +22,7 @@ from leadline import Client
 from leadline.comparison import Comparison
 from leadline.errors import JournalBusy, LeadlineError, UsageError
 from leadline.events import utc_now
-from leadline.records import Answer, Event, Json, Report
+from leadline.records import Answer, Event, Json, Report, Turn
 from leadline.runs import Metadata, RunInfo
 from leadline_server.access import Identity
 from leadline_server.active import ActiveRuns
@@ -76,18 +78,31 @@ class Service:
 
     # --- order and list ----------------------------------------------------------------------------------------------
 
-    async def order(self, body: NewRun, principal: str | None, key: str | None = None) -> str:
+    async def order(
+        self, body: NewRun, principal: str | None, key: str | None = None, turns: Sequence[Turn] = ()
+    ) -> str:
         """Accept a question for good and return the id of its run; a repetition with the same `key` returns the same.
 
-        Raises `Problem` and the errors of `Client.order`.
+        `turns` are earlier turns of its conversation that were no runs. Raises `Problem` and the errors of
+        `Client.order`.
         """
         if key is not None and not 0 < len(key) <= _MAX_KEY:
             raise Problem(422, "invalid_request", f"Idempotency-Key: 1 to {_MAX_KEY} characters")
         changed = overrides(body, self.client.plugins.settings)
-        order = self.client.order(body.question, set=changed, tags=body.tags, principal=principal)
+        new = partial(self.client.order, body.question, set=changed, tags=body.tags, principal=principal)
+        earlier: Any = {"conversation": body.conversation, "follows": body.follows or None, "turns": tuple(turns)}
+        most, refusal = self.limits.runs, None
+        try:
+            self._check_ended(body, principal)
+            order = await asyncio.to_thread(new, **earlier) if any(earlier.values()) else new()
+        except UsageError as error:
+            if key is None:
+                raise
+            # The run that must end first may be the one that this request started when it was sent before.
+            order, most, refusal = new(), 0, error
         digest = hashlib.sha256(body.model_dump_json().encode("utf-8", "surrogatepass")).hexdigest()
         try:
-            await asyncio.to_thread(self.queue.put, order, principal, key=key, digest=digest, most=self.limits.runs)
+            await asyncio.to_thread(self.queue.put, order, principal, key=key, digest=digest, most=most)
         except Taken as taken:
             if not taken.same:
                 raise Problem(
@@ -95,9 +110,16 @@ class Service:
                 ) from None
             return taken.run_id
         except Full as full:
-            raise too_many(str(full), _FULL) from None
+            raise refusal or too_many(str(full), _FULL) from None
         await self.active.refresh()
         return order.run_id
+
+    def _check_ended(self, body: NewRun, principal: str | None) -> None:
+        """Raise `UsageError` if a run is active that a new one would follow: it may have no folder yet."""
+        for run in self.active.of(principal) if body.conversation or body.follows else ():
+            conversation = run.order.conversation if run.order else ""
+            if run.run_id == body.follows or (body.conversation and body.conversation in (conversation, run.run_id)):
+                raise UsageError(f"the run {run.run_id} is active: follow it up when it has ended")
 
     async def runs(
         self,
@@ -106,19 +128,21 @@ class Service:
         text: str = "",
         status: str | None = None,
         tag: str = "",
+        conversation: str = "",
         after: str | None = None,
         limit: int = _PAGE,
     ) -> RunPage:
         """Return a page of runs: those with all words of `text`, this status and this tag, KEY or KEY=VALUE.
 
-        Raises `Problem`.
+        With the id of a conversation, return its runs. Raises `Problem`.
         """
-        found = await asyncio.to_thread(self.client.runs, text=text, principal=principal)
+        found = await asyncio.to_thread(self.client.runs, text=text, conversation=conversation, principal=principal)
         items = [RunItem.of(run) for run in found]
         if not text.strip():
             known = {item.id for item in items if item.status != "unreadable"}  # one that begins has no metadata yet
             orders = (run.order for run in self.active.of(principal) if run.run_id not in known)
-            upcoming = {order.run_id: RunItem.of_order(order) for order in orders if order}
+            wanted = (order for order in orders if order and conversation in ("", order.conversation, order.run_id))
+            upcoming = {order.run_id: RunItem.of_order(order) for order in wanted}
             items = [*upcoming.values(), *(item for item in items if item.id not in upcoming)]
         name, _, value = tag.partition("=")
         chosen = [
@@ -133,6 +157,19 @@ class Service:
         first = ids.index(after) + 1 if after else 0
         page = chosen[first : first + limit]
         return RunPage(runs=tuple(page), next=page[-1].id if first + limit < len(chosen) else None)
+
+    async def memory(self, principal: str | None) -> RunPage:
+        """Return the runs that new questions of the principal may remember, newest first."""
+        found = await asyncio.to_thread(self.client.memory, principal=principal)
+        return RunPage(runs=tuple(map(RunItem.of, found)))
+
+    async def forget(self, principal: str | None, run_id: str = "") -> None:
+        """Keep a run, or all of the principal, out of the memory of new questions. Raises `Problem`."""
+        if run_id:
+            await self.view(run_id, principal)
+        ids = [run_id] if run_id else [run.id for run in (await self.memory(principal)).runs]
+        for folder in (self.folder(one, principal) for one in ids):
+            await asyncio.to_thread(self.client.forget, folder, principal=principal)
 
     # --- watch -------------------------------------------------------------------------------------------------------
 

@@ -42,6 +42,10 @@ class Done(Record):
     ok: Literal[True] = True
 
 
+# What an order and the metadata of its run have in common.
+_OF_ORDERS = ("run_id", "trace_id", "question", "pipeline", "began", "tags", "conversation", "follows")
+
+
 class RunView(Metadata):
     """A run as of now: the fields of `metadata.json`, with `id` for `run_id`, and links.
 
@@ -66,7 +70,7 @@ class RunView(Metadata):
     def of_order(cls, order: Order, status: str, reason: str = "") -> RunView:
         """Return the view of a run that has no folder: it waits, was withdrawn, or could not be started."""
         metadata = Metadata(
-            **{name: getattr(order, name) for name in ("run_id", "trace_id", "question", "pipeline", "began", "tags")},
+            **{name: getattr(order, name) for name in _OF_ORDERS},
             status=status,
             reason=reason,
         )
@@ -86,12 +90,14 @@ class RunItem(Record):
     seconds: float = 0.0
     tags: Mapping[str, str] = {}
     excerpt: str = ""
+    conversation: str = ""
+    follows: str = ""
     links: Links
 
     @classmethod
     def of(cls, run: RunSummary) -> RunItem:
         """Return the item of a run on disk."""
-        names = ("id", "status", "question", "pipeline", "reason", "began", "ended", "seconds", "tags", "excerpt")
+        names = cls.model_fields.keys() - {"links"}
         return cls.model_validate({**{name: getattr(run, name) for name in names}, "links": Links.of(run.id)})
 
     @classmethod
@@ -105,6 +111,8 @@ class RunItem(Record):
             pipeline=order.pipeline,
             began=order.began,
             tags=order.tags,
+            conversation=order.conversation,
+            follows=order.follows,
             links=links,
         )
 

@@ -203,7 +203,7 @@ class PluginRuntime:
     def answers(self) -> ReplyCache | None:
         """The cache across runs; None if the settings disable it."""
         cache = self.settings.cache
-        if self._answers is None and any(map(seconds, (cache.search, cache.plan, cache.model))):
+        if self._answers is None and any(map(seconds, (cache.search, cache.plan, cache.model, cache.answers))):
             self._answers = ReplyCache(self._cache_dir / "answers.sqlite", CACHE_SIZE, self._cache_scope())
         return self._answers
 

@@ -172,6 +172,15 @@ def _question(parser: Parser, pipeline: str) -> None:
         "--tag", action="append", default=[], metavar="KEY=VALUE", help="label stored with the run (repeatable)"
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+    parser.add_argument(
+        "--queue",
+        dest="enqueue",
+        action="store_true",
+        help="leave the run to the workers of the queue (setting runs.queue), and print its id",
+    )
+    parser.add_argument(
+        "--priority", type=int, default=0, metavar="N", help="with --queue: runs of higher priority first (default: 0)"
+    )
 
 
 def _resume(commands: Any) -> None:

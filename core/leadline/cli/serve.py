@@ -28,14 +28,13 @@ def run(args: argparse.Namespace) -> int:
     address = Address(args.host, args.port, tuple(args.allow_host), limits)
 
     def started(server: Running) -> None:
-        tune_gc()
         say(f"Leadline serves {server.url}  (Ctrl-C ends it; runs go on when it is back)")
 
     store = Store(folder_of(args).absolute())
     try:
         with queue_of(args) as queue:
             supervisor = Supervisor(queue, worker_command(args), args.workers)
-            loop_shutdown.run(serve(client_of(args), store, queue, address, started, supervisor))
+            loop_shutdown.run(serve(client_of(args), store, queue, address, started, supervisor, loaded=tune_gc))
     finally:
         store.close()
     return 0

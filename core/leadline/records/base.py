@@ -34,7 +34,9 @@ THEN = " > "
 class Record(BaseModel):
     """The base of all records: frozen; bytes are base64 in JSON; unknown fields of newer versions are ignored."""
 
-    model_config = ConfigDict(frozen=True, ser_json_bytes="base64", val_json_bytes="base64", extra="ignore")
+    model_config = ConfigDict(
+        frozen=True, ser_json_bytes="base64", val_json_bytes="base64", extra="ignore", defer_build=True
+    )
 
 
 class Usage(Record):

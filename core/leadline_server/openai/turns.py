@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from leadline import records
 from leadline.errors import AlreadyAnswered, UsageError
 from leadline.events import utc_now
 from leadline.records import Answer
@@ -62,6 +63,7 @@ class Turns:
             key = request_key(request, chat)
             if turn := await self._repeated(key, principal):
                 return turn
+            before: RunView | None = None
             for known in range(len(asked) - 1, 0, -1):
                 earlier = await self._find(CHAT, _digest(chat, asked[:known]), principal)
                 if earlier is None:
@@ -69,9 +71,11 @@ class Turns:
                 if known == len(asked) - 1 and (turn := await self._answer(earlier, asked[-1], principal)):
                     _keep(self._answered, key, turn)
                     return turn
+                before = earlier if known == len(asked) - 1 and earlier.status not in _ACTIVE else None
                 break
             tags = {CHAT: _digest(chat, asked), REQUEST: key}
-            return Turn(await self._service.order(request.order(asked[-1], tags), principal))
+            order = request.order(asked[-1], tags).model_copy(update={"follows": before.id if before else ""})
+            return Turn(await self._service.order(order, principal, turns=() if before else history(request)))
 
     def received(self, request: ChatRequest, chat: str = "") -> None:
         """Note that the client has the whole answer."""
@@ -121,6 +125,18 @@ def questions(request: ChatRequest) -> list[str]:
     if request.messages[-1].role != "user" or not asked[-1]:
         raise Problem(422, "invalid_request", "messages: the last one must be a question of the user")
     return asked
+
+
+def history(request: ChatRequest) -> list[records.Turn]:
+    """Return the questions before the last one with their answers, for a conversation whose runs are unknown."""
+    turns: list[records.Turn] = []
+    for message in request.messages[:-1]:
+        if message.role == "user" and message.text.strip():
+            turns.append(records.Turn(question=message.text.strip()))
+        elif message.role == "assistant" and turns:
+            answer = "\n\n".join(filter(None, (turns[-1].answer, message.text.strip())))
+            turns[-1] = turns[-1].model_copy(update={"answer": answer})
+    return turns
 
 
 def request_key(request: ChatRequest, chat: str) -> str:

@@ -25,7 +25,8 @@ class _Transaction:
         self._connection = connection
 
     def __call__(self, statement: str, *values: Any) -> int:
-        return self._connection.execute(statement.replace("?", "%s").encode(), values).rowcount
+        count: int = self._connection.execute(statement.replace("?", "%s").encode(), values).rowcount
+        return count
 
     def rows(self, statement: str, *values: Any) -> list[Sequence[Any]]:
         return [*self._connection.execute(statement.replace("?", "%s").encode(), values).fetchall()]

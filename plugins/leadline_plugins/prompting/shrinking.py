@@ -6,8 +6,10 @@ emits a notice.
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
 from typing import Any, TypeVar
 
+from leadline.records import Message
 from leadline_plugins.prompting.numbered_passages import halve_passages
 from leadline_plugins.prompting.research_tasks import ExploreRequest
 from leadline_plugins.prompting.writing_tasks import WriteRequest
@@ -33,6 +35,28 @@ def drop_older_results(inputs: ExploreRequest) -> ExploreRequest | None:
         turn.model_copy(update={"text": LEFT_OUT}) if place in gone else turn for place, turn in enumerate(inputs.turns)
     )
     return inputs.model_copy(update={"turns": tuple(turns)}) if gone else None
+
+
+def without_results(turns: Sequence[Message]) -> list[Message]:
+    """Return turns with a mark in place of each result of a tool."""
+    return [turn.model_copy(update={"text": LEFT_OUT}) if turn.role == "tool" else turn for turn in turns]
+
+
+def without_calls(turns: Sequence[Message], results: Container[int]) -> list[Message]:
+    """Return turns without the tool results at these places and their calls; a turn without other calls is left out."""
+    kept: list[Message] = []
+    gone: set[str] = set()
+    for place, turn in reversed(list(enumerate(turns))):
+        if turn.role == "tool" and place in results:
+            gone.add(turn.tool_call_id)
+        elif gone and turn.tool_calls:
+            calls = tuple(call for call in turn.tool_calls if call.id not in gone)
+            gone = set()
+            if calls:  # the opaque parts of a vendor contain all calls
+                kept.append(turn.model_copy(update={"tool_calls": calls, "opaque": None}))
+        else:
+            kept.append(turn)
+    return kept[::-1]
 
 
 def halve_sections(inputs: WriteRequest) -> WriteRequest | None:

@@ -37,7 +37,7 @@ from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.fallback import notify
 from leadline_plugins.prompting.inputs import past_searches, template
 from leadline_plugins.prompting.research_tasks import ExploreRequest
-from leadline_plugins.prompting.shrinking import drop_older_results
+from leadline_plugins.prompting.shrinking import drop_older_results, without_calls, without_results
 from leadline_plugins.stages import query
 from leadline_plugins.stages.fetch import FetchStage
 from leadline_plugins.stages.reuse import answered
@@ -51,12 +51,15 @@ _PLAIN_SEARCH = "the queries of the plan were searched instead of an exploration
 
 
 class ExploreSettings(PluginSettings):
-    """Limits of the exploration."""
-
-    removed = dict.fromkeys(("append_only", "recite", "keep_errors"), "it is always on now")
+    """Limits of the exploration, and what each of its prompts keeps."""
 
     steps: int = Field(8, ge=1, le=50, description="Maximum number of model replies.")
     page: int = Field(4_000, ge=200, description="Characters of a page that the model reads at once.")
+    append_only: bool = Field(
+        True, description="Never change earlier messages, so that prompt caches hit; else old results are left out."
+    )
+    recite: bool = Field(True, description="Repeat the open points of the plan at the end of each prompt.")
+    keep_errors: bool = Field(True, description="Keep failed tool calls in view; else later prompts omit them.")
 
 
 class ExploreStage:
@@ -150,21 +153,24 @@ class _ToolLoop:
     """The loop: turns of the model and the results of its tool calls, each appended to the prompt.
 
     Earlier messages never change, so that providers' prefix caches work; errors stay visible; the open points come
-    last. Everything depends on replies and findings alone, so a resumed run is answered from the journal.
+    last. Each has a switch. Everything depends on replies and findings alone, so a resumed run is answered from the
+    journal.
     """
 
     def __init__(self, exploration: Exploration, tool_calls: ToolCalls, settings: ExploreSettings) -> None:
         self._exploration = exploration
         self._tool_calls = tool_calls
-        self._steps = settings.steps
+        self._settings = settings
         self._turns: list[Message] = []
+        # The places of the results of calls that failed; ids of calls may repeat from reply to reply.
+        self._failed: set[int] = set()
 
     async def run(self, opening: ExploreRequest) -> None:
         """Repeat until the model responds or its steps are spent. Raises `CallFailed` if no model answers."""
-        for left in reversed(range(self._steps)):
+        for left in reversed(range(self._settings.steps)):
             allowed = self._tool_calls.allowed(left)
             turn = {
-                "turns": tuple(self._turns),
+                "turns": self._shown_turns(),
                 "tools": _TOOLS,
                 "allowed": None if len(allowed) == len(_TOOLS) else allowed,
             }
@@ -176,9 +182,23 @@ class _ToolLoop:
             if self._exploration.answer is not None:
                 return
 
+    def _shown_turns(self) -> tuple[Message, ...]:
+        """Return the turns as the next prompt shows them; those since the last reply are always whole."""
+        last = max((place for place, turn in enumerate(self._turns) if turn.role == "assistant"), default=0)
+        earlier, latest = self._turns[:last], self._turns[last:]
+        if not self._settings.append_only:
+            earlier = without_results(earlier)
+        if not self._settings.keep_errors:
+            earlier = without_calls(earlier, self._failed)
+        return (*earlier, *latest)
+
     async def _results(self, reply: Message, left: int) -> list[Message]:
-        results = [one.text for one in await self._tool_calls.execute(reply.tool_calls, left)]
-        results[-1] += f"\n\n{self._open_points(left)}"
+        done = await self._tool_calls.execute(reply.tool_calls, left)
+        begin = len(self._turns) + 1  # after the reply
+        self._failed |= {begin + place for place, one in enumerate(done) if one.failed}
+        results = [one.text for one in done]
+        if self._settings.recite:
+            results[-1] += f"\n\n{self._open_points(left)}"
         return [
             Message(role="tool", text=text, tool_call_id=call.id)
             for call, text in zip(reply.tool_calls, results, strict=True)

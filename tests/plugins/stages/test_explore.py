@@ -59,6 +59,12 @@ def read_first(request: ChatRequest, count: int = 2) -> Message:
     return tool_turn(*map(fetch, found[:count]))
 
 
+def read_first_of_all(request: ChatRequest) -> Message:
+    """Read the first pages that any search found."""
+    found = [fenced_data(turn.text) for turn in request.messages if turn.role == "tool" and '"results"' in turn.text]
+    return tool_turn(*(fetch(hit["url"]) for hit in found[0]["results"][:2]))
+
+
 class Runner:
     """A sandbox that says what it was given."""
 
@@ -135,6 +141,33 @@ async def test_messages_are_only_added_to_and_the_open_points_stand_last(tmp_pat
         },
     }
     assert [tool.name for tool in chat.asked[0].tools] == ["respond", "web_search", "web_fetch", "code_execute"]
+
+
+async def test_old_results_are_left_out_of_prompts_that_need_not_be_append_only(tmp_path: Path) -> None:
+    first = tool_turn(search("depth of the harbour", section="s1"), search("soundings of the harbour"))
+    settings = {"plugins__explore__append_only": False, "plugins__explore__recite": False}
+    result, chat = await explored(tmp_path, [first, read_first, ENOUGH], **settings)
+    assert result.status == "complete"
+    one, two, three = (request.messages for request in chat.asked)
+    assert two[: len(one)] == one
+    assert [message.text for message in three[3:5]] == [LEFT_OUT, LEFT_OUT]
+    assert all("</data>" in message.text for message in three[-2:]), "those of the last reply are whole"
+    assert "Replies left" not in "".join(message.text for message in three)
+
+
+async def test_failed_calls_are_left_out_of_later_prompts_that_need_not_keep_them(tmp_path: Path) -> None:
+    first = tool_turn(search("depth of the harbour", section="s1"), fetch(EVIL))
+    wrong = tool_turn(fetch(EVIL))
+    result, chat = await explored(
+        tmp_path, [first, wrong, read_first_of_all, ENOUGH], plugins__explore__keep_errors=False
+    )
+    assert result.status == "complete"
+    _, two, three, four = (request.messages for request in chat.asked)
+    assert [message.role for message in two[2:]] == ["assistant", "tool", "tool"], "the last reply is whole"
+    assert [message.role for message in three[2:]] == ["assistant", "tool", "assistant", "tool"]
+    assert [call.name for call in three[2].tool_calls] == ["web_search"]
+    assert three[2].opaque is None
+    assert [message.role for message in four[2:]] == ["assistant", "tool", "assistant", "tool", "tool"]
 
 
 async def test_a_page_gives_no_orders(tmp_path: Path) -> None:

@@ -160,12 +160,11 @@ def test_a_run_that_fails_is_an_error_also_in_a_stream(tmp_path: Path) -> None:
             list(ask(client, f"{QUESTION} again", stream=True))
 
 
-def test_two_users_have_runs_of_their_own(team: Served) -> None:
-    with client_of(team, "alice") as alice, client_of(team, "bob") as bob:
-        runs = [ask(one, QUESTION).leadline["run_id"] for one in (alice, bob)]
-    assert runs[0] != runs[1]
-    assert runs[0] in runs_of(team, "alice")
-    assert runs[0] not in runs_of(team, "bob")
+def test_two_users_have_runs_of_their_own(tmp_path: Path) -> None:
+    with running(tmp_path, "ann", "ben") as server:
+        with client_of(server, "ann") as ann, client_of(server, "ben") as ben:
+            runs = [ask(one, QUESTION).leadline["run_id"] for one in (ann, ben)]
+        assert [[run] for run in runs] == [runs_of(server, "ann"), runs_of(server, "ben")]
 
 
 # --- one question, one run --------------------------------------------------------------------------------------------

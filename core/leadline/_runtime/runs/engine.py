@@ -39,9 +39,9 @@ class Engine:
     # Items of its `over` key that each map stage has taken so far.
     _taken: dict[str, int] = field(default_factory=dict)
 
-    async def walk(self) -> None:
-        """Run all stages. An error of a stage ends the run; a refused call only loses the stage."""
-        for _, parts in groupby(self.pipeline.parts, lambda part: isinstance(part, Loop)):
+    async def walk(self, only: Sequence[Step] = ()) -> None:
+        """Run all stages, or `only` some. An error of a stage ends the run; a refused call only loses the stage."""
+        for _, parts in groupby(only or self.pipeline.parts, lambda part: isinstance(part, Loop)):
             section = list(parts)
             await self._run_steps([part for part in section if isinstance(part, Step)])
             for loop in (part for part in section if isinstance(part, Loop)):

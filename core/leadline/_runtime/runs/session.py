@@ -19,6 +19,7 @@ from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.journal.lineage import with_descendants
 from leadline._runtime.plugins import PluginRuntime
+from leadline._runtime.runs.answer_cache import AnswerCache
 from leadline._runtime.runs.conversations import pipeline_of, read_conversation, write_conversation
 from leadline._runtime.runs.engine import Engine
 from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, write_metadata
@@ -63,6 +64,7 @@ class Session:
         self.journal = journal
         self.pipeline = pipeline
         self.engine: Engine | None = None
+        self._answer: AnswerCache | None = None
         self.result: Result | None = None
         self.cancel_reason = "cancelled"
         # The output of an earlier session that completed the run.
@@ -248,8 +250,10 @@ class Session:
             self.engine.board.put(QUESTION, Question(text=run.question))
             if self.conversation:
                 self.engine.board.put(CONVERSATION, self.conversation)
+            self._answer = AnswerCache(run, self.pipeline, self.conversation)
+            rest = await self._answer.find(self.engine.board)
             try:
-                return await self.engine.walk()
+                return await self.engine.walk(rest)
             except (CallFailed, ModelUnreachable) as failed:
                 keys = run.calls.failed_keys(failed)
                 if run.readonly:
@@ -297,6 +301,8 @@ class Session:
             self._end("failed", "; ".join(filter(None, (rejected, reason))), REJECTED)
         else:
             self._end(status, reason)
+        if run.state.status == "complete" and self._answer:
+            self._answer.keep(engine.board)
 
     async def _end_without_evidence(self, reason: str) -> None:
         """End a run that found nothing; if a middleware refused calls, it could not look."""

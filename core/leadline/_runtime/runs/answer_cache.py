@@ -1,0 +1,127 @@
+"""Answers of fast pipelines that other runs may use: `cache.answers`.
+
+The key is a SHA-256 of everything that an answer depends on: pipeline, question, conversation, principal, and the
+settings except those that only say where and how a report is written. The report is kept as its stages left it, so that
+a run that finds it only writes the formats. What was found is stored in the journal: a resumed or replayed run has it.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from pydantic import JsonValue, ValidationError
+
+from leadline._runtime.journal.cache import account_of
+from leadline._runtime.runs.findings_board import FindingsBoard
+from leadline._runtime.runs.run_context import RunContext, secrets_of_run
+from leadline._settings.redaction import public
+from leadline.events import utc_now
+from leadline.pipeline import Pipeline, Step
+from leadline.records import Conversation, Report
+from leadline.research_findings import REPORT, VERIFICATION, Verification
+from leadline.settings import seconds
+
+# The level of the pipelines whose answers are cached.
+LEVEL = "fast"
+# Settings that change no answer.
+_OTHER_TABLES = ("runs", "observers", "limits", "retry", "budget", "cache", "pipelines", "preset")
+_OTHER_REPORT_KEYS = ("formats", "references", "resource_file", "figures", "citation_style")
+_OTHER_PLUGINS = ("report.formats", "observers")
+_CACHED = (REPORT, VERIFICATION)
+
+
+class AnswerCache:
+    """The cached answer to the question of one run."""
+
+    def __init__(self, run: RunContext, pipeline: Pipeline, conversation: Conversation | None) -> None:
+        self._run = run
+        self._pipeline = pipeline
+        self._ttl = seconds(run.settings.cache.answers) if pipeline.level == LEVEL else 0.0
+        self._key = self._digest(conversation) if self._ttl else ""
+        self._account = account_of(run.plugins.loaded.secrets)
+        self.hit = False
+
+    async def find(self, board: FindingsBoard) -> tuple[Step, ...]:
+        """Put a cached answer on the board and return the stages that are left to run; none without an answer."""
+        if not self._ttl:
+            return ()
+        cache, found = self._run.plugins.answers, None
+        if cache and not self._run.readonly:
+            found = await cache.get(self._key, self._account, self._ttl)
+        stored = await self._run.fact("the cached answer", lambda: _decoded(found))
+        try:
+            self._put(stored, board)
+        except (ValidationError, KeyError, TypeError):
+            return ()  # nothing was found, or another version wrote it
+        self.hit = True
+        age = (self._run.now() - datetime.fromisoformat(stored["at"])).total_seconds()
+        await self._run.emit(
+            "notice",
+            {
+                "message": f"answered from the cache: the same was asked {max(0, round(age))} s before; "
+                "--set cache.answers=0 asks anew"
+            },
+        )
+        return self._rest()
+
+    def keep(self, board: FindingsBoard) -> None:
+        """Let other runs have the answer of a complete run, unless it holds a secret."""
+        report, checks = board.get(REPORT), board.get(VERIFICATION)
+        cache = self._run.plugins.answers
+        if not self._ttl or self.hit or self._run.readonly or cache is None or report is None:
+            return
+        answer = {
+            "at": utc_now().isoformat(),
+            "report": report.model_dump(mode="json"),
+            "verification": checks.model_dump(mode="json") if checks else None,
+        }
+        body = json.dumps(answer, ensure_ascii=False).encode()
+        if not secrets_of_run(self._run.request, self._run.plugins).found_in(body):
+            cache.put_soon(self._key, self._account, body)
+
+    def _put(self, stored: Any, board: FindingsBoard) -> None:
+        report = Report.model_validate(stored["report"])
+        checks = stored["verification"] and Verification.model_validate(stored["verification"])
+        board.put(REPORT, report)
+        if checks:
+            board.put(VERIFICATION, checks)
+
+    def _rest(self) -> tuple[Step, ...]:
+        """Return the stages after the one that first gives the report, without those whose findings are cached."""
+        steps = tuple(self._pipeline.steps())
+        first = next(place for place, step in enumerate(steps) if any(key.name == REPORT.name for key in step.writes))
+        cached = {key.name for key in _CACHED}
+        return tuple(step for step in steps[first + 1 :] if not cached & {key.name for key in step.writes})
+
+    def _digest(self, conversation: Conversation | None) -> str:
+        run = self._run
+        settings = public(run.settings)
+        settings = {name: value for name, value in settings.items() if name not in _OTHER_TABLES}
+        settings["report"] = {
+            name: value for name, value in settings["report"].items() if name not in _OTHER_REPORT_KEYS
+        }
+        chosen = run.plugins.chosen.items()
+        used = {name for key, names in chosen if key not in _OTHER_PLUGINS for name in names}
+        settings["plugins"] = {name: section for name, section in settings["plugins"].items() if name in used}
+        parts: dict[str, JsonValue] = {
+            "pipeline": self._pipeline.name,
+            "stages": list(run.stages),
+            "question": run.question,
+            "conversation": conversation.model_dump(mode="json") if conversation else None,
+            "principal": run.principal.id if run.principal else "",
+            "settings": settings,
+            "tags": dict(run.plugins.loaded.tags),
+            "version": run.request.versions.get("leadline", ""),
+        }
+        return sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def _decoded(body: bytes | None) -> JsonValue:
+    try:
+        found: JsonValue = json.loads(body) if body else None
+    except ValueError:
+        return None
+    return found

@@ -1,0 +1,134 @@
+"""What browsers send: forms, read with the same limits as other bodies, and safe from requests of other sites.
+
+The origin of every request is checked before (`leadline_server.access`). Here, a form must also carry the value of a
+cookie that no other site can read or set: `SameSite=Strict`, `HttpOnly`.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+import secrets
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qs
+
+from pydantic import JsonValue, ValidationError
+from starlette.requests import Request
+from starlette.responses import Response
+
+from leadline.records import Answer, Json
+from leadline_server.problems import Problem
+from leadline_server.requests import NewRun, invalid, read_body
+
+COOKIE = "leadline_form"
+FIELD = "form_token"
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
+_MOST_FIELDS = 100
+_SECONDS = 30 * 86_400
+
+Form = Mapping[str, list[str]]
+
+
+def form_token(request: Request) -> str:
+    """Return the value that forms of this browser must carry."""
+    token: str = getattr(request.state, "form_token", "") or request.cookies.get(COOKIE, "")
+    if not _TOKEN.fullmatch(token):
+        token = secrets.token_urlsafe(32)
+    request.state.form_token = token
+    return token
+
+
+def keep_token(request: Request, reply: Response) -> None:
+    """Send the cookie of the forms that a reply has."""
+    token = getattr(request.state, "form_token", "")
+    if token and request.cookies.get(COOKIE) != token:
+        secure = request.url.scheme == "https"
+        reply.set_cookie(COOKIE, token, max_age=_SECONDS, path="/", secure=secure, httponly=True, samesite="strict")
+
+
+async def read_form(request: Request, limit: int) -> Form:
+    """Return the fields of a form. Raises `Problem` if it is not one of this site."""
+    data = await read_body(request, limit)
+    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media != "application/x-www-form-urlencoded":
+        raise Problem(415, "media_type", "this address takes a form")
+    try:
+        fields = parse_qs(data.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
+    except ValueError:
+        raise Problem(400, "invalid_form", "the form cannot be read") from None
+    given, known = first(fields, FIELD), request.cookies.get(COOKIE, "")
+    if not _TOKEN.fullmatch(known) or not hmac.compare_digest(given.encode(), known.encode()):
+        message = "the form is too old, or it was not made by this server"
+        raise Problem(403, "form_token", message, "go back, load the page again, and send it again")
+    return fields
+
+
+def first(form: Form, name: str, default: str = "") -> str:
+    """Return a field of a form, with the line ends of Python."""
+    return form.get(name, [default])[0].replace("\r\n", "\n")
+
+
+def new_run(form: Form) -> NewRun:
+    """Return the order that a form describes. Raises `Problem`."""
+    changed: dict[str, JsonValue] = {}
+    for name, values in form.items():
+        if name.startswith("set.") and (text := values[-1].strip()):
+            changed[name.removeprefix("set.")] = _value(text)
+    tags = dict(_tag(text) for text in first(form, "tags").split(",") if text.strip())
+    if conversation := first(form, "conversation"):
+        tags["conversation"] = conversation
+    try:
+        return NewRun(
+            question=first(form, "question").strip(),
+            pipeline=first(form, "pipeline"),
+            formats=[name for name in form.get("format", []) if name],
+            set=changed,
+            tags=tags,
+        )
+    except ValidationError as error:
+        raise invalid(error) from None
+
+
+def _value(text: str) -> JsonValue:
+    """Return a setting as a number if it is one, or on and off as booleans."""
+    if text in ("on", "off"):
+        return text == "on"
+    if re.fullmatch(r"\d{1,12}", text):
+        return int(text)
+    if re.fullmatch(r"\d{0,9}\.\d{1,9}", text):
+        return float(text)
+    return text
+
+
+def _tag(text: str) -> tuple[str, str]:
+    name, _, value = text.strip().partition("=")
+    return name.strip(), value.strip()
+
+
+def answer(form: Form, schema: Json) -> Answer:
+    """Return the answer to a question of a run, with values of the types of its JSON schema."""
+    action = first(form, "action", "accept")
+    if action not in ("accept", "decline"):
+        raise Problem(422, "invalid_request", "action: accept or decline")
+    properties = schema.get("properties")
+    kinds: Mapping[str, Any] = properties if isinstance(properties, Mapping) else {}
+    content = {name: _typed(first(form, f"answer.{name}"), kind) for name, kind in kinds.items()}
+    given = {name: value for name, value in content.items() if value is not None}
+    return Answer(action="accept" if action == "accept" else "decline", content=given if action == "accept" else {})
+
+
+def _typed(text: str, kind: Any) -> JsonValue:
+    wanted = kind.get("type") if isinstance(kind, Mapping) else None
+    if wanted == "boolean":
+        return text == "on"
+    if not text.strip():
+        return None
+    try:
+        if wanted == "integer":
+            return int(text)
+        if wanted == "number":
+            return float(text)
+    except ValueError:
+        raise Problem(422, "invalid_request", "the answer must be a number") from None
+    return text.strip()

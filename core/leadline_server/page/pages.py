@@ -1,0 +1,90 @@
+"""The addresses of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from leadline.errors import LeadlineError
+from leadline.metrics import HTTP_REQUESTS
+from leadline_server.page.run_pages import ACTIONS, RunPages
+from leadline_server.page.site_pages import SitePages
+from leadline_server.page.templating import Templates
+from leadline_server.page.watching import Trails
+from leadline_server.problems import Problem, problem_of
+from leadline_server.service import Service
+
+Handler = Callable[[Request], Awaitable[Response]]
+# Addresses for programs, which get errors as JSON, as whoever does not ask for HTML.
+_PROGRAMS = ("/v1/", "/api/", "/mcp", "/metrics", "/healthz", "/readyz", "/openapi.json")
+
+
+class Pages:
+    """The page of a server: `routes` for its application; `problem` shows errors of other layers as pages."""
+
+    def __init__(self, service: Service) -> None:
+        self._service, self._templates = service, Templates()
+        self._trails = Trails(service)
+        site, runs = SitePages(service, self._templates), RunPages(service, self._templates, self._trails)
+        run = "/runs/{run_id}"
+        handlers: list[tuple[str, str, Handler]] = [
+            ("GET", "/", site.home),
+            ("POST", "/runs", site.ask),
+            ("GET", "/runs", site.runs),
+            ("GET", "/compare", site.compare),
+            ("GET", "/settings", site.settings),
+            ("GET", "/login", site.log_in_form),
+            ("POST", "/login", site.log_in),
+            ("POST", "/logout", site.log_out),
+            ("GET", "/static/{name}", site.static),
+            ("GET", run, runs.show),
+            ("GET", f"{run}/live", runs.live),
+            ("GET", f"{run}/trail", runs.trail),
+            ("GET", f"{run}/checks", runs.checks),
+            ("GET", f"{run}/details", runs.details),
+            ("GET", f"{run}/evidence/{{names}}", runs.evidence),
+            ("GET", f"{run}/figures/{{place:int}}", runs.figure),
+            ("POST", f"{run}/answer", runs.answer),
+            *(("POST", f"{run}/{action}", _with(runs.act, action)) for action in (*ACTIONS, "resume")),
+            *(("GET", f"{run}/{action}", _with(runs.confirm, action)) for action in ACTIONS),
+        ]
+        self.routes = [self._route(*one) for one in handlers]
+
+    async def close(self) -> None:
+        """Stop following runs."""
+        await self._trails.close()
+
+    def problem(self, request: Request, problem: Problem) -> Response | None:
+        """Return an error as a page, or as the way to the login; None for a program, which gets JSON."""
+        path = request.url.path
+        if path.startswith(_PROGRAMS) or "text/html" not in request.headers.get("accept", ""):
+            return None
+        if problem.status == 401 and request.method in ("GET", "HEAD"):
+            target = path + (f"?{request.url.query}" if request.url.query else "")
+            return RedirectResponse(f"/login?next={quote(target)}", 303)
+        return self._templates.problem(request, problem)
+
+    def _route(self, method: str, path: str, handler: Handler) -> Route:
+        async def handle(request: Request) -> Response:
+            try:
+                reply = await handler(request)
+            except Problem as problem:
+                reply = self._templates.problem(request, problem)
+            except LeadlineError as error:
+                reply = self._templates.problem(request, problem_of(error))
+            self._service.metrics.add(HTTP_REQUESTS, method, path, reply.status_code)
+            return reply
+
+        return Route(path, handle, methods=[method])
+
+
+def _with(handler: Handler, action: str) -> Handler:
+    async def handle(request: Request) -> Response:
+        request.path_params["action"] = action
+        return await handler(request)
+
+    return handle

@@ -1,0 +1,49 @@
+"""A passage in its stored source, divided for highlighting: the passage, and in it the words of the judges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from leadline.rendering import clean
+from leadline_server.views import EvidenceView
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of the source's text; `kind` is context, passage or quoted."""
+
+    text: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class PassageView:
+    """A passage with the number of its source in the report; None if it is not cited."""
+
+    evidence: EvidenceView
+    number: int | None
+    pieces: tuple[Piece, ...]
+
+    @property
+    def is_cut(self) -> tuple[bool, bool]:
+        """Whether text of the source is missing before and after."""
+        one = self.evidence
+        return one.text_begins > 0, one.text_begins + len(one.text) < one.text_length
+
+
+def passage_views(evidence: EvidenceView, number: int | None) -> PassageView:
+    """Return a passage divided into pieces."""
+    begins, text = evidence.text_begins, evidence.text
+    kinds = ["context"] * len(text)
+    spans = [(*evidence.span, "passage")]
+    spans += [(first, last, "quoted") for verdict in evidence.verdicts for first, last in verdict.spans]
+    for first, last, kind in spans:
+        for place in range(max(0, first - begins), min(len(text), last - begins)):
+            kinds[place] = kind
+    pieces: list[Piece] = []
+    start = 0
+    for place in range(1, len(text) + 1):
+        if place == len(text) or kinds[place] != kinds[start]:
+            pieces.append(Piece(clean(text[start:place]), kinds[start]))
+            start = place
+    return PassageView(evidence, number, tuple(pieces))

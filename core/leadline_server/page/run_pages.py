@@ -1,0 +1,261 @@
+"""The pages of one run: live, report beside its evidence, trail, checks, details; and the forms that control it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from leadline.citations import number
+from leadline.records import Report
+from leadline.runs import OpenQuestion
+from leadline_server.page import forms
+from leadline_server.page.passages import PassageView, passage_views
+from leadline_server.page.report import Part, parts_of, picture
+from leadline_server.page.templating import Templates
+from leadline_server.page.trail import Trail
+from leadline_server.page.watching import Trails
+from leadline_server.page.wording import ACTIVE, FORMATS, WORST
+from leadline_server.problems import Problem
+from leadline_server.service import Service, principal_of
+from leadline_server.views import RunView
+
+# Reports as HTML that are kept, because making one takes up to a second.
+_KEPT = 8
+_CONTEXT = 1_200
+_PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+ACTIONS = ("stop", "cancel", "delete")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the head of a run shows."""
+
+    claims: dict[str, int]
+    total: int
+    sources: int | None
+    passages: int | None
+    downloads: tuple[tuple[str, str], ...]
+
+    @property
+    def judged(self) -> int:
+        """The number of claims that a judge decided."""
+        return self.total - self.claims.get("not_judged", 0)
+
+
+class RunPages:
+    """The handlers of `/runs/ID`."""
+
+    def __init__(self, service: Service, templates: Templates, trails: Trails) -> None:
+        self._service, self._templates, self._trails = service, templates, trails
+        self._parts: dict[int, tuple[Report, list[Part]]] = {}
+
+    # --- pages ---------------------------------------------------------------------------------------------------
+
+    async def show(self, request: Request) -> Response:
+        """Show a run: while it works its trail, then its report."""
+        run_id, principal, view = await self._view(request)
+        trail = await self._trails.of(run_id, principal, active=view.status in ACTIVE)
+        if view.status in ACTIVE or not (report := await self._report(run_id, principal, view)):
+            return self._page(request, "live.html" if view.status in ACTIVE else "ended.html", view, trail)
+        numbers = number(report)
+        return self._page(
+            request,
+            "report.html",
+            view,
+            trail,
+            report=report,
+            parts=await self._rendered(report, view),
+            numbers=numbers,
+            uncited=len(report.uncited),
+        )
+
+    async def live(self, request: Request) -> Response:
+        """Return the parts of the live page that change; the script puts them in place."""
+        run_id, principal, view = await self._view(request)
+        trail = await self._trails.of(run_id, principal, active=view.status in ACTIVE)
+        return self._page(request, "live_parts.html", view, trail)
+
+    async def trail(self, request: Request) -> Response:
+        """Show how the research went."""
+        run_id, principal, view = await self._view(request)
+        return self._page(request, "trail.html", view, await self._trails.of(run_id, principal, active=False))
+
+    async def checks(self, request: Request) -> Response:
+        """Show every claim with its verdict, the judge's words and the judge."""
+        run_id, principal, view = await self._view(request)
+        report = await self._service.report(run_id, principal)
+        kind = request.query_params.get("verdict", "")
+        claims = [(place, one) for place, one in enumerate(report.verdicts, start=1) if kind in ("", one.verdict)]
+        bare = list(enumerate(report.uncited, start=len(report.verdicts) + 1)) if kind in ("", "uncited") else []
+        counts = Counter[str](one.verdict for one in report.verdicts)
+        counts["uncited"] = len(report.uncited)
+        return self._page(
+            request,
+            "checks.html",
+            view,
+            None,
+            claims=sorted(claims, key=lambda pair: WORST.index(pair[1].verdict)),
+            bare=bare,
+            counts={name: counts[name] for name in WORST if counts[name]},
+            chosen=kind,
+            numbers=number(report).by_evidence,
+        )
+
+    async def details(self, request: Request) -> Response:
+        """Show what a run used and chose, and its files."""
+        _, _, view = await self._view(request)
+        return self._page(request, "details.html", view, None)
+
+    async def evidence(self, request: Request) -> Response:
+        """Show passages in their stored sources."""
+        run_id, principal, view = await self._view(request)
+        report = await self._service.report(run_id, principal)
+        numbers, passages = number(report).by_evidence, list[PassageView]()
+        for name in dict.fromkeys(request.path_params["names"].split(",")):
+            found = await self._service.evidence(run_id, name, principal, _CONTEXT)
+            passages.append(passage_views(found, numbers.get(name)))
+        return self._page(request, "evidence.html", view, None, passages=passages)
+
+    async def figure(self, request: Request) -> Response:
+        """Send the picture of a figure. Raises `Problem`."""
+        run_id, principal, _ = await self._view(request)
+        report = await self._service.report(run_id, principal)
+        place = request.path_params["place"]
+        found = picture(report.figures[place - 1]) if 0 < place <= len(report.figures) else None
+        if found is None:
+            raise Problem(404, "not_found", "the report has no such figure")
+        return Response(found[1], media_type=found[0], headers={"Content-Security-Policy": _PICTURE_POLICY})
+
+    async def confirm(self, request: Request) -> Response:
+        """Ask whether to stop, cancel or delete."""
+        _, _, view = await self._view(request)
+        action = request.path_params["action"]
+        return self._page(request, "confirm.html", view, None, action=action)
+
+    # --- forms ---------------------------------------------------------------------------------------------------
+
+    async def act(self, request: Request) -> Response:
+        """Stop, cancel, delete or continue a run."""
+        run_id, principal, _ = await self._view(request)
+        form = await forms.read_form(request, self._service.limits.body)
+        match request.path_params["action"]:
+            case "stop":
+                await self._service.stop(run_id, principal, "stopped on the page")
+            case "cancel":
+                await self._service.cancel(run_id, principal, "cancelled on the page")
+            case "resume":
+                await self._service.resume(run_id, principal, retry_failed=forms.first(form, "retry") == "on")
+            case "delete":
+                await self._service.delete(run_id, principal)
+                await self._trails.forget(run_id, principal)
+                return RedirectResponse("/runs", 303)
+        return RedirectResponse(f"/runs/{run_id}", 303)
+
+    async def answer(self, request: Request) -> Response:
+        """Answer a question of a run."""
+        run_id, principal, view = await self._view(request)
+        form = await forms.read_form(request, self._service.limits.body)
+        name = forms.first(form, "question_id")
+        question = next((one for one in view.questions if one.id == name), None)
+        schema = question.json_schema if question else {}
+        await self._service.answer(run_id, principal, name, forms.answer(form, schema))
+        return RedirectResponse(f"/runs/{run_id}", 303)
+
+    # --- parts ---------------------------------------------------------------------------------------------------
+
+    async def _view(self, request: Request) -> tuple[str, str | None, RunView]:
+        run_id, principal = request.path_params["run_id"], principal_of(request)
+        return run_id, principal, await self._service.view(run_id, principal)
+
+    async def _report(self, run_id: str, principal: str | None, view: RunView) -> Report | None:
+        if view.status not in ("complete", "partial") and "report.json" not in view.files:
+            return None
+        try:
+            return await self._service.report(run_id, principal)
+        except Problem:
+            return None
+
+    async def _rendered(self, report: Report, view: RunView) -> list[Part]:
+        known = self._parts.get(id(report))
+        if known is None or known[0] is not report:
+            parts = await asyncio.to_thread(parts_of, report, f"/runs/{view.id}")
+            self._parts[id(report)] = known = (report, parts)
+            while len(self._parts) > _KEPT:
+                self._parts.pop(next(iter(self._parts)))
+        return known[1]
+
+    def _page(self, request: Request, name: str, view: RunView, trail: Trail | None, **values: Any) -> Response:
+        questions = [(one, until(one), fields(one)) for one in view.questions]
+        is_active = view.status in ACTIVE
+        return self._templates.page(
+            request,
+            name,
+            run=view,
+            base=f"/runs/{view.id}",
+            trail=trail,
+            facts=facts(view, trail),
+            questions=questions,
+            is_active=is_active,
+            now=datetime.now(UTC),
+            audit_reasons=_rejected(view),
+            **values,
+        )
+
+
+def facts(view: RunView, trail: Trail | None) -> Facts:
+    """Return what the head of a run shows."""
+    found: Any = view.verification.get("claims")
+    claims = {str(kind): int(times) for kind, times in found.items()} if isinstance(found, dict) else {}
+    names = {
+        file.rpartition(".")[2]: file for file in view.files if file.startswith("report.") and file.count(".") == 1
+    }
+    downloads = tuple((label, names[ending]) for ending, label in FORMATS.items() if ending in names)
+    sources = view.citations.get("total")
+    return Facts(
+        claims=claims,
+        total=sum(claims.values()),
+        sources=len(trail.pages) if trail and trail.pages else sources if isinstance(sources, int) else None,
+        passages=trail.passages if trail and trail.pages else None,
+        downloads=downloads,
+    )
+
+
+def _rejected(view: RunView) -> list[str]:
+    """Return why the audit rejected a run; empty if it did not."""
+    reasons: Any = view.audit.get("reasons")
+    if view.audit.get("accepted") is not False:
+        return []
+    return [str(reason) for reason in reasons] if reasons else ["no reason was given"]
+
+
+def until(question: OpenQuestion) -> datetime:
+    """Return when the run goes on without an answer."""
+    return question.asked + timedelta(seconds=question.seconds)
+
+
+def fields(question: OpenQuestion) -> list[dict[str, Any]]:
+    """Return the fields of the form that answers a question."""
+    properties: Any = question.json_schema.get("properties")
+    required: Any = question.json_schema.get("required")
+    names = list(properties) if isinstance(properties, dict) else []
+    found = []
+    for name in names:
+        about = properties[name] if isinstance(properties[name], dict) else {}
+        choices = about.get("enum")
+        found.append(
+            {
+                "name": name,
+                "label": str(about.get("title") or about.get("description") or name.replace("_", " ").capitalize()),
+                "kind": "choice" if isinstance(choices, list) else str(about.get("type", "string")),
+                "choices": [str(choice) for choice in choices] if isinstance(choices, list) else [],
+                "default": about.get("default"),
+                "required": isinstance(required, list) and name in required,
+            }
+        )
+    return found

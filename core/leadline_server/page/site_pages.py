@@ -1,0 +1,220 @@
+"""The pages beside runs: the form to ask, history, comparison, settings and plugins, login."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from leadline.errors import ConfigError, LeadlineError, UsageError
+from leadline.inventory import InstalledPlugin
+from leadline_server.access import COOKIE, Identity, unknown_token
+from leadline_server.page import forms
+from leadline_server.page.templating import Templates, static_file
+from leadline_server.page.wording import STATUSES
+from leadline_server.problems import Problem, problem_of
+from leadline_server.requests import ALLOWED, LOWERED
+from leadline_server.service import Service, principal_of
+from leadline_server.store import SESSION_SECONDS
+
+_PAGE, _RECENT = 30, 8
+# Seconds for which the expected cost is kept.
+_FRESH = 60.0
+_LANGUAGES = {
+    "auto": "As the question",
+    "en": "English",
+    "zh": "中文",
+    "ja": "日本語",
+    "de": "Deutsch",
+    "fr": "Français",
+    "es": "Español",
+}
+
+
+@dataclass(frozen=True)
+class Offered:
+    """What the form to ask offers: the plan and the expected cost of a run, or why none can start."""
+
+    explanation: Any = None
+    estimate: Any = None
+    problem: str = ""
+
+
+class SitePages:
+    """The handlers of the other pages."""
+
+    def __init__(self, service: Service, templates: Templates) -> None:
+        self._service, self._templates, self._client = service, templates, service.client
+        self._offered: tuple[float, Offered] = (float("-inf"), Offered())
+        self._plugins: list[InstalledPlugin] | None = None
+
+    async def home(self, request: Request) -> Response:
+        """Show the form to ask, and the latest runs."""
+        return await self._home(request, {"question": [request.query_params.get("question", "")]})
+
+    async def _home(self, request: Request, form: forms.Form, problem: Problem | None = None) -> Response:
+        principal, settings = principal_of(request), self._client.load(complete=False).settings
+        recent = await self._service.runs(principal, limit=_RECENT)
+        earlier = forms.first(form, "conversation") or request.query_params.get("conversation", "")
+        return self._templates.page(
+            request,
+            "home.html",
+            problem.status if problem else 200,
+            problem=problem.body if problem else None,
+            form=form,
+            first=forms.first,
+            key=secrets.token_urlsafe(16),
+            offered=await self._offer(),
+            pipelines=settings.pipelines,
+            chosen_pipeline=forms.first(form, "pipeline") or settings.pipeline,
+            chosen_formats=form.get("format", list(settings.report.formats)),
+            report_formats=await self._formats(),
+            settings=settings,
+            languages=_LANGUAGES,
+            conversation=earlier,
+            recent=recent.runs,
+        )
+
+    async def ask(self, request: Request) -> Response:
+        """Accept a question; a form that is sent twice starts one run."""
+        form = await forms.read_form(request, self._service.limits.body)
+        try:
+            body = forms.new_run(form)
+            if not body.question:
+                raise Problem(422, "invalid_request", "write a question")
+            run_id = await self._service.order(body, principal_of(request), forms.first(form, "key") or None)
+        except Problem as problem:
+            return await self._home(request, form, problem)
+        except (ConfigError, UsageError) as error:
+            return await self._home(request, form, problem_of(error))
+        return RedirectResponse(f"/runs/{run_id}", 303)
+
+    async def runs(self, request: Request) -> Response:
+        """Show past runs."""
+        query = request.query_params
+        wanted = {name: query.get(name, "") for name in ("q", "status", "tag", "pipeline")}
+        found = await self._service.runs(
+            principal_of(request),
+            text=wanted["q"],
+            status=wanted["status"] or None,
+            tag=wanted["tag"],
+            after=query.get("after") or None,
+            limit=_PAGE,
+        )
+        runs = [run for run in found.runs if wanted["pipeline"] in ("", run.pipeline)]
+        pipelines = sorted(self._client.load(complete=False).settings.pipelines)
+        return self._templates.page(
+            request,
+            "runs.html",
+            runs=runs,
+            next=found.next,
+            wanted=wanted,
+            is_filtered=any(wanted.values()),
+            all_statuses=STATUSES,
+            pipelines=pipelines,
+            chosen=query.get("with", ""),
+        )
+
+    async def compare(self, request: Request) -> Response:
+        """Show what two reports have in common and what not."""
+        query, principal = request.query_params, principal_of(request)
+        ids = [name for name in (query.get("a", ""), query.get("b", ""), *query.getlist("run")) if name]
+        if len(ids) != 2:
+            raise Problem(422, "invalid_request", "choose two runs to compare", "select two runs in the list of runs")
+        first, second = ids
+        views = [await self._service.view(name, principal) for name in ids]
+        found = await self._service.compare(first, second, principal)
+        return self._templates.page(request, "compare.html", found=found, first=views[0], second=views[1])
+
+    async def settings(self, request: Request) -> Response:
+        """Show the settings with their origins, and the plugins with what they lack."""
+        try:
+            plugins, problem = await self._installed(), ""
+        except LeadlineError as error:
+            plugins, problem = [], str(error)
+        return self._templates.page(
+            request,
+            "settings.html",
+            settings=self._client.describe_settings(),
+            changeable={*ALLOWED, *LOWERED},
+            plugins=plugins,
+            problem=problem,
+        )
+
+    # --- login -----------------------------------------------------------------------------------------------------
+
+    async def log_in_form(self, request: Request) -> Response:
+        """Show the form for a token."""
+        if not self._service.store.has_tokens():
+            return RedirectResponse("/", 303)
+        return self._templates.page(request, "login.html", wrong=False, next=_local(request.query_params.get("next")))
+
+    async def log_in(self, request: Request) -> Response:
+        """Exchange a token for the cookie of a session."""
+        form = await forms.read_form(request, self._service.limits.body)
+        token = self._service.store.token(forms.first(form, "token").strip())
+        target = _local(forms.first(form, "next"))
+        if token is None or token.scope != "runs":
+            self._service.guesses.take(request.client.host if request.client else "")
+            status = unknown_token().status
+            return self._templates.page(request, "login.html", status, wrong=True, next=target)
+        secret = await asyncio.to_thread(self._service.store.add_session, token)
+        reply = RedirectResponse(target, 303)
+        secure = request.url.scheme == "https"
+        reply.set_cookie(
+            COOKIE, secret, max_age=SESSION_SECONDS, path="/", secure=secure, httponly=True, samesite="strict"
+        )
+        return reply
+
+    async def log_out(self, request: Request) -> Response:
+        """End the session."""
+        await forms.read_form(request, self._service.limits.body)
+        identity: Identity = request.state.identity
+        if identity.session:
+            await asyncio.to_thread(self._service.store.end_session, identity.session)
+        reply = RedirectResponse("/login", 303)
+        reply.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
+        return reply
+
+    async def static(self, request: Request) -> Response:
+        """Send a style sheet, script or icon."""
+        return static_file(request.path_params["name"])
+
+    # --- parts -----------------------------------------------------------------------------------------------------
+
+    async def _offer(self) -> Offered:
+        since, known = self._offered
+        if time.monotonic() - since < _FRESH:
+            return known
+        try:
+            offered = Offered(self._client.explain(), await self._client.estimate())
+        except LeadlineError as error:
+            offered = Offered(problem=str(error))
+        self._offered = (time.monotonic(), offered)
+        return offered
+
+    async def _installed(self) -> list[InstalledPlugin]:
+        if self._plugins is None:
+            self._plugins = await asyncio.to_thread(self._client.describe_plugins)
+        return self._plugins
+
+    async def _formats(self) -> list[InstalledPlugin]:
+        try:
+            plugins = await self._installed()
+        except LeadlineError:
+            return []
+        return [one for one in plugins if "report_formatters" in one.kinds]
+
+
+def _local(target: str | None) -> str:
+    """Return an address on this server to go to after the login."""
+    target = target or "/"
+    parts = urlsplit(target)
+    is_local = not parts.scheme and not parts.netloc and target.startswith("/") and not target.startswith(("//", "/\\"))
+    return target if is_local and target.isprintable() and "\\" not in target else "/"

@@ -1,0 +1,219 @@
+// The page works without this: citations are links, the live page reloads itself, every action is a form.
+"use strict";
+const $ = (selector, from = document) => from.querySelector(selector);
+const $$ = (selector, from = document) => [...from.querySelectorAll(selector)];
+document.body.classList.add("js");
+
+// A page of this server as a document; its scripts do not run.
+function load(address) {
+  return new Promise((done, failed) => {
+    const request = new XMLHttpRequest();
+    request.open("GET", address);
+    request.responseType = "document";
+    request.onload = () => (request.status === 200 && request.response ? done(request.response) : failed(request.status));
+    request.onerror = () => failed(0);
+    request.send();
+  });
+}
+
+// --- citations ---------------------------------------------------------------------------------------------------
+const panel = $("#evidence .panel");
+const cites = panel ? $$(".report .cite") : [];
+const empty = panel ? [...panel.childNodes] : [];
+const known = new Map();
+let chosen = null;
+
+async function show(cite) {
+  chosen?.classList.remove("on");
+  chosen = cite;
+  cite.classList.add("on");
+  history.replaceState(null, "", `#cite-${cites.indexOf(cite) + 1}`);
+  const address = cite.getAttribute("href");
+  if (!known.has(address)) known.set(address, load(address));
+  try {
+    const body = $("#evidence-body", await known.get(address));
+    if (chosen !== cite) return;
+    const close = document.createElement("button");
+    close.type = "button";
+    close.className = "quiet close";
+    close.textContent = "Close";
+    close.addEventListener("click", back);
+    panel.replaceChildren(close, document.importNode(body, true));
+    for (const stored of $$(".stored", panel)) {
+      const mark = $("mark.quoted", stored) || $("mark", stored);
+      if (mark) stored.scrollTop = Math.max(0, mark.offsetTop - 60);
+    }
+    $("#evidence").scrollTop = 0;
+  } catch (status) {
+    known.delete(address);
+    if (status) location.href = address;
+    else offline(true);
+  }
+}
+
+function back() {
+  if (!chosen) return;
+  chosen.classList.remove("on");
+  chosen.focus();
+  chosen = null;
+  history.replaceState(null, "", location.pathname + location.search);
+  panel.replaceChildren(...empty);
+}
+
+function step(by) {
+  if (!cites.length) return;
+  const at = chosen ? cites.indexOf(chosen) + by : by > 0 ? 0 : cites.length - 1;
+  const next = cites[Math.max(0, Math.min(cites.length - 1, at))];
+  next.focus({ preventScroll: true });
+  next.scrollIntoView({ block: "center" });
+  show(next);
+}
+
+// --- confirmations -----------------------------------------------------------------------------------------------
+const asking = $("#ask-first");
+
+async function ask(link) {
+  try {
+    const form = document.importNode($("#confirm-form", await load(link.href)), true);
+    asking.replaceChildren(form);
+    asking.showModal();
+    $("[data-close]", form).addEventListener("click", (event) => {
+      event.preventDefault();
+      asking.close();
+    });
+  } catch {
+    location.href = link.href;
+  }
+}
+
+document.addEventListener("click", (event) => {
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+  const cite = event.target.closest(".report .cite");
+  const link = event.target.closest("[data-ask-first]");
+  if (cite && panel) {
+    event.preventDefault();
+    show(cite);
+  } else if (link) {
+    event.preventDefault();
+    ask(link);
+  }
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select, dialog")) return;
+  if (event.key === "j") step(1);
+  else if (event.key === "k") step(-1);
+  else if (event.key === "Escape") back();
+  else if (event.key === "?") $("#keys").showModal();
+  else if (event.key === "/" && $("#find")) {
+    event.preventDefault();
+    $("#find").focus();
+  }
+});
+
+// --- the list of runs ----------------------------------------------------------------------------------------------
+const list = $("[data-pick-two]");
+if (list) {
+  const boxes = $$("input[name=run]", list);
+  const update = () => {
+    const count = boxes.filter((box) => box.checked).length;
+    $("[data-compare]", list).disabled = count !== 2;
+    for (const box of boxes) box.disabled = count >= 2 && !box.checked;
+  };
+  list.addEventListener("change", update);
+  update();
+}
+
+// --- contents: where the reader is -----------------------------------------------------------------------------------
+const entries = new Map($$(".contents a").map((link) => [link.hash.slice(1), link]));
+if (entries.size) {
+  const seen = new IntersectionObserver(
+    (found) => {
+      for (const one of found) if (one.isIntersecting) {
+        for (const link of entries.values()) link.classList.remove("here");
+        entries.get(one.target.id)?.classList.add("here");
+      }
+    },
+    { rootMargin: "-80px 0px -70% 0px" },
+  );
+  for (const name of entries.keys()) {
+    const target = document.getElementById(name);
+    if (target) seen.observe(target);
+  }
+}
+
+// --- while a run is at work --------------------------------------------------------------------------------------------
+function offline(is) {
+  $("#offline").hidden = !is;
+}
+
+const two = (value) => String(value).padStart(2, "0");
+function tick() {
+  for (const clock of $$("[data-until]")) {
+    const left = Math.max(0, Math.round((new Date(clock.dataset.until) - Date.now()) / 1000));
+    clock.textContent = `${Math.floor(left / 60)}:${two(left % 60)}`;
+  }
+  for (const clock of $$("[data-clock]")) {
+    const past = Math.max(0, Math.round((Date.now() - new Date(clock.dataset.clock)) / 1000));
+    clock.textContent = past < 60 ? `${past} s` : `${Math.floor(past / 60)} min ${past % 60} s`;
+  }
+}
+
+// Replaces what has changed, and leaves open what the reader opened, and the answer that is being written.
+function put(part) {
+  const old = document.getElementById(part.id);
+  if (!old || old.dataset.html === part.innerHTML) return;
+  const html = part.innerHTML;
+  if (old.contains(document.activeElement) && old.id === "part-questions" && $("form", part)) return;
+  const opened = new Map($$("details[id]", old).map((one) => [one.id, one.open]));
+  const focused = old.contains(document.activeElement) ? document.activeElement.closest("details[id]")?.id : "";
+  old.replaceChildren(...document.importNode(part, true).childNodes);
+  old.dataset.html = html;
+  for (const one of $$("details[id]", old)) if (opened.has(one.id)) one.open = opened.get(one.id);
+  if (focused) $(`#${CSS.escape(focused)} summary`)?.focus();
+}
+
+const { live, events } = document.body.dataset;
+if (live) {
+  let busy = false, again = false, stream = null;
+  const refresh = async () => {
+    if (busy) { again = true; return; }
+    busy = true;
+    try {
+      const found = await load(live);
+      $$("[data-part]", found).forEach(put);
+      tick();
+      offline(false);
+    } catch (status) {
+      if (status === 0 || status >= 500) offline(true);
+      else if (status !== 429) location.reload();
+    }
+    setTimeout(() => {
+      busy = false;
+      if (again) { again = false; refresh(); }
+    }, 700);
+  };
+  const watch = () => {
+    stream = new EventSource(events);
+    stream.onopen = () => { offline(false); refresh(); };
+    stream.onerror = () => {
+      offline(true);
+      // The browser comes back by itself, except after an error of a proxy.
+      if (stream.readyState === EventSource.CLOSED) setTimeout(watch, 3000);
+    };
+    const kinds = ["run.started", "progress", "message", "query", "found", "source", "unread", "question", "usage", "error", "notice", "route", "call.started", "call.finished", "call.retried", "call.held", "session.finished"];
+    for (const kind of kinds) stream.addEventListener(kind, refresh);
+    stream.addEventListener("run.finished", () => { stream.close(); location.reload(); });
+  };
+  watch();
+  tick();
+  setInterval(tick, 1000);
+}
+
+if (/^#cite-\d+$/.test(location.hash)) {
+  const cite = cites[Number(location.hash.slice(6)) - 1];
+  if (cite) {
+    cite.scrollIntoView({ block: "center" });
+    show(cite);
+  }
+}

@@ -1,0 +1,111 @@
+"""Templates, static files, and the headers of pages."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from leadline.display import printable
+from leadline.rendering import plain_title, readable_url, safe_url
+from leadline_server.access import Identity
+from leadline_server.page import wording
+from leadline_server.page.forms import FIELD, form_token, keep_token
+from leadline_server.problems import Problem
+
+# Everything a page needs comes from this server; nothing runs that is not in `page.js`.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": POLICY,
+    # Browsers send no Origin with a form under `no-referrer`.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+_STATIC = {
+    "page.css": "text/css; charset=utf-8",
+    "page.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+
+
+class Templates:
+    """The templates, with the filters that they use."""
+
+    def __init__(self) -> None:
+        env = Environment(
+            loader=PackageLoader("leadline_server.page"),
+            autoescape=True,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+        )
+        for function in (wording.money, wording.duration, wording.count, wording.plural, wording.day, wording.iso):
+            env.filters[function.__name__] = function
+        env.filters |= {
+            "printable": printable,
+            "link": safe_url,
+            "place": lambda url: printable(readable_url(url)),
+            "one_title": lambda text: printable(plain_title(text)),
+            "segment": lambda text: quote(text, safe=","),
+        }
+        env.globals |= {
+            "static": static_address,
+            "labels": wording.LABELS,
+            "statuses": wording.STATUSES,
+            "active_statuses": wording.ACTIVE,
+            "formats": wording.FORMATS,
+            "grounds": wording.GROUNDS,
+            "form_field": FIELD,
+        }
+        self._env = env
+
+    def page(self, request: Request, name: str, status: int = 200, **values: Any) -> Response:
+        """Return a page made from a template."""
+        identity: Identity | None = getattr(request.state, "identity", None)
+        about = {
+            "path": request.url.path,
+            "principal": identity.principal if identity else None,
+            "has_session": bool(identity and identity.session),
+            "form_value": form_token(request),
+        }
+        html = self._env.get_template(name).render(**about, **values)
+        reply = HTMLResponse(html.encode("utf-8", "replace"), status, _HEADERS)
+        keep_token(request, reply)
+        return reply
+
+    def problem(self, request: Request, problem: Problem) -> Response:
+        """Return an error as a page."""
+        reply = self.page(request, "problem.html", problem.status, problem=problem.body, status_code=problem.status)
+        for name, value in problem.headers.items():
+            if name.lower() != "www-authenticate":
+                reply.headers[name] = value
+        return reply
+
+
+def static_file(name: str) -> Response:
+    """Return a style sheet, script or icon. Raises `Problem`."""
+    if name not in _STATIC:
+        raise Problem(404, "not_found", "there is no such file")
+    headers = {"Cache-Control": "public, max-age=31536000, immutable"}
+    return Response(_content(name), media_type=_STATIC[name], headers=headers)
+
+
+@cache
+def static_address(name: str) -> str:
+    """Return the address of a static file, which changes with its content."""
+    return f"/static/{name}?{hashlib.sha256(_content(name)).hexdigest()[:12]}"
+
+
+@cache
+def _content(name: str) -> bytes:
+    return files("leadline_server.page").joinpath("static", name).read_bytes()

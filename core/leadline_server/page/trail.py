@@ -1,0 +1,256 @@
+"""The trail of a run: its events added up to what a reader wants to see. It is plain data for templates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from leadline.records import Event
+from leadline_server.page.wording import STEPS
+
+# Calls in flight that are shown; the others are counted.
+_SHOWN = 6
+_DOING = {
+    "chat": "asking a model",
+    "perform": "working",
+    "search": "searching",
+    "fetch": "fetching a page",
+    "parse": "reading a page",
+    "judge": "judging claims",
+    "draw": "drawing a chart",
+    "format": "writing a file",
+}
+
+
+@dataclass
+class Step:
+    """A stage: `state` is pending, started, finished or failed."""
+
+    name: str
+    state: str = "pending"
+    times: int = 0
+    reason: str = ""
+
+    @property
+    def title(self) -> str:
+        """What it does."""
+        return STEPS.get(self.name, self.name.replace("_", " ").capitalize())
+
+
+@dataclass
+class Page:
+    """A source that was read; `passages` is None until it is cut."""
+
+    url: str
+    title: str
+    engine: str
+    tier: int
+    passages: int | None = None
+    learning: str = ""
+
+
+@dataclass
+class Search:
+    """A query; `hits` is None while it is under way."""
+
+    id: str
+    query: str
+    goal: str = ""
+    section: str = ""
+    round: int = 0
+    hits: int | None = None
+    failure: str = ""
+    pages: dict[str, Page] = field(default_factory=dict)
+    unread: list[Unread] = field(default_factory=list)
+
+
+@dataclass
+class Unread:
+    """A page that could not be read."""
+
+    url: str
+    reason: str
+
+
+@dataclass
+class Failing:
+    """A failure, and how often it occurred."""
+
+    message: str
+    step: str
+    category: str = ""
+    times: int = 1
+
+
+@dataclass
+class Aspect:
+    """A section of the plan with the searches for it."""
+
+    id: str
+    title: str
+    questions: tuple[str, ...] = ()
+    searches: list[Search] = field(default_factory=list)
+
+
+@dataclass
+class Trail:
+    """What a run has done so far; `last` is the number of the last event."""
+
+    last: int = -1
+    steps: dict[str, Step] = field(default_factory=dict)
+    sections: dict[str, Aspect] = field(default_factory=dict)
+    searches: dict[str, Search] = field(default_factory=dict)
+    pages: dict[str, Page] = field(default_factory=dict)
+    unread: list[Unread] = field(default_factory=list)
+    failures: dict[str, Failing] = field(default_factory=dict)
+    notices: list[str] = field(default_factory=list)
+    retries: int = 0
+    waiting: str = ""
+    tokens: int = 0
+    cost: float = 0.0
+    model_calls: int = 0
+    round: int = 0
+    choices: tuple[str, ...] = ()
+    finished: bool = False
+    began: datetime | None = None
+    running: dict[str, str] = field(default_factory=dict)
+
+    def add(self, event: Event) -> None:
+        """Add an event; events of a kind that is not known change nothing."""
+        if event.seq >= 0:
+            self.last = max(self.last, event.seq)
+        handle = getattr(self, f"_on_{event.kind.replace('.', '_')}", None)
+        if handle:
+            handle(event.data, event)
+
+    @property
+    def aspects(self) -> list[Aspect]:
+        """The sections of the plan with their searches; the last one, without a title, has the searches for none."""
+        found = {name: Aspect(one.id, one.title, one.questions) for name, one in self.sections.items()}
+        rest = Aspect("", "")
+        for search in self.searches.values():
+            found.get(search.section, rest).searches.append(search)
+        return [*found.values(), *([rest] if rest.searches else [])]
+
+    @property
+    def passages(self) -> int:
+        """The number of passages of all sources."""
+        return sum(page.passages or 0 for page in self.pages.values())
+
+    @property
+    def loose_pages(self) -> list[Page]:
+        """Sources that belong to no known search."""
+        known = {url for search in self.searches.values() for url in search.pages}
+        return [page for url, page in self.pages.items() if url not in known]
+
+    @property
+    def now(self) -> list[str]:
+        """What is under way."""
+        doing = list(dict.fromkeys(self.running.values()))
+        return doing[:_SHOWN]
+
+    @property
+    def current(self) -> Step | None:
+        """The stage that is at work; of several the last."""
+        return next((step for step in reversed(self.steps.values()) if step.state == "started"), None)
+
+    @property
+    def done(self) -> int:
+        """The number of stages that are finished."""
+        return sum(step.state == "finished" for step in self.steps.values())
+
+    # --- events --------------------------------------------------------------------------------------------------
+
+    def _on_run_started(self, data: Mapping[str, Any], event: Event) -> None:
+        names = [str(name) for name in data.get("steps") or ()]
+        self.steps = {name: self.steps.get(name, Step(name)) for name in names}
+        for step in self.steps.values():
+            step.state = "pending" if step.state == "started" else step.state
+        self.choices = tuple(map(str, data.get("choices") or ()))
+        self.running.clear()
+        self.finished = False
+        self.began = self.began or event.time
+
+    def _on_run_finished(self, _: Mapping[str, Any], __: Event) -> None:
+        self.finished = True
+        self.running.clear()
+
+    def _on_progress(self, data: Mapping[str, Any], _: Event) -> None:
+        step = self.steps.setdefault(str(data["step"]), Step(str(data["step"])))
+        step.state = str(data["status"])
+        step.times += step.state == "started"
+        about = data.get("data") or {}
+        self.round = max(self.round, int(about.get("round") or 0))
+        step.reason = str(about.get("reason", "")) if step.state == "failed" else ""
+        self.waiting = ""
+
+    def _on_message(self, data: Mapping[str, Any], _: Event) -> None:
+        if data.get("kind") == "plan":
+            sections = data.get("sections") or ()
+            self.sections = {
+                str(one["id"]): Aspect(str(one["id"]), str(one["title"]), tuple(one.get("questions") or ()))
+                for one in sections
+            }
+        elif data.get("kind") == "learning" and (page := self.pages.get(str(data.get("source")))):
+            page.learning, page.passages = str(data.get("text", "")), int(data.get("passages") or 0)
+
+    def _on_query(self, data: Mapping[str, Any], _: Event) -> None:
+        search = Search(str(data["id"]), str(data["query"]), str(data.get("goal", "")), str(data.get("section", "")))
+        search.round = int(data.get("round") or 0)
+        self.searches.setdefault(search.id, search)
+
+    def _on_found(self, data: Mapping[str, Any], _: Event) -> None:
+        if search := self.searches.get(str(data["id"])):
+            search.hits, search.failure = int(data.get("hits") or 0), str(data.get("failure") or "")
+
+    def _on_source(self, data: Mapping[str, Any], _: Event) -> None:
+        url = str(data["url"])
+        page = self.pages.setdefault(
+            url, Page(url, str(data.get("title") or url), str(data.get("engine", "")), int(data.get("tier") or 3))
+        )
+        if search := self.searches.get(str(data.get("query", ""))):
+            search.pages[url] = page
+
+    def _on_unread(self, data: Mapping[str, Any], _: Event) -> None:
+        one = Unread(str(data["url"]), str(data["reason"]))
+        self.unread.append(one)
+        if search := self.searches.get(str(data.get("query", ""))):
+            search.unread.append(one)
+
+    def _on_call_started(self, data: Mapping[str, Any], _: Event) -> None:
+        kind, provider = str(data.get("kind")), str(data.get("provider"))
+        if kind in _DOING:
+            task = f" ({data['task']})" if kind == "chat" else ""
+            self.running[str(data["key"])] = f"{_DOING[kind]}{task} · {data.get('model') or provider}"
+
+    def _on_call_finished(self, data: Mapping[str, Any], _: Event) -> None:
+        self.running.pop(str(data["key"]), None)
+        self.waiting = ""
+        if data.get("kind") == "chat" and data.get("from") == "live":
+            self.model_calls += 1
+
+    def _on_call_retried(self, data: Mapping[str, Any], _: Event) -> None:
+        self.retries += 1
+        self.waiting = f"{data['provider']} failed ({data['type']}); trying again in {data['seconds']:g} s"
+
+    def _on_call_held(self, data: Mapping[str, Any], _: Event) -> None:
+        self.waiting = f"{data['provider']} asked to wait {data['seconds']:g} s"
+
+    def _on_usage(self, data: Mapping[str, Any], _: Event) -> None:
+        spent = data.get("spent") or {}
+        self.tokens = int(spent.get("tokens") or self.tokens)
+        self.cost = float(spent.get("money") or self.cost)
+
+    def _on_error(self, data: Mapping[str, Any], _: Event) -> None:
+        message = str(data["message"])
+        if message in self.failures:
+            self.failures[message].times += 1
+        else:
+            self.failures[message] = Failing(message, str(data.get("step", "")), str(data.get("category", "")))
+
+    def _on_notice(self, data: Mapping[str, Any], _: Event) -> None:
+        message = str(data["message"])
+        if message not in self.notices:
+            self.notices.append(message)

@@ -1,0 +1,115 @@
+"""The words and numbers of the page: verdicts, statuses, amounts, times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+# Verdicts and the lack of a citation, from worst to best, as the page names them.
+LABELS: Mapping[str, str] = {
+    "contradicted": "contradicted",
+    "unsupported": "not supported",
+    "partial": "partly supported",
+    "uncited": "no citation",
+    "not_judged": "not judged",
+    "supported": "supported",
+}
+WORST = tuple(LABELS)
+# What is wrong with a report when `verification.grounds` names it.
+GROUNDS: Mapping[str, str] = {
+    "no_claims": "no claim has a citation",
+    "unknown_ids": "it cites passages that do not exist",
+    "uncited": "a paragraph ends without a citation",
+    "unsupported": "a claim is not supported",
+}
+STATUSES: Mapping[str, str] = {
+    "pending": "queued",
+    "running": "running",
+    "waiting": "waiting for an answer",
+    "complete": "complete",
+    "partial": "partial",
+    "no_evidence": "no evidence",
+    "failed": "failed",
+    "cancelled": "cancelled",
+    "interrupted": "interrupted",
+    "unreadable": "unreadable",
+}
+ACTIVE = ("pending", "running", "waiting")
+# What a stage does, for people; the stages of other packages keep their names.
+STEPS: Mapping[str, str] = {
+    "clarify": "Understand the question",
+    "plan": "Plan the report",
+    "query": "Choose searches",
+    "search": "Search",
+    "explore": "Search and read",
+    "fetch": "Read sources",
+    "extract": "Cut passages",
+    "digest": "Summarise what is known",
+    "review": "Look for gaps",
+    "analyze": "Weigh perspectives",
+    "synthesize": "Write sections",
+    "compose": "Compose the report",
+    "chart": "Draw charts",
+    "illustrate": "Choose pictures",
+    "write": "Put the report together",
+    "verify": "Check every claim",
+    "audit": "Accept or reject",
+    "export": "Write files",
+}
+FORMATS: Mapping[str, str] = {
+    "pdf": "PDF",
+    "docx": "Word",
+    "html": "HTML",
+    "md": "Markdown",
+    "epub": "EPUB",
+    "tex": "LaTeX",
+    "bib": "BibTeX",
+    "json": "JSON",
+}
+
+
+def money(value: Any) -> str:
+    """Return an amount of US dollars: `$0.0042`, `$1.20`."""
+    amount = _number(value)
+    if amount == 0:
+        return "$0"
+    return f"${amount:.2f}" if amount >= 1 else f"${amount:.2g}" if amount >= 0.0001 else "less than $0.0001"
+
+
+def duration(seconds: Any) -> str:
+    """Return a time: `3.4 s`, `2 min 5 s`, `1 h 10 min`."""
+    value = max(0.0, _number(seconds))
+    if value < 10:
+        return f"{value:.1f} s"
+    if value < 60:
+        return f"{value:.0f} s"
+    minutes, rest = divmod(round(value), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def count(value: Any) -> str:
+    """Return a whole number with separators."""
+    return f"{int(_number(value)):,}"
+
+
+def plural(value: Any, one: str, many: str = "") -> str:
+    """Return a number with its noun."""
+    return f"{count(value)} {one if int(_number(value)) == 1 else many or one + 's'}"
+
+
+def day(value: datetime | None) -> str:
+    """Return a time in UTC: `28 Nov 2026, 14:05`."""
+    return f"{value.astimezone(UTC):%-d %b %Y, %H:%M}" if value else ""
+
+
+def iso(value: datetime | None) -> str:
+    """Return a time for programs."""
+    return value.astimezone(UTC).isoformat() if value else ""
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return 0.0

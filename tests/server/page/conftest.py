@@ -1,0 +1,80 @@
+"""A browser without JavaScript: httpx with cookies, that fills in and sends the forms of a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+from tests.server.conftest import PATIENCE, Served, finish, order, running
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> \"'> javascript:alert(3)"
+
+
+@dataclass
+class Browser:
+    """Keeps cookies, sends Origin with forms, and follows redirections."""
+
+    http: httpx.Client
+
+    def open(self, path: str, status: int = 200) -> LexborHTMLParser:
+        reply = self.http.get(path)
+        assert reply.status_code == status, reply.text
+        return LexborHTMLParser(reply.text)
+
+    def submit(self, form: LexborNode, status: int = 200, **values: str) -> httpx.Response:
+        """Send a form with its hidden fields and these values."""
+        fields = {
+            one.attributes["name"] or "": one.attributes.get("value") or ""
+            for one in form.css("input[type=hidden]")
+            if one.attributes.get("name")
+        }
+        origin = str(self.http.base_url).rstrip("/")
+        action = form.attributes.get("action") or ""
+        reply = self.http.post(action, data=fields | values, headers={"Origin": origin})
+        assert reply.status_code == status, reply.text
+        return reply
+
+
+def form(page: LexborHTMLParser, action: str) -> LexborNode:
+    """Return the form of a page with this action."""
+    found = page.css_first(f'form[method=post][action="{action}"]')
+    assert found is not None, f"no form {action}"
+    return found
+
+
+def text(page: LexborHTMLParser, selector: str = "main") -> str:
+    """Return the text of an element on one line."""
+    found = page.css_first(selector)
+    assert found is not None, f"no {selector}"
+    return " ".join(found.text(separator=" ").split())
+
+
+def browser_of(served: Served) -> Browser:
+    client = httpx.Client(base_url=served.url, timeout=PATIENCE, trust_env=False, follow_redirects=True)
+    client.headers["Accept"] = "text/html"
+    served.clients.append(client)
+    return Browser(client)
+
+
+@pytest.fixture
+def browser(served: Served) -> Browser:
+    return browser_of(served)
+
+
+@pytest.fixture(scope="session")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, str]]:
+    """A server, and a finished run whose question and tags are hostile."""
+    with running(tmp_path_factory.mktemp("hostile")) as server:
+        with httpx.Client(base_url=server.url, timeout=PATIENCE, trust_env=False) as http:
+            question = f"How deep was the harbour measured at each sounding, in fathoms? {HOSTILE}"
+            run = order(http, question, tags={HOSTILE[:60]: HOSTILE})
+            finish(http, run)
+        yield server, run
+
+
+def write(folder: Path, name: str, content: str) -> None:
+    (folder / name).write_text(content, "utf-8")

@@ -1,0 +1,144 @@
+"""The page as a browser without JavaScript sees it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.server.conftest import QUESTION, Served, events, finish, order, running
+from tests.server.page.conftest import Browser, browser_of, form, text
+
+from leadline_server.limits import Limits
+
+
+def test_a_question_is_asked_watched_and_read_without_javascript(browser: Browser, served: Served) -> None:
+    home = browser.open("/")
+    assert "What do you want to know?" in text(home, "h1")
+    asked = browser.submit(form(home, "/runs"), question=QUESTION)
+    run = asked.url.path.removeprefix("/runs/")
+    finish(served.client(), run)
+    page = browser.open(f"/runs/{run}")
+    assert QUESTION in text(page, "h1")
+    cite = page.css_first(".report a.cite")
+    assert cite is not None
+    passage = browser.open(cite.attributes["href"] or "")
+    assert "characters" in text(passage, ".passage .where")
+    assert passage.css_first(".stored mark") is not None
+    for link in page.css(".actions a[download]"):
+        assert browser.http.get(link.attributes["href"] or "").status_code == 200
+    for path in ("trail", "checks", "details"):
+        assert text(browser.open(f"/runs/{run}/{path}"))
+
+
+def test_a_form_that_is_sent_twice_starts_one_run(browser: Browser) -> None:
+    asking = form(browser.open("/"), "/runs")
+    first, second = (browser.submit(asking, question=QUESTION) for _ in range(2))
+    assert first.url == second.url
+
+
+def test_a_faulty_question_comes_back_with_the_reason_and_what_was_written(browser: Browser) -> None:
+    reply = browser.submit(form(browser.open("/"), "/runs"), 422, question="  ", tags="team=harbour")
+    assert "write a question" in reply.text
+    assert 'value="team=harbour"' in reply.text
+    refused = browser.submit(form(browser.open("/"), "/runs"), 403, **{"set.runs.folder": "/tmp"}, question=QUESTION)
+    assert "cannot be changed by a request" in refused.text
+
+
+def test_a_running_run_reloads_itself_and_can_be_cancelled(browser: Browser, served: Served) -> None:
+    with served.gate.closed():
+        run = order(served.client(), "How far from the lighthouse was the wreck found in the survey?")
+        assert events(served.client(), run, until="query")
+        page = browser.open(f"/runs/{run}")
+        refresh = page.css_first("noscript")
+        assert refresh is not None
+        assert "refresh" in (refresh.html or "")
+        assert "searching" in text(page, ".trail")
+        confirm = browser.open(f"/runs/{run}/cancel")
+        browser.submit(form(confirm, f"/runs/{run}/cancel"))
+    finish(served.client(), run)
+    assert "This run was cancelled" in text(browser.open(f"/runs/{run}"))
+
+
+def test_past_runs_are_searched_filtered_compared_and_deleted(browser: Browser, served: Served, done: str) -> None:
+    other = order(served.client(), tags={"team": "light"})
+    finish(served.client(), other)
+    listed = browser.open("/runs?tag=team%3Dlight")
+    assert [one.attributes["value"] for one in listed.css("input[name=run]")] == [other]
+    assert done in (browser.open("/runs?q=harbour").html or "")
+    assert "No run matches" in text(browser.open("/runs?q=zzzz"))
+    compared = browser.open(f"/compare?run={done}&run={other}")
+    assert "Claims only in A" in text(compared)
+    assert "choose two runs" in text(browser.open(f"/compare?run={done}", 422)).lower()
+    confirm = browser.open(f"/runs/{other}/delete")
+    browser.submit(form(confirm, f"/runs/{other}/delete"))
+    browser.open(f"/runs/{other}", 404)
+
+
+def test_a_question_of_the_run_is_a_form(tmp_path: Path) -> None:
+    with running(tmp_path, clarify__mode="ask", plugins__clarify__rules="literal") as server:
+        run = order(server.client(), "what is it")
+        assert events(server.client(), run, until="question")
+        browser = browser_of(server)
+        page = browser.open(f"/runs/{run}")
+        assert "Leadline asks" in text(page, ".question")
+        assert "Without an answer the run ends" in text(page, ".question")
+        values = {"answer.answer": "The harbour of the survey: how deep is it?", "action": "accept"}
+        browser.submit(form(page, f"/runs/{run}/answer"), 200, **values)
+        finish(server.client(), run)
+        assert "harbour of the survey" in (server.folder / "runs" / run / "clarify.json").read_text()
+
+
+def test_a_team_logs_in_with_a_token_and_sees_only_its_own(team: Served) -> None:
+    run = order(team.client("alice"))
+    finish(team.client("alice"), run)
+    browser = browser_of(team)
+    login = browser.open(f"/runs/{run}")
+    assert "Log in" in text(login, "h1")
+    wrong = browser.submit(form(login, "/login"), 401, token="leadline_wrong")
+    assert "not valid" in wrong.text
+    shown = browser.submit(form(login, "/login"), token=team.tokens["alice"])
+    assert shown.url.path == f"/runs/{run}"
+    browser.submit(form(browser.open("/"), "/logout"))
+    browser.submit(form(browser.open("/login"), "/login"), token=team.tokens["bob"])
+    browser.open(f"/runs/{run}", 404)
+    assert run not in (browser.open("/runs").html or "")
+
+
+@pytest.mark.parametrize(
+    "target", ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)", "/\n/evil.example"]
+)
+def test_the_login_leads_nowhere_else(team: Served, target: str) -> None:
+    page = LoginPage(browser_of(team), target)
+    assert page.next == "/"
+
+
+class LoginPage:
+    def __init__(self, browser: Browser, target: str) -> None:
+        reply = browser.http.get("/login", params={"next": target})
+        from selectolax.lexbor import LexborHTMLParser
+
+        found = LexborHTMLParser(reply.text).css_first("input[name=next]")
+        self.next = found.attributes["value"] if found else None
+
+
+def test_errors_are_pages_for_people_and_json_for_programs(browser: Browser, http: httpx.Client) -> None:
+    assert "Not found" in text(browser.open("/runs/00000000_20260101_000000", 404))
+    assert "Not found" in text(browser.open("/nowhere", 404))
+    assert http.get("/v1/nowhere").json()["code"] == "not_found"
+
+
+def test_too_many_requests_is_a_page_with_the_time_to_wait(tmp_path: Path) -> None:
+    with running(tmp_path, limits=Limits(requests=2)) as server:
+        browser = browser_of(server)
+        for _ in range(2):
+            browser.open("/")
+        page = browser.open("/", 429)
+        assert "Too many requests" in text(page, "h1")
+        assert "Try again in" in text(page)
+
+
+def test_settings_show_origins_and_what_plugins_lack(browser: Browser) -> None:
+    page = browser.open("/settings")
+    assert "search.engines" in text(page, "table.settings")
+    assert "What is missing" in text(page)
