@@ -40,7 +40,7 @@ class Known:
 
     def at(self, **values: str) -> str:
         """Return the path with these values, as they are."""
-        return _PARAMETER.sub(lambda found: values[found[1]], self.path)
+        return _PARAMETER.sub(lambda found: values.get(found[1], "x"), self.path)
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,7 @@ def target(folder: Path, **settings: Any) -> Iterator[Target]:
                 "run_id": run,
                 "task_id": run,
                 "evidence_id": report["evidence"][0]["id"],
+                "names": report["evidence"][0]["id"],
                 "name": "report.md",
                 "model": "leadline-research",
                 "path": "page.css",

@@ -33,7 +33,7 @@ def test_no_route_tells_a_key_or_a_folder_of_the_server(keeper: Target) -> None:
             text = keeper.send(route.method, route.at(**values), body=body).body.decode("utf-8", "replace")
             assert KEY not in text, route
             assert "Traceback (most" not in text, route
-            if route.path != "/v1/settings":  # which shows the operator's settings, as documented
+            if not route.path.endswith("/settings"):  # which shows the operator's settings, as documented
                 assert folder not in text, route
 
 
