@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field
@@ -16,13 +17,14 @@ from leadline.research_findings import CONVERSATION, QUESTION, ROUTE, Question, 
 from leadline.schemas import TEXT, object_of
 from leadline.settings import Names
 from leadline.tasks import TaskKind
-from leadline_plugins.knowledge import KnowledgeSettings
 from leadline_plugins.prompting.conversations import conversation_text
 from leadline_plugins.prompting.fallback import perform_or
 from leadline_plugins.prompting.inputs import bullet_list, paragraphs, question_input, template
 from leadline_plugins.routing import FIRST, MIXED, by_rules
 from leadline_plugins.writing.plain_report import in_own_language
 
+# The folder of the knowledge base, unless it is set.
+_FOLDER = "knowledge"
 _PIPELINES: Names = (
     "chat",
     "knowledge",
@@ -117,8 +119,8 @@ class RouteStage:
 
 def _has_documents(run: Run) -> bool:
     """Return whether documents were added to the knowledge base; its section is the default until a stage uses it."""
-    settings: Any = dict(run.settings.plugins).get(run.settings.knowledge.base, KnowledgeSettings())
-    folder = settings.folder.expanduser()
+    section = dict(run.settings.plugins).get(run.settings.knowledge.base)
+    folder = Path(getattr(section, "folder", _FOLDER)).expanduser()
     return any((folder / part).is_dir() for part in ("shared", "users"))
 
 
