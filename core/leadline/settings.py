@@ -236,6 +236,15 @@ class CodeSettings(Section):
     sandbox: str = Field("", description="The sandbox that runs code; empty runs none.")
 
 
+class Knowledge(Section):
+    """The documents that `leadline knowledge` keeps, and questions to them."""
+
+    base: str = Field("", description="The search engine that keeps the documents.")
+    store: str = Field("", description="The vector store of their passages.")
+    embedder: Model = Field("", description="The embedder of their passages, NAME or NAME:MODEL.")
+    passages: Count = Field(5, description="Passages from which the pipeline `knowledge` answers a question.")
+
+
 class Budget(Section):
     """Limits of one run. A run that reaches one finishes the report with what it has."""
 
@@ -346,6 +355,7 @@ class Settings(Section):
     verify: Verify = Verify()
     charts: Charts = Charts()
     code: CodeSettings = CodeSettings()
+    knowledge: Knowledge = Knowledge()
     budget: Budget = Budget()
     cache: Cache = Cache()
     retry: Retry = Retry()

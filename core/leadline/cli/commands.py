@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from leadline import __version__
+from leadline.cli.knowledge_arguments import add_commands
 from leadline.cli.parser import Parser, count, port
 from leadline.errors import UsageError
 
 # Groups whose command `list` may be omitted.
-_GROUPS_WITH_LIST = ("memory", "pipelines", "plugins", "prompts", "runs")
+_GROUPS_WITH_LIST = ("knowledge", "memory", "pipelines", "plugins", "prompts", "runs")
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -58,6 +59,7 @@ def command_line() -> Parser:
     for add in (
         _questions,
         _resume,
+        _knowledge,
         _explain,
         _compare,
         _verify,
@@ -197,6 +199,11 @@ def _resume(commands: Any) -> None:
     _settings(parser)
     _json(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+
+
+def _knowledge(commands: Any) -> None:
+    group = _group(commands, "knowledge", "add, list, remove, search and ask your own documents")
+    add_commands(group, _command, (_settings, _json))
 
 
 def _explain(commands: Any) -> None:
