@@ -29,8 +29,11 @@ from leadline._settings.schema import toml_value
 from leadline._settings.task_settings import Declared, declared
 from leadline.api import Client
 from leadline.settings import Limits, PipelineSettings, Settings
+from leadline_plugins.knowledge import KnowledgeSettings
 from leadline_plugins.search.local.folders import LocalSettings
 from leadline_plugins.stages.explore import ExploreSettings
+from leadline_plugins.vectors.flat import FlatSettings
+from leadline_plugins.vectors.qdrant import QdrantSettings
 
 DOCS = Path(__file__).parent
 # Tables of the settings with free names.
@@ -60,6 +63,11 @@ _GROUPS = (
         ("language", "report", "charts", "plugins.chart", "plugins.analyze", "plugins.illustrate", "code"),
     ),
     ("Check claims", "`[audit]` is short for `[plugins.audit]`.", ("verify", "plugins.audit")),
+    (
+        "Answer from your own documents",
+        "See [how to answer from your own documents](../how-to/knowledge.md).",
+        ("knowledge", "plugins.knowledge", "plugins.flat", "plugins.qdrant"),
+    ),
     ("Reuse answers", "", ("cache",)),
     ("Keep and watch runs", "", ("runs", "memory", "observers")),
     (
@@ -120,7 +128,8 @@ def _defaults() -> Settings:
     """Return the default settings, with the sections of some plugins that they do not choose."""
     nowhere = Path("/nonexistent")
     core = load_settings(PluginCatalog.discover(), cwd=nowhere, environ={}, user_file=nowhere, complete=False).settings
-    plugins = {**dict(core.plugins), "local": LocalSettings(), "explore": ExploreSettings()}
+    others = {"knowledge": KnowledgeSettings(), "flat": FlatSettings(), "qdrant": QdrantSettings()}
+    plugins = {**dict(core.plugins), "local": LocalSettings(), "explore": ExploreSettings(), **others}
     models = {name: type(section) for name, section in plugins.items()}
     return compose(models).model_validate({**dict(core), "plugins": plugins})
 

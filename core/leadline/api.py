@@ -16,7 +16,7 @@ import contextlib
 import gc
 import os
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -26,6 +26,7 @@ from leadline._runtime import loop_shutdown
 from leadline._runtime.plugins import PluginRuntime, RuntimePool, default_cache
 from leadline._runtime.preview import Estimate, Explanation, estimate, explain
 from leadline._runtime.runs.conversations import Place, place_of
+from leadline._runtime.runs.knowledge import SETTINGS, KnowledgeClient
 from leadline._runtime.runs.memory import earlier_turns
 from leadline._runtime.runs.principals import folder_of, principal_of
 from leadline._runtime.runs.questions import Asker, answer_later
@@ -135,6 +136,18 @@ class Client(StoredRuns):
         if self._plugins is None:
             self._plugins = self._pool.acquire(self.load())
         return self._plugins
+
+    @cached_property
+    def knowledge(self) -> KnowledgeClient:
+        """The documents of the knowledge base. Its methods raise `ConfigError` if the settings are wrong."""
+        held: list[PluginRuntime] = []
+
+        def plugins() -> PluginRuntime:
+            if not held:
+                held.append(self._pool.acquire(self._load(overrides=SETTINGS)))
+            return held[0]
+
+        return KnowledgeClient(plugins)
 
     def load(self, *, complete: bool = True) -> Loaded:
         """Return the settings with their origins. If `complete` is false, problems are listed instead of raised."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar
 
 from leadline.findings import Findings
 from leadline.records import (
+    AddedDocuments,
     Answer,
     Blob,
     Chart,
@@ -26,6 +27,8 @@ from leadline.records import (
     ChatRequest,
     Code,
     Document,
+    DocumentList,
+    DocumentSelection,
     Embeddings,
     EmbedRequest,
     Event,
@@ -37,6 +40,9 @@ from leadline.records import (
     Judgements,
     JudgeRequest,
     ModelTraits,
+    NewDocuments,
+    PassageRequest,
+    Passages,
     Principal,
     Ranking,
     Record,
@@ -47,6 +53,13 @@ from leadline.records import (
     Section,
     SectionRequest,
     Usage,
+    VectorBatch,
+    VectorCollection,
+    VectorCount,
+    VectorListing,
+    VectorMatches,
+    VectorQuery,
+    VectorRemoval,
 )
 
 if TYPE_CHECKING:
@@ -129,8 +142,20 @@ class Run(Protocol):
         """Run code in the configured sandbox."""
         ...
 
-    async def embed(self, texts: Sequence[str], /) -> Embeddings:
-        """Embed texts with the configured embedder."""
+    async def embed(self, texts: Sequence[str], /, embedder: str = "", *, keep: bool = True) -> Embeddings:
+        """Embed texts with the embedder `NAME` or `NAME:MODEL`, by default that of `ai.embedder`.
+
+        `knowledge.embedder` is the other choice. Without `keep`, the journal does not store the vectors.
+        """
+        ...
+
+    @property
+    def vectors(self) -> Vectors:
+        """The vector store of `knowledge.store`."""
+        ...
+
+    async def retrieve(self, request: PassageRequest, /) -> Passages:
+        """Return the passages of the knowledge base (`knowledge.base`) that answer a question best."""
         ...
 
     async def rerank(self, query: str, texts: Sequence[str], /) -> Ranking | None:
@@ -218,6 +243,15 @@ class Run(Protocol):
     def now(self) -> datetime:
         """Return the time at which the run began, in UTC; the same throughout the run and after a resume."""
         ...
+
+
+class Vectors(Protocol):
+    """The configured vector store, with the methods of `VectorStore`; each makes one call."""
+
+    async def put(self, request: VectorBatch, /) -> VectorCount: ...
+    async def remove(self, request: VectorRemoval, /) -> VectorCount: ...
+    async def search(self, request: VectorQuery, /) -> VectorMatches: ...
+    async def describe(self, request: VectorListing, /) -> VectorCollection: ...
 
 
 class Call(Protocol):
@@ -362,6 +396,33 @@ class Embedder(Protocol):
     """Turns texts into vectors."""
 
     async def embed(self, request: EmbedRequest, call: Call, /) -> Embeddings: ...
+
+
+class VectorStore(Protocol):
+    """Keeps the vectors of passages in collections, and finds the nearest.
+
+    A collection exists once a document is put into it; its vectors have the size of the first one. `put` replaces all
+    vectors of a document: a search finds either the old ones or the new ones, also after a crash.
+    """
+
+    async def put(self, request: VectorBatch, call: Call, /) -> VectorCount: ...
+    async def remove(self, request: VectorRemoval, call: Call, /) -> VectorCount: ...
+    async def search(self, request: VectorQuery, call: Call, /) -> VectorMatches: ...
+    async def describe(self, request: VectorListing, call: Call, /) -> VectorCollection: ...
+
+
+class KnowledgeBase(SearchProvider, Protocol):
+    """A search engine that keeps documents; `knowledge.base` names one.
+
+    Its offer is one of search providers, and has `calls=True` if it uses the embedder and the vector store of the run.
+    Each principal has documents of its own, and finds the shared ones as well; without one, a call works on the
+    shared ones.
+    """
+
+    async def add(self, request: NewDocuments, call: Call, /) -> AddedDocuments: ...
+    async def remove(self, request: DocumentSelection, call: Call, /) -> DocumentList: ...
+    async def documents(self, request: DocumentSelection, call: Call, /) -> DocumentList: ...
+    async def retrieve(self, request: PassageRequest, call: Call, /) -> Passages: ...
 
 
 class Reranker(Protocol):

@@ -40,6 +40,7 @@ from leadline.contracts import (
     Stage,
     Synthesizer,
     TaskProvider,
+    VectorStore,
 )
 from leadline.findings import Key
 from leadline.records import Tool
@@ -120,8 +121,8 @@ class Offer(Generic[S, M]):
     calls: bool = False
     """True if the provider works by making calls through `call.run`.
 
-    Those calls are then limited, timed and retried, and its own is not. For chart runners, formatters, sandboxes,
-    embedders, rerankers and claim judges.
+    Those calls are then limited, timed and retried, and its own is not. For search engines, chart runners, formatters,
+    sandboxes, embedders, rerankers and claim judges.
     """
     timeout: float | None = None
     """Seconds that a call may take; None: `search.timeout` for engines, 600 for AI providers and parsers, else 30."""
@@ -227,6 +228,11 @@ class Hooks:
     @hookspec
     def leadline_embedders(self) -> Offers[Embedder]:
         """Embedders, which turn texts into vectors."""
+        raise NotImplementedError
+
+    @hookspec
+    def leadline_vector_stores(self) -> Offers[VectorStore]:
+        """Vector stores, which find the passages nearest to a question."""
         raise NotImplementedError
 
     @hookspec

@@ -63,6 +63,8 @@ class Query(Record):
     priority: str | int = "medium"
     """`high`, `medium`, `low`, or a number: 1 and 2 are high, 3 is medium, 4 and 5 are low."""
     section: str = ""
+    category: Text = ""
+    """The aspect that it covers, in the plan of a long report."""
 
 
 class PlannedSection(Record):
@@ -98,6 +100,7 @@ class SearchTask(Record):
     goal: Text = ""
     priority: Priority = "medium"
     section: str = ""
+    category: Text = ""
     round: int = 1
 
 

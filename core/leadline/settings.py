@@ -195,7 +195,12 @@ class ReportSettings(Section):
     figures: Literal["file", "inline"] = Field(
         "file", description="Pictures in Markdown: a file each (file), or in the text (inline)."
     )
-    length: Amount = Field(0, description="Maximum words (Chinese, Japanese: characters); 0 sets no limit.")
+    form: Literal["standard", "long", "academic"] = Field(
+        "standard",
+        description="Summary and conclusion (standard); executive summary, introduction, main findings, insights and "
+        "conclusions (long); the same with abstract and keywords in place of the summary (academic).",
+    )
+    length: Amount = Field(0, description="Words to aim at (Chinese, Japanese: characters); 0: as usual for the form.")
     write: Literal["compose", "single"] = Field(
         "compose", description="Keep the sections and add a summary (compose), or rewrite them in one call (single)."
     )
@@ -229,6 +234,15 @@ class CodeSettings(Section):
     """Running code."""
 
     sandbox: str = Field("", description="The sandbox that runs code; empty runs none.")
+
+
+class Knowledge(Section):
+    """The documents that `leadline knowledge` keeps, and questions to them."""
+
+    base: str = Field("", description="The search engine that keeps the documents.")
+    store: str = Field("", description="The vector store of their passages.")
+    embedder: Model = Field("", description="The embedder of their passages, NAME or NAME:MODEL.")
+    passages: Count = Field(5, description="Passages from which the pipeline `knowledge` answers a question.")
 
 
 class Budget(Section):
@@ -341,6 +355,7 @@ class Settings(Section):
     verify: Verify = Verify()
     charts: Charts = Charts()
     code: CodeSettings = CodeSettings()
+    knowledge: Knowledge = Knowledge()
     budget: Budget = Budget()
     cache: Cache = Cache()
     retry: Retry = Retry()

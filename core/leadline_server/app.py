@@ -20,6 +20,7 @@ from leadline.records import Record
 from leadline_server.access import Access
 from leadline_server.endpoints import Endpoint, endpoints
 from leadline_server.info_routes import InfoRoutes
+from leadline_server.knowledge_routes import KnowledgeRoutes
 from leadline_server.limits import Limits, Rate
 from leadline_server.mcp.http import PATH, McpEndpoint
 from leadline_server.openai.routes import OpenAIRoutes
@@ -52,7 +53,9 @@ class App:
         self.service = Service(client, store, queue, limits, guesses)
         runs = RunRoutes(self.service)
         info = InfoRoutes(self.service, lambda: document(self.endpoints))
-        self.endpoints = endpoints(runs, info, ShortRoutes(self.service), OpenAIRoutes(self.service, url))
+        self.endpoints = endpoints(
+            runs, info, ShortRoutes(self.service), OpenAIRoutes(self.service, url), KnowledgeRoutes(self.service)
+        )
         self._mcp, self._pages = McpEndpoint(self.service), Pages(self.service)
         starlette = Starlette(
             routes=[*map(self._route, self.endpoints), Route(PATH, self._mcp), *self._pages.routes],

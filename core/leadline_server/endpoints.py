@@ -10,7 +10,9 @@ from pydantic import BaseModel
 from starlette.requests import Request
 
 from leadline.comparison import Comparison
+from leadline.records import AddedDocuments, DocumentList, Passages
 from leadline_server.info_routes import InfoRoutes
+from leadline_server.knowledge_routes import KnowledgeRoutes
 from leadline_server.openai.requests import ChatRequest
 from leadline_server.openai.routes import OpenAIRoutes
 from leadline_server.problems import OpenAIProblem, ProblemBody
@@ -52,9 +54,13 @@ class Endpoint:
     headers: Mapping[str, str] = field(default_factory=dict)
     errors: tuple[int, ...] = ()
     problem: type[BaseModel] = ProblemBody
+    upload: bool = False
+    """True if the body is a file."""
 
 
-def endpoints(runs: RunRoutes, info: InfoRoutes, short: ShortRoutes, openai: OpenAIRoutes) -> list[Endpoint]:
+def endpoints(
+    runs: RunRoutes, info: InfoRoutes, short: ShortRoutes, openai: OpenAIRoutes, knowledge: KnowledgeRoutes
+) -> list[Endpoint]:
     """Return all routes."""
     run = "/v1/runs/{run_id}"
     pages = {
@@ -111,6 +117,7 @@ def endpoints(runs: RunRoutes, info: InfoRoutes, short: ShortRoutes, openai: Ope
             query={"a": "the id of a run", "b": "the id of another run"},
             errors=(404, 409),
         ),
+        *knowledge_endpoints(knowledge),
         Endpoint("GET", "/v1/plugins", info.plugins, PluginsView),
         Endpoint("GET", "/v1/settings", info.settings, SettingsView),
         Endpoint("GET", "/v1/explain", info.explain, ANY_JSON),
@@ -149,5 +156,30 @@ def endpoints(runs: RunRoutes, info: InfoRoutes, short: ShortRoutes, openai: Ope
             FILE,
             query={"format": "pdf (the default), docx, markdown, …"},
             errors=(404,),
+        ),
+    ]
+
+
+def knowledge_endpoints(knowledge: KnowledgeRoutes) -> list[Endpoint]:
+    """Return the routes of the knowledge base."""
+    return [
+        Endpoint("GET", "/v1/knowledge", knowledge.list_, DocumentList),
+        Endpoint(
+            "POST",
+            "/v1/knowledge",
+            knowledge.add,
+            AddedDocuments,
+            query={"name": "the name of the file, with its ending"},
+            errors=(408, 409, 413, 422),
+            upload=True,
+        ),
+        Endpoint("DELETE", "/v1/knowledge/{document_id}", knowledge.remove, Done, errors=(404,)),
+        Endpoint(
+            "GET",
+            "/v1/knowledge/search",
+            knowledge.search,
+            Passages,
+            query={"q": "the question", "limit": "at most so many passages: 1 to 50"},
+            errors=(409, 422),
         ),
     ]

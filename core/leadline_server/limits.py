@@ -22,6 +22,10 @@ class Limits:
     streams: int = 16
     requests: int = 600
     body: int = 256 * 1024
+    upload: int = 50_000_000
+    """Bytes of a document that is added to the knowledge base."""
+    documents: int = 1_000
+    """Documents of each principal in the knowledge base."""
     guesses: int = 20
     """Wrong tokens per minute from one address."""
 

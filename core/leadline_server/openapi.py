@@ -67,6 +67,9 @@ def _operation(route: Endpoint, schemas: dict[type[BaseModel], Any]) -> dict[str
             **{str(code): {"description": "an error", **problem} for code in codes},
         },
     }
+    if route.upload:
+        content = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+        operation["requestBody"] = {"required": True, "content": content}
     if route.body:
         content = {_JSON: {"schema": schemas[route.body]}}
         operation["requestBody"] = {"required": _has_required(route.body), "content": content}

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from emulator_long import LONG, charts, long_parts, long_plan, long_section, nearest, repeats
+
 SECTIONS = 5
 WORDS = 620
 """Of a section for which no length is asked."""
@@ -43,6 +45,8 @@ def _question(text: str) -> str:
 
 
 def _plan(text: str) -> dict[str, Any]:
+    if size := re.search(r"^Sections: (\d+) to (\d+)", text, re.MULTILINE):
+        return long_plan(_question(text), int(size[1]), int(size[2]))
     asked = _question(text).rstrip("?. ")
     sections = [_planned(str(place), angle) for place, angle in enumerate(_ANGLES[:SECTIONS], start=1)]
     queries = [_query(asked, angle, str(place)) for place, angle in enumerate(_ANGLES[:SECTIONS], start=1)]
@@ -86,7 +90,9 @@ def _digest(text: str) -> dict[str, Any]:
 
 
 def _queries(text: str) -> dict[str, Any]:
-    return {"queries": [_query(_question(text), angle, "1") for angle in _ANGLES]}
+    most = re.search(r"^At most (\d+) queries", text, re.MULTILINE)
+    angles = _ANGLES[: int(most[1])] if most else _ANGLES
+    return {"queries": [_query(_question(text), angle, "1") for angle in angles]}
 
 
 def _standalone(text: str) -> dict[str, Any]:
@@ -120,6 +126,10 @@ def statements(text: str) -> list[Statement]:
 def _written(text: str) -> dict[str, Any]:
     wanted = re.search(r"^Length: about (\d+)", text, re.MULTILINE)
     said = statements(text)
+    if wanted and int(wanted[1]) >= LONG:
+        title = re.search(r"^Write the section: (.*)", text, re.MULTILINE)
+        long = long_section(said, int(wanted[1]), title[1] if title else "")
+        return {"text": long, "unanswered": [], "inferences": [], "figures": []}
     paragraphs = prose(said, int(wanted[1]) if wanted else WORDS)
     return {"text": "\n\n".join(paragraphs), "unanswered": [], "inferences": [], "figures": []}
 
@@ -167,7 +177,7 @@ def _verdict(number: str, claim: str, cites: str, known: Mapping[str, str]) -> d
     cited = [known[one] for one in re.findall(r"\d+", cites) if one in known]
     words = claim.casefold().rstrip(". ")
     found = (one for passage in cited for one in _SENTENCE.findall(passage) if one.casefold().rstrip(".") in words)
-    quote = next(found, "")
+    quote = next(found, "") or nearest(claim, [one for passage in cited for one in _SENTENCE.findall(passage)])
     return {"claim": int(number), "quote": quote}
 
 
@@ -204,6 +214,9 @@ def _route(text: str) -> dict[str, Any]:
 
 
 FIELDS: Mapping[str, frozenset[str]] = {
+    "LongComposition": frozenset({"introduction", "insights"}),
+    "Repeats": frozenset({"repeats"}),
+    "ChartPlan": frozenset({"charts"}),
     "Digest": frozenset({"is_sufficient", "synthesis"}),
     "Plan": frozenset({"title", "sections", "queries"}),
     "OpenPoints": frozenset({"is_sufficient", "gaps", "queries"}),
@@ -220,6 +233,9 @@ FIELDS: Mapping[str, frozenset[str]] = {
 """What the reply of a task has, by the name under which it is counted."""
 SAYINGS: Mapping[str, Callable[[str], dict[str, Any]]] = {
     "Plan": _plan,
+    "LongComposition": lambda text: long_parts(_CITED.findall(text)),
+    "Repeats": repeats,
+    "ChartPlan": lambda text: charts(passages(text)),
     "Queries": _queries,
     "Digest": _digest,
     "OpenPoints": _open_points,

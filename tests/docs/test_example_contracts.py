@@ -30,6 +30,7 @@ from leadline.testing.contracts import (
     SearchStrategyContract,
     StageContract,
     SynthesizerContract,
+    VectorStoreContract,
 )
 from leadline.testing.fakes import quoting
 from leadline.testing.servers import ScriptedAnswer, json_answer, scripted_server
@@ -115,6 +116,11 @@ class TestParser(Example, ParserContract):
 
 class TestEmbedder(Example, EmbedderContract):
     name = "trigrams"
+
+
+class TestVectorStore(Example, VectorStoreContract):
+    name = "memory_store"
+    lasting = False
 
 
 class TestReranker(Example, RerankerContract):

@@ -53,3 +53,20 @@ def test_what_is_not_plain_is_left_open(question: str) -> None:
 
 def test_only_the_given_pipelines_are_chosen() -> None:
     assert by_rules("Write a function that adds two numbers", ["chat", "research"]) is None
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Write a lesson plan for my class about volcanoes",
+        "What are the requirements for a visa to Japan?",
+        "How do I recover my files after a crash?",
+        "Write an essay on bias in algorithms",
+        "What is the prisoner's dilemma?",
+        "注册公司需要哪些文件？",
+        "什么是深度学习？",
+        "入学要件をまとめてください",
+    ],
+)
+def test_words_alone_decide_nothing(question: str) -> None:
+    assert by_rules(question, ALL) is None

@@ -202,6 +202,7 @@ AWAITED: Mapping[str, tuple[str, ...]] = {
     "fetchers": ("fetch",),
     "parsers": ("parse",),
     "embedders": ("embed",),
+    "vector_stores": ("put", "remove", "search", "describe"),
     "rerankers": ("rerank",),
     "claim_judges": ("judge",),
     "stages": ("run", "map", "rest"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
@@ -32,6 +32,9 @@ _KINDS = {
     "ai.reranker": "rerankers",
     "search.engines": "search_providers",
     "search.strategy": "search_strategies",
+    "knowledge.base": "search_providers",
+    "knowledge.store": "vector_stores",
+    "knowledge.embedder": "embedders",
     "read.fetchers": "fetchers",
     "read.parsers": "parsers",
     "research.synthesizer": "synthesizers",
@@ -46,6 +49,8 @@ _KINDS = {
 _MAY_DROP = {"ai.providers", "search.engines", "read.fetchers", "read.parsers", "charts.runner", "observers"}
 # Keys whose default may end up with no plugin: a search engine may return whole pages itself.
 _MAY_BE_EMPTY = {"read.fetchers", "charts.runner"}
+# Keys whose plugins are loaded only where a chosen plugin uses them.
+_ON_DEMAND = ("knowledge.base", "knowledge.store", "knowledge.embedder")
 # Keys that must name a plugin in every run. An offer requires more keys by `uses`.
 _REQUIRED = {"ai.providers", "search.strategy", "read.parsers", "research.synthesizer"}
 _NO_ORDER = AutoOrder()
@@ -72,7 +77,7 @@ def selections(core: Settings) -> Iterator[Selection]:
     """Yield what the settings select, except stages."""
     for key, kind in _KINDS.items():
         value: Any = reduce(getattr, key.split("."), core)
-        single = _provider(value) if key == "ai.embedder" else value
+        single = _provider(value) if key.endswith(".embedder") else value
         names = value if isinstance(value, tuple) else (single,) if value else ()
         yield Selection(key, kind, tuple(dict.fromkeys(names)))
     for key, models in (("ai.roles", core.ai.roles), ("ai.tasks", core.ai.tasks)):
@@ -127,7 +132,10 @@ class Selector:
         keys = keys_of_stages(core.pipelines, core.pipeline) if stages else {}
         chosen = [Selection("pipeline", "stages", stages, keys=keys), *selections(core)]
         for selection in chosen:
-            self._take(selection)
+            self._take(selection if selection.key not in _ON_DEMAND else replace(selection, names=()))
+        for selection in chosen:  # in this order: the base uses the store and the embedder
+            if selection.key in _ON_DEMAND and selection.key in self._used_keys(chosen):
+                self._take(selection)
         used = self._used_keys(chosen)
         for selection in chosen[1:]:
             self._require(selection, used)

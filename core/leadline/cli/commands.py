@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from leadline import __version__
+from leadline.cli.knowledge_arguments import add_commands
 from leadline.cli.parser import Parser, count, port
 from leadline.errors import UsageError
 
 # Groups whose command `list` may be omitted.
-_GROUPS_WITH_LIST = ("memory", "pipelines", "plugins", "prompts", "runs")
+_GROUPS_WITH_LIST = ("knowledge", "memory", "pipelines", "plugins", "prompts", "runs")
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -58,6 +59,7 @@ def command_line() -> Parser:
     for add in (
         _questions,
         _resume,
+        _knowledge,
         _explain,
         _compare,
         _verify,
@@ -172,6 +174,15 @@ def _question(parser: Parser, pipeline: str) -> None:
         "--tag", action="append", default=[], metavar="KEY=VALUE", help="label stored with the run (repeatable)"
     )
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+    parser.add_argument(
+        "--queue",
+        dest="enqueue",
+        action="store_true",
+        help="leave the run to the workers of the queue (setting runs.queue), and print its id",
+    )
+    parser.add_argument(
+        "--priority", type=int, default=0, metavar="N", help="with --queue: runs of higher priority first (default: 0)"
+    )
 
 
 def _resume(commands: Any) -> None:
@@ -188,6 +199,11 @@ def _resume(commands: Any) -> None:
     _settings(parser)
     _json(parser)
     parser.add_argument("-q", "--quiet", action="store_true", help="show no progress")
+
+
+def _knowledge(commands: Any) -> None:
+    group = _group(commands, "knowledge", "add, list, remove, search and ask your own documents")
+    add_commands(group, _command, (_settings, _json))
 
 
 def _explain(commands: Any) -> None:

@@ -25,6 +25,7 @@ from leadline.cli.common import client_of, interactive, pairs
 from leadline.cli.follow_ups import follow_up
 from leadline.cli.memory import check_limit
 from leadline.cli.outcome import advise, show
+from leadline.cli.queue import enqueue
 from leadline.cli.terminal import plural, say, write
 from leadline.contracts import Call
 from leadline.errors import Unsupported, UsageError
@@ -128,7 +129,12 @@ def run(args: argparse.Namespace) -> int:
     question = question_of(words)
     if question is None:
         raise UsageError('no question given; write one, such as: leadline research "How does …?" --docs FOLDER')
-    result = loop_shutdown.run(_research(args, check_question(question), pairs(args.tag, "--tag"), follows))
+    question, tags = check_question(question), pairs(args.tag, "--tag")
+    if getattr(args, "enqueue", False):
+        return enqueue(args, question, tags, follows)
+    if getattr(args, "priority", 0):
+        raise UsageError("--priority is for --queue")
+    result = loop_shutdown.run(_research(args, question, tags, follows))
     show(result, as_json=args.json)
     advise(result, args)
     return result.exit_code

@@ -25,6 +25,8 @@ class Section(Record):
 
     id: str
     title: Text
+    part: SkipJsonSchema[Text] = ""
+    """The part of a long report, such as its main findings: its heading stands above the sections of the part."""
     evidence_ids: tuple[str, ...] = ()
     notes: Text = ""
     """The goal of the section, from the plan."""

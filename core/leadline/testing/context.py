@@ -27,6 +27,7 @@ class FakeRun:
     id = "test"
     question = "How deep is the harbour?"
     principal = None
+    stages: tuple[str, ...] = ()
 
     def __init__(self, settings: Settings | None = None, answers: Sequence[Answer | Json] = ()) -> None:
         self.settings = settings or Settings()

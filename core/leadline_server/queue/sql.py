@@ -116,7 +116,8 @@ class SqlQueue:
             [claimed] = cursor.rows(f"SELECT {_COLUMNS} FROM leadline_orders WHERE run_id = ?", run.run_id)  # noqa: S608
             return Claim(_run(claimed), worker)
 
-        return self._database.write(work)
+        # Lasting, like all that moves an order: a claim that a crash of the database undid would give its epoch twice.
+        return self._database.write(work, lasting=True)
 
     def is_current(self, claim: Claim) -> bool:
         """Return whether the order still belongs to this claim."""
@@ -141,7 +142,7 @@ class SqlQueue:
     def _change(self, run_id: str, epoch: int, changes: str, *values: Any) -> bool:
         condition = "run_id = ? AND epoch = ? AND state = 'claimed'"
         statement = f"UPDATE leadline_orders SET {changes} WHERE {condition}"  # noqa: S608 - constants
-        return bool(self._database.write(lambda cursor: cursor(statement, *values, run_id, epoch)))
+        return bool(self._database.write(lambda cursor: cursor(statement, *values, run_id, epoch), lasting=True))
 
     def withdraw(self, run_id: str, principal: str | None, reason: str) -> bool:
         """Cancel an order that waits."""
@@ -208,7 +209,7 @@ class SqlQueue:
                 )
             return len(held)
 
-        return self._database.write(work)
+        return self._database.write(work, lasting=True)
 
     def workers(self) -> list[Worker]:
         """Return the workers."""

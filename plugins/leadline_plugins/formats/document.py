@@ -105,6 +105,8 @@ class Builder:
         self._closed = False
         self._figures = numbered(report, medium.pictures)
         self._shown: set[str] = set()
+        # The part of the last section.
+        self._part = ""
         self._asked: list[Numbered] = []
         self._names = map("section-{}".format, count(1))
         self._blocks = Blocks(self._cite, self._show, self._claim, self._name, medium.columns)
@@ -145,9 +147,12 @@ class Builder:
     def _set(self, section: Section) -> Iterator[Node]:
         """Yield a section; each figure of its text follows the block that shows it."""
         self._recent = {}
-        level = 1 if has_heading(section, self._report) else 0
-        if level:
-            yield header(1, self._name(), words(" ".join(section.title.split())))
+        if section.part and section.part != self._part:
+            yield header(1, self._name(), words(" ".join(section.part.split())))
+        self._part = section.part
+        level = (1 if has_heading(section, self._report) else 0) + bool(section.part)
+        if has_heading(section, self._report):
+            yield header(level, self._name(), words(" ".join(section.title.split())))
         for markdown in section_texts(section, self._marks, self._language):
             for block in self._blocks.of(unenclosed(markdown), level):
                 if block["c" if block["t"] == "Para" else "t"]:

@@ -46,6 +46,7 @@ _MARKS = re.compile(rf"(?P<kept>{_KEPT})|!(?=\[[^@^])|<(?=[A-Za-z/!?])|\](?=[(:]
 _SUSPECT = re.compile(r"<[A-Za-z/!?]|!\[|\][(:]")
 _HARMLESS = re.compile(rf"{_WEB}|</?(?:br|sub|sup)\s*/?>\Z", re.IGNORECASE | re.VERBOSE)
 _FIGURE = re.compile(r"!\[[^\[\]]*\]\(figure:([^)\s]+)\)")
+_HEADING = re.compile(r"#{1,5}[ \t]")
 _PICTURES = ("image/png", "image/svg+xml", "image/jpeg")
 # Possible markup; an underscore inside a word is none.
 _MARKUP = re.compile(r"[\\`*\[\]<>]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])")
@@ -121,10 +122,16 @@ def body(report: Report, numbers: Numbered, figures: Mapping[str, Picture], inli
     placing, marks, render = FigurePlacement(figures, shown), marks_of(report), _renderer(report, numbers)
     if signs := legend(marks, report.language):
         yield f"*{_plain(signs)}*"
+    part = ""
     for section in report.sections:
+        if section.part and section.part != part:
+            yield f"## {_plain(section.part)}"
+        part, deeper = section.part, "#" if section.part else ""
         if has_heading(section, report):
-            yield f"## {_plain(section.title)}"
+            yield f"##{deeper} {_plain(section.title)}"
         for block in (block for text in section_texts(section, marks, report.language) for block in _blocks(text)):
+            if deeper and _HEADING.match(block):
+                block = f"{deeper}{block}"
             asked = [figures[name] for name in _FIGURE.findall(block) if name in figures]
             text = _FIGURE.sub("", block)
             if text.strip():

@@ -43,6 +43,29 @@ _INVISIBLE = {"Cf", "Zs", "Zl", "Zp"}
 _PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 
 
+# The inlines that Pandoc writes as calls of functions, such as `#strong[sources]`.
+_CALLS = frozenset({"Strong", "Emph", "Strikeout", "Superscript", "Subscript", "Link", "Span", "Image"})
+
+
+def with_ended_calls(node: Any) -> Any:
+    """Return nodes in which no text continues a call: `#strong[sources].list` would be a field of the call."""
+    if isinstance(node, dict):
+        return {name: with_ended_calls(value) for name, value in node.items()}
+    if not isinstance(node, list):
+        return node
+    ended: list[Any] = []
+    for one in node:
+        last = ended[-1] if ended else None
+        if _is_node(last, _CALLS) and _is_node(one, {"Str"}) and str(one["c"])[:1] in ".([":
+            ended.append({"t": "RawInline", "c": ["typst", ";"]})
+        ended.append(with_ended_calls(one))
+    return ended
+
+
+def _is_node(node: Any, kinds: Set[str]) -> bool:
+    return isinstance(node, dict) and node.get("t") in kinds
+
+
 def with_unbreakable_rows(node: Any) -> Any:
     """Return a tree in which pages end between the rows of tables, unless a row is long."""
     match node:
@@ -75,7 +98,7 @@ def _lines(cell: list[Any], share: float) -> int:
 
 def typst_blocks(blocks: list[Node]) -> Iterator[Node]:
     """Yield the blocks of a document, in terms of the template's functions. Nothing of the text becomes code."""
-    prepared = list(with_unbreakable_rows(blocks))
+    prepared = list(with_unbreakable_rows(with_ended_calls(blocks)))
     kept = len(prepared) - len(_ENDING) if [block["t"] for block in prepared[-len(_ENDING) :]] == _ENDING else -1
     for place, block in enumerate(prepared):
         if place == kept:

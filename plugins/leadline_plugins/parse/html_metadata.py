@@ -56,6 +56,8 @@ _WIDE = 800
 # Characters of a caption, and of an address.
 _LONG, _ADDRESS = 300, 2000
 _MAIN = frozenset({"article", "figure", "main"})
+# The classes of a caption in a figure of DocBook.
+_CAPTION_CLASSES = frozenset({"title", "caption"})
 _AROUND = frozenset({"aside", "footer", "form", "nav"})
 # Attributes of lazy loading scripts come first; `src` is a placeholder then.
 _LAZY = ("data-src", "data-original", "data-lazy-src", "src")
@@ -241,7 +243,12 @@ def _pictures(node: Node, above: list[Node]) -> Iterator[tuple[Node, list[Node]]
 
 
 def _is_main(node: Node) -> bool:
-    return node.tag in _MAIN or node.get("role") == "main" or node.get("id") == "content"
+    return node.tag in _MAIN or _is_figure(node) or node.get("role") == "main" or node.get("id") == "content"
+
+
+def _is_figure(node: Node) -> bool:
+    """Return whether an element is a figure: DocBook, of which manuals are made, writes `<div class="figure">`."""
+    return node.tag == "figure" or "figure" in node.get("class").split()
 
 
 def _large(element: Node) -> bool:
@@ -273,10 +280,15 @@ def _sized(srcset: str) -> str:
 
 def _caption(element: Node, above: list[Node]) -> str:
     """Return the caption of a figure with this image only; a shared caption describes no single image."""
-    figure = next((one for one in above if one.tag == "figure"), None)
+    figure = next((one for one in above if _is_figure(one)), None)
     if figure is None or sum(one.tag == "img" for one in figure.walk()) > 1:
         return element.get("title")
-    return next((text_of(one)[0] for one in figure.walk() if one.tag == "figcaption"), "")
+    captions = (
+        one
+        for one in figure.walk()
+        if one.tag == "figcaption" or _CAPTION_CLASSES.intersection(one.get("class").split())
+    )
+    return next((text_of(one)[0] for one in captions), "")
 
 
 def _short(text: str) -> str:

@@ -9,14 +9,13 @@ from __future__ import annotations
 from math import ceil
 
 from leadline.estimates import PAGE, Expected, Scope
+from leadline_plugins.prompting.lengths import is_long, plan_size, report_length
 from leadline_plugins.text import is_cjk, language
 
 # Sections of a plan: typical and maximum.
 SECTIONS, MOST_SECTIONS = 5, 8
 # Key questions of a section.
 _QUESTIONS = 2
-# Words (CJK: characters) of a report whose length is not set.
-_LENGTH, _CJK_LENGTH = 3_300, 6_600
 # Tokens of a report's text, including its citations.
 _TOKENS_PER_WORD, _TOKENS_PER_CHARACTER = 1.5, 0.8
 # Tokens of a plan; of a past search.
@@ -33,20 +32,25 @@ _JUDGED = 0.9
 _TOOLS = 600
 
 
-def _cjk(scope: Scope) -> bool:
+def _language(scope: Scope) -> str:
     wanted = scope.settings.language
-    return is_cjk(language(scope.question) if wanted == "auto" else wanted)
+    return language(scope.question) if wanted == "auto" else wanted
+
+
+def _cjk(scope: Scope) -> bool:
+    return is_cjk(_language(scope))
 
 
 def _sections(scope: Scope) -> tuple[int, int]:
     """Return the likely and the most sections; an answer has one, and a pipeline that writes none has none."""
     if "synthesize" in scope.stages or not scope.stages:
-        return SECTIONS, MOST_SECTIONS
+        size = plan_size(scope.settings, _language(scope))
+        return (sum(size) // 2, size.most) if size else (SECTIONS, MOST_SECTIONS)
     return (1, scope.most_rounds) if "answer" in scope.stages else (0, 0)
 
 
 def _length(scope: Scope) -> int:
-    return scope.settings.report.length or (_CJK_LENGTH if _cjk(scope) else _LENGTH)
+    return report_length(scope.settings, _language(scope))
 
 
 def _text(scope: Scope) -> float:
@@ -121,8 +125,19 @@ def chart_repair(scope: Scope) -> Expected:
 
 def write(scope: Scope) -> Expected:
     """Expect one call with all sections; none if another call rewrites them."""
-    calls = int(scope.settings.report.write == "compose")
+    calls = int(scope.settings.report.write == "compose" and not is_long(scope.settings))
     return _expected(_text(scope), 375, (0, calls, calls))
+
+
+def write_long(scope: Scope) -> Expected:
+    """Expect one call with all sections of a long report."""
+    calls = int(is_long(scope.settings))
+    return _expected(_text(scope), 1_800, (0, calls, calls))
+
+
+def condense(scope: Scope) -> Expected:
+    """Expect one call with all sections, which returns the numbers of repeated statements."""
+    return _expected(_text(scope), 150, (0, 1, 1))
 
 
 def write_whole(scope: Scope) -> Expected:

@@ -18,6 +18,7 @@ from leadline_plugins.prompting.inputs import (
     searches_text,
 )
 from leadline_plugins.prompting.numbered_passages import ShownSource, passages_text
+from leadline_plugins.text import is_cjk
 
 
 class ClarifyRequest(Record):
@@ -49,16 +50,23 @@ CLARIFY_EXAMPLE = (
 
 
 class PlanRequest(Record):
-    """Asks for an outline; `length` is that of the report in words (CJK: characters), 0 for any."""
+    """Asks for an outline; `length` is that of the report in words (CJK: characters), 0 for any.
+
+    `least` and `most` are the numbers of sections and of searches of a long report; 0: the model chooses.
+    """
 
     question: Question
     length: int = 0
+    least: int = 0
+    most: int = 0
     today: str = ""
 
     def as_text(self) -> str:
         """Return the inputs as prompt text."""
-        length = f"Length of the report: about {self.length} words" if self.length else ""
-        return paragraphs(question_text(self.question, self.today), length)
+        unit = "characters" if is_cjk(self.question.language) else "words"
+        length = f"Length of the report: about {self.length} {unit}" if self.length else ""
+        size = f"Sections: {self.least} to {self.most}\nSearches: {self.least} to {self.most}" if self.most else ""
+        return paragraphs(question_text(self.question, self.today), "\n".join(filter(None, (length, size))))
 
 
 # The schema of a list of queries, used by three tasks.
@@ -67,6 +75,19 @@ PLAN_SCHEMA = object_of(
     title=TEXT,
     sections=list_of(object_of(id=TEXT, title=TEXT, goal=TEXT, questions=list_of(TEXT), domain=TEXT)),
     queries=QUERIES,
+)
+# Of a long report: each search has a category, and a priority from 1 (first) to 5.
+LONG_PLAN_SCHEMA = object_of(
+    title=TEXT,
+    sections=list_of(object_of(id=TEXT, title=TEXT, goal=TEXT, questions=list_of(TEXT), domain=TEXT)),
+    queries=list_of(
+        object_of(query=TEXT, goal=TEXT, category=TEXT, priority=one_of("1", "2", "3", "4", "5"), section=TEXT)
+    ),
+)
+LONG_PLAN_EXAMPLE = (
+    '{"title": "Heat pumps in old houses", "sections": [{"id": "1", "title": "Cost", "goal": "What a heat pump costs", '
+    '"questions": ["What does installation cost?"], "domain": "economics"}], "queries": [{"query": "heat pump '
+    'installation cost old house", "goal": "prices", "category": "economics", "priority": "1", "section": "1"}]}'
 )
 PLAN_EXAMPLE = (
     '{"title": "Heat pumps in old houses", "sections": [{"id": "1", "title": "Cost", "goal": "What a heat pump costs", '

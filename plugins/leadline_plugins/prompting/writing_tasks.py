@@ -47,6 +47,7 @@ class SynthesizeRequest(Record):
         section = [
             f"Write the section: {self.title}",
             f"Goal: {self.goal}" if self.goal not in ("", self.title) else "",
+            *self._neighbours(),
             *bullet_list("Answer these questions", self.questions),
             _length_line(self.question, self.length),
         ]
@@ -58,6 +59,16 @@ class SynthesizeRequest(Record):
             "Passages:",
             passages_text(self.sources),
         )
+
+    def _neighbours(self) -> list[str]:
+        """Return what the sections before and after it are to say, so that neither is repeated."""
+        titles = [one.title for one in self.outline]
+        if titles.count(self.title) != 1:
+            return []
+        place = titles.index(self.title)
+        near = (("Before it", place - 1), ("After it", place + 1))
+        found = [(name, self.outline[at]) for name, at in near if 0 <= at < len(titles)]
+        return [f"{name} stands: {one.title}" + (f" ({one.goal})" if one.goal else "") for name, one in found]
 
 
 class StatedFigure(Record):
@@ -119,6 +130,10 @@ class WriteRequest(Record):
     unanswered: tuple[Text, ...] = ()
     # The captions of the charts, in the order of their numbers.
     figures: tuple[Text, ...] = ()
+    # The critical analysis, from its perspectives.
+    analysis: Text = ""
+    # Whether the report has an abstract and keywords in place of a summary.
+    academic: bool = False
     length: int = 0
 
     def as_text(self) -> str:
@@ -131,16 +146,22 @@ class WriteRequest(Record):
             _length_line(self.question, self.length),
             "\n".join(bullet_list("Not answered by the sources", self.unanswered)),
             "\n".join(bullet_list("Charts of the report", figures)),
+            "Form: academic" if self.academic else "",
             *sections,
+            f"<analysis>\n{self.analysis}\n</analysis>" if self.analysis else "",
         )
 
 
 class Composition(Record):
-    """Title, summary, conclusion and changed sections of a report; empty texts are left out."""
+    """The parts of a report around its sections, and changed sections; empty texts are left out."""
 
     # Empty: the planned title.
     title: Text = ""
     summary: Text = ""
+    # The next three are parts of a long report.
+    keywords: tuple[Text, ...] = ()
+    introduction: Text = ""
+    insights: Text = ""
     sections: tuple[Annotated[SectionText, SINGLE], ...] = ()
     conclusion: Text = ""
 
@@ -159,6 +180,22 @@ WHOLE_EXAMPLE = (
     '{"title": "Heat pumps in old houses", "summary": "A heat pump costs 12,000 euros on average [1].", '
     '"sections": [{"id": "1", "text": "Installation costs 12,000 euros on average [1]."}], '
     '"conclusion": "Old houses need new pipes first [3]."}'
+)
+
+
+LONG_SCHEMA = object_of(
+    title=TEXT,
+    summary=TEXT,
+    keywords=list_of(TEXT),
+    introduction=TEXT,
+    insights=TEXT,
+    conclusion=TEXT,
+)
+LONG_EXAMPLE = (
+    '{"title": "Heat pumps in old houses", "summary": "A heat pump pays off in most old houses [1][4].", '
+    '"keywords": ["heat pump", "renovation"], "introduction": "Old houses lose much heat through the roof [2].", '
+    '"insights": "- New pipes, not the pump, decide the cost [3].", "conclusion": "Owners should renew pipes first '
+    '[3][5]."}'
 )
 
 

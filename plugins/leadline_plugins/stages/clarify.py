@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from leadline.contracts import Run
+from leadline.display import one_line
 from leadline.errors import ClarificationFailed, NeedsClarification
 from leadline.estimates import Expected, Scope
 from leadline.findings import Findings
@@ -128,7 +129,8 @@ class ClarifyStage:
         asked = reply.questions[:MAX_QUESTIONS] or _DEFAULT_QUESTIONS
         question = question.model_copy(update={"needs_clarification": True, "questions": asked})
         if self._settings.mode == "ask":
-            return await self._ask(question, f"The question is unclear: {reasons}. {' '.join(asked)}", run)
+            listed = [f"  {number}. {one}" for number, one in enumerate(asked, start=1)] if asked[1:] else [*asked]
+            return await self._ask(question, "\n".join((f"The question is unclear: {reasons}.", *listed)), run)
         assumptions = reply.assumptions[:MAX_QUESTIONS]
         if not assumptions:  # nothing is known beyond the question itself
             return question
@@ -136,15 +138,16 @@ class ClarifyStage:
         return question.model_copy(update={"assumptions": assumptions})
 
     async def _ask(self, question: Question, message: str, run: Run) -> Question:
-        schema: Json = {"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]}
+        fields: Json = {"answer": {"type": "string", "title": "Your answer"}}
+        schema: Json = {"type": "object", "properties": dict(fields), "required": ["answer"]}
         try:
             answer = await run.ask(message, schema, wait=self._settings.timeout)
         except NeedsClarification as error:
             advice = "Write the question more precisely, or add --set clarify.mode=assume"
-            raise NeedsClarification(f"{message} {advice}") from error
+            raise NeedsClarification(f"{one_line(message)} {advice}") from error
         answer_text = str(answer.content.get("answer", "")).strip()
         if answer.action != "accept" or not answer_text:
-            raise ClarificationFailed(f"there was no usable answer to: {message}")
+            raise ClarificationFailed(f"there was no usable answer to: {one_line(message)}")
         return question.model_copy(
             update={"text": f"{question.text} ({answer_text})", "answers": (answer_text,), "needs_clarification": False}
         )

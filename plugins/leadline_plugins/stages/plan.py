@@ -18,7 +18,14 @@ from leadline.tasks import TaskKind
 from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.fallback import notify, perform_or
 from leadline_plugins.prompting.inputs import question_input, single_section_plan, start_date, template
-from leadline_plugins.prompting.research_tasks import PLAN_EXAMPLE, PLAN_SCHEMA, PlanRequest
+from leadline_plugins.prompting.lengths import plan_size, report_length
+from leadline_plugins.prompting.research_tasks import (
+    LONG_PLAN_EXAMPLE,
+    LONG_PLAN_SCHEMA,
+    PLAN_EXAMPLE,
+    PLAN_SCHEMA,
+    PlanRequest,
+)
 from leadline_plugins.stages.prefetch import SearchPrefetch, acceptance_check, can_prefetch
 from leadline_plugins.text.reply_language import answered_in_language
 
@@ -61,9 +68,17 @@ class PlanStage:
         await run.save(Blob(name="plan.md", media_type="text/markdown", data=text.encode()))
 
     async def _plan(self, question: Question, run: Run) -> Plan:
-        length = run.settings.report.length
-        request = PlanRequest(question=question_input(question), length=length, today=start_date(run))
+        size = plan_size(run.settings, question.language)
+        request = PlanRequest(
+            question=question_input(question),
+            length=report_length(run.settings, question.language) if size else run.settings.report.length,
+            least=size.least if size else 0,
+            most=size.most if size else 0,
+            today=start_date(run),
+        )
         task, last_resort = TASK.of(request), single_section_plan(question)
+        if size:
+            task = replace(task, schema=LONG_PLAN_SCHEMA, example=LONG_PLAN_EXAMPLE)
         if await can_prefetch(task, run):
             task = replace(
                 task,

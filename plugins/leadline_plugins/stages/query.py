@@ -89,7 +89,8 @@ async def _proposed_queries(findings: Findings, run: Run, limit: int) -> list[Qu
         return next_queries(question, with_sections(plan, ready), done)
     if done and digest and digest.review:
         return []  # the digest proposed none
-    request = await _request(findings, plan, run, limit)
+    # In the first round, one query is the question itself.
+    request = await _request(findings, plan, run, limit if done else max(1, limit - 1))
     # A refused call must not end the run: the question itself can always be searched.
     reply = await perform_or(run, TASK.of(request), Queries(), "no queries were proposed", closing=not done)
     return next_queries(question, with_sections(plan, reply.queries), done)
@@ -152,7 +153,7 @@ def new_tasks(proposed: Iterable[Query], done: Sequence[SearchTask], limit: int)
         if folded and folded not in seen:
             seen.add(folded)
             new.append(query)
-    new = sorted(new[:limit], key=lambda query: _ORDER[priority(query.priority)])
+    new = sorted(new[:limit], key=lambda query: (_ORDER[priority(query.priority)], _number(query.priority)))
     return tuple(
         SearchTask(
             id=f"q{number}.{place}",
@@ -160,10 +161,17 @@ def new_tasks(proposed: Iterable[Query], done: Sequence[SearchTask], limit: int)
             goal=query.goal,
             priority=priority(query.priority),
             section=query.section,
+            category=query.category,
             round=number,
         )
         for place, query in enumerate(new, start=1)
     )
+
+
+def _number(value: str | int) -> int:
+    """Return a numeric priority, which orders queries of the same priority; 0 for a word."""
+    text = str(value).strip()
+    return int(text) if text.isdigit() else 0
 
 
 def section_ids(plan: Plan) -> Callable[[str], str]:

@@ -37,14 +37,14 @@ from leadline_plugins.passages.cutting import tokens_of
 from leadline_plugins.passages.ranking import KeyQuestion, Ranked, ranked
 from leadline_plugins.passages.selection import select
 from leadline_plugins.prompting.fallback import model_writes, notify
-from leadline_plugins.text import is_cjk
+from leadline_plugins.prompting.lengths import FRAME, is_long, report_length
 from leadline_plugins.verification.verdicts import prejudge
 from leadline_plugins.writing.methodology import failed_engines
 
-# Words (Chinese, Japanese: characters) of a report if `report.length` is not set.
-LENGTH, CJK_LENGTH = 3_300, 6_600
 # With `preset = "full"`, the share of the fetched text to select; the promise is .16.
 _FULL_SHARE = 0.17
+# The stage that removes repeated statements, and has the claims judged after that.
+CONDENSE = "condense"
 # The share of `budget.tokens` that passages may use.
 _BUDGET_SHARE = 0.4
 # Tokens of the passages for a section of a brief, which costs nothing.
@@ -84,9 +84,9 @@ def suggested_question(found: Sequence[Found]) -> str:
 
 
 async def _write_section(request: SectionRequest, sources: Sequence[Source], run: Run) -> Section:
-    """Return a section; unless the report is rewritten as a whole, its claims are judged at once."""
+    """Return a section; unless a later stage changes it, its claims are judged at once."""
     section = await run.synthesize(request)
-    if section.text and run.settings.report.write == "compose":
+    if section.text and run.settings.report.write == "compose" and CONDENSE not in run.stages:
         run.prefetch(prejudge(run, (section,), request.evidence, sources, request.language))
     return section
 
@@ -115,7 +115,8 @@ async def section_requests(
     counts = [len(section.questions) for section in plan.sections]
     # In a worker: a few hundred pages have thousands of passages.
     chosen = await compute(select_passages, evidence, own, _token_budget(counts, sources, run.settings, chat))
-    length = run.settings.report.length or (CJK_LENGTH if is_cjk(question.language) else LENGTH)
+    length = report_length(run.settings, question.language)
+    length = round(length * (1 - FRAME)) if is_long(run.settings) else length
     written = sum(map(bool, chosen))
     outline = tuple(Section(id=one.id, title=one.title, notes=one.goal) for one in plan.sections)
     shared = {source.id: _without_text(source) for source in sources}

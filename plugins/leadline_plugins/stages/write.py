@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import JsonValue
@@ -28,10 +28,13 @@ from leadline.research_findings import (
     UNREAD,
     Analysis,
 )
+from leadline.workers import compute
+from leadline_plugins.stages.synthesize import CONDENSE
 from leadline_plugins.verification.repair import without_failed
+from leadline_plugins.verification.repetition import without_repetitions
 from leadline_plugins.verification.verdicts import prejudge
-from leadline_plugins.wording.phrases import phrase, translate
-from leadline_plugins.writing.composition import REWRITE_TASK, WRITE_TASK, ComposedReport, compose
+from leadline_plugins.wording.phrases import join_items, phrase, translate
+from leadline_plugins.writing.composition import LONG_TASK, REWRITE_TASK, WRITE_TASK, ComposedReport, compose
 from leadline_plugins.writing.figure_placement import place_figures, without_unknown_figures
 from leadline_plugins.writing.methodology import count_shown_sources, method_facts, missing_parts
 
@@ -48,15 +51,20 @@ class WriteStage:
         charts = [figure.caption for figure in findings[FIGURES] if not figure.credit]
         if critical := analysis_section(findings.get(ANALYSIS), question.language):
             run.prefetch(prejudge(run, critical, evidence, sources, question.language))
-        composed = await compose(question, title, sections, charts, run)
+        weighed = critical[0].text or "" if critical else ""
+        composed = await compose(question, title, sections, charts, run, analysis=weighed)
         if run.settings.report.write == "compose" and (composed.summary or composed.conclusion):
             # The judges work meanwhile. Only where a claim failed is the summary, which may repeat it, written again.
             verdicts = await prejudge(run, sections, evidence, sources, question.language)
             if any(one.verdict in FAILED for one in verdicts):
-                composed = await compose(question, title, sections, charts, run, without_failed(sections, verdicts))
-        whole, figures = place_figures(
-            report_sections(composed, question.text, question.language, findings.get(ANALYSIS)), findings[FIGURES]
-        )
+                supported = without_failed(sections, verdicts)
+                composed = await compose(question, title, sections, charts, run, supported, weighed)
+        form = run.settings.report.form
+        parts = report_sections(composed, question.text, question.language, findings.get(ANALYSIS), form)
+        if CONDENSE in run.stages:
+            parts, _ = await compute(without_repetitions, parts)
+            parts = tuple(one for one in parts if (one.text or "").strip())
+        whole, figures = place_figures(parts, findings[FIGURES])
         whole = without_unknown_figures(whole, figures)
         facts = method_facts(
             question,
@@ -100,20 +108,48 @@ async def _missing_parts(findings: Findings, run: Run) -> dict[str, JsonValue] |
 
 
 def report_sections(
-    composed: ComposedReport, question: str, language: str, analysis: Analysis | None = None
+    composed: ComposedReport, question: str, language: str, analysis: Analysis | None = None, form: str = "standard"
 ) -> tuple[Section, ...]:
-    """Return summary, sections, analysis and conclusion, in this order."""
+    """Return summary, sections, analysis and conclusion, in this order; of a long report also its other parts.
+
+    Sections and analysis of a long report are the part of the main findings.
+    """
     sections = [section for section in composed.sections if (section.text or "").strip()]
     # The title already states the question.
     repeats = {_letters(composed.title), _letters(question)}
     answer = {"title": phrase("answer", language)}
     sections = [one.model_copy(update=answer) if _letters(one.title) in repeats else one for one in sections]
     sections += analysis_section(analysis, language)
-    if composed.summary:
-        sections.insert(0, Section(id="summary", title=phrase("summary", language), text=composed.summary))
-    if composed.conclusion:
-        sections.append(Section(id="conclusion", title=phrase("conclusion", language), text=composed.conclusion))
-    return tuple(sections)
+    if form != "standard":
+        findings = phrase("findings", language)
+        sections = [one.model_copy(update={"part": findings}) for one in sections]
+    first, last = _FRAMES[form]
+    before = (_frame_section(part, title, composed, language) for part, title in first.items())
+    after = (_frame_section(part, title, composed, language) for part, title in last.items())
+    return tuple(one for one in (*before, *sections, *after) if (one.text or "").strip())
+
+
+# The parts before and after the sections, by `report.form`, each with the phrase of its title.
+_FRAMES: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
+    "standard": ({"summary": "summary"}, {"conclusion": "conclusion"}),
+    "long": (
+        {"summary": "executive", "introduction": "introduction"},
+        {"insights": "insights", "conclusion": "conclusions"},
+    ),
+    "academic": (
+        {"summary": "abstract", "introduction": "introduction"},
+        {"insights": "insights", "conclusion": "conclusions"},
+    ),
+}
+
+
+def _frame_section(part: str, title: str, composed: ComposedReport, language: str) -> Section:
+    """Return a part around the sections; an abstract ends with the keywords."""
+    text: str = getattr(composed, part)
+    if title == "abstract" and text and composed.keywords:
+        words = join_items(composed.keywords, language, "semicolon")
+        text += f"\n\n**{phrase('keywords', language)}{phrase('colon', language)}**{words}"
+    return Section(id=part, title=phrase(title, language), text=text)
 
 
 def _letters(title: str) -> str:
@@ -139,5 +175,5 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         wants=(EVIDENCE, SOURCES, FOUND, UNREAD, ANALYSIS, FIGURES, DIGEST, REVIEW),
         gives=(REPORT,),
         closing=True,
-        tasks=(WRITE_TASK, REWRITE_TASK),
+        tasks=(WRITE_TASK, REWRITE_TASK, LONG_TASK),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from leadline.citations import CITATION, cite, uncitable, uncited
@@ -14,6 +14,7 @@ from leadline.records import Claim, Report, Section, Verdict
 from leadline.research_findings import FAILED, Repair
 from leadline_plugins.passages.ranking import OverlapIndex
 from leadline_plugins.verification.blocks import blocks, visible_text
+from leadline_plugins.verification.claims import section_statements
 from leadline_plugins.verification.tasks import REPAIR_TASK, batches, claims_request
 from leadline_plugins.verification.verdicts import Library, judge
 
@@ -44,7 +45,7 @@ async def repair_claims(run: Run, report: Report, verdicts: Sequence[Verdict]) -
         changes = {one.claim.id: _Change(None, ()) for one in bad}
     if not changes:
         return report, ()
-    claims = _claims_by_section(verdicts)
+    claims = _claims_by_section(one.claim for one in verdicts)
     sections = (_changed_section(one, claims[one.id], changes) for one in report.sections)
     kept = tuple(one for one in sections if (one.text or "").strip())
     done = [
@@ -66,15 +67,22 @@ async def repair_claims(run: Run, report: Report, verdicts: Sequence[Verdict]) -
 def without_failed(sections: Sequence[Section], verdicts: Sequence[Verdict]) -> tuple[Section, ...]:
     """Return sections without the claims that their passages contradict or do not support."""
     dropped = {one.claim.id: _Change(None, ()) for one in verdicts if one.verdict in FAILED}
-    claims = _claims_by_section(verdicts)
+    claims = _claims_by_section(one.claim for one in verdicts)
     return tuple(_changed_section(one, claims[one.id], dropped) for one in sections)
 
 
-def _claims_by_section(verdicts: Sequence[Verdict]) -> Mapping[str, Sequence[Claim]]:
-    claims: defaultdict[str, list[Claim]] = defaultdict(list)
-    for verdict in verdicts:
-        claims[verdict.claim.section_id].append(verdict.claim)
-    return claims
+def without_claims(sections: Sequence[Section], ids: Collection[str]) -> tuple[Section, ...]:
+    """Return sections without the claims with these ids, which are those of `section_statements`."""
+    dropped = {name: _Change(None, ()) for name in ids}
+    claims = _claims_by_section(section_statements(sections).claims)
+    return tuple(_changed_section(one, claims[one.id], dropped) for one in sections)
+
+
+def _claims_by_section(claims: Iterable[Claim]) -> Mapping[str, Sequence[Claim]]:
+    found: defaultdict[str, list[Claim]] = defaultdict(list)
+    for claim in claims:
+        found[claim.section_id].append(claim)
+    return found
 
 
 # --- changes ---------------------------------------------------------------------------------------------------------

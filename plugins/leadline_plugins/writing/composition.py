@@ -1,6 +1,7 @@
 """Compose a report from its sections: one model call adds title, summary, conclusion and cross-references.
 
-With `report.write = "single"` one call rewrites all sections instead. A changed section is accepted only if every
+With `report.write = "single"` one call rewrites all sections instead; of a long report one call writes introduction,
+summary or abstract, insights and conclusions, and changes no section. A changed section is accepted only if every
 passage that it cited is still cited somewhere in the report.
 """
 
@@ -18,8 +19,11 @@ from leadline.workers import compute
 from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.fallback import notify_once, perform_or
 from leadline_plugins.prompting.inputs import template
+from leadline_plugins.prompting.lengths import is_long
 from leadline_plugins.prompting.shrinking import halve_sections
 from leadline_plugins.prompting.writing_tasks import (
+    LONG_EXAMPLE,
+    LONG_SCHEMA,
     WHOLE_EXAMPLE,
     WRITE_EXAMPLE,
     WRITE_SCHEMA,
@@ -30,7 +34,8 @@ from leadline_plugins.prompting.writing_tasks import (
 from leadline_plugins.text.reply_language import answered_in_language, foreign_paragraph
 from leadline_plugins.writing.model_markdown import parse_section, plain_title
 
-_FRAME = ("summary", "conclusion")
+# The parts around the sections; those of a standard report are the first and the last.
+PARTS = ("summary", "introduction", "insights", "conclusion")
 _IN_LANGUAGE = answered_in_language(lambda composed: tuple(_texts(composed)))
 
 
@@ -41,7 +46,10 @@ class ComposedReport:
     title: str
     sections: tuple[Section, ...]
     summary: str = ""
+    introduction: str = ""
+    insights: str = ""
     conclusion: str = ""
+    keywords: tuple[Text, ...] = ()
     notices: tuple[Text, ...] = ()
 
 
@@ -52,19 +60,23 @@ async def compose(
     figures: Iterable[str],
     run: Run,
     supported: Sequence[Section] = (),
+    analysis: str = "",
 ) -> ComposedReport:
     """Return the report with the title, summary and conclusion of a model; without a model only the sections.
 
     `supported` are the sections as the model reads them, without claims that failed; by default all of their text.
+    `analysis` is the critical analysis, which the conclusion weighs.
     """
-    whole = run.settings.report.write == "single"
-    kind = REWRITE_TASK if whole else WRITE_TASK
+    long = is_long(run.settings)
+    whole = run.settings.report.write == "single" and not long
+    kind = LONG_TASK if long else REWRITE_TASK if whole else WRITE_TASK
     failed = "the sections were not rewritten" if whole else "there is no summary and no conclusion"
     if not await run.by_chat(kind.name, kind.role):
         if whole:
             await notify_once(run, f"{failed} (report.write = single needs a language model)")
         return ComposedReport(title, tuple(sections))
-    ids = list(dict.fromkeys(name for section in sections for name in cited(section.text or "")))
+    texts = (*(section.text or "" for section in sections), analysis)
+    ids = list(dict.fromkeys(name for text in texts for name in cited(text)))
     read = [one for one in supported or sections if (one.text or "").strip()]
     shown = [SectionText(id=one.id, title=one.title, text=_numbered(one.text or "", ids)) for one in read]
     request = WriteRequest(
@@ -75,7 +87,9 @@ async def compose(
         passages=len(ids),
         unanswered=tuple(f"{one.title}: {gap}" for one in sections for gap in one.unanswered),
         figures=tuple(figures),
-        length=run.settings.report.length,
+        analysis=_numbered(analysis, ids),
+        academic=run.settings.report.form == "academic",
+        length=0 if long else run.settings.report.length,
     )
     reply = await perform_or(run, kind.of(request), Composition(), failed, closing=True)
     composed = await compute(merge_reply, reply, sections, ids, title, whole=whole)
@@ -89,8 +103,8 @@ def merge_reply(
 ) -> ComposedReport:
     """Return the accepted parts of a reply: texts that cite, and changed sections that lose no citation."""
     numbers = dict(enumerate(ids, start=1))
-    around = {part: parse_section(getattr(reply, part), numbers, part) for part in _FRAME}
-    notices = [f"the {part} was left out because it cited nothing" for part in _FRAME if _lacks_citations(around[part])]
+    around = {part: parse_section(getattr(reply, part), numbers, part) for part in PARTS}
+    notices = [f"the {part} was left out because it cited nothing" for part in PARTS if _lacks_citations(around[part])]
     changed = {one.id: parse_section(one.text, numbers, one.title) for one in reply.sections if one.text.strip()}
     texts = {one.id: changed.get(one.id) or one.text or "" for one in sections}
     for section in sections:
@@ -106,6 +120,7 @@ def merge_reply(
     return ComposedReport(
         title=plain_title(reply.title) or title,
         sections=tuple(one.model_copy(update={"text": texts[one.id]}) for one in sections),
+        keywords=tuple(dict.fromkeys(word for one in reply.keywords if (word := plain_title(one)))),
         notices=tuple(notices),
         **{part: "" if _lacks_citations(text) else text for part, text in around.items()},
     )
@@ -114,7 +129,7 @@ def merge_reply(
 def reply_faults(request: WriteRequest, composed: Composition) -> str:
     """Return all faults of a reply at once, because the model has only one more attempt."""
     numbers = {number: str(number) for number in range(1, request.passages + 1)}
-    uncited_parts = [part for part in _FRAME if _lacks_citations(parse_section(getattr(composed, part), numbers))]
+    uncited_parts = [part for part in PARTS if _lacks_citations(parse_section(getattr(composed, part), numbers))]
     faults = [f"the {part} cites no passage: put its number, as [1], after every statement" for part in uncited_parts]
     foreign = _IN_LANGUAGE(request, composed) or foreign_paragraph(_texts(composed), request.question)
     return "; ".join(filter(None, (*faults, foreign)))
@@ -137,7 +152,7 @@ def _lacks_citations(text: str) -> bool:
 
 
 def _texts(composed: Composition) -> Iterator[str]:
-    yield from (composed.summary, *(section.text for section in composed.sections), composed.conclusion)
+    yield from (*(getattr(composed, part) for part in PARTS), *(section.text for section in composed.sections))
 
 
 WRITE_TASK = TaskKind(
@@ -161,4 +176,13 @@ REWRITE_TASK = replace(
     prompt=template("write_whole"),
     expects=estimates.write_whole,
     example=WHOLE_EXAMPLE,
+)
+LONG_TASK = replace(
+    WRITE_TASK,
+    name="write_long",
+    prompt=template("write_long"),
+    shows=("title", *PARTS),
+    expects=estimates.write_long,
+    schema=LONG_SCHEMA,
+    example=LONG_EXAMPLE,
 )

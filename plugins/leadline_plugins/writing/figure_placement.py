@@ -22,7 +22,7 @@ _CODE_OR_FIGURE = re.compile(
 )
 _PROSE = re.compile(r"(?![|#>`~*+!-]|\d+[.)])\S")
 # Sections that repeat the others; figures are not placed in them.
-_FRAME = ("summary", "analysis", "conclusion")
+_FRAME = ("summary", "introduction", "analysis", "insights", "conclusion")
 # The indices of a section and of a block in it.
 Place = tuple[int, int]
 

@@ -64,3 +64,38 @@ async def test_an_empty_line_declines_and_the_end_of_the_input_cancels(line: str
     typed.write(line)
     typed.close()
     assert (await Terminal().ask("Which basin?", SCHEMA)).action == action
+
+
+FORM: Json = {
+    "type": "object",
+    "properties": {
+        "basin": {"type": "string", "title": "Which basin?", "enum": ["outer", "inner"]},
+        "tide": {"title": "Which tide?", "enum": ["hi", "lo"], "enumNames": ["High water", "Low water"]},
+        "fathoms": {"type": "integer", "title": "How deep?"},
+        "pilot": {"type": "boolean", "title": "With a pilot?"},
+        "note": {"type": "string", "title": "Anything else"},
+    },
+    "required": ["basin", "tide", "fathoms", "pilot"],
+}
+
+
+async def test_choices_are_numbered_and_values_have_the_type_of_their_field(
+    typed: TextIO, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed.write("2\nlow water\nmany\n7\nno\n\n")
+    answer = await Terminal().ask("About the harbour", FORM)
+    assert answer.content == {"basin": "inner", "tide": "lo", "fathoms": 7, "pilot": False}
+    shown = capsys.readouterr().err
+    assert "  1. outer\n  2. inner\nWhich basin? (1-2): " in shown
+    assert "  1. High water\n  2. Low water\nWhich tide? (1-2): " in shown
+    assert "Please enter a whole number.\nHow deep?: " in shown
+    assert "  1. yes\n  2. no\n" in shown
+    assert "Anything else, or nothing: " in shown
+
+
+async def test_a_wrong_choice_is_asked_for_again_and_an_empty_line_declines(
+    typed: TextIO, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed.write("3\nthird\n\n")
+    assert (await Terminal().ask("About the harbour", FORM)).action == "decline"
+    assert capsys.readouterr().err.count("Please enter a number from 1 to 2.") == 2

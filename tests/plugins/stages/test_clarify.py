@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import tomllib
 from collections.abc import Sequence
@@ -71,8 +72,43 @@ async def test_it_is_asked_back_in_the_models_words(tmp_path: Path) -> None:
         return Answer(action="accept", content={"answer": "the outer basin"})
 
     _, _, known = await gated(tmp_path, COMPLEX, [said(True, TOWN, YEAR)], answer, clarify__mode="ask")
-    assert f"{TOWN} {YEAR}" in heard[0]
+    assert heard[0].endswith(f".\n  1. {TOWN}\n  2. {YEAR}")
     assert known["text"] == f"{COMPLEX} (the outer basin)"
+
+
+@pytest.mark.parametrize("action", ["decline", "cancel"])
+async def test_a_question_that_was_declined_fails_the_run_and_is_asked_again_on_resume(
+    action: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "harbour.md").write_text("The harbour of Porto Alvo has a depth of nine metres at low water.")
+    answers = [Answer(action=action), Answer(action="accept", content={"answer": "the depth of the harbour"})]
+
+    async def answer(message: str, schema: Json) -> Answer:
+        return answers.pop(0)
+
+    values = {"ai.providers": ["embedded"], "clarify.mode": "ask"}
+    folders = {"docs": tmp_path / "docs", "folder": tmp_path / "runs", "cache": tmp_path / "c"}
+    async with leadline.Client(**folders, set=values) as client:  # type: ignore[arg-type]
+        failed = await client.research("How is it?", asker=answer)
+        assert (failed.status, failed.exit_code) == ("failed", 1)
+        assert failed.reason.startswith("there was no usable answer to: The question is unclear: ")
+        resumed = await (await client.resume(failed.folder, asker=answer)).result()
+    assert (resumed.status, resumed.exit_code, answers) == ("complete", 0, [])
+
+
+async def test_a_question_that_nobody_answers_fails_and_one_to_nobody_waits(tmp_path: Path) -> None:
+    async def never(message: str, schema: Json) -> Answer:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    values = {"ai.providers": ["embedded"], "clarify.mode": "ask", "clarify.timeout": 0.05}
+    async with leadline.Client(folder=tmp_path / "runs", cache=tmp_path / "c", set=values) as client:
+        late = await client.research("How is it?", asker=never)
+        nobody = await client.research("How is it?")
+    assert (late.status, late.exit_code, late.reason) == ("failed", 1, "ask by person: nobody answered within 0.05 s")
+    assert (nobody.status, nobody.exit_code) == ("waiting", 2)
+    assert nobody.reason.endswith("Write the question more precisely, or add --set clarify.mode=assume")
 
 
 async def test_what_rules_find_unclear_stays_so_whatever_a_model_says(tmp_path: Path) -> None:

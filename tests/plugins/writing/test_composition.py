@@ -83,7 +83,7 @@ class Composer:
     """A run whose model replies with this composition."""
 
     def __init__(self, reply: Composition, write: str = "compose", *, chat: bool = True) -> None:
-        self.settings = SimpleNamespace(report=SimpleNamespace(write=write, length=0))
+        self.settings = SimpleNamespace(report=SimpleNamespace(write=write, length=0, form="standard"))
         self.reply, self.chat = reply, chat
         self.asked: list[Task[Any]] = []
         self.notices: list[str] = []

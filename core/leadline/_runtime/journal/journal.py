@@ -195,13 +195,17 @@ class Journal:
         rows = self.rows()
         gone = with_causes(rows, keys) if keys is not None else failures(rows) + unusable_replies(rows)
         gone += ancestors(self._rows, gone, repeated_stages)
-        for row in gone:
-            del self._rows[row.key]
-        names = [(row.key,) for row in gone]
+        return await self.drop(row.key for row in gone)
+
+    async def drop(self, keys: Iterable[str]) -> int:
+        """Forget these calls, whatever their outcome; returns their number."""
+        names = [(key,) for key in keys]
+        for (key,) in names:
+            del self._rows[key]
         if names:
             delete = "delete from entries where space = 'call' and name = ?"
             await self._storage.write(lambda db: db.executemany(delete, names))
-        return len(gone)
+        return len(names)
 
     def causes(self, keys: Iterable[str]) -> set[str]:
         """Return the keys of these failed calls and of those that caused them."""

@@ -15,8 +15,11 @@ from typing import Any
 from leadline.events import Subscription
 from leadline.records import Event
 
-# Seconds between two looks at the file: while this process runs the run, and while another one does.
-_LIVE_INTERVAL, _REMOTE_INTERVAL = 0.03, 0.25
+# Seconds between two looks at the file: while this process runs the run, and while another one does. Looks at a file
+# that has not grown cost next to nothing, so that many readers can wait for events of other processes.
+_LIVE_INTERVAL, _REMOTE_INTERVAL = 0.03, 0.1
+# Looks at an unchanged file after which it is checked whether the run goes on.
+_QUIET_LOOKS = 5
 # Seconds until an event that does not reach the file is delivered all the same: the observer is off or has failed.
 _PATIENCE = 2.0
 
@@ -31,6 +34,14 @@ class EventFile:
         self.last = after
         self._path = path
         self._position = 0
+        self._seen = -1
+
+    def has_grown(self) -> bool:
+        """Return whether there is more than what was read."""
+        try:
+            return self._path.stat().st_size != self._seen
+        except OSError:
+            return False
 
     def read(self) -> list[Event]:
         """Return the new events; a damaged line is skipped. Raises `OSError`."""
@@ -40,6 +51,7 @@ class EventFile:
                 data = file.read()
         except FileNotFoundError:
             return []
+        self._seen = self._position + len(data)
         complete = data[: data.rfind(b"\n") + 1]
         self._position += len(complete)
         return [*self._events(complete)]
@@ -95,12 +107,20 @@ async def follow(
 
 
 async def _watched(file: EventFile, is_active: Callable[[], bool]) -> AsyncIterator[Event]:
+    def look() -> tuple[bool, list[Event]]:
+        active = is_active()
+        return active, file.read()
+
+    quiet = _QUIET_LOOKS
     while True:
-        active = await asyncio.to_thread(is_active)
-        for event in await asyncio.to_thread(file.read):
-            yield event
-        if not active:
-            return
+        if quiet >= _QUIET_LOOKS or file.has_grown():
+            active, events = await asyncio.to_thread(look)
+            for event in events:
+                yield event
+            if not active:
+                return
+            quiet = _QUIET_LOOKS if events and events[-1].kind == "run.finished" else 0
+        quiet += 1
         await asyncio.sleep(_REMOTE_INTERVAL)
 
 

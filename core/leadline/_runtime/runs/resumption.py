@@ -11,7 +11,7 @@ from leadline._runtime.journal.lineage import with_consequences
 from leadline._runtime.runs.folder import JOURNAL
 from leadline._runtime.runs.run_request import RunRequest
 from leadline.pipeline import Pipeline
-from leadline.records import Failure
+from leadline.records import Answer, Failure
 
 
 async def load_request(folder: Path) -> RunRequest:
@@ -45,6 +45,8 @@ async def forget_failures(journal: Journal, pipeline: Pipeline, *, everything: b
     last = journal.sessions()[-2:-1]
     ended = bool(last) and last[0].status in ("no_evidence", "partial", "failed")
     closing = pipeline.closing_stages()
+    if last and last[0].status == "failed":
+        await _forget_refused_answers(journal)
     if everything or (ended and not escaped):
         await journal.forget(repeated_stages=closing)
         return
@@ -52,6 +54,15 @@ async def forget_failures(journal: Journal, pipeline: Pipeline, *, everything: b
         await journal.forget(escaped)
     if refused := await _refused_by_shutdown(journal):
         await journal.forget(refused, repeated_stages=closing)
+
+
+async def _forget_refused_answers(journal: Journal) -> None:
+    """Ask again what a person declined or cancelled: that may be why the run failed."""
+    for row in journal.rows():
+        if (row.kind, row.outcome) == ("ask", "reply"):
+            body = await journal.body(row)
+            if body and Answer.model_validate_json(body).action != "accept":
+                await journal.drop([row.key])
 
 
 def interrupted_notice(journal: Journal) -> tuple[str, ...]:

@@ -86,8 +86,9 @@ class EngineSearch:
         It adds a failure of the first page to `failed`, and failures of further pages to `page_failures`.
         """
         limiter = BreakerLimit(engine.breaker, RunAndProviderLimit(self._slots, engine.identity.limiter))
-        identity = replace(engine.identity, limiter=limiter)
-        kind = Kind(name="search", reply=SearchPage, keep=engine.offer.keep, ttl=self._ttl(engine))
+        composite = engine.offer.calls  # its own calls are limited
+        identity = replace(engine.identity, limiter=None if composite else limiter)
+        kind = Kind(name="search", reply=SearchPage, composite=composite, keep=engine.offer.keep, ttl=self._ttl(engine))
 
         async def do(request: SearchRequest, call: Call) -> SearchPage:
             page: SearchPage = await (await engine.get()).search(request, call)

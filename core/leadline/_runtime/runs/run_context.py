@@ -33,6 +33,7 @@ from leadline._runtime.runs.questions import Asker, Questions, UserQuestion
 from leadline._runtime.runs.retrieval import DocumentReader, EngineSearch
 from leadline._runtime.runs.run_request import RunRequest
 from leadline._runtime.runs.run_state import RunState
+from leadline._runtime.runs.vector_calls import VectorCalls
 from leadline._runtime.task_groups import Prefetch, each
 from leadline._settings.secrets import Secrets
 from leadline.contracts import Call, Middleware
@@ -64,6 +65,8 @@ from leadline.records import (
     Json,
     Judgements,
     JudgeRequest,
+    PassageRequest,
+    Passages,
     Principal,
     Ranking,
     Record,
@@ -200,8 +203,8 @@ class RunContext:
         instance = self._configured("sandboxes", "code.sandbox", self.settings.code.sandbox)
         return await self._call_provider("execute", Execution, instance, code, instance.method("execute"))
 
-    async def embed(self, texts: Sequence[str], /) -> Embeddings:
-        name, _, model = self.settings.ai.embedder.partition(":")
+    async def embed(self, texts: Sequence[str], /, embedder: str = "", *, keep: bool = True) -> Embeddings:
+        name, _, model = (embedder or self.settings.ai.embedder).partition(":")
         instance = self._configured("embedders", "ai.embedder", name)
         embedder = await self._entered(instance)
         costs = EmbedEstimates(Prices(self.settings.ai.prices), embedder)
@@ -216,7 +219,18 @@ class RunContext:
                 raise ValueError("it returned vectors of different lengths")
             return reply
 
-        return await self._call_provider("embed", Embeddings, instance, request, do, costs=costs)
+        return await self._call_provider("embed", Embeddings, instance, request, do, keep=keep, costs=costs)
+
+    @property
+    def vectors(self) -> VectorCalls:
+        store = self._configured("vector_stores", "knowledge.store", self.settings.knowledge.store)
+        return VectorCalls(store, self.calls)
+
+    async def retrieve(self, request: PassageRequest, /) -> Passages:
+        base = self._configured("search_providers", "knowledge.base", self.settings.knowledge.base)
+        do, kind = base.method("retrieve"), Kind(name="retrieve", reply=Passages, composite=True)
+        identity = replace(base.identity, limiter=None)
+        return await self.calls.call(kind, request, do, provider=identity, task="retrieve")
 
     async def rerank(self, query: str, texts: Sequence[str], /) -> Ranking | None:
         if not self.settings.ai.reranker or not texts:

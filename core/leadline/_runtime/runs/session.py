@@ -37,7 +37,7 @@ from leadline.encoding import digest
 from leadline.errors import CallFailed, ConfigError, LeadlineError, ModelUnreachable, NeedsClarification, NoEvidence
 from leadline.events import Subscription
 from leadline.pipeline import Pipeline
-from leadline.records import Conversation
+from leadline.records import Conversation, Principal
 from leadline.research_findings import CONVERSATION, QUESTION, REPORT, ROUTE, Question, Route
 from leadline.runs import EXIT_CODES, Metadata, Result, Status, StepError
 
@@ -397,14 +397,24 @@ class Session:
 
 
 @asynccontextmanager
-async def adhoc_session(loaded: Loaded, question: str) -> AsyncIterator[Session]:
-    """Provide a session in a temporary folder, whose `run` performs tasks outside of a run. Raises `ConfigError`."""
-    plugins = PluginRuntime(replace(loaded, chosen={**loaded.chosen, "observers": ()}))
+async def adhoc_session(
+    loaded: Loaded,
+    question: str,
+    *,
+    plugins: PluginRuntime | None = None,
+    principal: Principal | None = None,
+) -> AsyncIterator[Session]:
+    """Provide a session in a temporary folder, whose `run` performs tasks outside of a run. Raises `ConfigError`.
+
+    `plugins` are those of `loaded`, kept for the next session; by default they are created and closed.
+    """
+    own = plugins is None
+    plugins = plugins or PluginRuntime(replace(loaded, chosen={**loaded.chosen, "observers": ()}))
     try:
         with TemporaryDirectory(prefix="leadline-") as folder:
             journal = await Journal.open(Path(folder) / JOURNAL)
             try:
-                request = RunRequest.new(question, plugins.loaded, {})
+                request = RunRequest.new(question, plugins.loaded, {}, principal)
                 session = await Session.open(request, Path(folder), plugins, journal)
                 try:
                     yield session
@@ -414,7 +424,8 @@ async def adhoc_session(loaded: Loaded, question: str) -> AsyncIterator[Session]
             finally:
                 await journal.close()
     finally:
-        await plugins.close()
+        if own:
+            await plugins.close()
 
 
 async def _uncancelled(work: Coroutine[Any, Any, T]) -> T:

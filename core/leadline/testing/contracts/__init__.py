@@ -30,6 +30,7 @@ from leadline.testing.contracts.search import (
     SearchStrategyContract,
 )
 from leadline.testing.contracts.stages import MapStageContract, MiddlewareContract, ObserverContract, StageContract
+from leadline.testing.contracts.vectors import VectorStoreContract
 
 __all__ = [
     "KEY",
@@ -51,4 +52,5 @@ __all__ = [
     "StageContract",
     "SynthesizerContract",
     "TaskProviderContract",
+    "VectorStoreContract",
 ]

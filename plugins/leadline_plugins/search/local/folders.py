@@ -24,8 +24,9 @@ from leadline.hookspecs import PluginSettings
 from leadline_plugins.parse.media import media_type
 
 _Matcher = Callable[[str], object]
-# A folder with both files is the folder of a run.
+# A folder with both files is the folder of a run; one with the other file, of the knowledge base.
 _RUN_FILES = {"journal.sqlite", "metadata.json"}
+_KNOWLEDGE_FILE = "knowledge.sqlite"
 # Extensions that a message names.
 _EXTENSIONS = 5
 
@@ -105,7 +106,8 @@ class Walk:
             except OSError as error:
                 found[folder] = File(folder, 0, 0, f"cannot be listed: {error.strerror}")
                 continue
-            if folder != root and {entry.name for entry in entries} >= _RUN_FILES:
+            names = {entry.name for entry in entries}
+            if folder != root and (names >= _RUN_FILES or _KNOWLEDGE_FILE in names):
                 continue
             for entry in entries:
                 name, path = entry.name, entry.path

@@ -1,0 +1,112 @@
+"""The documents of the knowledge base, outside of runs: `Client.knowledge`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from leadline._runtime.calls.job import Kind
+from leadline._runtime.plugins import PluginRuntime
+from leadline._runtime.runs.principals import principal_of
+from leadline._runtime.runs.session import Session, adhoc_session
+from leadline.errors import UsageError
+from leadline.records import (
+    AddedDocuments,
+    Blob,
+    DocumentList,
+    DocumentSelection,
+    NewDocuments,
+    PassageRequest,
+    Passages,
+    Principal,
+    Record,
+)
+
+R = TypeVar("R", bound=Record)
+# The pipeline whose settings choose the base, the vector store and the embedder.
+PIPELINE = "knowledge"
+# Settings of these calls: adding thousands of documents takes longer, and more tokens, than a run may.
+SETTINGS = {"pipeline": PIPELINE, "observers": [], "budget.seconds": 1e9, "budget.tokens": 10**12}
+# Receives the number of files that are done, of all files, and of files that could not be read.
+Progress = Callable[[int, int, int], object]
+
+
+class KnowledgeClient:
+    """Adds, lists, removes and searches documents of the knowledge base.
+
+    Without a principal, methods work on the documents that all users share. A principal has documents of its own, and
+    finds the shared ones as well. `budget.money` limits what one call may cost.
+    """
+
+    def __init__(self, plugins: Callable[[], PluginRuntime]) -> None:
+        self._plugins = plugins
+
+    async def add(
+        self,
+        *paths: str | Path,
+        files: Sequence[Blob] = (),
+        reembed: bool = False,
+        principal: Principal | str | None = None,
+        progress: Progress | None = None,
+    ) -> AddedDocuments:
+        """Add files and folders, or files given by their bytes; return what changed and what could not be read.
+
+        A file that was added before is replaced if it has changed. With `reembed`, all documents are first embedded
+        again, with the embedder of the settings. Raises `CallFailed` if another embedder made the vectors.
+        """
+        places = tuple(map(_absolute, paths))
+        request = NewDocuments(paths=places, files=tuple(files), reembed=reembed)
+        return await self._call("add", request, AddedDocuments, principal, progress)
+
+    async def remove(self, *names: str, principal: Principal | str | None = None) -> DocumentList:
+        """Remove documents by id, name, path or folder, and return them. Raises `UsageError` without a name."""
+        if not names:
+            raise UsageError("no document is named: give an id, a name or a folder, as `leadline knowledge list` shows")
+        return await self._call("remove", DocumentSelection(names=names), DocumentList, principal)
+
+    async def documents(self, *names: str, principal: Principal | str | None = None) -> DocumentList:
+        """Return the documents, or those with these ids, names or folders."""
+        return await self._call("documents", DocumentSelection(names=names or None), DocumentList, principal)
+
+    async def search(self, query: str, *, limit: int = 5, principal: Principal | str | None = None) -> Passages:
+        """Return the passages that answer a question best. Raises `CallFailed` if there are no documents."""
+        if not query.strip():
+            raise UsageError("nothing to search for: write a question")
+        return await self._call("retrieve", PassageRequest(query=query, limit=limit), Passages, principal)
+
+    async def _call(
+        self,
+        method: str,
+        request: Record,
+        reply: type[R],
+        principal: Principal | str | None,
+        progress: Progress | None = None,
+    ) -> R:
+        plugins = self._plugins()
+        asked = principal_of(principal)
+        async with adhoc_session(plugins.loaded, method, plugins=plugins, principal=asked) as session:
+            base = plugins.instance("search_providers", plugins.settings.knowledge.base)
+            kind = Kind(name=f"knowledge.{method}", reply=reply, composite=True, keep=False, unshared=True)
+            identity, do = replace(base.identity, limiter=None), base.method(method)
+            watching = asyncio.create_task(_watch(session, progress)) if progress else None
+            try:
+                return await session.run.calls.call(kind, request, do, provider=identity, task="knowledge")
+            finally:
+                if watching:
+                    watching.cancel()
+                    await asyncio.wait({watching})
+
+
+def _absolute(path: str | Path) -> str:
+    return str(Path(path).expanduser().absolute())
+
+
+async def _watch(session: Session, progress: Progress) -> None:
+    """Pass the events of an addition on."""
+    async for event in session.run.bus.subscribe():
+        if event.kind == "knowledge":
+            data: Any = event.data
+            progress(data["done"], data["total"], data["problems"])

@@ -1,0 +1,151 @@
+"""`leadline knowledge`: add, list, remove and search documents, and embed them again. `ask` is a run."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+from leadline._runtime import loop_shutdown
+from leadline._runtime.runs.knowledge import KnowledgeClient
+from leadline.cli.common import client_of
+from leadline.cli.terminal import plural, say, table, write, write_json
+from leadline.display import one_line
+from leadline.errors import CallFailed, LeadlineError
+from leadline.records import AddedDocuments, Passages, StoredDocument
+
+T = TypeVar("T")
+# The exit code if some files could not be added, and if nothing was found.
+PARTIAL, NOTHING = 4, 5
+# Characters of a passage that a list shows.
+_SHOWN = 600
+
+
+def add(args: argparse.Namespace) -> int:
+    """Add files and folders, and name those that could not be read."""
+    return _added(args, lambda base: base.add(*args.paths, reembed=args.reembed, **_common(args)))
+
+
+def reembed(args: argparse.Namespace) -> int:
+    """Embed all documents again."""
+    return _added(args, lambda base: base.add(reembed=True, **_common(args)))
+
+
+def list_(args: argparse.Namespace) -> int:
+    """Print the documents."""
+    found = _run(args, lambda base: base.documents(principal=args.principal or None))
+    if args.json:
+        write_json(found.model_dump(mode="json"))
+    elif found.documents:
+        write(_table(found.documents))
+        passages = sum(document.passages for document in found.documents)
+        say(f"{plural(len(found.documents), 'document')}, {plural(passages, 'passage')}; embedder: {found.embedder}")
+    else:
+        say("No documents. Add some: leadline knowledge add PATH")
+    if found.unfinished:
+        say("An addition was interrupted; run it again to finish it.")
+    return 0
+
+
+def remove(args: argparse.Namespace) -> int:
+    """Remove documents, and print those that were removed."""
+    found = _run(args, lambda base: base.remove(*args.names, principal=args.principal or None))
+    if args.json:
+        write_json([document.model_dump(mode="json") for document in found.documents])
+    elif found.documents:
+        write(_table(found.documents))
+    if not found.documents:
+        say(f"No document is called {', '.join(args.names)}; `leadline knowledge list` shows their names.")
+        return NOTHING
+    say(f"Removed {plural(len(found.documents), 'document')}.")
+    return 0
+
+
+def search(args: argparse.Namespace) -> int:
+    """Print the passages that answer a question best."""
+    query = " ".join(args.question)
+    found = _run(args, lambda base: base.search(query, limit=args.limit, principal=args.principal or None))
+    if args.json:
+        write_json(found.model_dump(mode="json", exclude={"sources": {"__all__": {"document"}}}))
+    else:
+        _show(found)
+    return 0 if found.evidence else NOTHING
+
+
+def _run(args: argparse.Namespace, work: Callable[[KnowledgeClient], Awaitable[T]]) -> T:
+    """Return what a method of the knowledge base returns; a failed call is told without its number."""
+
+    async def run() -> T:
+        async with client_of(args) as client:
+            return await work(client.knowledge)
+
+    try:
+        return loop_shutdown.run(run())
+    except CallFailed as failed:
+        raise LeadlineError(failed.record.message) from failed
+
+
+def _common(args: argparse.Namespace) -> dict[str, Any]:
+    return {"principal": args.principal or None, "progress": None if args.quiet else _progress()}
+
+
+def _progress() -> Callable[[int, int, int], None]:
+    """Return a function that shows how far an addition is: on a terminal in one line, else at each tenth."""
+    told = 0
+
+    def show(done: int, total: int, problems: int) -> None:
+        nonlocal told
+        text = f"{done:,} of {total:,} files" + (f", {problems:,} not readable" if problems else "")
+        if sys.stderr.isatty():
+            print(f"\r{text}", end="\n" if done == total else "", file=sys.stderr, flush=True)
+        elif done == total or done * 10 // total > told:
+            told = done * 10 // total
+            say(text)
+
+    return show
+
+
+def _added(args: argparse.Namespace, work: Callable[[KnowledgeClient], Awaitable[AddedDocuments]]) -> int:
+    found = _run(args, work)
+    if args.json:
+        write_json(found.model_dump(mode="json"))
+    for problem in found.problems:
+        say(f"not added: {one_line(problem.name)}: {one_line(problem.reason)}")
+    counts = {
+        "added": found.added,
+        "replaced": found.replaced,
+        "unchanged": found.unchanged,
+        "embedded again": found.embedded_again,
+        "not readable": len(found.problems),
+    }
+    told = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+    passages = sum(document.passages for document in found.documents)
+    say(f"{told or 'nothing to add'}" + (f"; {plural(passages, 'passage')}" if passages else ""))
+    return PARTIAL if found.problems else 0
+
+
+def _table(documents: Sequence[StoredDocument]) -> str:
+    rows = [
+        (
+            one.id,
+            one.passages,
+            one.pages or "",
+            one.added.astimezone().strftime("%Y-%m-%d %H:%M"),
+            "" if one.shared else "own",
+            one.name if one.title in ("", one.name) else f"{one.name} ({one.title})",
+        )
+        for one in documents
+    ]
+    return table(rows, ("ID", "PASSAGES", "PAGES", "ADDED", "", "NAME"))
+
+
+def _show(found: Passages) -> None:
+    sources = {source.id: source for source in found.sources}
+    for number, one in enumerate(found.evidence, start=1):
+        title = sources[one.source_id].hit.title
+        path = [heading for heading in one.path if heading != title]
+        page = f", page {one.page}" if one.page else ""
+        write(f"{number}. {' > '.join([title, *path])}{page}  [{one.id}]")
+        text = one_line(one.quote)
+        write(f"   {text[:_SHOWN]}{' …' if len(text) > _SHOWN else ''}\n")

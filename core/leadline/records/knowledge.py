@@ -1,0 +1,83 @@
+"""Documents of the knowledge base, and the passages that it finds."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from leadline.records.base import Record, Text
+from leadline.records.documents import Blob, Evidence, Source
+
+
+class NewDocuments(Record):
+    """Files to add: the paths of files and folders on this machine, or files with their bytes."""
+
+    paths: tuple[str, ...] = ()
+    files: tuple[Blob, ...] = ()
+    reembed: bool = False
+    """True if all documents of the collection are embedded again, with the embedder of the settings."""
+
+
+class StoredDocument(Record):
+    """A document of the knowledge base."""
+
+    id: str
+    name: str
+    """The path or name under which it was added; adding it again replaces it."""
+    title: Text = ""
+    media_type: str
+    size: int
+    """Bytes of the file."""
+    passages: int
+    pages: int = 0
+    """0 for formats without pages."""
+    added: datetime
+    shared: bool = True
+    """True if every user finds it; false if it belongs to the principal of the call."""
+
+
+class UnreadFile(Record):
+    """A file that could not be added."""
+
+    name: str
+    reason: Text
+
+
+class AddedDocuments(Record):
+    """What an addition changed. Files with the content that they had are `unchanged`."""
+
+    added: int = 0
+    replaced: int = 0
+    unchanged: int = 0
+    embedded_again: int = 0
+    problems: tuple[UnreadFile, ...] = ()
+    documents: tuple[StoredDocument, ...] = ()
+    """The documents that were added or replaced."""
+
+
+class DocumentSelection(Record):
+    """Documents by id or name; a name ending in `/` stands for everything below a folder. None stands for all."""
+
+    names: tuple[str, ...] | None = None
+
+
+class DocumentList(Record):
+    """Documents of the knowledge base, by name, and what their passages were embedded with."""
+
+    documents: tuple[StoredDocument, ...] = ()
+    embedder: str = ""
+    unfinished: int = 0
+    """Documents that an interrupted addition left out."""
+
+
+class PassageRequest(Record):
+    """A question to answer from the passages of the knowledge base."""
+
+    query: Text
+    limit: int = 5
+
+
+class Passages(Record):
+    """The passages that answer a question best, the best first, and their documents."""
+
+    evidence: tuple[Evidence, ...] = ()
+    sources: tuple[Source, ...] = ()

@@ -1,0 +1,105 @@
+"""The routes of the knowledge base: each principal lists, adds, removes and searches documents of its own.
+
+What a principal finds are its documents and those of the operator. A file arrives as the body of a request, is parsed
+in a worker process, and never leaves the folder of its principal.
+"""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+
+from leadline.errors import CallFailed
+from leadline.records import AddedDocuments, Blob, Document, DocumentList, Passages
+from leadline_server.limits import Slots
+from leadline_server.problems import Problem
+from leadline_server.requests import read_body
+from leadline_server.service import Service, principal_of
+from leadline_server.views import Done
+
+# Passages of one reply.
+_MOST = 50
+# Characters of the name of a file.
+_LONGEST = 300
+
+
+class KnowledgeRoutes:
+    """The handlers of `/v1/knowledge`."""
+
+    def __init__(self, service: Service) -> None:
+        self._base, self._limits = service.client.knowledge, service.limits
+        # Parsing and embedding one file after the other leaves room for the others' requests.
+        self._adding = Slots(1, "a file is being added; wait for the reply before you send the next")
+
+    async def list_(self, request: Request) -> DocumentList:
+        """Return the documents that the principal finds: its own, and the shared ones."""
+        return await self._base.documents(principal=principal_of(request))
+
+    async def add(self, request: Request) -> AddedDocuments:
+        """Add the file in the body; one with the same name is replaced."""
+        principal = principal_of(request)
+        name = request.query_params.get("name", "").strip()
+        if not name or len(name) > _LONGEST or not name.isprintable():
+            example = "POST /v1/knowledge?name=minutes.pdf"
+            raise Problem(
+                422, "invalid_request", f"name: the file needs a name of at most {_LONGEST} characters", example
+            )
+        with self._adding.taken(principal):
+            await self._check_room(principal, name)
+            data = await read_body(request, self._limits.upload)
+            media_type = request.headers.get("content-type", "application/octet-stream")
+            file = Blob(name=name, media_type=media_type, data=data)
+            try:
+                added = await self._base.add(files=[file], principal=principal)
+            except CallFailed as failed:
+                raise _problem(failed) from failed
+        if added.problems:
+            raise Problem(422, "unreadable_file", f"{name}: {added.problems[0].reason}", "nothing was added")
+        return added
+
+    async def remove(self, request: Request) -> Done:
+        """Remove a document of the principal."""
+        principal = principal_of(request)
+        listed = await self._base.documents(principal=principal)
+        wanted = request.path_params["document_id"]
+        own = [one for one in listed.documents if one.id == wanted and one.shared == (principal is None)]
+        if not own:
+            raise Problem(404, "not_found", "there is no such document of yours", "GET /v1/knowledge lists them")
+        await self._base.remove(wanted, principal=principal)
+        return Done()
+
+    async def search(self, request: Request) -> Passages:
+        """Return the passages that answer a question best, without the whole texts of their documents."""
+        principal, query = principal_of(request), request.query_params.get("q", "")[:20_000]
+        limit = request.query_params.get("limit", "5")
+        if not limit.isdecimal() or not 1 <= int(limit) <= _MOST:
+            raise Problem(422, "invalid_request", f"limit must be a number from 1 to {_MOST}")
+        if not (await self._base.documents(principal=principal)).documents:
+            return Passages()
+        try:
+            found = await self._base.search(query, limit=int(limit), principal=principal)
+        except CallFailed as failed:
+            raise _problem(failed) from failed
+        brief = [
+            source.model_copy(update={"document": Document(text="", title=source.document.title)})
+            for source in found.sources
+        ]
+        return found.model_copy(update={"sources": tuple(brief)})
+
+    async def _check_room(self, principal: str | None, name: str) -> None:
+        """Raise `Problem` if the principal has as many documents as the server allows."""
+        own = [
+            document.name
+            for document in (await self._base.documents(principal=principal)).documents
+            if document.shared == (principal is None)
+        ]
+        if len(own) >= self._limits.documents and name not in own:
+            message = f"you have {len(own):,} documents, which is the limit"
+            raise Problem(409, "too_many_documents", message, "DELETE /v1/knowledge/{id} removes one")
+
+
+def _problem(failed: CallFailed) -> Problem:
+    """Return the reply for a failed call; only the operator can change the embedder, and read where folders are."""
+    if failed.record.type == "Denied" and "reembed" in failed.record.message:
+        message = "the documents were embedded with another model than the server now uses"
+        return Problem(409, "embedder_changed", message, "the operator runs: leadline knowledge reembed")
+    return Problem(500, "failed", "the knowledge base could not be used", "the log of the server has the details")

@@ -1,0 +1,227 @@
+"""Adding files: find them, read and parse those that are new or changed, and cut them into passages, in batches."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from leadline.contracts import Call, Context
+from leadline.encoding import without_surrogates
+from leadline.errors import PluginError, ProviderError
+from leadline.records import AddedDocuments, Blob, Document, Hit, NewDocuments, Source, StoredDocument, UnreadFile
+from leadline.workers import compute
+from leadline_plugins.knowledge import KnowledgeSettings
+from leadline_plugins.knowledge.catalog import Entry
+from leadline_plugins.knowledge.shelf import Shelf, document_id, file_digest
+from leadline_plugins.knowledge.writer import ShelfWriter
+from leadline_plugins.parse.media import bare_type, media_type
+from leadline_plugins.passages.cutting import passages_of
+from leadline_plugins.search.local.folders import File, Walk, read, resolve
+from leadline_plugins.stages.fetch import source_id
+
+# Files and bytes of a batch, which is held in memory.
+_FILES, _BYTES = 256, 16_000_000
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A file to add: on disk, or with its bytes."""
+
+    id: str
+    name: str
+    media_type: str
+    size: int = 0
+    path: str = ""
+    data: bytes | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A file that was read; its document is None if it has a problem, or has not changed."""
+
+    candidate: _Candidate
+    digest: str = ""
+    data: bytes = b""
+    document: Document | None = None
+    problem: str = ""
+
+
+@dataclass
+class _Outcome:
+    """What changed so far. `known` are the digests of the files before, by id."""
+
+    known: Mapping[str, str]
+    replaced: int = 0
+    unchanged: int = 0
+    problems: list[UnreadFile] = field(default_factory=list)
+    documents: list[StoredDocument] = field(default_factory=list)
+
+
+class Addition:
+    """One addition to a collection."""
+
+    def __init__(self, shelf: Shelf, settings: KnowledgeSettings, context: Context, call: Call) -> None:
+        self._shelf = shelf
+        self._settings = settings
+        self._context = context
+        self._call = call
+        self._writer = ShelfWriter(shelf, context, call)
+
+    async def add(self, request: NewDocuments) -> AddedDocuments:
+        """Add files. Those that cannot be read are named in the result; the others are added."""
+        writer = self._writer
+        async with writer.exclusive():
+            again = await writer.embed_again() if request.reembed else 0
+            await writer.check_embedder()
+            candidates = await writer.in_thread(self._candidates, request)
+            outcome = _Outcome(await writer.in_thread(self._shelf.catalog.digests))
+            done = 0
+            for batch in _batches(candidates):
+                await self._add(batch, outcome)
+                done += len(batch)
+                await writer.progress(done, len(candidates), len(outcome.problems))
+        return AddedDocuments(
+            added=len(outcome.documents) - outcome.replaced,
+            replaced=outcome.replaced,
+            unchanged=outcome.unchanged,
+            embedded_again=again,
+            problems=tuple(outcome.problems),
+            documents=tuple(outcome.documents),
+        )
+
+    async def _add(self, batch: Sequence[_Candidate], outcome: _Outcome) -> None:
+        loaded = await self._writer.in_thread(lambda: [self._load(one, outcome.known) for one in batch])
+        files = await asyncio.gather(*(self._parse(one) for one in loaded))
+        entries, stored = [], dict[str, bytes]()
+        for file in files:
+            if file.document is None:
+                outcome.unchanged += not file.problem
+                continue
+            entry = await self._entry(file, file.document)
+            if entry.evidence:
+                entries.append(entry)
+                stored[file.digest] = file.data
+            else:
+                outcome.problems.append(_unread(file.candidate, "it has no text"))
+        outcome.problems += [_unread(file.candidate, file.problem) for file in files if file.problem]
+        if not entries:
+            return
+        await self._writer.add(entries, list(stored.items()))
+        outcome.replaced += sum(entry.id in outcome.known for entry in entries)
+        outcome.documents += [entry.document(shared=self._shelf.shared) for entry in entries]
+
+    def _load(self, candidate: _Candidate, known: Mapping[str, str]) -> _Read:
+        if candidate.problem:
+            return _Read(candidate, problem=candidate.problem)
+        try:
+            data = candidate.data if candidate.data is not None else read(candidate.path, self._max_bytes)
+        except OSError as error:
+            return _Read(candidate, problem=f"cannot be read: {error.strerror or error}")
+        digest = file_digest(data)
+        return _Read(candidate, digest, b"" if known.get(candidate.id) == digest else data)
+
+    async def _parse(self, file: _Read) -> _Read:
+        candidate = file.candidate
+        if file.problem or not file.data:
+            empty = not file.problem and candidate.size == 0
+            return _Read(candidate, file.digest, problem="it is empty" if empty else file.problem)
+        name = Path(candidate.name).name
+        try:
+            blob = Blob(name=name, media_type=candidate.media_type, data=file.data)
+            document = await self._context.parse(blob, self._call)
+        except ProviderError as error:
+            return _Read(candidate, problem=str(error))
+        except Exception as error:  # noqa: BLE001 - a parser may raise anything; it costs its file only
+            reason = str(error) if isinstance(error, PluginError) else f"{type(error).__name__}: {error}"
+            return _Read(candidate, problem=f"its parser failed: {reason}")
+        return _Read(candidate, file.digest, file.data, document)
+
+    async def _entry(self, file: _Read, document: Document) -> Entry:
+        candidate = file.candidate
+        url = self._shelf.url(candidate.id, candidate.name)
+        title, engine = document.title or Path(candidate.name).stem, self._context.name
+        hit = Hit(url=url, title=title, published=document.published, engine=engine)
+        source = Source(id=source_id(url), hit=hit, document=document, engine=engine, labels=document.labels)
+        return Entry(
+            id=candidate.id,
+            key=f"{candidate.id}-{file.digest[:12]}",
+            digest=file.digest,
+            name=candidate.name,
+            media_type=candidate.media_type,
+            size=len(file.data),
+            added=datetime.now(UTC),
+            source=source,
+            evidence=tuple(await compute(passages_of, source)),
+        )
+
+    # --- the files ---------------------------------------------------------------------------------------------------
+
+    @property
+    def _max_bytes(self) -> int:
+        return int(self._settings.max_file_mb * 1e6)
+
+    def _candidates(self, request: NewDocuments) -> list[_Candidate]:
+        """Return the files of a request in order, each once."""
+        found: dict[str, _Candidate] = {}
+        for path in request.paths:
+            for one in self._below(Path(path)):
+                found[one.id] = one
+        for blob in request.files:
+            found[document_id(blob.name)] = self._uploaded(blob)
+        return list(found.values())
+
+    def _uploaded(self, blob: Blob) -> _Candidate:
+        known = bare_type(blob.media_type)
+        kind = blob.media_type if known and self._context.parses(blob.media_type) else media_type(blob.name)
+        problem = "" if self._context.parses(kind) else f"no parser of read.parsers reads {kind}"
+        if len(blob.data) > self._max_bytes:
+            problem = f"is larger than max_file_mb: {len(blob.data) / 1e6:.0f} MB of {self._settings.max_file_mb:g} MB"
+        name = without_surrogates(blob.name)
+        return _Candidate(document_id(blob.name), name, kind, len(blob.data), data=blob.data, problem=problem)
+
+    def _below(self, path: Path) -> Iterator[_Candidate]:
+        """Yield a file, or the files of a folder that a parser accepts, by path."""
+        try:
+            (root,) = resolve([path])
+            is_folder = root.is_dir()
+            root.stat()
+        except OSError as error:
+            yield _Candidate(document_id(str(path)), str(path), "", problem=f"cannot be read: {error.strerror}")
+            return
+        settings = self._settings
+        own = resolve((*self._context.own, settings.folder))
+        wanted = self._context.parses if is_folder else (lambda _: True)
+        walk = Walk([root], settings.include, settings.exclude, self._max_bytes, wanted, own)
+        for file in sorted(walk.files().values()):
+            yield self._on_disk(file, root)
+
+    def _on_disk(self, file: File, root: Path) -> _Candidate:
+        kind = media_type(file.path)
+        problem = file.problem
+        if not problem and not self._context.parses(kind):
+            problem = f"no parser of read.parsers reads {kind}"
+        # With the folder that was named, or that has the file; the name tells nothing of those above it.
+        above = root.parent if root != Path(file.path) else root.parent.parent
+        name = without_surrogates(str(Path(file.path).relative_to(above)))
+        return _Candidate(document_id(file.path), name, kind, file.size, path=file.path, problem=problem)
+
+
+def _unread(candidate: _Candidate, reason: str) -> UnreadFile:
+    return UnreadFile(name=candidate.name, reason=without_surrogates(reason))
+
+
+def _batches(candidates: Sequence[_Candidate]) -> Iterator[list[_Candidate]]:
+    batch: list[_Candidate] = []
+    total = 0
+    for candidate in candidates:
+        if batch and (len(batch) >= _FILES or total + candidate.size > _BYTES):
+            yield batch
+            batch, total = [], 0
+        batch.append(candidate)
+        total += candidate.size
+    if batch:
+        yield batch

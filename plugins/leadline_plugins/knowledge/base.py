@@ -1,0 +1,216 @@
+"""The knowledge base: a search engine whose documents Leadline keeps, and the fetcher of their files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from leadline.contracts import Call, Context
+from leadline.errors import BadReply, Unsupported
+from leadline.records import (
+    AddedDocuments,
+    Blob,
+    DocumentList,
+    DocumentSelection,
+    Evidence,
+    FetchRequest,
+    Hit,
+    NewDocuments,
+    PassageRequest,
+    Passages,
+    Principal,
+    SearchPage,
+    SearchRequest,
+    Source,
+    StoredDocument,
+    VectorQuery,
+)
+from leadline_plugins.knowledge import KnowledgeSettings
+from leadline_plugins.knowledge.addition import Addition
+from leadline_plugins.knowledge.catalog import Place
+from leadline_plugins.knowledge.ranking import DEPTH, by_vectors, by_words, fused
+from leadline_plugins.knowledge.shelf import PROBE, Shelf, document_id, owner_of, parsed
+from leadline_plugins.knowledge.writer import ShelfWriter
+from leadline_plugins.parse.media import bare_type
+from leadline_plugins.search.local.folders import resolve
+
+_EMPTY = "the knowledge base has no documents: add some with `leadline knowledge add PATH`"
+
+
+class Shelves:
+    """The collections in one folder."""
+
+    def __init__(self, settings: KnowledgeSettings) -> None:
+        self._folder = settings.folder.expanduser().absolute()
+        self._shelves: dict[str, Shelf] = {}
+
+    def own(self, principal: Principal | None) -> Shelf:
+        """Return the collection that belongs to a principal; without one, the shared one."""
+        owner = owner_of(principal)
+        return self._shelves.setdefault(owner, Shelf(self._folder, owner))
+
+    def visible(self, principal: Principal | None) -> list[Shelf]:
+        """Return the collections that a principal sees and that have documents, the shared one last."""
+        shelves = [self.own(principal), *([self.own(None)] if principal else [])]
+        return [shelf for shelf in shelves if shelf.catalog.count()]
+
+
+class Knowledge:
+    """Implements `leadline.contracts.KnowledgeBase`."""
+
+    def __init__(self, settings: KnowledgeSettings, context: Context) -> None:
+        self._settings = settings
+        self._context = context
+        self._shelves = Shelves(settings)
+
+    # --- documents ---------------------------------------------------------------------------------------------------
+
+    async def add(self, request: NewDocuments, call: Call, /) -> AddedDocuments:
+        """Add files to the collection of the call's principal, or embed all of its documents again."""
+        shelf = self._shelves.own(call.run.principal)
+        return await Addition(shelf, self._settings, self._context, call).add(request)
+
+    async def remove(self, request: DocumentSelection, call: Call, /) -> DocumentList:
+        """Remove documents of the call's principal, and return them. Names without a document are ignored."""
+        shelf = self._shelves.own(call.run.principal)
+        if not shelf.catalog.exists():
+            return DocumentList()
+        writer = ShelfWriter(shelf, self._context, call)
+        async with writer.exclusive():
+            documents = await writer.in_thread(_listed, [shelf], request)
+            await writer.remove([document.id for document in documents])
+        return DocumentList(documents=tuple(documents))
+
+    async def documents(self, request: DocumentSelection, call: Call, /) -> DocumentList:
+        """Return the documents that the call's principal finds."""
+        own = self._shelves.own(call.run.principal)
+        shelves = await self._context.in_thread(self._shelves.visible, call.run.principal)
+        found = await self._context.in_thread(_listed, shelves, request)
+        about = await self._context.in_thread(own.catalog.about)
+        unused = await self._context.in_thread(own.catalog.unused) if own.catalog.exists() else []
+        return DocumentList(documents=tuple(found), embedder=about.get("embedder", ""), unfinished=len(unused))
+
+    # --- passages ----------------------------------------------------------------------------------------------------
+
+    async def retrieve(self, request: PassageRequest, call: Call, /) -> Passages:
+        """Return the best passages with their documents. Raises `Unsupported` if there are no documents."""
+        shelves = await self._ranked_shelves(call)
+        places = await self._ranked(request.query, shelves, call)
+        return await self._context.in_thread(_passages, shelves, places, request.limit)
+
+    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+        """Return documents; the snippet is their best passage, verbatim."""
+        start = _offset(request.cursor)
+        shelves = await self._ranked_shelves(call)
+        places = await self._ranked(request.query, shelves, call)
+        hits = await self._context.in_thread(_hits, shelves, places)
+        end = start + request.limit
+        return SearchPage(hits=tuple(hits[start:end]), cursor=str(end) if len(hits) > end else None)
+
+    async def _ranked_shelves(self, call: Call) -> list[Shelf]:
+        shelves = await self._context.in_thread(self._shelves.visible, call.run.principal)
+        if not shelves:
+            raise Unsupported(_EMPTY)
+        return shelves
+
+    async def _ranked(self, query: str, shelves: Sequence[Shelf], call: Call) -> list[Place]:
+        run = call.run
+        embedder = run.settings.knowledge.embedder
+        asked, probe = (await run.embed([query, PROBE], embedder)).vectors
+        for shelf in shelves:
+            await self._context.in_thread(shelf.check_embedder, embedder, probe)
+        names = [await self._context.in_thread(shelf.vectors) for shelf in shelves]
+        near = await run.vectors.search(VectorQuery(collections=tuple(names), vector=asked, limit=DEPTH))
+        words = await self._context.in_thread(_by_words, shelves, query)
+        return fused((words, by_vectors(near.matches)))
+
+
+def _by_words(shelves: Sequence[Shelf], query: str) -> list[Place]:
+    return by_words([shelf.reader() for shelf in shelves], query)
+
+
+def _found(shelves: Sequence[Shelf], places: Sequence[Place]) -> Iterable[tuple[Shelf, Place, Evidence]]:
+    """Yield the passages that count, in order; a place may be of a version that was just replaced."""
+    found = {place: (shelf, one) for shelf in shelves for place, one in shelf.catalog.passages(places).items()}
+    for place in places:
+        if place in found:
+            yield found[place][0], place, found[place][1]
+
+
+def _passages(shelves: Sequence[Shelf], places: Sequence[Place], limit: int) -> Passages:
+    best = list(_found(shelves, places))[:limit]
+    sources: dict[str, Source] = {}
+    for shelf in shelves:
+        sources |= shelf.catalog.sources(key for one, (key, _), _ in best if one is shelf)
+    kept = [(key, evidence) for _, (key, _), evidence in best if key in sources]
+    used = dict.fromkeys(key for key, _ in kept)
+    return Passages(evidence=tuple(one for _, one in kept), sources=tuple(sources[key] for key in used))
+
+
+def _hits(shelves: Sequence[Shelf], places: Sequence[Place]) -> list[Hit]:
+    best: dict[str, tuple[Shelf, Evidence]] = {}
+    for shelf, (key, _), evidence in _found(shelves, places):
+        best.setdefault(key, (shelf, evidence))
+    hits: dict[str, Hit] = {}
+    for shelf in shelves:
+        sources = shelf.catalog.sources(key for key, (one, _) in best.items() if one is shelf)
+        hits |= {key: source.hit.model_copy(update={"snippet": best[key][1].quote}) for key, source in sources.items()}
+    return [hits[key] for key in best if key in hits]
+
+
+def _listed(shelves: Sequence[Shelf], request: DocumentSelection) -> list[StoredDocument]:
+    """Return the documents with one of these ids or names, below one of these folders, or at one of these paths."""
+    documents = [document for shelf in shelves for document in shelf.catalog.documents(shared=shelf.shared)]
+    if request.names is None:
+        return documents
+    names = {name.rstrip("/") for name in request.names}
+    ids = {document_id(str(path)) for path in resolve([Path(name) for name in names])} | names
+    folders = tuple(f"{name}/" for name in names)
+    return [one for one in documents if one.id in ids or one.name in names or one.name.startswith(folders)]
+
+
+def _offset(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    if not cursor.isdecimal():
+        raise BadReply(f"{cursor!r} is not a cursor of this engine")
+    return int(cursor)
+
+
+class KnowledgeFetcher:
+    """Reads stored files. A principal reads its own and the shared ones."""
+
+    def __init__(self, settings: KnowledgeSettings, context: Context) -> None:
+        self._shelves = Shelves(settings)
+        self._context = context
+
+    def accepts(self, url: str, /) -> bool:
+        """Accept addresses of the knowledge base."""
+        try:
+            parsed(url)
+        except Unsupported:
+            return False
+        return True
+
+    async def fetch(self, request: FetchRequest, call: Call, /) -> Blob:
+        """Return the bytes. Raises `Unsupported` if there is no such document."""
+        blob = await self._context.in_thread(self._read, request.url, call.run.principal)
+        if request.size is not None and len(blob.data) > request.size:
+            raise Unsupported(f"{request.url} has {len(blob.data):,} bytes, more than the {request.size:,} allowed")
+        if request.accept and bare_type(blob.media_type) not in request.accept:
+            raise Unsupported(f"{request.url} is {blob.media_type}, not {' or '.join(request.accept)}")
+        return blob
+
+    def _read(self, url: str, principal: Principal | None) -> Blob:
+        shared, one, _ = parsed(url)
+        if not shared and principal is None:
+            raise Unsupported(f"{url} belongs to a user, and this run has none")
+        shelf = self._shelves.own(None if shared else principal)
+        found = shelf.catalog.file(one)
+        if found is None:
+            raise Unsupported(f"{url}: the knowledge base has no such document")
+        digest, name, media_type = found
+        try:
+            return Blob(name=name, media_type=media_type, data=shelf.read_file(digest))
+        except OSError as error:
+            raise Unsupported(f"{url}: {error.strerror or error}") from error

@@ -1,0 +1,143 @@
+"""Writing to a collection: its lock, the order of the steps that makes additions durable, and embedding again.
+
+What is added is stored under new keys first, and then counts by one transaction of the catalog. Whatever ends the
+process, a search finds whole versions; the next writer removes what nothing names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import ParamSpec, TypeVar
+from uuid import uuid4
+
+from leadline.contracts import Call, Context
+from leadline.records import DocumentVectors, VectorBatch, VectorRemoval
+from leadline_plugins.knowledge.catalog import Entry, as_text
+from leadline_plugins.knowledge.shelf import PROBE, Shelf, text_of, write_texts
+from leadline_plugins.search.local.index import locked
+from leadline_plugins.search.local.update import finish_in_thread
+
+P = ParamSpec("P")
+T = TypeVar("T")
+# Passages of one request to the embedder, and of one to the vector store.
+_EMBEDDED, _STORED = 64, 512
+# A version of a document, and the texts of its passages.
+Texts = tuple[str, Sequence[str]]
+
+
+class ShelfWriter:
+    """Changes one collection on behalf of one call."""
+
+    def __init__(self, shelf: Shelf, context: Context, call: Call) -> None:
+        self.shelf = shelf
+        self._context = context
+        self._run = call.run
+        self._embedder = call.run.settings.knowledge.embedder
+
+    def in_thread(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
+        """Run blocking code in a thread, and wait for its end even if cancelled: it must not outlive the lock."""
+        return finish_in_thread(self._context, work, *args, **kwargs)
+
+    @asynccontextmanager
+    async def exclusive(self) -> AsyncIterator[None]:
+        """Hold the lock of the collection over all processes, and remove what an earlier writer left."""
+        async with locked(self.shelf.folder / "lock"):
+            await self._sweep()
+            yield
+
+    async def check_embedder(self) -> None:
+        """Note the embedder at the first addition; later, raise `Denied` if it is another one."""
+        probe = await self._probe()
+        await self.in_thread(self.shelf.check_embedder, self._embedder, probe)
+        if "probe" not in await self.in_thread(self.shelf.catalog.about):
+            facts = {"embedder": self._embedder, "probe": as_text(probe)}
+            await self.in_thread(self.shelf.catalog.set_about, facts)
+
+    async def add(self, entries: Sequence[Entry], files: Sequence[tuple[str, bytes]]) -> None:
+        """Add versions of documents with their files, given by digest and bytes; they replace those before."""
+        shelf, before = self.shelf, await self.in_thread(self.shelf.catalog.digests)
+        await self.in_thread(shelf.catalog.expect, [entry.key for entry in entries])
+        for digest, data in files:
+            await self.in_thread(shelf.keep_file, digest, data)
+        texts = [(entry.key, [text_of(entry.source.hit.title, one) for one in entry.evidence]) for entry in entries]
+        await self._store_vectors(await self.in_thread(shelf.vectors), texts)
+        titled = [(entry.key, entry.source.hit.title, entry.evidence) for entry in entries]
+        await self.in_thread(write_texts, shelf.texts, [], titled)
+        await self.in_thread(shelf.catalog.replace, entries)
+        await self._sweep()
+        await self.in_thread(shelf.drop_files, [before[entry.id] for entry in entries if entry.id in before])
+
+    async def remove(self, ids: Sequence[str]) -> None:
+        """Remove documents with all that belongs to them."""
+        digests = await self.in_thread(self.shelf.catalog.digests)
+        await self.in_thread(self.shelf.catalog.remove, ids)
+        await self._sweep()
+        await self.in_thread(self.shelf.drop_files, [digests[one] for one in ids if one in digests])
+
+    async def embed_again(self) -> int:
+        """Embed all passages with the embedder of the settings, and return the number of documents.
+
+        The vectors before serve until all new ones are there.
+        """
+        catalog, probe, number = self.shelf.catalog, await self._probe(), uuid4().hex[:8]
+        before, after = await self.in_thread(self.shelf.vectors), f"{self.shelf.name} {number}"
+        keys, done, waiting = await self.in_thread(catalog.keys), 0, list[Texts]()
+        try:
+            for key in keys:
+                waiting.append(await self.in_thread(self._texts, key))
+                done += 1
+                if done == len(keys) or sum(len(texts) for _, texts in waiting) >= _STORED:
+                    await self._store_vectors(after, waiting)
+                    waiting = []
+                    await self.progress(done, len(keys))
+        except BaseException:
+            await self._run.vectors.remove(VectorRemoval(collection=after))
+            raise
+        facts = {"embedder": self._embedder, "probe": as_text(probe), "embedded": number}
+        await self.in_thread(catalog.set_about, facts)
+        await self._run.vectors.remove(VectorRemoval(collection=before))
+        return len(keys)
+
+    async def progress(self, done: int, total: int, problems: int = 0) -> None:
+        """Tell whoever waits how many files, or documents, are done."""
+        await self._run.emit("knowledge", {"done": done, "total": total, "problems": problems})
+
+    # --- parts -------------------------------------------------------------------------------------------------------
+
+    def _texts(self, key: str) -> Texts:
+        title, evidence = self.shelf.catalog.version(key)
+        return key, [text_of(title, one) for one in evidence]
+
+    async def _probe(self) -> tuple[float, ...]:
+        return (await self._run.embed([PROBE], self._embedder, keep=False)).vectors[0]
+
+    async def _store_vectors(self, collection: str, documents: Sequence[Texts]) -> None:
+        """Embed the texts of documents and store the vectors, several documents at once."""
+        texts = [text for _, texts in documents for text in texts]
+        starts = range(0, len(texts), _EMBEDDED)
+        parts = await self._run.each(
+            [texts[start : start + _EMBEDDED] for start in starts],
+            lambda part: self._run.embed(part, self._embedder, keep=False),
+        )
+        vectors = iter([vector for part in parts for vector in part.vectors])
+        batch: list[DocumentVectors] = []
+        waiting = 0
+        for key, own in documents:
+            batch.append(DocumentVectors(document=key, vectors=tuple(next(vectors) for _ in own)))
+            waiting += len(own)
+            if waiting >= _STORED:
+                await self._run.vectors.put(VectorBatch(collection=collection, documents=tuple(batch)))
+                batch, waiting = [], 0
+        if batch:
+            await self._run.vectors.put(VectorBatch(collection=collection, documents=tuple(batch)))
+
+    async def _sweep(self) -> None:
+        """Remove what is stored under keys that do not count."""
+        shelf = self.shelf
+        if not (keys := await self.in_thread(shelf.catalog.unused)):
+            return
+        collection = await self.in_thread(shelf.vectors)
+        await self._run.vectors.remove(VectorRemoval(collection=collection, documents=tuple(keys)))
+        await self.in_thread(write_texts, shelf.texts, keys, [])
+        await self.in_thread(shelf.catalog.forget, keys)

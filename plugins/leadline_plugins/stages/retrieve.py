@@ -1,0 +1,41 @@
+"""Stage `retrieve`: finds the passages of the knowledge base that answer the question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from leadline.contracts import Run
+from leadline.findings import Findings
+from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.records import PassageRequest
+from leadline.research_findings import EVIDENCE, FOUND, QUESTION, SOURCES, Found, SearchTask
+
+
+class RetrieveStage:
+    """Sets the search, the sources and the passages of an answer."""
+
+    async def run(self, findings: Findings, run: Run, /) -> None:
+        """Set the findings. Raises `CallFailed` if there are no documents, or another model embedded them."""
+        asked = findings[QUESTION]
+        found = await run.retrieve(PassageRequest(query=asked.text, limit=run.settings.knowledge.passages))
+        for source in found.sources:
+            about = {"id": source.id, "url": source.hit.url, "title": source.hit.title}
+            await run.emit("source", {**about, "engine": source.engine, "tier": source.tier})
+        hits = tuple(source.hit for source in found.sources)
+        findings[FOUND] = (Found(id="1", task=SearchTask(id="1", query=asked.text), hits=hits),)
+        findings[SOURCES] = found.sources
+        findings[EVIDENCE] = found.evidence
+
+
+@hookimpl
+def leadline_stages() -> Iterator[StageOffer[Any]]:
+    """Offer the stage."""
+    yield StageOffer(
+        lambda settings, context: RetrieveStage(),
+        PluginSettings,
+        "Finds the passages of the knowledge base that answer the question",
+        needs=(QUESTION,),
+        gives=(FOUND, SOURCES, EVIDENCE),
+        uses=("knowledge.base",),
+    )

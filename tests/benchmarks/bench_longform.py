@@ -1,0 +1,163 @@
+"""A full-length report of the pipeline `longform`, from real pages and with text of the emulator.
+
+    python bench_longform.py [FOLDER] [--form academic]
+
+The pages are those of Debian's packages `debian-handbook` and `debian-reference-en`, served on this machine; the engine
+ranks them by words. The emulator's model plans a section for each topic and words each statement anew. Prints words,
+parts, sections, figures, calls, seconds, verdicts, and how much is said twice: statements that share a run of words
+with an earlier one, and the share of eight-word runs that occur again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import functools
+import json
+import re
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from emulator_use import Emulator, client, emulator
+
+import leadline
+from leadline.contracts import Call
+from leadline.hookspecs import Offer, PluginSettings
+from leadline.records import Evidence, Hit, SearchPage, SearchRequest, Section
+from leadline.testing.plugins import plugin
+from leadline_plugins.passages.ranking import KeyQuestion, by_words
+from leadline_plugins.text.tokens import fold
+from leadline_plugins.verification.repetition import repetitions
+
+ROOT = Path("/usr/share")
+PAGES = ("doc/debian-handbook/html/en-US/*.html", "debian-reference/*.en.html")
+TOPICS = (
+    "package management with APT",
+    "installation of the system",
+    "software packaging and releases",
+    "user accounts and permissions",
+    "network configuration",
+    "file systems and storage",
+    "backup and recovery",
+    "security and firewalls",
+    "services and virtualization",
+    "kernel and boot process",
+    "mail and web servers",
+)
+ASKED = f"How is a Debian system administered: {', '.join(TOPICS)}?"
+RUN = 8
+_TAG = re.compile(r"(?s)<(?:script|style|head).*?</(?:script|style|head)>|<[^>]+>")
+
+
+class Pages:
+    """A search engine over the pages by the words that they have."""
+
+    def __init__(self, port: int) -> None:
+        self._urls = [
+            f"http://127.0.0.1:{port}/{path.relative_to(ROOT)}" for glob in PAGES for path in sorted(ROOT.glob(glob))
+        ]
+        texts = [_TAG.sub(" ", (ROOT / url.split("/", 3)[3]).read_text("utf-8", "replace")) for url in self._urls]
+        self._pages = [
+            Evidence(id=str(place), source_id=str(place), quote=" ".join(text.split()), span=(0, 1))
+            for place, text in enumerate(texts)
+        ]
+
+    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+        scores = by_words(self._pages, {}, [KeyQuestion(request.query)])[0]
+        best = sorted(scores, key=lambda place: -scores[place])[: request.limit]
+        hits = (Hit(url=self._urls[place], title=Path(self._urls[place]).stem) for place in best)
+        return SearchPage(hits=tuple(hits))
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *args: Any) -> None:
+        pass
+
+
+@contextmanager
+def pages() -> Iterator[int]:
+    """Serve the pages; yields the port."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=str(ROOT)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+
+
+def settings(port: int, world: Emulator, form: str) -> dict[str, Any]:
+    """Return the settings: the pipeline, the pages and the model."""
+    return {
+        "pipeline": "longform",
+        "report.form": form,
+        "report.formats": ["markdown", "html", "pdf", "docx", "json"],
+        "search.engines": ["debian"],
+        "plugins.web.allow": ["127.0.0.0/8"],
+        "plugins.web.ports": [port, world.port],
+    }
+
+
+async def main(folder: Path, form: str) -> dict[str, Any]:
+    """Return the figures of one report."""
+    with emulator() as world, pages() as port:
+        engine = plugin("debian", search_providers=Offer(lambda s, c: Pages(port), PluginSettings, "Debian's manuals"))
+        async with client(world, folder, settings(port, world, form), [engine]) as runs:
+            began = time.perf_counter()
+            result = await runs.research(ASKED)
+            seconds = time.perf_counter() - began
+    assert result.report, result.reason
+    return {"status": result.status, "reason": result.reason, "seconds": round(seconds, 1)} | figures(result)
+
+
+def figures(result: leadline.Result) -> dict[str, Any]:
+    """Return what a report has, and what it says twice."""
+    report, data = result.report, result.metadata
+    assert report
+    text = "\n\n".join(section.text or "" for section in report.sections)
+    shared = repetitions(report.sections)
+    files = [*sorted(result.folder.glob("report.*")), *sorted(result.folder.glob("images/*"))]
+    kept = json.loads((result.folder / "repetition.json").read_text())
+    return {
+        "folder": str(result.folder),
+        "model calls": data.calls.get("chat/openai"),
+        "tokens": data.usage.get("tokens"),
+        "searches": len(json.loads((result.folder / "search_results.json").read_text())),
+        "pages read": len(report.sources),
+        "words": len(re.sub(r"\[@[^\]]*\]|!\[\]\([^)]*\)", "", text).split()),
+        "parts": [section.title for section in report.sections if not section.part],
+        "main findings": {one.title: len((one.text or "").split()) for one in report.sections if one.part},
+        "figures": Counter("picture" if figure.credit else "chart" for figure in report.figures),
+        "claims": data.verification.get("claims"),
+        "removed": Counter(row["found_by"] for row in kept["removed"]),
+        "statements that repeat another": sum(one.whole for one in shared),
+        "statements that share a run of words": len(shared),
+        "share of eight-word runs that occur again": repeated_runs(report.sections),
+        "files": {path.name: path.stat().st_size for path in files},
+        "notices": data.notices,
+    }
+
+
+def repeated_runs(sections: tuple[Section, ...]) -> float:
+    """Return the share of runs of eight words that occurred before, in all sections together."""
+    words = [re.findall(r"\w+", fold(re.sub(r"\[@[^\]]*\]", " ", section.text or ""))) for section in sections]
+    runs = Counter(tuple(own[at : at + RUN]) for own in words for at in range(len(own) - RUN + 1))
+    return round(sum(count - 1 for count in runs.values()) / max(1, runs.total()), 4)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("--form", default="long", choices=["long", "academic"])
+    wanted = parser.parse_args()
+    if not next(ROOT.glob(PAGES[0]), None):
+        sys.exit("apt-get install debian-handbook debian-reference-en")
+    with tempfile.TemporaryDirectory() as place:
+        print(json.dumps(asyncio.run(main(wanted.folder or Path(place), wanted.form)), indent=1, ensure_ascii=False))

@@ -1,0 +1,178 @@
+"""The knowledge base, through the client: documents of users, versions, hostile files, embedders."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadline import Client
+from leadline.errors import CallFailed, UsageError
+from leadline.hookspecs import Offer, PluginSettings
+from leadline.records import Blob, Embeddings, EmbedRequest
+from leadline.testing.plugins import plugin
+
+DEPTH = "How deep is the harbour at the mole?"
+
+
+class _Lengths:
+    """An embedder whose vectors have another size than those of `static`."""
+
+    async def embed(self, request: EmbedRequest, call: Any, /) -> Embeddings:
+        return Embeddings(vectors=tuple((float(len(text)), 1.0, 2.0) for text in request.texts))
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    (folder / "trade").mkdir(parents=True)
+    (folder / "harbour.md").write_text("# Harbour\n\nThe harbour is nine fathoms deep at the mole.\n")
+    (folder / "trade" / "tea.txt").write_text("Tea was dear in the spring of 1802.\n")
+    return folder
+
+
+def client_in(folder: Path, **settings: Any) -> Client:
+    return Client(
+        set={
+            "plugins.knowledge.folder": str(folder / "knowledge"),
+            "plugins.flat.folder": str(folder / "vectors"),
+            **settings,
+        },
+        folder=folder / "runs",
+        cache=folder / "cache",
+        plugins=[plugin("lengths", embedders=Offer(lambda *_: _Lengths(), PluginSettings, "Lengths"))],
+    )
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
+    async with client_in(tmp_path) as client:
+        yield client
+
+
+async def quotes(client: Client, question: str = DEPTH, **options: Any) -> list[str]:
+    return [one.quote for one in (await client.knowledge.search(question, **options)).evidence]
+
+
+async def names(client: Client, **options: Any) -> list[str]:
+    return [document.name for document in (await client.knowledge.documents(**options)).documents]
+
+
+async def test_documents_of_a_folder_are_found_with_their_place(client: Client, docs: Path) -> None:
+    added = await client.knowledge.add(docs)
+    assert (added.added, added.problems) == (2, ())
+    assert await names(client) == ["docs/harbour.md", "docs/trade/tea.txt"]
+    found = await client.knowledge.search(DEPTH)
+    best, source = found.evidence[0], found.sources[0]
+    assert best.quote == "The harbour is nine fathoms deep at the mole."
+    assert source.document.text[slice(*best.span)] == best.quote
+    assert best.path == ("Harbour",)
+    assert source.hit.url.startswith("knowledge://shared/")
+    assert str(docs.parent) not in found.model_dump_json(), "no address tells where on the machine a file is"
+
+
+async def test_a_changed_file_replaces_its_earlier_version(client: Client, docs: Path) -> None:
+    await client.knowledge.add(docs)
+    (docs / "harbour.md").write_text("# Harbour\n\nThe harbour is eleven fathoms deep at the mole.\n")
+    again = await client.knowledge.add(docs)
+    assert (again.added, again.replaced, again.unchanged) == (0, 1, 1)
+    assert await quotes(client, limit=10) == [
+        "The harbour is eleven fathoms deep at the mole.",
+        "Tea was dear in the spring of 1802.",
+    ]
+    assert len(list((docs.parent / "knowledge").rglob("files/*/*"))) == 2, "the copy of the old version is gone"
+
+
+async def test_an_unchanged_file_is_neither_parsed_nor_embedded(client: Client, docs: Path) -> None:
+    await client.knowledge.add(docs)
+    stamp = {path: path.stat().st_mtime_ns for path in (docs.parent / "vectors").rglob("*.i8")}
+    assert (await client.knowledge.add(docs)).unchanged == 2
+    assert {path: path.stat().st_mtime_ns for path in (docs.parent / "vectors").rglob("*.i8")} == stamp
+
+
+async def test_files_that_cannot_be_read_are_named_and_the_others_added(client: Client, docs: Path) -> None:
+    (docs / "broken.pdf").write_bytes(b"%PDF-1.7\n" + bytes(range(256)) * 20)
+    (docs / "empty.txt").touch()
+    (docs / "bomb.docx").write_bytes(b"PK\x03\x04" + b"\0" * 5000)
+    program = docs.parent / "program.exe"
+    program.write_bytes(b"MZ")
+    added = await client.knowledge.add(docs, program, docs.parent / "nowhere")
+    assert added.added == 2
+    assert {Path(one.name).name for one in added.problems} == {
+        *("broken.pdf", "empty.txt", "bomb.docx", "program.exe", "nowhere")
+    }
+    assert all(one.reason for one in added.problems)
+
+
+async def test_documents_are_removed_by_id_name_path_and_folder(client: Client, docs: Path) -> None:
+    for name in ("docs/harbour.md", str(docs / "harbour.md"), "docs", "docs/", "ID"):
+        await client.knowledge.add(docs / "harbour.md")
+        await client.knowledge.add(docs)
+        (one, *_) = (await client.knowledge.documents("docs/harbour.md")).documents
+        removed = await client.knowledge.remove(one.id if name == "ID" else name)
+        assert "docs/harbour.md" in [document.name for document in removed.documents], name
+        assert "docs/harbour.md" not in await names(client), name
+    assert not (await client.knowledge.remove("docs/harbour.md")).documents
+    with pytest.raises(UsageError, match="no document is named"):
+        await client.knowledge.remove()
+
+
+async def test_a_user_finds_the_shared_documents_and_its_own_and_nobody_elses(client: Client, docs: Path) -> None:
+    await client.knowledge.add(docs / "harbour.md")
+    upload = Blob(name="../log.txt", media_type="text/plain", data=b"The harbour was dredged by Ada in 1911.")
+    await client.knowledge.add(files=[upload], principal="ada")
+    assert await names(client, principal="ada") == ["../log.txt", "docs/harbour.md"]
+    assert await names(client, principal="bob") == await names(client) == ["docs/harbour.md"]
+    assert any("Ada" in quote for quote in await quotes(client, principal="ada"))
+    assert not any("Ada" in quote for quote in [*await quotes(client, principal="bob"), *await quotes(client)])
+    assert not (await client.knowledge.remove("docs/harbour.md", principal="ada")).documents
+    assert await names(client) == ["docs/harbour.md"], "a user removes no shared document"
+
+
+async def test_another_embedder_is_refused_with_the_command_that_embeds_again(tmp_path: Path, docs: Path) -> None:
+    async with client_in(tmp_path) as client:
+        await client.knowledge.add(docs)
+    async with client_in(tmp_path, **{"knowledge.embedder": "lengths"}) as client:
+        for work in (client.knowledge.search(DEPTH), client.knowledge.add(docs)):
+            with pytest.raises(
+                CallFailed, match=r"embedded with static, and knowledge.embedder is lengths: run .*reembed"
+            ):
+                await work
+        assert (await client.knowledge.add(reembed=True)).embedded_again == 2
+        assert (await quotes(client))[0] == "The harbour is nine fathoms deep at the mole."
+        assert (await client.knowledge.documents()).embedder == "lengths"
+        assert len(list((tmp_path / "vectors").rglob("*.i8"))) == 1, "the old vectors are gone"
+    async with client_in(tmp_path) as client:
+        with pytest.raises(CallFailed, match="embedded with lengths"):
+            await client.knowledge.search(DEPTH)
+
+
+async def test_an_empty_base_says_how_to_fill_it(client: Client) -> None:
+    with pytest.raises(CallFailed, match="leadline knowledge add PATH"):
+        await client.knowledge.search(DEPTH)
+    assert not (await client.knowledge.documents()).documents
+
+
+async def test_two_additions_at_once_wait_for_each_other(client: Client, docs: Path) -> None:
+    first, second = await asyncio.gather(client.knowledge.add(docs), client.knowledge.add(docs))
+    assert sorted([first.added, second.added]) == [0, 2]
+    assert len(await quotes(client, limit=10)) == 2
+
+
+async def test_progress_counts_files(client: Client, docs: Path) -> None:
+    told: list[tuple[int, int, int]] = []
+    await client.knowledge.add(docs, progress=lambda *figures: told.append(figures))
+    assert told == [(2, 2, 0)]
+
+
+async def test_as_an_engine_it_is_searched_and_read_by_research(tmp_path: Path, docs: Path) -> None:
+    async with client_in(tmp_path) as client:
+        await client.knowledge.add(docs)
+    settings = {"search.engines": ["knowledge"], "ai.providers": ["embedded"], "report.formats": ["markdown"]}
+    async with client_in(tmp_path, **settings) as client:
+        result = await client.research(DEPTH)
+    assert result.status == "complete", result.reason
+    assert "The harbour is nine fathoms deep at the mole. [1]" in result.text

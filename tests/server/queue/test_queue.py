@@ -1,0 +1,305 @@
+"""The queue on each database: acceptance, turns, claims and their ends."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from leadline.errors import JournalBusy, UsageError
+from leadline.runs import Order
+from leadline_server.queue import Claim, Full, Queue, QueueUnavailable, Replaced, Taken, open_queue
+from leadline_server.queue.sql import MOST_DEATHS, SqlQueue
+from leadline_server.queue.sqlite import SqliteDatabase
+
+T = TypeVar("T")
+_NUMBERS = itertools.count()
+
+
+def an_order(run_id: str = "") -> Order:
+    number = next(_NUMBERS)
+    run_id = run_id or f"{number:08x}_20261128_120000"
+    return Order(run_id=run_id, trace_id=f"{number:032x}", question="?", pipeline="research", began=datetime.now(UTC))
+
+
+def put(queue: Queue, principal: str | None = None, *, priority: int = 0) -> str:
+    order = an_order()
+    queue.put(order, principal, priority=priority)
+    return order.run_id
+
+
+def claim(queue: Queue, worker: str = "w") -> Claim:
+    found = queue.claim(worker)
+    assert found
+    return found
+
+
+def test_an_order_is_claimed_once_and_ends(queue: Queue) -> None:
+    order = an_order()
+    queue.put(order, "alice")
+    assert [(run.run_id, run.state, run.order) for run in queue.active()] == [(order.run_id, "waiting", order)]
+    found = claim(queue)
+    assert (found.run_id, found.run.principal, found.run.order, found.epoch) == (order.run_id, "alice", order, 1)
+    assert queue.claim("other") is None
+    assert queue.is_current(found)
+    assert queue.done(found)
+    assert (queue.active(), queue.is_current(found), queue.done(found)) == ([], False, False)
+    ended = queue.get(order.run_id, "alice")
+    assert ended
+    assert (ended.state, ended.problem, ended.status) == ("ended", "", "")
+    assert queue.get(order.run_id, "bob") is None
+    queue.forget(order.run_id)
+    assert queue.get(order.run_id, "alice") is None
+
+
+def test_many_workers_claim_every_order_once(queue: Queue) -> None:
+    runs = {put(queue, f"p{number % 3}") for number in range(40)}
+
+    def take(worker: int) -> list[str]:
+        found = []
+        while one := queue.claim(f"w{worker}"):
+            found.append(one.run_id)
+        return found
+
+    with ThreadPoolExecutor(4) as pool:
+        claimed = [run for found in pool.map(take, range(4)) for run in found]
+    assert sorted(claimed) == sorted(runs)
+
+
+def test_a_key_stands_for_one_order_of_its_principal(queue: Queue) -> None:
+    first = an_order()
+    queue.put(first, "alice", key="k", digest="d")
+    queue.put(first, "alice", key="k", digest="d")  # repeated after a lost connection
+    for digest, same in (("d", True), ("e", False)):
+        with pytest.raises(Taken) as taken:
+            queue.put(an_order(), "alice", key="k", digest=digest)
+        assert (taken.value.run_id, taken.value.same) == (first.run_id, same)
+    queue.put(an_order(), "bob", key="k", digest="d")
+    assert len(queue.active()) == 2
+
+
+def test_active_runs_of_a_principal_are_limited(queue: Queue) -> None:
+    queue.put(an_order(), "alice", most=2)
+    queue.put(an_order(), "alice", most=2)
+    with pytest.raises(Full, match="2 runs are active"):
+        queue.put(an_order(), "alice", most=2)
+    queue.put(an_order(), "bob", most=2)
+    assert queue.done(claim(queue))
+    queue.put(an_order(), "alice", most=2)
+
+
+def test_principals_take_turns_however_many_orders_they_have(queue: Queue) -> None:
+    for _ in range(6):
+        put(queue, "alice")
+    assert [claim(queue).run.principal for _ in range(2)] == ["alice", "alice"]
+    for _ in range(2):
+        put(queue, "bob")
+    assert [claim(queue).run.principal for _ in range(6)] == ["bob", "alice", "bob", "alice", "alice", "alice"]
+
+
+def test_a_higher_priority_comes_first(queue: Queue) -> None:
+    low, high = put(queue, "alice"), put(queue, "alice", priority=5)
+    assert [claim(queue).run_id for _ in range(2)] == [high, low]
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    steps=st.lists(st.tuples(st.sampled_from(["put", "put", "claim", "claim", "end"]), st.integers(0, 4)), max_size=40)
+)
+def test_started_runs_of_waiting_principals_differ_by_at_most_one(
+    steps: list[tuple[str, int]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """For any two principals, over any time in which both wait throughout."""
+    queue = SqlQueue(_empty(tmp_path_factory))
+    started: Counter[str] = Counter()
+    since: dict[frozenset[str], dict[str, int]] = {}
+    held: list[Claim] = []
+    try:
+        for what, number in steps:
+            if what == "put":
+                put(queue, f"p{number}")
+            elif what == "end" and held:
+                one = held.pop(number % len(held))
+                assert queue.done(one) if number % 2 else queue.release(one.run_id, one.epoch)
+            elif what == "claim" and (found := queue.claim("w")):
+                held.append(found)
+                if found.epoch == 1:
+                    started[str(found.run.principal)] += 1
+            waiting = {str(run.principal) for run in queue.active() if run.state == "waiting" and not run.has_begun}
+            pairs = {frozenset(pair) for pair in itertools.combinations(sorted(waiting), 2)}
+            since = {pair: since.get(pair, dict(started)) for pair in pairs}
+            for pair, before in since.items():
+                first, second = (started[name] - before.get(name, 0) for name in sorted(pair))
+                assert abs(first - second) <= 1, (pair, steps)
+    finally:
+        queue.close()
+
+
+def _empty(folders: pytest.TempPathFactory) -> SqliteDatabase:
+    folder = folders.mktemp("turns")
+    opened = open_queue("", folder)
+    opened.close()
+    return SqliteDatabase(folder / ".queue.sqlite")
+
+
+def test_what_wakes_late_can_neither_end_nor_return_an_order(queue: Queue) -> None:
+    put(queue)
+    late = claim(queue, "paused")
+    assert queue.leave("paused", died=True) == 1
+    current = claim(queue, "other")
+    assert (current.run_id, current.epoch) == (late.run_id, 2)
+    assert not queue.is_current(late)
+    assert [queue.done(late), queue.later(late, 5), queue.release(late.run_id, late.epoch)] == [False] * 3
+    assert queue.done(current)
+
+
+def test_a_busy_run_waits_and_comes_back(queue: Queue) -> None:
+    put(queue, "alice")
+    assert queue.later(claim(queue), 0.3)
+    assert queue.claim("w") is None
+    time.sleep(0.35)
+    assert claim(queue).epoch == 2
+
+
+def test_an_order_that_had_begun_comes_before_new_ones(queue: Queue) -> None:
+    begun = put(queue, "alice")
+    found = claim(queue)
+    put(queue, "bob")
+    queue.release(begun, found.epoch)
+    assert claim(queue).run_id == begun
+
+
+def test_a_beat_returns_what_the_worker_holds_until_it_is_removed(queue: Queue) -> None:
+    run = put(queue)
+    queue.enter("w")
+    claim(queue, "w")
+    assert queue.beat("w") == {run: 1}
+    assert [(one.id, one.beats) for one in queue.workers()] == [("w", 1)]
+    queue.leave("w", died=True)
+    with pytest.raises(Replaced):
+        queue.beat("w")
+
+
+def test_an_order_whose_workers_die_again_and_again_is_given_up(queue: Queue) -> None:
+    run = put(queue)
+    later = {"time": time.time()}
+    if isinstance(queue, SqlQueue):
+        queue._clock = lambda: later["time"]
+    for _ in range(MOST_DEATHS):
+        later["time"] += 120
+        claim(queue, "w")
+        queue.leave("w", died=True)
+    ended = queue.get(run, None)
+    assert ended
+    assert (ended.state, ended.status, ended.problem) == (
+        "ended",
+        "failed",
+        f"{MOST_DEATHS} workers died while they worked on this run",
+    )
+
+
+def test_a_run_is_reopened_once_it_has_ended(queue: Queue) -> None:
+    run = put(queue, "alice")
+    with pytest.raises(JournalBusy):
+        queue.reopen(run, "alice")
+    queue.done(claim(queue), "broken")
+    queue.reopen(run, "alice", retry_failed=True)
+    again = claim(queue)
+    assert (again.run_id, again.run.retry_failed, again.run.problem, again.epoch) == (run, True, "", 2)
+    queue.reopen("0badcafe_20260101_000000", None)  # one that was made before the queue
+    assert claim(queue).run.order is None
+
+
+def test_an_order_that_waits_is_withdrawn(queue: Queue) -> None:
+    run = put(queue, "alice")
+    assert not queue.withdraw(run, "bob", "not mine")
+    assert queue.withdraw(run, "alice", "a mistake")
+    ended = queue.get(run, "alice")
+    assert ended
+    assert (ended.status, ended.problem, queue.claim("w")) == ("cancelled", "a mistake", None)
+    put(queue, "alice")
+    assert not queue.withdraw(claim(queue).run_id, "alice", "too late")
+
+
+def test_a_wait_ends_with_a_commit_of_somebody_else(url: str, tmp_path: Path) -> None:
+    mine, other = (open_queue(url, tmp_path / "runs") for _ in range(2))
+    try:
+        for _ in range(2):
+            mine.wait(0.01)
+        threading.Timer(0.2, put, [other]).start()
+        begin = time.monotonic()
+        mine.wait(20)
+        assert time.monotonic() - begin < 10
+        assert mine.claim("w")
+    finally:
+        mine.close()
+        other.close()
+
+
+def test_a_queue_belongs_to_one_folder(url: str, tmp_path: Path) -> None:
+    open_queue(url, tmp_path / "runs").close()
+    with pytest.raises(UsageError, match="belongs to the folder of runs"):
+        open_queue(url, tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    ("url", "message"), [("mysql://x/y", "not a queue"), ("sqlite://", "needs the path"), ("queue", "not a queue")]
+)
+def test_another_url_is_refused(url: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=message):
+        open_queue(url, tmp_path)
+
+
+def test_an_unusable_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(QueueUnavailable, match=r"file/\.queue\.sqlite"):
+        open_queue("", tmp_path / "file")
+
+
+def patiently(function: Callable[..., T], *values: object) -> T:
+    """Repeat a call until the database is back."""
+    while True:
+        with suppress(QueueUnavailable):
+            return function(*values)
+
+
+@pytest.mark.slow
+def test_a_restart_of_the_database_loses_no_order_and_repeats_none(request: pytest.FixtureRequest) -> None:
+    cluster = request.getfixturevalue("postgres")
+    queue = open_queue(cluster.database("restarted"), Path("/nowhere"))
+    runs: set[str] = set()
+    ended: Counter[str] = Counter()
+    stopped = threading.Event()
+
+    def work(worker: str) -> None:
+        while not stopped.is_set() or patiently(queue.active):
+            if one := patiently(queue.claim, worker):
+                ended[one.run_id] += patiently(queue.done, one)
+
+    with ThreadPoolExecutor(3) as pool:
+        working = [pool.submit(work, f"w{number}") for number in range(2)]
+        for number in range(60):
+            order = an_order()
+            runs.add(order.run_id)
+            patiently(queue.put, order, f"p{number % 3}")
+            if number % 20 == 10:
+                cluster.restart()
+        for worker in ("w0", "w1"):  # a claim whose answer was lost
+            patiently(queue.leave, worker)
+        stopped.set()
+        for one in working:
+            one.result(60)
+    assert set(ended) == runs
+    assert max(ended.values()) == 1  # 0: its end was committed, and the answer was lost
+    queue.close()

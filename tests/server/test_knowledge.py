@@ -1,0 +1,100 @@
+"""The knowledge base over HTTP: each user has documents of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.server.conftest import Served, running
+
+from leadline_server.limits import Limits
+
+HARBOUR = b"# Harbour\n\nThe harbour is nine fathoms deep at the mole.\n"
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("knowledge")
+    limits = Limits(requests=100_000, upload=20_000, documents=3)
+    places = {
+        "plugins.knowledge.folder": str(folder / "knowledge"),
+        "plugins.flat.folder": str(folder / "vectors"),
+    }
+    with running(folder, "alice", "bob", limits=limits, **places) as server:
+        yield server
+
+
+@pytest.fixture
+def alice(team: Served) -> Iterator[httpx.Client]:
+    """A client of a user without documents."""
+    client = team.client("alice")
+    yield client
+    for document in client.get("/v1/knowledge").json()["documents"]:
+        client.delete(f"/v1/knowledge/{document['id']}")
+
+
+def upload(http: httpx.Client, name: str, data: bytes = HARBOUR) -> httpx.Response:
+    return http.post("/v1/knowledge", params={"name": name}, content=data)
+
+
+def quotes(http: httpx.Client) -> list[str]:
+    reply = http.get("/v1/knowledge/search", params={"q": "How deep is the harbour?"})
+    assert reply.status_code == 200, reply.text
+    return [one["quote"] for one in reply.json()["evidence"]]
+
+
+def test_an_uploaded_file_is_listed_found_and_removed(alice: httpx.Client) -> None:
+    assert quotes(alice) == []
+    added = upload(alice, "harbour.md").json()
+    assert (added["added"], added["documents"][0]["name"]) == (1, "harbour.md")
+    assert quotes(alice) == ["The harbour is nine fathoms deep at the mole."]
+    (document,) = alice.get("/v1/knowledge").json()["documents"]
+    assert (document["title"], document["passages"], document["shared"]) == ("Harbour", 1, False)
+    assert alice.delete(f"/v1/knowledge/{document['id']}").status_code == 200
+    assert quotes(alice) == []
+    assert alice.delete(f"/v1/knowledge/{document['id']}").status_code == 404
+
+
+def test_the_same_name_replaces_a_file(alice: httpx.Client) -> None:
+    upload(alice, "harbour.md")
+    assert upload(alice, "harbour.md", HARBOUR.replace(b"nine", b"ten")).json()["replaced"] == 1
+    assert quotes(alice) == ["The harbour is ten fathoms deep at the mole."]
+
+
+def test_another_user_finds_and_removes_nothing_of_it(team: Served, alice: httpx.Client) -> None:
+    (document,) = upload(alice, "harbour.md").json()["documents"]
+    bob = team.client("bob")
+    assert quotes(bob) == []
+    assert bob.get("/v1/knowledge").json()["documents"] == []
+    assert bob.delete(f"/v1/knowledge/{document['id']}").status_code == 404
+    assert quotes(alice)
+
+
+@pytest.mark.parametrize("name", ["", " ", "x" * 301, "a\nb.txt"])
+def test_a_file_needs_a_name(name: str, alice: httpx.Client) -> None:
+    assert upload(alice, name).status_code == 422
+
+
+def test_files_that_cannot_be_read_and_too_large_or_too_many_are_refused(alice: httpx.Client) -> None:
+    for data in (b"", b"%PDF-1.7 broken"):
+        reply = upload(alice, "broken.pdf", data)
+        assert (reply.status_code, reply.json()["code"]) == (422, "unreadable_file")
+    assert upload(alice, "large.txt", b"x" * 20_001).status_code == 413
+    for number in range(3):
+        assert upload(alice, f"{number}.txt", b"Text %d." % number).status_code == 200
+    reply = upload(alice, "4.txt")
+    assert (reply.status_code, reply.json()["code"]) == (409, "too_many_documents")
+    assert upload(alice, "2.txt", b"Another text.").status_code == 200, "a file may still be replaced"
+
+
+def test_names_lead_out_of_no_folder(team: Served, alice: httpx.Client) -> None:
+    assert upload(alice, "../../../outside.txt", b"Outside.").status_code == 200
+    written = {path.name for path in Path(team.folder).rglob("*") if path.is_file()}
+    assert "outside.txt" not in written
+
+
+@pytest.mark.parametrize("limit", ["0", "51", "x"])
+def test_a_limit_outside_its_range_is_refused(limit: str, alice: httpx.Client) -> None:
+    assert alice.get("/v1/knowledge/search", params={"q": "harbour", "limit": limit}).status_code == 422
