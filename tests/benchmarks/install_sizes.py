@@ -26,7 +26,7 @@ def install(folder: Path, wheel: Path, extra: str) -> tuple[float, int, float]:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     python, wanted = folder / "bin" / "python", f"{wheel}[{extra}]" if extra else str(wheel)
     began = time.monotonic()
-    command = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-compile"]
+    command = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-compile"]
     subprocess.run([*command, "--disable-pip-version-check", wanted], check=True, stderr=subprocess.DEVNULL)
     seconds = time.monotonic() - began
     site = next((folder / "lib").glob("python*/site-packages"))
@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("extras", nargs="*", metavar="EXTRA", help=f"one of {', '.join(extras)}")
     wanted = parser.parse_args().extras or extras
     with tempfile.TemporaryDirectory() as top:
-        command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", top, ROOT]
+        command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", top, str(ROOT)]
         subprocess.run([*command, "--disable-pip-version-check"], check=True)
         wheel = next(Path(top).glob("leadline-*.whl"))
         print("| extra | MB | packages | s |\n|---|---|---|---|")
