@@ -366,6 +366,7 @@ def _mcp(commands: Any) -> None:
     group = parser.add_subparsers(title="commands", metavar="command")
     add = _command(group, "install", "print the configuration that connects a client", "mcp", "install")
     add.add_argument("client", metavar="CLIENT", choices=MCP_CLIENTS, help=", ".join(MCP_CLIENTS))
+    add.add_argument("--url", default="", help="address of a `leadline serve`, such as http://127.0.0.1:8327/mcp")
     _mcp_options(add)
 
 
