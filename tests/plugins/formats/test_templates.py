@@ -74,7 +74,8 @@ async def test_a_template_of_ones_own_renders_the_report(tmp_path: Path) -> None
     (tmp_path / "head.j2").write_text("<h1>{{ title }}</h1>")
     path = tmp_path / "letter.html.j2"
     path.write_text(
-        "{% include 'head.j2' %}\n{% for one in sections %}<h2>{{ one.title }}</h2>{{ one.text | markdown }}{% endfor %}"
+        "{% include 'head.j2' %}\n"
+        "{% for one in sections %}<h2>{{ one.title }}</h2>{{ one.text | markdown }}{% endfor %}"
         "{% for one in cited %}[{{ one.number }}] {{ one.url }}{% endfor %}{{ metadata.question }}"
     )
     values = {"report__formats": ["template", "json"], "template__file": str(path)}
