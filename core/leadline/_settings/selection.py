@@ -228,7 +228,7 @@ class Selector:
     def _with_instances(self, fetchers: Iterable[str]) -> tuple[str, ...]:
         """Return the fetchers with their second instances among the search engines, whose hits only these can read.
 
-        A fetcher that is not set up itself stands for its instances only.
+        A fetcher that is not set up itself stands for its instances only. By default, engines that also fetch follow.
         """
         found: list[str] = []
         engines = self._selected.names["search.engines"]
@@ -236,6 +236,9 @@ class Selector:
             instances = [engine for engine in engines if engine != name == self._sections.base(engine)]
             found += [name] if self._sections.is_set(name) or not instances else []
             found += instances
+        if not self._sections.place("read.fetchers"):
+            plugins = self._selected.plugins
+            found += [engine for engine in engines if "fetchers" in plugins[engine].offers]
         return tuple(dict.fromkeys(found))
 
     def _unread_engines(self) -> Iterator[str]:

@@ -40,12 +40,6 @@ def _fetcher(settings: KnowledgeSettings, context: Context) -> Fetcher:
     return KnowledgeFetcher(settings, context)
 
 
-def _has_documents(settings: KnowledgeSettings) -> str | None:
-    folder = settings.folder.expanduser()
-    used = (folder / "shared").is_dir() or (folder / "users").is_dir()
-    return None if used else "it has no documents: leadline knowledge add PATH"
-
-
 @hookimpl
 def leadline_search_providers() -> Iterable[Offer[KnowledgeSettings, KnowledgeBase]]:
     """Offer the base; no other run reuses its passages, because documents change and users have their own."""
@@ -65,4 +59,4 @@ def leadline_search_providers() -> Iterable[Offer[KnowledgeSettings, KnowledgeBa
 def leadline_fetchers() -> Iterable[Offer[KnowledgeSettings, Fetcher]]:
     """Offer the fetcher of stored documents."""
     summary = "Documents of `leadline knowledge`"
-    yield Offer(_fetcher, KnowledgeSettings, summary, ready=_has_documents, free=True, per_user=True, keep=False)
+    yield Offer(_fetcher, KnowledgeSettings, summary, free=True, per_user=True, keep=False)
