@@ -1,4 +1,4 @@
-"""The tables of a report as data, and the plugin `tables`, which writes each as CSV and all of them as JSON."""
+"""The plugin `tables`: the tables of a report as data, each as CSV and all of them as JSON."""
 
 from __future__ import annotations
 
@@ -6,39 +6,14 @@ import csv
 import io
 import json
 from collections.abc import Iterator
-from itertools import groupby
 from typing import Any
 
-from leadline.citations import cited
 from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Files, Report, Table
-from leadline_plugins.verification.blocks import blocks, row_cells
 
 # A cell that begins like this is a formula in spreadsheets.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-
-
-def tables_of(report: Report) -> tuple[Table, ...]:
-    """Return the tables in the text of a report, in order; the title of a table is the heading above it."""
-    found: list[Table] = []
-    for section in report.sections:
-        text = section.text or ""
-        rows = [block for block in blocks(text, (section.title,)) if block.kind == "row"]
-        for _, group in groupby(rows, key=lambda block: block.group):
-            lines = list(group)
-            raw = [text[block.start : block.end] for block in lines]
-            found.append(
-                Table(
-                    id=f"table-{len(found) + 1}",
-                    section_id=section.id,
-                    title=lines[0].under[-1] if lines[0].under else section.title,
-                    columns=lines[0].head,
-                    rows=tuple(tuple(row_cells(line)) for line in raw),
-                    evidence_ids=tuple(tuple(cited(line)) for line in raw),
-                )
-            )
-    return tuple(found)
 
 
 class Tables:
@@ -46,7 +21,7 @@ class Tables:
 
     async def format(self, report: Report, call: Call, /) -> Files:
         """Return `tables.json`, and `tables/table-1.csv` and so on."""
-        tables = report.tables or tables_of(report)
+        tables = report.tables
         data = json.dumps([table.model_dump(mode="json") for table in tables], ensure_ascii=False, indent=1)
         whole = Blob(name="tables.json", media_type="application/json", data=data.encode("utf-8", "replace"))
         return Files(files=(whole, *map(_csv, tables)))

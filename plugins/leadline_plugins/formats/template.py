@@ -18,7 +18,6 @@ from leadline.templates import SUFFIX, render_file
 from leadline_plugins.formats.figures import Numbered as Picture
 from leadline_plugins.formats.figures import numbered
 from leadline_plugins.formats.markdown import PICTURES, section_markdown
-from leadline_plugins.formats.tables import tables_of
 
 
 class TemplateSettings(PluginSettings):
@@ -66,7 +65,7 @@ def template_data(report: Report, numbers: Numbered, pictures: Mapping[str, Pict
             }
             for item in pictures.values()
         ],
-        "tables": [table.model_dump(mode="json") for table in report.tables or tables_of(report)],
+        "tables": [table.model_dump(mode="json") for table in report.tables],
         "verdicts": [
             {"claim": one.claim.text, "verdict": one.verdict, "quote": one.quote, "reason": one.reason}
             for one in report.verdicts

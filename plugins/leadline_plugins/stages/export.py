@@ -15,8 +15,8 @@ from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob, Report
 from leadline.research_findings import REPORT, VERIFICATION
-from leadline_plugins.formats.tables import tables_of
 from leadline_plugins.prompting.fallback import notify
+from leadline_plugins.verification.tables import tables_of
 from leadline_plugins.writing.methodology import with_notices
 
 

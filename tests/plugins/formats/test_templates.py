@@ -16,8 +16,9 @@ from leadline.errors import ConfigError
 from leadline.records import Report, Section
 from leadline.templates import render_file
 from leadline.testing.fakes import fake_web, quoting
-from leadline_plugins.formats.tables import Tables, tables_of
+from leadline_plugins.formats.tables import Tables
 from leadline_plugins.verification.reports.reader import read_report
+from leadline_plugins.verification.tables import tables_of
 
 TABLE = (
     "Depths by year [@e1].\n\n### Soundings\n\n| Year | Depth |\n|---|---|\n| 1907 | 9 [@e1] |\n| 1911 | =1+1 [@e1] |"
@@ -48,7 +49,7 @@ def test_tables_of_the_text_are_data_with_the_passages_of_each_row() -> None:
 
 
 async def test_the_format_tables_writes_csv_without_formulas_and_json(call: Any) -> None:
-    whole, one = (await Tables().format(report(), call)).files
+    whole, one = (await Tables().format(report().model_copy(update={"tables": tables_of(report())}), call)).files
     assert (whole.name, one.name) == ("tables.json", "tables/table-1.csv")
     assert json.loads(whole.data)[0]["rows"] == [["1907", "9"], ["1911", "=1+1"]]
     rows = list(csv.reader(io.StringIO(one.data.decode("utf-8-sig"))))
