@@ -43,6 +43,7 @@ from leadline.contracts import Observer
 from leadline.display import choose_from
 from leadline.errors import LeadlineError, UsageError
 from leadline.inventory import MASK, InstalledPlugin, Setting
+from leadline.permits import Permits
 from leadline.records import Files, Json, Principal, Report, Turn
 from leadline.run_handle import RunHandle as RunHandle
 from leadline.runs import Order, Result
@@ -60,6 +61,7 @@ class ClientOptions(TypedDict, total=False):
     folder: str | Path | None
     cache: str | Path | None
     plugins: Iterable[EntryPoint]
+    permits: Permits | None
 
 
 class Earlier(TypedDict, total=False):
@@ -76,7 +78,8 @@ class Client(StoredRuns):
     `docs` are folders of documents to search first. `settings` is the settings file, by default `leadline.toml` in the
     working folder; `set` are single settings, as `{"search.strategy": "race"}` or `["search.strategy=race"]`.
     `folder` is the folder of runs and `cache` that of plugins' indexes. `plugins` are used like installed ones, for
-    notebooks and tests (`leadline.testing.plugins.plugin` makes them).
+    notebooks and tests (`leadline.testing.plugins.plugin` makes them). With `permits` the limits of providers hold for
+    all processes that share them.
 
     A `principal` is the user on whose behalf a run works: an id, or a `leadline.records.Principal` with a credential,
     which is never stored. Each principal has runs and cached replies of its own. A method with a `principal` finds only
@@ -96,6 +99,7 @@ class Client(StoredRuns):
         folder: str | Path | None = None,
         cache: str | Path | None = None,
         plugins: Iterable[EntryPoint] = (),
+        permits: Permits | None = None,
     ) -> None:
         super().__init__()
         folders = [docs] if isinstance(docs, str | os.PathLike) else list(docs)
@@ -111,7 +115,7 @@ class Client(StoredRuns):
         self._file = Path(settings) if settings is not None else None
         self._catalog = PluginCatalog.discover(extra=plugins)
         self._cache = Path(cache) if cache is not None else None
-        self._pool = RuntimePool(self._cache)
+        self._pool = RuntimePool(self._cache, permits)
         self._plugins: PluginRuntime | None = None
         # So that an order that is run twice at the same time starts once.
         self._ordering = asyncio.Lock()

@@ -35,7 +35,7 @@ from leadline_server.store import Store
 
 
 class App:
-    """A server as an ASGI application. `service` has its parts; `endpoints` its routes."""
+    """A server as an ASGI application. `service` has its parts; `endpoints` its routes with records, `routes` all."""
 
     def __init__(
         self,
@@ -63,6 +63,7 @@ class App:
             lifespan=self._lifespan,
         )
         starlette.router.redirect_slashes = False
+        self.routes = starlette.routes
         self._app = Access(starlette, store, limits, guesses, hosts, needs_token=needs_token, shown=self._shown)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:

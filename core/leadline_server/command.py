@@ -12,21 +12,18 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-import h11
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from leadline import Client
 from leadline.errors import UsageError
 from leadline_server.app import App
 from leadline_server.limits import Limits
+from leadline_server.protocol import PatientProtocol
 from leadline_server.queue import Queue
 from leadline_server.service import Service
 from leadline_server.store import Store
 from leadline_server.supervisor import Supervisor
 
-# Seconds in which the head of a request must arrive.
-HEAD_TIMEOUT = 15.0
 # Seconds that replies have to end once the server is told to; then connections are cut.
 _GRACE = 3
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -78,7 +75,7 @@ async def serve(
         host = f"[{address.host}]" if ":" in address.host else address.host
         config = uvicorn.Config(
             app,
-            http=_Protocol,
+            http=PatientProtocol,
             ws="none",
             lifespan="on",
             log_config=None,
@@ -176,37 +173,3 @@ class _Server(uvicorn.Server):
         """End the streams, then the connections."""
         self._service.closing.set()
         await super().shutdown(sockets)
-
-
-class _Protocol(H11Protocol):
-    """HTTP/1.1 that cuts connections whose request never arrives completely."""
-
-    _deadline: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first request."""
-        super().connection_made(transport)
-        self._watch()
-
-    def data_received(self, data: bytes) -> None:
-        """Take a piece of a request."""
-        super().data_received(data)
-        self._watch()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
-        super().connection_lost(exc)
-        self._unwatch()
-
-    def _watch(self) -> None:
-        # A connection that waits between two requests is uvicorn's matter (`timeout_keep_alive`).
-        waiting = self.conn.their_state is h11.IDLE and (self.cycle is None or bool(self.conn.trailing_data[0]))
-        if not waiting:
-            self._unwatch()
-        elif self._deadline is None:
-            self._deadline = self.loop.call_later(HEAD_TIMEOUT, self.transport.close)
-
-    def _unwatch(self) -> None:
-        if self._deadline:
-            self._deadline.cancel()
-            self._deadline = None

@@ -85,6 +85,8 @@ class Supervisor:
         if code is None:
             return
         lived = time.monotonic() - child.started
+        if child.process.stdin:
+            child.process.stdin.close()
         if code == _USAGE:
             child.process = None
             raise LeadlineError("the workers cannot be started; the reason is above")

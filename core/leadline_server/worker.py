@@ -101,7 +101,9 @@ class Worker:
         if len(self._claims) < self._runs:
             with suppress(QueueUnavailable):
                 await self._ask(self._queue.wait, _IDLE)
-        elif self._tasks:
+        elif not self._tasks:
+            await asyncio.sleep(_IDLE)
+        else:
             closing = asyncio.create_task(self.closing.wait())
             await asyncio.wait({*self._tasks, closing}, return_when=asyncio.FIRST_COMPLETED)
             closing.cancel()

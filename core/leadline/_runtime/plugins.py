@@ -22,6 +22,7 @@ from leadline._runtime.calls.circuit_breaker import BREAKERS, CircuitBreaker
 from leadline._runtime.calls.job import ProviderIdentity
 from leadline._runtime.calls.keys import fingerprint
 from leadline._runtime.calls.limits import LIMITERS, Limiter
+from leadline._runtime.calls.shared_limits import SharedLimiter
 from leadline._runtime.journal.cache import ReplyCache, account_of
 from leadline._settings.layers import PREFIX
 from leadline._settings.load import Loaded
@@ -33,6 +34,7 @@ from leadline.contracts import Call, Parser
 from leadline.encoding import digest
 from leadline.errors import ConfigError, LeadlineError, PluginError, PluginFault, ProviderError, Unsupported, UsageError
 from leadline.parsing import whole
+from leadline.permits import Permits
 from leadline.pipeline import Pipeline, assemble
 from leadline.records import Blob, Document
 from leadline.settings import Limits, seconds
@@ -85,8 +87,9 @@ class ProviderInstance:
 class PluginRuntime:
     """The plugins that one set of settings chooses. Close it with `close()`; plugins are created at their first use."""
 
-    def __init__(self, loaded: Loaded, cache_dir: Path | None = None) -> None:
+    def __init__(self, loaded: Loaded, cache_dir: Path | None = None, permits: Permits | None = None) -> None:
         self.loaded = loaded
+        self._permits = permits
         self.settings = loaded.settings
         self.chosen = loaded.chosen
         self._cache_dir = cache_dir or default_cache()
@@ -144,7 +147,11 @@ class PluginRuntime:
     def _limiter(self, owner: tuple[str, ...], offer: AnyOffer, limits: Limits | None) -> Limiter:
         at_once = (limits and limits.at_once) or offer.at_once
         interval = offer.interval if limits is None or limits.interval is None else limits.interval
-        return LIMITERS.take((*owner, at_once, interval), self, lambda: Limiter(at_once, interval))
+        name = (*owner, at_once, interval)
+        if self._permits is None or offer.free:
+            return LIMITERS.take(name, self, lambda: Limiter(at_once, interval))
+        permits, key = self._permits, digest(repr(name).encode())
+        return LIMITERS.take((*name, permits), self, lambda: SharedLimiter(permits, key, at_once, interval))
 
     def _breaker(self, owner: tuple[str, ...], name: str) -> CircuitBreaker:
         return BREAKERS.take(owner, self, lambda: CircuitBreaker(name))
@@ -258,15 +265,15 @@ class PluginRuntime:
 class RuntimePool:
     """Reference-counted runtimes of one client: runs with equal settings share one; the last to release closes it."""
 
-    def __init__(self, cache_dir: Path | None = None) -> None:
-        self._cache_dir = cache_dir
+    def __init__(self, cache_dir: Path | None = None, permits: Permits | None = None) -> None:
+        self._cache_dir, self._permits = cache_dir, permits
         self._users: dict[PluginRuntime, int] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
     def acquire(self, loaded: Loaded) -> PluginRuntime:
         """Return the runtime of these settings; the caller releases it."""
         shared = next((runtime for runtime in self._users if runtime.loaded.same(loaded)), None)
-        runtime = shared or PluginRuntime(loaded, self._cache_dir)
+        runtime = shared or PluginRuntime(loaded, self._cache_dir, self._permits)
         self._users[runtime] = self._users.get(runtime, 0) + 1
         return runtime
 

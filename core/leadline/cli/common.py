@@ -14,6 +14,7 @@ from leadline.errors import UsageError
 
 if TYPE_CHECKING:
     from leadline.api import Client
+    from leadline.permits import Permits
 
 
 class _SafeFormatter(logging.Formatter):
@@ -26,7 +27,12 @@ class _SafeFormatter(logging.Formatter):
         return printable(super().format(record))
 
 
-def client_of(args: argparse.Namespace, pipeline: str = "", set: Sequence[str] = ()) -> Client:  # noqa: A002
+def client_of(
+    args: argparse.Namespace,
+    pipeline: str = "",
+    set: Sequence[str] = (),  # noqa: A002
+    permits: Permits | None = None,
+) -> Client:
     """Return the client for the options of a command, possibly with another pipeline, and with weaker settings."""
     from leadline.api import Client
 
@@ -39,6 +45,7 @@ def client_of(args: argparse.Namespace, pipeline: str = "", set: Sequence[str] =
         pipeline=pipeline or getattr(args, "pipeline", ""),
         formats=[name.strip() for text in getattr(args, "format", ()) for name in text.split(",")],
         folder=getattr(args, "folder", None),
+        permits=permits,
     )
 
 

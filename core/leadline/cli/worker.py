@@ -45,14 +45,16 @@ def _work(args: argparse.Namespace, queue: Queue) -> int:
     """Be the process of one worker: its standard input ends with its parent."""
     from leadline._runtime import loop_shutdown
     from leadline.api import tune_gc
+    from leadline_server.processes import name_of
     from leadline_server.queue import Replaced
     from leadline_server.worker import Worker
 
     async def work() -> None:
-        async with client_of(args) as client:
+        name = name_of(os.getpid())
+        async with client_of(args, permits=queue.permits(name)) as client:
             client.plugins.pipeline()  # wrong settings are an error now, not with every run
             tune_gc()
-            worker = Worker(client, queue, args.runs)
+            worker = Worker(client, queue, args.runs, name=name)
             loop = asyncio.get_running_loop()
 
             def parent_ended() -> None:

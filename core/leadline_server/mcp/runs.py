@@ -11,11 +11,12 @@ from pydantic import ValidationError
 
 from leadline import Client
 from leadline.citations import number
-from leadline.errors import UsageError
+from leadline.errors import JournalBusy, UsageError
 from leadline.records import Answer, Report
 from leadline.runs import OpenQuestion, report_text
 from leadline_server.evidence import evidence_view
 from leadline_server.mcp.records import AskedQuestion, RunState, Verdicts
+from leadline_server.problems import Problem
 from leadline_server.requests import NewRun, invalid
 from leadline_server.views import EvidenceView, RunView
 
@@ -60,7 +61,7 @@ class RunService(Protocol):
         """End an active run at once."""
         ...
 
-    async def resume(self, run_id: str, principal: str | None) -> object:
+    async def resume(self, run_id: str, principal: str | None) -> None:
         """Continue a run that has ended."""
         ...
 
@@ -90,8 +91,17 @@ class Runs:
 
     async def resume(self, run_id: str) -> None:
         """Continue a run that was interrupted, cancelled or failed; one that is active goes on."""
-        if (await self.state(run_id)).status not in ("pending", "running", "waiting"):
-            await self._service.resume(run_id, self._principal)
+        if (await self.state(run_id)).status in ("pending", "running", "waiting"):
+            return None
+        until = asyncio.get_running_loop().time() + _REOPEN
+        while True:
+            try:
+                return await self._service.resume(run_id, self._principal)
+            except (JournalBusy, Problem) as error:  # it has ended, and its process is about to let it go
+                busy = isinstance(error, JournalBusy) or error.body.code == "busy"
+                if not busy or asyncio.get_running_loop().time() > until:
+                    raise
+                await asyncio.sleep(_POLLS[-1])
 
     async def state(self, run_id: str) -> RunState:
         """Return a run as of now."""

@@ -10,14 +10,13 @@ import hmac
 import re
 import secrets
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import parse_qs
 
 from pydantic import JsonValue, ValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
-from leadline.records import Answer, Json
+from leadline.records import Answer
 from leadline_server.problems import Problem
 from leadline_server.requests import NewRun, invalid, read_body
 
@@ -76,8 +75,6 @@ def new_run(form: Form) -> NewRun:
         if name.startswith("set.") and (text := values[-1].strip()):
             changed[name.removeprefix("set.")] = _value(text)
     tags = dict(_tag(text) for text in first(form, "tags").split(",") if text.strip())
-    if conversation := first(form, "conversation"):
-        tags["conversation"] = conversation
     try:
         return NewRun(
             question=first(form, "question").strip(),
@@ -85,6 +82,7 @@ def new_run(form: Form) -> NewRun:
             formats=[name for name in form.get("format", []) if name],
             set=changed,
             tags=tags,
+            follows=first(form, "follows"),
         )
     except ValidationError as error:
         raise invalid(error) from None
@@ -106,29 +104,28 @@ def _tag(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
-def answer(form: Form, schema: Json) -> Answer:
-    """Return the answer to a question of a run, with values of the types of its JSON schema."""
+def answer(form: Form) -> Answer:
+    """Return the answer to a question of a run. The names of its fields are `answer.TYPE.NAME`. Raises `Problem`.
+
+    The types come with the form: it can be sent while its run is between two workers and has no open question.
+    """
     action = first(form, "action", "accept")
-    if action not in ("accept", "decline"):
-        raise Problem(422, "invalid_request", "action: accept or decline")
-    properties = schema.get("properties")
-    kinds: Mapping[str, Any] = properties if isinstance(properties, Mapping) else {}
-    content = {name: _typed(first(form, f"answer.{name}"), kind) for name, kind in kinds.items()}
+    if action == "decline":
+        return Answer(action="decline")
+    fields = [(name.split(".", 2), values[-1]) for name, values in form.items() if name.startswith("answer.")]
+    content = {parts[2]: _typed(text, parts[1]) for parts, text in fields if len(parts) == 3}
     given = {name: value for name, value in content.items() if value is not None}
-    return Answer(action="accept" if action == "accept" else "decline", content=given if action == "accept" else {})
+    if action != "accept" or not given:
+        raise Problem(422, "invalid_request", "write an answer")
+    return Answer(action="accept", content=given)
 
 
-def _typed(text: str, kind: Any) -> JsonValue:
-    wanted = kind.get("type") if isinstance(kind, Mapping) else None
-    if wanted == "boolean":
+def _typed(text: str, kind: str) -> JsonValue:
+    if kind == "boolean":
         return text == "on"
     if not text.strip():
         return None
     try:
-        if wanted == "integer":
-            return int(text)
-        if wanted == "number":
-            return float(text)
+        return int(text) if kind == "integer" else float(text) if kind == "number" else text.strip()
     except ValueError:
         raise Problem(422, "invalid_request", "the answer must be a number") from None
-    return text.strip()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from leadline.rendering import clean
@@ -23,6 +24,8 @@ class PassageView:
     evidence: EvidenceView
     number: int | None
     pieces: tuple[Piece, ...]
+    # The verdicts that come first: those on the claims whose citation was chosen.
+    first: int = 1
 
     @property
     def is_cut(self) -> tuple[bool, bool]:
@@ -31,8 +34,10 @@ class PassageView:
         return one.text_begins > 0, one.text_begins + len(one.text) < one.text_length
 
 
-def passage_views(evidence: EvidenceView, number: int | None) -> PassageView:
-    """Return a passage divided into pieces."""
+def passage_view(evidence: EvidenceView, number: int | None, claims: Collection[str] = ()) -> PassageView:
+    """Return a passage divided into pieces; the verdicts on these claims are the first."""
+    mine = sorted(evidence.verdicts, key=lambda one: one.claim not in claims)
+    evidence = evidence.model_copy(update={"verdicts": tuple(mine)})
     begins, text = evidence.text_begins, evidence.text
     kinds = ["context"] * len(text)
     spans = [(*evidence.span, "passage")]
@@ -46,4 +51,4 @@ def passage_views(evidence: EvidenceView, number: int | None) -> PassageView:
         if place == len(text) or kinds[place] != kinds[start]:
             pieces.append(Piece(clean(text[start:place]), kinds[start]))
             start = place
-    return PassageView(evidence, number, tuple(pieces))
+    return PassageView(evidence, number, tuple(pieces), len([one for one in mine if one.claim in claims]) or 1)

@@ -26,7 +26,7 @@ _QUOTES = '"“‘「『(（'
 _INLINE = {"em": "em", "strong": "strong", "s": "del", "sub": "sub", "sup": "sup"}
 _BLOCKS = {"paragraph": "p", "bullet_list": "ul", "list_item": "li", "blockquote": "blockquote", "dl": "dl", "dt": "dt",
            "dd": "dd", "thead": "thead", "tbody": "tbody", "tr": "tr"}  # fmt: skip
-_SIDES = {"text-align:right": "right", "text-align:center": "center"}
+_SIDES = {"text-align:right": "end", "text-align:center": "middle"}
 _DEEPEST = 6
 
 
@@ -51,18 +51,20 @@ class Part:
 
 @dataclass
 class _Chip:
-    """A citation: the number of a source, and the passages that it opens; `kinds` are the verdicts on its claims."""
+    """A citation: the number of a source, and the passages that it opens; with the verdict on each of its claims."""
 
     number: int
     ids: list[str]
     base: str
-    kinds: list[str] = field(default_factory=list)
+    # By the number of the claim.
+    kinds: dict[int, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        kind = next((one for one in WORST if one in self.kinds), "")
+        kind = next((one for one in WORST if one in self.kinds.values()), "")
         said = f", {LABELS[kind]}" if kind else ""
         names = escape(",".join(self.ids))
-        address = escape(f"{self.base}/evidence/{quote(','.join(self.ids), safe=',')}")
+        claims = f"?claims={','.join(map(str, self.kinds))}" if self.kinds else ""
+        address = escape(f"{self.base}/evidence/{quote(','.join(self.ids), safe=',')}{claims}")
         return (
             f'<a class="cite {kind}" href="{address}" data-evidence="{names}" '
             f'aria-label="Source {self.number}{said}: show the passage">{self.number}</a>'
@@ -284,7 +286,7 @@ class Writer:
         _close(stack, "span")
         for chip in self._recent:
             if {*chip.ids} & {*evidence}:
-                chip.kinds.append(kind)
+                chip.kinds[place] = kind
         if kind == "supported" or place in self._marked:
             return
         self._marked.add(place)

@@ -15,7 +15,7 @@ from leadline.citations import number
 from leadline.records import Report
 from leadline.runs import OpenQuestion
 from leadline_server.page import forms
-from leadline_server.page.passages import PassageView, passage_views
+from leadline_server.page.passages import PassageView, passage_view
 from leadline_server.page.report import Part, parts_of, picture
 from leadline_server.page.templating import Templates
 from leadline_server.page.trail import Trail
@@ -28,6 +28,8 @@ from leadline_server.views import RunView
 # Reports as HTML that are kept, because making one takes up to a second.
 _KEPT = 8
 _CONTEXT = 1_200
+# Passages on one page.
+_MOST = 20
 _PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 ACTIONS = ("stop", "cancel", "delete")
 
@@ -117,9 +119,10 @@ class RunPages:
         run_id, principal, view = await self._view(request)
         report = await self._service.report(run_id, principal)
         numbers, passages = number(report).by_evidence, list[PassageView]()
-        for name in dict.fromkeys(request.path_params["names"].split(",")):
+        first = _texts(report, request.query_params.get("claims", ""))
+        for name in dict.fromkeys(request.path_params["names"].split(",")[:_MOST]):
             found = await self._service.evidence(run_id, name, principal, _CONTEXT)
-            passages.append(passage_views(found, numbers.get(name)))
+            passages.append(passage_view(found, numbers.get(name), first))
         return self._page(request, "evidence.html", view, None, passages=passages)
 
     async def figure(self, request: Request) -> Response:
@@ -159,15 +162,18 @@ class RunPages:
 
     async def answer(self, request: Request) -> Response:
         """Answer a question of a run."""
-        run_id, principal, view = await self._view(request)
+        run_id, principal, _ = await self._view(request)
         form = await forms.read_form(request, self._service.limits.body)
-        name = forms.first(form, "question_id")
-        question = next((one for one in view.questions if one.id == name), None)
-        schema = question.json_schema if question else {}
-        await self._service.answer(run_id, principal, name, forms.answer(form, schema))
+        await self._service.answer(run_id, principal, forms.first(form, "question_id"), forms.answer(form))
         return RedirectResponse(f"/runs/{run_id}", 303)
 
     # --- parts ---------------------------------------------------------------------------------------------------
+
+    def _before(self, request: Request, view: RunView) -> int:
+        """Return how many runs of the principal wait that were ordered earlier. Those of others are private."""
+        mine = self._service.active.of(principal_of(request))
+        this = next((one for one in mine if one.run_id == view.id), None)
+        return sum(one.state == "waiting" and this is not None and one.ordered < this.ordered for one in mine)
 
     async def _view(self, request: Request) -> tuple[str, str | None, RunView]:
         run_id, principal = request.path_params["run_id"], principal_of(request)
@@ -204,6 +210,7 @@ class RunPages:
             is_active=is_active,
             now=datetime.now(UTC),
             audit_reasons=_rejected(view),
+            before=self._before(request, view),
             **values,
         )
 
@@ -224,6 +231,12 @@ def facts(view: RunView, trail: Trail | None) -> Facts:
         passages=trail.passages if trail and trail.pages else None,
         downloads=downloads,
     )
+
+
+def _texts(report: Report, claims: str) -> set[str]:
+    """Return the texts of the claims with these numbers, from 1."""
+    places = {int(name) for name in claims.split(",") if name.isdecimal() and len(name) < 7}
+    return {one.claim.text for place, one in enumerate(report.verdicts, start=1) if place in places}
 
 
 def _rejected(view: RunView) -> list[str]:

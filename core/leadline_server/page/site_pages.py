@@ -19,7 +19,7 @@ from leadline_server.page import forms
 from leadline_server.page.templating import Templates, static_file
 from leadline_server.page.wording import STATUSES
 from leadline_server.problems import Problem, problem_of
-from leadline_server.requests import ALLOWED, LOWERED
+from leadline_server.requests import ALLOWED, LOWERED, NewRun
 from leadline_server.service import Service, principal_of
 from leadline_server.store import SESSION_SECONDS
 
@@ -61,7 +61,9 @@ class SitePages:
     async def _home(self, request: Request, form: forms.Form, problem: Problem | None = None) -> Response:
         principal, settings = principal_of(request), self._client.load(complete=False).settings
         recent = await self._service.runs(principal, limit=_RECENT)
-        earlier = forms.first(form, "conversation") or request.query_params.get("conversation", "")
+        follows = forms.first(form, "follows") or request.query_params.get("follows", "")
+        earlier = await self._service.view(follows, principal) if follows else None
+        names = sorted(settings.pipelines, key=lambda name: name != settings.pipeline)
         return self._templates.page(
             request,
             "home.html",
@@ -71,13 +73,13 @@ class SitePages:
             first=forms.first,
             key=secrets.token_urlsafe(16),
             offered=await self._offer(),
-            pipelines=settings.pipelines,
+            pipelines={name: settings.pipelines[name] for name in names},
             chosen_pipeline=forms.first(form, "pipeline") or settings.pipeline,
             chosen_formats=form.get("format", list(settings.report.formats)),
             report_formats=await self._formats(),
             settings=settings,
             languages=_LANGUAGES,
-            conversation=earlier,
+            earlier=earlier,
             recent=recent.runs,
         )
 
@@ -88,12 +90,21 @@ class SitePages:
             body = forms.new_run(form)
             if not body.question:
                 raise Problem(422, "invalid_request", "write a question")
+            body = self._changed(body)
             run_id = await self._service.order(body, principal_of(request), forms.first(form, "key") or None)
         except Problem as problem:
             return await self._home(request, form, problem)
         except (ConfigError, UsageError) as error:
             return await self._home(request, form, problem_of(error))
         return RedirectResponse(f"/runs/{run_id}", 303)
+
+    def _changed(self, body: NewRun) -> NewRun:
+        """Return an order without what is as in the settings: a form sends all fields."""
+        settings = self._client.load(complete=False).settings
+        same_formats = {*body.formats} == {*settings.report.formats}
+        same_pipeline = body.pipeline == settings.pipeline
+        kept = {"formats": [] if same_formats else body.formats, "pipeline": "" if same_pipeline else body.pipeline}
+        return body.model_copy(update=kept)
 
     async def runs(self, request: Request) -> Response:
         """Show past runs."""

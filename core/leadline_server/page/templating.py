@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -56,6 +57,7 @@ class Templates:
             "link": safe_url,
             "place": lambda url: printable(readable_url(url)),
             "one_title": lambda text: printable(plain_title(text)),
+            "strong": lambda text: Markup("<b>{}</b>{}{}").format(*str(text).partition(" ")),
             "segment": lambda text: quote(text, safe=","),
         }
         env.globals |= {

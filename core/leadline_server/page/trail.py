@@ -113,6 +113,8 @@ class Trail:
     model_calls: int = 0
     round: int = 0
     choices: tuple[str, ...] = ()
+    # The pipeline that was chosen for the question, and why.
+    route: tuple[str, str] = ("", "")
     finished: bool = False
     began: datetime | None = None
     running: dict[str, str] = field(default_factory=dict)
@@ -185,6 +187,11 @@ class Trail:
         self.round = max(self.round, int(about.get("round") or 0))
         step.reason = str(about.get("reason", "")) if step.state == "failed" else ""
         self.waiting = ""
+
+    def _on_route(self, data: Mapping[str, Any], _: Event) -> None:
+        self.route = str(data["pipeline"]), str(data.get("reason", ""))
+        for name in data.get("steps") or ():
+            self.steps.setdefault(str(name), Step(str(name)))
 
     def _on_message(self, data: Mapping[str, Any], _: Event) -> None:
         if data.get("kind") == "plan":

@@ -85,7 +85,9 @@ def duration(seconds: Any) -> str:
     if value < 60:
         return f"{value:.0f} s"
     minutes, rest = divmod(round(value), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{minutes} min {rest} s" if rest else f"{minutes} min"
 
 
 def count(value: Any) -> str:

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Literal, Protocol
 
 from leadline.errors import LeadlineError
+from leadline.permits import Permits
 from leadline.runs import Order
 
 State = Literal["waiting", "claimed", "ended"]
@@ -172,6 +173,10 @@ class Queue(Protocol):
 
     def workers(self) -> list[Worker]:
         """Return the workers."""
+        ...
+
+    def permits(self, worker: str) -> Permits:
+        """Return the limits of providers that all workers share; they are given back when the worker leaves."""
         ...
 
     def wait(self, seconds: float) -> None:

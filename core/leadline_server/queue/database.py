@@ -22,7 +22,13 @@ TABLES = (
     "CREATE INDEX IF NOT EXISTS leadline_active ON leadline_orders (state) WHERE state <> 'ended'",
     "CREATE TABLE IF NOT EXISTS leadline_turns (principal TEXT PRIMARY KEY, turn BIGINT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS leadline_workers (worker TEXT PRIMARY KEY, beats BIGINT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS leadline_queue (version INTEGER NOT NULL, folder TEXT NOT NULL)",
+    """CREATE TABLE IF NOT EXISTS leadline_leases (
+        name TEXT NOT NULL, worker TEXT NOT NULL, slots INTEGER NOT NULL, wanted INTEGER NOT NULL,
+        since DOUBLE PRECISION NOT NULL, expires DOUBLE PRECISION NOT NULL, PRIMARY KEY (name, worker))""",
+    """CREATE TABLE IF NOT EXISTS leadline_paces (
+        name TEXT PRIMARY KEY, next_start DOUBLE PRECISION NOT NULL, delayed_until DOUBLE PRECISION NOT NULL)""",
+    """CREATE TABLE IF NOT EXISTS leadline_queue (
+        version INTEGER NOT NULL, folder TEXT NOT NULL, changes BIGINT NOT NULL)""",
 )
 
 
@@ -41,11 +47,11 @@ class Cursor(Protocol):
 class Database(Protocol):
     """A database. Any thread may use it."""
 
-    def write(self, work: Callable[[Cursor], T], *, lasting: bool = False) -> T:
+    def write(self, work: Callable[[Cursor], T], *, lasting: bool = False, silent: bool = False) -> T:
         """Do work in a transaction that no other writer overlaps, and commit it.
 
-        With `lasting`, it survives a power failure. If the connection is lost, the work is repeated: it must not matter
-        whether it was committed. Raises `QueueUnavailable`.
+        With `lasting`, it survives a power failure; with `silent`, nobody who waits is told. If the connection is lost,
+        the work is repeated: it must not matter whether it was committed. Raises `QueueUnavailable`.
         """
         ...
 

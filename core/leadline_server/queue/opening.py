@@ -51,7 +51,7 @@ def _prepare(cursor: Cursor, folder: str) -> None:
         cursor(statement)
     known = cursor.rows("SELECT version, folder FROM leadline_queue")
     if not known:
-        cursor("INSERT INTO leadline_queue (version, folder) VALUES (?, ?)", VERSION, folder)
+        cursor("INSERT INTO leadline_queue (version, folder, changes) VALUES (?, ?, 0)", VERSION, folder)
         return
     version, of = known[0]
     if version > VERSION:

@@ -43,7 +43,7 @@ class PostgresDatabase:
         self._listener: psycopg.Connection | None = None
         self._closed = threading.Event()
 
-    def write(self, work: Callable[[Cursor], T], *, lasting: bool = False) -> T:
+    def write(self, work: Callable[[Cursor], T], *, lasting: bool = False, silent: bool = False) -> T:
         """Do work in a transaction."""
 
         def transaction(connection: psycopg.Connection) -> T:
@@ -51,7 +51,8 @@ class PostgresDatabase:
                 connection.execute("SET LOCAL synchronous_commit = off")
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
             result = work(_Transaction(connection))
-            connection.execute(f"NOTIFY {_CHANNEL}".encode())
+            if not silent:
+                connection.execute(f"NOTIFY {_CHANNEL}".encode())
             return result
 
         return self._do(transaction)

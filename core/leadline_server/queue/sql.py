@@ -16,6 +16,7 @@ from leadline.errors import JournalBusy
 from leadline.runs import Order
 from leadline_server.queue.contract import Claim, Full, QueuedRun, Replaced, Taken, Worker
 from leadline_server.queue.database import Cursor, Database
+from leadline_server.queue.permits import SqlPermits
 
 _COLUMNS = "run_id, principal, content, state, epoch, worker, ordered, retry_failed, begun, problem, status"
 # Deaths of its workers after which an order is not tried again, and those after which it waits longer each time.
@@ -185,14 +186,15 @@ class SqlQueue:
                 raise Replaced(worker)
             return {str(run_id): int(epoch) for run_id, epoch in cursor.rows(held, worker)}
 
-        return self._database.write(work)
+        return self._database.write(work, silent=True)
 
     def leave(self, worker: str, *, died: bool = False) -> int:
         """Remove a worker."""
         now = self._clock()
 
         def work(cursor: Cursor) -> int:
-            cursor("DELETE FROM leadline_workers WHERE worker = ?", worker)
+            for table in ("leadline_workers", "leadline_leases"):
+                cursor(f"DELETE FROM {table} WHERE worker = ?", worker)  # noqa: S608
             held = cursor.rows(
                 "SELECT run_id, deaths FROM leadline_orders WHERE state = 'claimed' AND worker = ?", worker
             )
@@ -215,6 +217,10 @@ class SqlQueue:
         """Return the workers."""
         rows = self._database.read("SELECT worker, beats FROM leadline_workers ORDER BY worker")
         return [Worker(str(worker), int(beats)) for worker, beats in rows]
+
+    def permits(self, worker: str) -> SqlPermits:
+        """Return the limits of providers that all workers share."""
+        return SqlPermits(self._database, worker, self._clock)
 
     def wait(self, seconds: float) -> None:
         """Return when something may have changed."""

@@ -45,9 +45,9 @@ class SqliteDatabase:
             self._writer, self._reader, self._watcher = _connect(path), _connect(path), _connect(path)
         except (OSError, sqlite3.Error) as error:
             raise QueueUnavailable(f"cannot use the queue {path}: {error}") from error
-        self._seen = self._version()
+        self._version = self._changes = -1
 
-    def write(self, work: Callable[[Cursor], T], *, lasting: bool = False) -> T:
+    def write(self, work: Callable[[Cursor], T], *, lasting: bool = False, silent: bool = False) -> T:
         """Do work in a transaction."""
         with self._writing:
             try:
@@ -57,6 +57,8 @@ class SqliteDatabase:
                 self._writer.execute("BEGIN IMMEDIATE")
                 try:
                     result = work(_Transaction(self._writer))
+                    if not silent:
+                        self._writer.execute("UPDATE leadline_queue SET changes = changes + 1")
                     self._writer.execute("COMMIT")
                 except BaseException:
                     self._writer.rollback()
@@ -77,17 +79,25 @@ class SqliteDatabase:
         """Look for a commit until there is one."""
         end = time.monotonic() + seconds
         with self._watching:
-            while not self._closed.is_set() and (version := self._version()) == self._seen:
+            while not self._closed.is_set():
+                version, changes = self._state()
+                if changes != self._changes:
+                    self._changes = changes
+                    return
+                self._version = version
                 left = end - time.monotonic()
                 if left <= 0:
                     return
                 self._closed.wait(min(_INTERVAL, left))
-            if not self._closed.is_set():
-                self._seen = version
 
-    def _version(self) -> int:
+    def _state(self) -> tuple[int, int]:
+        """Return a number that changes with every commit, and the number of those that were not silent."""
         try:
-            return int(self._watcher.execute("PRAGMA data_version").fetchone()[0])
+            version = int(self._watcher.execute("PRAGMA data_version").fetchone()[0])
+            if version == self._version:
+                return version, self._changes
+            rows = self._watcher.execute("SELECT changes FROM leadline_queue").fetchall()
+            return version, int(rows[0][0]) if rows else 0
         except sqlite3.Error as error:
             raise QueueUnavailable(f"the queue {self._path} does not work: {error}") from error
 

@@ -173,7 +173,7 @@ def test_a_session_of_another_principal_does_not_exist(team: Served) -> None:
         ({"Host": "evil.example"}, 421),
         ({"Origin": "https://evil.example"}, 403),
         ({"Sec-Fetch-Site": "cross-site"}, 403),
-        ({"Authorization": "Bearer x"}, 401),
+        ({"Authorization": "Bearer leadline_x"}, 401),
     ],
 )
 def test_the_access_rules_hold(served: Served, team: Served, headers: dict[str, str], status: int) -> None:

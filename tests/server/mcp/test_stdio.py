@@ -52,7 +52,7 @@ def held(folder: Path) -> list[str]:
         f"""
         [search]
         engines = ["house"]
-        timeout = 300
+        timeout = 3600
         [plugins.house]
         use = "mcp"
         command = {json.dumps(sys.executable)}

@@ -164,6 +164,11 @@ class Slots:
             self._held[loop] -= 1
             if self._held[loop] <= 0:
                 del self._held[loop]
+            self.pass_on()
+
+    def pass_on(self) -> None:
+        """Pass the free permits to the next in line."""
+        with self._lock:
             while self._line and self._free():
                 other, turn = self._line.popleft()
                 if _wake(other, turn):

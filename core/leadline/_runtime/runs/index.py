@@ -83,6 +83,8 @@ class RunIndex:
         """
         self.notice = ""
         terms = terms_of(text)
+        if not terms:  # punctuation only
+            return []
         rows = self._query(lambda database: self._found(database, terms), with_text=True)
         runs = (self._summary(name, data) for name, data in rows)
         chosen = [run for run in runs if _matches(run, status, conversation)][:limit]

@@ -72,9 +72,13 @@ def words_of(text: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+# Characters that end a string of FTS5.
+_ENDS = str.maketrans('"\0', "  ")
+
+
 def match_expression(terms: Sequence[str], *, any_word: bool = False) -> str:
     """Return the FTS5 expression that finds texts with all terms, or questions and tags with any of them."""
-    quoted = ('"{}"'.format(" ".join(index_text(term).replace('"', " ").split())) for term in terms)
+    quoted = ('"{}"'.format(" ".join(index_text(term).translate(_ENDS).split())) for term in terms)
     return f"about : ({' OR '.join(quoted)})" if any_word else " AND ".join(quoted)
 
 

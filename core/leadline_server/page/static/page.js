@@ -40,10 +40,15 @@ async function show(cite) {
     close.addEventListener("click", back);
     panel.replaceChildren(close, document.importNode(body, true));
     for (const stored of $$(".stored", panel)) {
-      const mark = $("mark.quoted", stored) || $("mark", stored);
+      const mark = $("mark.is-quoted", stored) || $("mark", stored);
       if (mark) stored.scrollTop = Math.max(0, mark.offsetTop - 60);
     }
-    $("#evidence").scrollTop = 0;
+    const box = $("#evidence");
+    box.scrollTop = 0;
+    // On a narrow screen the passage covers the lower half.
+    if (getComputedStyle(box).position === "fixed") {
+      window.scrollBy(0, cite.getBoundingClientRect().top - window.innerHeight / 5);
+    }
   } catch (status) {
     known.delete(address);
     if (status) location.href = address;

@@ -1,0 +1,244 @@
+"""Kills and pauses workers at random moments: `python worker_kills.py KILLS SEED FOLDER [postgres [RESTARTS]]`.
+
+A supervisor keeps two workers on a queue in SQLite, or in a Postgres of its own that is restarted meanwhile. Again and
+again one worker is stopped; the journals of its runs then tell what had returned, because nobody else can work on them.
+It is killed at once, or left for the supervisor to find. A call is repeated if it is made again after its reply stood
+in the journal; one that was in flight may be made again, and is counted. Prints what happened as JSON.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import leadline
+from leadline._runtime.journal.journal import Journal
+from leadline.contracts import Call
+from leadline.errors import LeadlineError
+from leadline.hookspecs import Offer, PluginSettings
+from leadline.testing.fakes import fake_web
+from leadline.testing.plugins import plugin
+from leadline_server import supervisor, worker
+from leadline_server.queue import QueueUnavailable, open_queue, sql
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from tests.server.queue.cluster import Cluster, cluster
+
+QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
+WORKERS, RUNS = 2, 4
+# Seconds without a beat after which a worker is killed here, and between two beats.
+LIMIT, worker.BEAT = 2.0, 0.25
+
+
+class Slow:
+    """Writes each call down with its run, then lets it wait a little, the same call the same time."""
+
+    live = True
+
+    def __init__(self, log: Path) -> None:
+        self._log = log.open("a", buffering=1)
+
+    async def around(self, request: Any, call: Call, proceed: Callable[[Any], Awaitable[Any]], /) -> Any:
+        self._log.write(f"{os.getpid()} {call.run.id} {call.key}\n")
+        await asyncio.sleep(int(call.key[:4], 16) / 0xFFFF * 0.2)
+        return await proceed(request)
+
+
+def client(folder: Path) -> leadline.Client:
+    log = folder / "calls.log"
+    slow = plugin("slow", middleware=Offer(lambda settings, _: Slow(log), PluginSettings, "Slows every call"))
+    used = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "middleware": ["slow"], "cache.search": 0}
+    return leadline.Client(plugins=[fake_web(), slow], folder=folder / "runs", cache=folder / "cache", set=used)
+
+
+async def work(folder: Path, url: str) -> None:
+    """Be a worker."""
+    queue = open_queue(url, folder / "runs")
+    async with client(folder) as runs:
+        runs.plugins.pipeline()
+        own = worker.Worker(runs, queue, RUNS)
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, own.close)
+        loop.add_reader(sys.stdin, own.close)
+        await own.work()
+
+
+async def patiently(function: Callable[..., Any], *values: object) -> Any:
+    """Ask the queue until its database is back."""
+    while True:
+        with suppress(QueueUnavailable):
+            return await asyncio.to_thread(function, *values)
+
+
+async def returned(folder: Path) -> set[str]:
+    """Return the keys of the calls whose outcomes are in a journal."""
+    if not (folder / "journal.sqlite").exists():
+        return set()
+    try:
+        journal = await Journal.open(folder / "journal.sqlite", mode="read")
+    except LeadlineError:  # it was stopped while it made the file: nothing was called yet
+        return set()
+    keys = set(journal.keys())
+    await journal.close()
+    return keys
+
+
+class Trial:
+    """The kills of one test."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.folder, self.chance = folder, random.Random(seed)
+        self.log = folder / "calls.log"
+        self.counts: Counter[str] = Counter()
+        self.stages: Counter[str] = Counter()
+        # For each kill: how far the log was, the process, and what had returned by run.
+        self.known: list[tuple[int, int, dict[str, set[str]]]] = []
+
+    async def strike(self, queue: Any) -> bool:
+        """Stop a worker that has runs, and kill it or not; return False if there is none."""
+        held: dict[str, list[str]] = {}
+        for run in await patiently(queue.active):
+            if run.worker:
+                held.setdefault(run.worker, []).append(run.run_id)
+        if not held:
+            return False
+        name = self.chance.choice(sorted(held))
+        pid = int(name.split(".")[1])
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
+        if not await asyncio.to_thread(_stopped, pid):
+            return False
+        lines = len(self.log.read_text().splitlines()) if self.log.exists() else 0
+        journals = {run: await returned(self.folder / "runs" / run) for run in held[name]}
+        self.known.append((lines, pid, journals))
+        for run in held[name]:
+            with suppress(OSError, ValueError):
+                self.stages[json.loads((self.folder / "runs" / run / "metadata.json").read_text())["current_step"]] += 1
+        if self.chance.random() < 0.7:
+            os.kill(pid, signal.SIGKILL)
+            self.counts["kills"] += 1
+        else:
+            self.counts["pauses"] += 1
+            end = time.monotonic() + 60
+            while _exists(pid):
+                assert time.monotonic() < end, "a paused worker was not killed"
+                await asyncio.sleep(0.05)
+        return True
+
+    def judge(self) -> None:
+        """Count what was made again."""
+        calls = [(int(pid), run, key) for pid, run, key in map(str.split, self.log.read_text().splitlines())]
+        for lines, pid, journals in self.known:
+            made = {(run, key) for maker, run, key in calls[:lines] if maker == pid}
+            later = {(run, key) for _, run, key in calls[lines:]}
+            for run, keys in journals.items():
+                self.counts["returned"] += len(keys)
+                self.counts["repeated"] += len({(run, key) for key in keys} & later)
+                flying = {one for one in made if one[0] == run and one[1] not in keys}
+                self.counts["in flight"] += len(flying)
+                self.counts["in flight, made again"] += len(flying & later)
+
+
+def _stopped(pid: int) -> bool:
+    for _ in range(200):
+        with suppress(OSError):
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+            if state in "TZX":
+                return state == "T"
+        if not _exists(pid):
+            return False
+        time.sleep(0.005)
+    return False
+
+
+def _exists(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def report_of(folder: Path) -> Any:
+    report = json.loads((folder / "report.json").read_text())
+    report["metadata"].pop("created")
+    return report
+
+
+async def restarts(database: Cluster, count: int, every: float) -> None:
+    """Restart the database again and again, as after a crash and in order."""
+    for number in range(count):
+        await asyncio.sleep(every)
+        await asyncio.to_thread(database.restart, ("immediate", "fast")[number % 2])
+
+
+async def main(kills: int, seed: int, folder: Path, database: Cluster | None, count: int) -> dict[str, Any]:
+    sql.MOST_DEATHS = sql._PATIENT_DEATHS = 10**9  # no run of this test is to blame
+    supervisor._FIRST_PAUSE = 0.0
+    (folder / "plain").mkdir(parents=True)
+    async with client(folder / "plain") as plain:
+        began = time.monotonic()
+        undisturbed = report_of((await plain.research(QUESTION)).folder)
+        alone = time.monotonic() - began
+    url, began = database.url if database else "", time.monotonic()
+    queue = open_queue(url, folder / "runs")
+    command = [sys.executable, __file__, "worker", str(folder), url]
+    watching = asyncio.create_task(supervisor.Supervisor(queue, command, WORKERS, limit=LIMIT).run())
+    restarting = asyncio.create_task(restarts(database, count, 15.0)) if database else None
+    trial, runs = Trial(folder, seed), list[str]()
+    async with client(folder) as orders:
+        while len(trial.known) < kills:
+            assert not watching.done(), watching.result()
+            while len(await patiently(queue.active)) < WORKERS * RUNS + 2:
+                order = orders.order(QUESTION)
+                await patiently(queue.put, order, None)
+                runs.append(order.run_id)
+            await asyncio.sleep(trial.chance.uniform(0.0, 1.5 * alone))
+            await trial.strike(queue)
+        while left := await patiently(queue.active):
+            assert not watching.done(), watching.result()
+            assert time.monotonic() - began < 60 + 30 * kills, f"{len(left)} runs do not end"
+            await asyncio.sleep(0.1)
+    if restarting:
+        restarting.cancel()
+    watching.cancel()
+    await asyncio.wait({watching})
+    trial.judge()
+    ends = [json.loads((folder / "runs" / run / "metadata.json").read_text()) for run in runs]
+    same = sum(
+        end["status"] == "complete" and report_of(folder / "runs" / end["run_id"]) == undisturbed for end in ends
+    )
+    problems = [one.problem for run in runs if (one := await patiently(queue.get, run, None)) and one.problem]
+    queue.close()
+    return {
+        **{name: trial.counts[name] for name in ("kills", "pauses", "returned", "repeated")},
+        **{name: trial.counts[name] for name in ("in flight", "in flight, made again")},
+        "runs": len(runs),
+        "as undisturbed": same,
+        "problems": problems,
+        "sessions": sum(end["sessions"] for end in ends),
+        "stages": dict(trial.stages.most_common()),
+        "restarts of the database": count if database else 0,
+        "seconds": round(time.monotonic() - began, 1),
+    }
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "worker":
+        asyncio.run(work(Path(sys.argv[2]), sys.argv[3]))
+    else:
+        kills, seed, folder, *where = sys.argv[1:]
+        with ExitStack() as stack:
+            own = stack.enter_context(cluster()) if where else None
+            times = int(where[1]) if len(where) > 1 else 3
+            print(json.dumps(asyncio.run(main(int(kills), int(seed), Path(folder), own, times))))

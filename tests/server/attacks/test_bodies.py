@@ -1,0 +1,114 @@
+"""Bodies that are large, deep, wrong or slow, on every route that takes one; and clients that read slowly."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from tests.server.attacks.conftest import Target
+from tests.server.conftest import PATIENCE, finish, order, running
+
+WRONG: list[bytes] = [
+    *(b"", b"null", b"[]", b"1", b'"x"', b"NaN", b"{", b"\xff\xfe", b'{"question": NaN}', b"{}" * 3),
+    *(b'{"question": {"$ne": 1}}', b'{"question": ["x"]}', b'{"question": "\\ud800"}', b'{"question": 1e400}'),
+    *(b'{"question": "a?", "__proto__": {}}', b'{"question": "a?", "tags": {"a": {"b": 1}}}'),
+    b'{"question": "a?", "set": {"research.max_queries": ' + b"9" * 5_000 + b"}}",
+    b"[" * 100_000,
+    b'{"a":' * 20_000 + b"1" + b"}" * 20_000,
+    json.dumps({"question": "x" * 200_000}).encode(),
+    json.dumps({f"k{n}": n for n in range(20_000)}).encode(),
+]
+
+
+def _large() -> Iterator[bytes]:
+    for _ in range(160):
+        yield b" " * 65_536
+
+
+@pytest.mark.parametrize("body", WRONG, ids=range(len(WRONG)))
+def test_wrong_bodies_are_refused(attacked: Target, body: bytes) -> None:
+    before = len(attacked.served.client("alice").get("/v1/runs", params={"limit": 500}).json()["runs"])
+    for route in attacked.routes:
+        if route.method != "POST" or (not body and "run_id" in route.names):
+            continue  # stop, cancel and resume need no body
+        reply = attacked.send("POST", route.at(**attacked.values), body=body)
+        assert 400 <= reply.status < 500, (route, reply.status, reply.body[:300])
+    after = len(attacked.served.client("alice").get("/v1/runs", params={"limit": 500}).json()["runs"])
+    assert after == before
+
+
+@pytest.mark.parametrize("chunked", [True, False])
+def test_ten_megabytes_are_refused(attacked: Target, *, chunked: bool) -> None:
+    for route in attacked.routes:
+        if route.method != "POST":
+            continue  # the body of others is not read
+        content: Any = _large() if chunked else b" " * 10_485_760
+        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        with contextlib.suppress(httpx.WriteError, httpx.ReadError, httpx.RemoteProtocolError):  # closed while we send
+            client = attacked.served.client("alice")
+            path = route.at(**attacked.values | {"run_id": "00000000_20260101_000000"})
+            reply = client.request(route.method, path, content=content, headers=headers)
+            assert reply.status_code in (400, 404, 405, 413, 415), (route, reply.status_code)
+    assert attacked.served.client("alice").get("/healthz").status_code == 200
+
+
+def test_slow_heads_and_bodies_are_cut_off_while_others_are_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slowloris, with 200 connections."""
+    monkeypatch.setattr("leadline_server.protocol.HEAD_TIMEOUT", 1.0)
+    monkeypatch.setattr("leadline_server.requests.BODY_TIMEOUT", 1.0)
+    bodies = ("/v1/runs", "/v1/session", "/mcp", "/v1/chat/completions")
+    with running(tmp_path) as server:
+        host, port = urlsplit(server.url).netloc.split(":")
+        with contextlib.ExitStack() as stack:
+            slow = []
+            for number in range(200):
+                raw = stack.enter_context(socket.create_connection((host, int(port)), timeout=PATIENCE))
+                head = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
+                path = bodies[number % len(bodies)]
+                body = (
+                    f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                    "Accept: application/json, text/event-stream\r\nContent-Length: 9\r\n\r\n{"
+                )
+                raw.sendall((head if number % 2 else body).encode())
+                slow.append(raw)
+            assert server.client().get("/healthz").status_code == 200
+            for raw in slow:
+                received = b""
+                with contextlib.suppress(ConnectionError):
+                    while piece := raw.recv(65_536):
+                        received += piece
+                assert not received or received.split()[1] in (b"408", b"400")
+        assert server.client().get("/healthz").status_code == 200
+
+
+def test_a_client_that_does_not_read_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leadline_server.protocol.STALL_TIMEOUT", 0.5)
+    size = 64_000_000
+    with running(tmp_path) as server:
+        http = server.client()
+        run = order(http)
+        finish(http, run)
+        (tmp_path / "runs" / run / "report.md").write_bytes(b"x" * size)
+        host, port = urlsplit(server.url).netloc.split(":")
+        with socket.socket() as raw:
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            raw.settimeout(PATIENCE)
+            raw.connect((host, int(port)))
+            raw.sendall(f"GET /v1/runs/{run}/files/report.md HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+            time.sleep(3)
+            received = 0
+            with contextlib.suppress(ConnectionError):
+                while piece := raw.recv(1_000_000):
+                    received += len(piece)
+            assert received < size / 2  # what the buffers of the system held
+        assert len(http.get(f"/v1/runs/{run}/files/report.md").content) == size  # to who reads
