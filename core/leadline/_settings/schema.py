@@ -156,13 +156,24 @@ def _table_lines(model: type[BaseModel], path: tuple[str, ...], values: Mapping[
         if not tables[name]:
             yield key_line(name, field, values[name])
     for name, inner in tables.items():
+        described: set[type[BaseModel]] = set()
         for below, table, inside in inner:
-            if table.model_fields:
+            if table in described:  # the first of its kind describes all keys
+                yield from ("", f"[{'.'.join((*path, name, *below))}]", *_changed_lines(table, inside))
+            elif table.model_fields:
+                described.add(table)
                 where = (*path, name, *below)
                 yield from ("", *([f"# {_summary(table)}"] if _summary(table) else []))
                 if any(not list(_tables(field, inside[key])) for key, field in table.model_fields.items()):
                     yield f"[{'.'.join(where)}]"
                 yield from _table_lines(table, where, inside)
+
+
+def _changed_lines(model: type[BaseModel], values: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the keys whose values are not the defaults of the model."""
+    for name, field in model.model_fields.items():
+        if values[name] != field.get_default(call_default_factory=True):
+            yield f"# {name} = {toml_value(to_jsonable_python(values[name]))}"
 
 
 def _tables(field: FieldInfo, value: Any) -> Iterator[tuple[tuple[str, ...], type[BaseModel], Mapping[str, Any]]]:

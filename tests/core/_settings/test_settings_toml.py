@@ -51,10 +51,15 @@ def test_without_its_comment_marks_it_is_the_defaults(defaults: Settings) -> Non
         assert name in plain
 
 
-def test_every_key_has_its_description(defaults: Settings) -> None:
-    keys = [line for line in commented_toml(defaults).splitlines() if re.match(r"# [a-z_]+ = ", line)]
+def test_every_key_has_its_description_once(defaults: Settings) -> None:
+    first, *others = re.split(r"(?m)^\[pipelines\.\w+\]\n", commented_toml(defaults))
+    pipelines = [text.partition("\n\n")[0] for text in others]
+    keys = [line for line in f"{first}{others[0]}".splitlines() if re.match(r"# [a-z_]+ = ", line)]
     assert len(keys) > 50
     assert [line for line in keys if not re.search(r" # [\w{].*[.}]$", line)] == []
+    assert pipelines[1:]
+    assert all("# level = " in text or "# stages = " in text for text in pipelines[1:])
+    assert [text for text in pipelines[1:] if "# without = []" in text] == []
 
 
 def test_the_sections_of_plugins_stand_in_it() -> None:

@@ -159,6 +159,7 @@ def test_only_a_section_with_a_tool_that_reads_is_missed_among_the_fetchers(
 ) -> None:
     values = {
         "search.engines": ["house"],
+        "read.fetchers": ["local", "web"],
         "plugins.house": {"use": "mcp", "command": "house", "tool": "search", **more},
     }
     client = leadline.Client(folder=tmp_path / "runs", cache=tmp_path / "cache", set=values)

@@ -53,8 +53,8 @@ def plan(request: PlanRequest) -> Plan:
     parts = [part for part in _PART.split(text) if len(content_words(part)) >= _ENOUGH][:_MOST_PARTS]
     named = names(text)
     asked = [(part, _whole(part, named)) for part in parts] if len(parts) > 1 else [(text, text)]
-    if context := request.question.context:
-        asked = [(part, f"{whole} {context}") for part, whole in asked]
+    if not content_words(text):  # such as `And why?`: its context says what about
+        asked = [(text, request.question.topic)]
     sections = tuple(
         PlannedSection(id=f"s{place}", title=part, goal=whole, questions=(whole,))
         for place, (part, whole) in enumerate(asked, start=1)
