@@ -31,12 +31,13 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @dataclass(frozen=True)
 class Address:
-    """Where the server listens, and the further names by which clients know it."""
+    """Where the server listens, the further names by which clients know it, and the address that links begin with."""
 
     host: str = "127.0.0.1"
     port: int = 8327
     names: Sequence[str] = ()
     limits: Limits = field(default_factory=Limits)
+    url: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,13 +64,15 @@ async def serve(
     requests are accepted, and `loaded` when the plugins are loaded, which takes as long again: until then the server is
     not ready, and no worker starts.
     """
+    if address.url and not address.url.startswith(("http://", "https://")):
+        raise UsageError(f"--url {address.url}: an address begins with http:// or https://")
     loopback = _is_loopback(address.host)
     if not store.has_tokens() and (not loopback or address.names):
         what = f"--host {address.host}" if not loopback else f"--allow-host {address.names[0]}"
         raise UsageError(f"{what}: others could use this server; first make a token: leadline serve token add NAME")
     store.lock()
     async with client:
-        app = App(client, store, queue, address.limits, hosts=address.names, needs_token=not loopback)
+        app = App(client, store, queue, address.limits, hosts=address.names, needs_token=not loopback, url=address.url)
         listener = _listen(address.host, address.port)
         port = listener.getsockname()[1]
         host = f"[{address.host}]" if ":" in address.host else address.host

@@ -307,6 +307,12 @@ def _serve(commands: Any) -> None:
         metavar="NAME",
         help="name by which clients reach the server, such as that of a proxy (repeatable)",
     )
+    parser.add_argument(
+        "--url",
+        default="",
+        metavar="URL",
+        help="address by which people reach the server, for links in chats (default: that of the request)",
+    )
     for name, default, what in (
         ("runs", 20, "active runs"),
         ("requests", 600, "requests per minute"),
@@ -366,6 +372,7 @@ def _mcp(commands: Any) -> None:
     group = parser.add_subparsers(title="commands", metavar="command")
     add = _command(group, "install", "print the configuration that connects a client", "mcp", "install")
     add.add_argument("client", metavar="CLIENT", choices=MCP_CLIENTS, help=", ".join(MCP_CLIENTS))
+    add.add_argument("--url", default="", help="address of a `leadline serve`, such as http://127.0.0.1:8327/mcp")
     _mcp_options(add)
 
 

@@ -7,7 +7,7 @@ import sys
 from importlib.util import find_spec
 
 from leadline.cli.common import client_of
-from leadline.cli.mcp_clients import CLIENTS, server_arguments
+from leadline.cli.mcp_clients import CLIENTS, PLACE, server_arguments
 from leadline.cli.terminal import say, write
 from leadline.errors import UsageError
 
@@ -32,5 +32,9 @@ def install(args: argparse.Namespace) -> int:
     """Print what to put into the configuration of a client; write no file."""
     client = CLIENTS[args.client]
     say(client.where)
-    write(client.snippet(server_arguments(args)))
+    if args.url:
+        write(client.remote(args.url))
+        say(f"Replace {PLACE} by a token of the server; leave the header out where it has none.")
+    else:
+        write(client.snippet(server_arguments(args)))
     return 0

@@ -100,6 +100,8 @@ def target(folder: Path, **settings: Any) -> Iterator[Target]:
             alice = served.client("alice")
             run = order(alice, QUESTION, tags={"mark": MARK})
             finish(alice, run)
+            view = alice.get(f"/v1/runs/{run}").json()
+            assert view["status"] in ("complete", "partial"), (view["reason"], view["errors"], view["calls"])
             report = alice.get(f"/v1/runs/{run}/files/report.json").json()
             values = {
                 "run_id": run,

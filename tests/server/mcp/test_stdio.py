@@ -27,6 +27,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client  # noqa: E402
 LEADLINE = [sys.executable, "-m", "leadline"]
 HOUSE = Path(__file__).parents[2] / "plugins" / "mcp" / "house_server.py"
 QUESTION = "How many feet is a fathom of the lead line?"
+URL = "http://127.0.0.1:8327/mcp"
 # Seconds for what takes one or two on a machine with nothing else to do.
 PATIENCE = 100.0
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -227,6 +228,25 @@ def test_a_snippet_starts_the_server_from_any_folder(folder: Path, client: str) 
         "--set": "report.title=A B",
     }
     assert sorted(folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize("client", MCP_CLIENTS)
+def test_a_snippet_for_a_server_has_its_address_and_a_place_for_the_token(folder: Path, client: str) -> None:
+    snippet = installed(client, "--url", "http://127.0.0.1:8327/mcp", folder=folder)
+    if client == "codex":
+        found: Any = tomllib.loads(snippet)["mcp_servers"]["leadline"]
+        assert (found["url"], found["http_headers"]) == (URL, {"Authorization": "Bearer TOKEN"})
+    elif client in ("claude-code", "claude-desktop"):
+        words = (
+            shlex.split(snippet) if client == "claude-code" else json.loads(snippet)["mcpServers"]["leadline"]["args"]
+        )
+        assert URL in words
+        assert words[words.index("--header") + 1] == "Authorization: Bearer TOKEN"
+    else:
+        [servers] = json.loads(snippet).values()
+        found = servers["leadline"]
+        assert URL in (found.get("url"), found.get("serverUrl"))
+        assert found["headers"] == {"Authorization": "Bearer TOKEN"}
 
 
 def test_the_names_of_clients_are_those_of_the_command_line() -> None:
