@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from leadline.errors import ConfigError, LeadlineError, UsageError
-from leadline.inventory import InstalledPlugin
+from leadline.inventory import InstalledPlugin, Setting
 from leadline_server.access import COOKIE, Identity, unknown_token
 from leadline_server.page import forms
 from leadline_server.page.templating import Templates, static_file
@@ -149,10 +149,16 @@ class SitePages:
             plugins, problem = await self._installed(), ""
         except LeadlineError as error:
             plugins, problem = [], str(error)
+        settings, defaults = self._client.describe_settings(), dict[str, list[tuple[str, Setting]]]()
+        for key, one in settings.items():
+            if one.origin == "default":
+                table = key.rpartition(".")[0] if key.startswith("plugins.") else key.partition(".")[0]
+                defaults.setdefault(table, []).append((key, one))
         return self._templates.page(
             request,
             "settings.html",
-            settings=self._client.describe_settings(),
+            own=[(key, one) for key, one in settings.items() if one.origin != "default"],
+            defaults=defaults,
             changeable={*ALLOWED, *LOWERED},
             plugins=plugins,
             problem=problem,
