@@ -3,14 +3,16 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+SERVE_STAMP := $(VENV)/.installed-to-serve
 DEV_STAMP := $(VENV)/.installed-for-tests
 ALL_STAMP := $(VENV)/.installed-for-all-tests
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help demo test test-all lint format docs bench clean
+.PHONY: help demo serve test test-all lint format docs bench clean
 
 help:
 	@echo "make demo      a question answered from real documents on this machine: no key, no network"
+	@echo "make serve     the server with its page on http://127.0.0.1:8327;  ARGS='--docs papers/'  gives it options"
 	@echo "make test      what CI runs: lint, types, the fast tests"
 	@echo "make test-all  the slow tests as well (fresh installs, kills)"
 	@echo "make lint      ruff, mypy and import-linter;  make format  writes the format"
@@ -31,9 +33,13 @@ $(STAMP): pyproject.toml $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
+$(SERVE_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[serve]'
+	@touch $@
+
 # pip reads [dependency-groups] since 25.1. The extras are those whose tests are fast.
 $(DEV_STAMP): $(STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[charts,docx,epub,images,latex,mcp,pdf,serve,telemetry]' --group dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[charts,docx,epub,images,latex,mcp,pdf,qdrant,queue,serve,telemetry,templates]' --group dev
 	@touch $@
 
 # What only slow tests need: heavy SDKs; servers and browsers are Debian's packages, named in .ci/debian-packages. A small
@@ -45,6 +51,9 @@ $(ALL_STAMP): $(DEV_STAMP)
 
 demo: $(STAMP)
 	$(BIN)/python examples/offline_demo.py
+
+serve: $(SERVE_STAMP)
+	$(BIN)/leadline serve $(ARGS)
 
 lint: $(DEV_STAMP)
 	$(BIN)/ruff check .

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import ipaddress
 import logging
+import resource
 import signal
 import socket
 import threading
@@ -27,16 +28,19 @@ from leadline_server.supervisor import Supervisor
 # Seconds that replies have to end once the server is told to; then connections are cut.
 _GRACE = 3
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+# Open files, as many as the server asks for; and those that it keeps for its runs and databases.
+_FILES, _OWN_FILES = 65_536, 200
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where the server listens, and the further names by which clients know it."""
+    """Where the server listens, the further names by which clients know it, and the address that links begin with."""
 
     host: str = "127.0.0.1"
     port: int = 8327
     names: Sequence[str] = ()
     limits: Limits = field(default_factory=Limits)
+    url: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,13 +67,15 @@ async def serve(
     requests are accepted, and `loaded` when the plugins are loaded, which takes as long again: until then the server is
     not ready, and no worker starts.
     """
+    if address.url and not address.url.startswith(("http://", "https://")):
+        raise UsageError(f"--url {address.url}: an address begins with http:// or https://")
     loopback = _is_loopback(address.host)
     if not store.has_tokens() and (not loopback or address.names):
         what = f"--host {address.host}" if not loopback else f"--allow-host {address.names[0]}"
         raise UsageError(f"{what}: others could use this server; first make a token: leadline serve token add NAME")
     store.lock()
     async with client:
-        app = App(client, store, queue, address.limits, hosts=address.names, needs_token=not loopback)
+        app = App(client, store, queue, address.limits, hosts=address.names, needs_token=not loopback, url=address.url)
         listener = _listen(address.host, address.port)
         port = listener.getsockname()[1]
         host = f"[{address.host}]" if ":" in address.host else address.host
@@ -82,6 +88,7 @@ async def serve(
             access_log=False,
             server_header=False,
             timeout_keep_alive=30,
+            limit_concurrency=_connections(),
             timeout_graceful_shutdown=_GRACE,
         )
         server = _Server(config, app.service)
@@ -108,6 +115,15 @@ async def serve(
             await asyncio.wait({working})
         if not working.cancelled():
             working.result()
+
+
+def _connections() -> int:
+    """Raise the limit of open files as far as the system allows; return how many connections fit into it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    return max(50, most - _OWN_FILES)
 
 
 def _is_loopback(host: str) -> bool:

@@ -94,7 +94,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
     (docs / "港口.md").write_text(CHINESE, "utf-8")
     (docs / "a <img src=x onerror=alert(5)>.md").write_text("# Pier\n\nThe eastern pier of the harbour is of oak.\n")
     (tmp_path / "leadline.toml").write_text(
-        '[clarify]\nmode = "ask"\nrules = "literal"\ntimeout = 600\n\n[local]\nfolders = ["docs"]\n\n'
+        '[clarify]\nmode = "ask"\ntimeout = 600\n\n[local]\nfolders = ["docs"]\n\n'
         '[search]\nengines = ["local"]\n\n[report]\nformats = ["markdown", "html", "json", "pdf"]\n',
         "utf-8",
     )
@@ -251,15 +251,17 @@ async def test_chinese_reports_and_runs_without_evidence_are_shown(server: Serve
 
 async def test_what_third_parties_write_is_harmless_on_every_page(server: Server) -> None:
     question = f"{QUESTION} {HOSTILE} javascript:alert(6)"
-    async with visiting(server) as visitor:
-        client = httpx.Client(base_url=server.url, trust_env=False, timeout=PATIENCE)
+    async with (
+        visiting(server) as visitor,
+        httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=PATIENCE) as client,
+    ):
         asked = {"question": question, "tags": {HOSTILE[:50]: HOSTILE}, "set": {"research.max_queries": 4}}
-        run = client.post("/v1/runs", json=asked).json()["id"]
-        plain = client.post("/v1/runs", json={"question": QUESTION}).json()["id"]
+        run = (await client.post("/v1/runs", json=asked)).json()["id"]
+        plain = (await client.post("/v1/runs", json={"question": QUESTION})).json()["id"]
         for name in (run, plain):
             await visitor.page.goto(f"{server.url}/runs/{name}")
             await visitor.page.wait_for_selector(".report, .outcome")
-        report = client.get(f"/v1/runs/{plain}/files/report.json").json()
+        report = (await client.get(f"/v1/runs/{plain}/files/report.json")).json()
         passages = ",".join(one["id"] for one in report["evidence"][:8])
         paths = [
             *(f"/runs/{name}{tab}" for name in (run, plain) for tab in ("", "/trail", "/details", "/delete", "/live")),
@@ -282,7 +284,6 @@ async def test_what_third_parties_write_is_harmless_on_every_page(server: Server
             assert not [link for link in links if str(link).startswith(("javascript:", "data:text"))], path
             assert not await visitor.page.query_selector("[onerror], [onload]"), path
         assert [one for one in visitor.told if not one.startswith("console")] == []
-        client.close()
 
 
 async def test_everything_works_without_javascript(server: Server) -> None:

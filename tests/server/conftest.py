@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -82,7 +82,12 @@ class Served:
 
 @contextmanager
 def running(
-    folder: Path, *users: str, limits: Limits | None = None, host: str = "127.0.0.1", **settings: Any
+    folder: Path,
+    *users: str,
+    limits: Limits | None = None,
+    host: str = "127.0.0.1",
+    names: Sequence[str] = (),
+    **settings: Any,
 ) -> Iterator[Served]:
     """Run a server in a thread until the end of the context."""
     gate, store = Gate(), Store(folder / "runs")
@@ -111,7 +116,7 @@ def running(
             working.plugins.pipeline()
             worker = Worker(working, queue, 50)
             task = asyncio.create_task(worker.work())
-            address = Address(host, 0, (), limits or Limits(requests=100_000, runs=50))
+            address = Address(host, 0, names, limits or Limits(requests=100_000, runs=50))
             try:
                 await serve(client_of(), store, queue, address, tell)
             finally:

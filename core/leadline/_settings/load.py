@@ -27,7 +27,7 @@ from leadline._settings.plugin_sections import PluginSections
 from leadline._settings.redaction import is_unstored, private_texts, secrets_of, withheld
 from leadline._settings.selection import Selector, kind_of
 from leadline._settings.sources import Sources
-from leadline._settings.task_settings import read_templates
+from leadline._settings.task_settings import jinja_files, read_templates, render_prompts
 from leadline._settings.withheld import Comparison, compare, tags_of
 from leadline.errors import ConfigError, PluginError
 from leadline.hookspecs import PluginSettings
@@ -127,10 +127,15 @@ def load_settings(
     if not core.pipelines and not catalog.defaults:
         raise ConfigError(NO_PLUGINS)
     sections = PluginSections(core.plugins, layers, sources.variables, sources.file_name)
+    jinja = jinja_files(core.prompts, sources.cwd)
     prompts, unreadable = read_templates(core.prompts, sources.cwd, sections.place)
-    core = core.model_copy(update={"prompts": prompts})
+    jinja = {name: path for name, path in jinja.items() if name in prompts}
+    # The templates of Jinja are filled in once the plugins are known, whose own texts they may include.
+    core = core.model_copy(update={"prompts": prompts | dict.fromkeys(jinja, "to be filled in")})
     core = _documents_first(core, defaults.documents) if docs else core
     selected = Selector(catalog, sections, defaults, has_docs=bool(docs)).select(core)
+    prompts, unfilled = render_prompts(core, jinja, selected.plugins.values(), sections.place)
+    core, unreadable = core.model_copy(update={"prompts": prompts}), [*unreadable, *unfilled]
     problems = [*unknown_preset, *unfit, *invalid, *independent_problems((*selected.problems, *unreadable), left_out)]
     if problems and complete:
         raise _error_of(problems, selected.traces)

@@ -11,12 +11,14 @@ from typing import Any
 
 from leadline._hosting.catalog import Plugin, PluginCatalog
 from leadline.display import choose_from
+from leadline.errors import ConfigError
 from leadline.hookspecs import PluginSettings
 from leadline.settings import Settings
 from leadline.tasks import TaskKind
+from leadline.templates import SUFFIX, render_file
 
 # Endings of one line that is the path of a template, not the template itself.
-TEMPLATES = (".md", ".txt")
+TEMPLATES = (".md", ".txt", SUFFIX)
 # A word with a slash, or with an ending: no template is that short.
 _PATH = re.compile(r"[A-Za-z0-9_.~-]*[/\\][A-Za-z0-9_./\\~-]*|[A-Za-z0-9_-]+\.[A-Za-z][A-Za-z0-9]{1,4}")
 # A variable of Jinja, or of `str.format`.
@@ -106,6 +108,35 @@ def read_templates(prompts: Mapping[str, str], folder: Path, place: Place) -> tu
         except (OSError, ValueError) as error:
             problems.append(f"prompts.{name}: {_template_problem(value, error)}{place(f'prompts.{name}')}")
     return texts, problems
+
+
+def jinja_files(prompts: Mapping[str, str], folder: Path) -> dict[str, Path]:
+    """Return the files of the prompts that are Jinja templates, by the names of their tasks."""
+    found = {name: value.strip() for name, value in prompts.items() if is_path(value, folder)}
+    return {name: _file(line, folder) for name, line in found.items() if line.endswith(SUFFIX)}
+
+
+def render_prompts(
+    core: Settings, files: Mapping[str, Path], chosen: Iterable[Plugin], place: Place
+) -> tuple[dict[str, str], list[str]]:
+    """Return the prompts with those of Jinja filled in, and all errors.
+
+    A template knows `builtin`, the text that it replaces; `task`, its name; and the tables `report`, `research` and
+    `search` of the settings with `language`. The inputs of a task are no variables: they are data, sent separately.
+    """
+    prompts, problems = dict(core.prompts), []
+    builtin = {item.task.name: item.task.prompt for item in declared(chosen)}
+    tables = core.model_dump(include={"language", "report", "research", "search"})
+    for name, path in files.items():
+        try:
+            text = render_file(path, {"task": name, "builtin": builtin.get(name, ""), **tables}).strip()
+        except ConfigError as error:
+            problems.append(f"prompts.{name}: {error}{place(f'prompts.{name}')}")
+            continue
+        if not text:
+            problems.append(f"prompts.{name}: {path} writes nothing{place(f'prompts.{name}')}")
+        prompts[name] = f"{text}\n"
+    return prompts, problems
 
 
 def _template(value: str, folder: Path) -> str:

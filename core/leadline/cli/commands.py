@@ -307,6 +307,12 @@ def _serve(commands: Any) -> None:
         metavar="NAME",
         help="name by which clients reach the server, such as that of a proxy (repeatable)",
     )
+    parser.add_argument(
+        "--url",
+        default="",
+        metavar="URL",
+        help="address by which people reach the server, for links in chats (default: that of the request)",
+    )
     for name, default, what in (
         ("runs", 20, "active runs"),
         ("requests", 600, "requests per minute"),

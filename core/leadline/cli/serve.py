@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     from leadline_server.supervisor import Supervisor
 
     limits = Limits(runs=args.max_runs, requests=args.max_requests, streams=args.max_streams)
-    address = Address(args.host, args.port, tuple(args.allow_host), limits)
+    address = Address(args.host, args.port, tuple(args.allow_host), limits, args.url)
 
     def started(server: Running) -> None:
         say(f"Leadline serves {server.url}  (Ctrl-C ends it; runs go on when it is back)")

@@ -163,6 +163,18 @@ class Uncited(Record):
     """Its place in the text of its section; offsets in characters, end exclusive."""
 
 
+class Table(Record):
+    """A table in the text of a report: cells as plain text, and the passages that each row cites."""
+
+    id: str
+    section_id: str
+    title: Text = ""
+    """The heading above the table."""
+    columns: tuple[Text, ...] = ()
+    rows: tuple[tuple[Text, ...], ...] = ()
+    evidence_ids: tuple[tuple[str, ...], ...] = ()
+
+
 class Report(Record):
     """A report as data, for formatters to render."""
 
@@ -176,6 +188,8 @@ class Report(Record):
     """The verdicts on claims, in the order of the report; empty before verification."""
     uncited: tuple[Uncited, ...] = ()
     """Paragraphs that need a citation and have none."""
+    tables: tuple[Table, ...] = ()
+    """The tables in the text, as data; set before the report is exported."""
     lacks: tuple[Text, ...] = ()
     """What is missing from the report, as reasons: with any, the run ends as `partial`."""
     metadata: Json = {}

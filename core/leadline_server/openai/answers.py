@@ -87,7 +87,7 @@ def _status(view: RunView) -> Iterator[str]:
 async def _report(service: Service, view: RunView, principal: str | None, url: str) -> list[str]:
     report = await service.report(view.id, principal)
     # A chat cannot load pictures of the run: they need its token.
-    about = {**report.metadata, "passages": f"{url}#cite-{{id}}"}
+    about = {**report.metadata, "passages": f"{url}/evidence/{{id}}"}
     shown = report.model_copy(update={"figures": (), "metadata": about})
     files = await service.client.format(shown, "markdown")
     text = "\n\n".join(one.data.decode() for one in files.files if one.media_type.startswith("text/markdown"))

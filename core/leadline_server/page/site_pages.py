@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from leadline.errors import ConfigError, LeadlineError, UsageError
-from leadline.inventory import InstalledPlugin
+from leadline.inventory import InstalledPlugin, Setting
 from leadline_server.access import COOKIE, Identity, unknown_token
 from leadline_server.page import forms
 from leadline_server.page.templating import Templates, static_file
@@ -24,6 +24,8 @@ from leadline_server.service import Service, principal_of
 from leadline_server.store import SESSION_SECONDS
 
 _PAGE, _RECENT = 30, 8
+# Runs that are looked through for those of a pipeline.
+_MOST = 500
 # Seconds for which the expected cost is kept.
 _FRESH = 60.0
 _LANGUAGES = {
@@ -116,15 +118,16 @@ class SitePages:
             status=wanted["status"] or None,
             tag=wanted["tag"],
             after=query.get("after") or None,
-            limit=_PAGE,
+            limit=_MOST if wanted["pipeline"] else _PAGE,
         )
-        runs = [run for run in found.runs if wanted["pipeline"] in ("", run.pipeline)]
+        chosen = [run for run in found.runs if wanted["pipeline"] in ("", run.pipeline)]
+        runs, more = chosen[:_PAGE], len(chosen) > _PAGE
         pipelines = sorted(self._client.load(complete=False).settings.pipelines)
         return self._templates.page(
             request,
             "runs.html",
             runs=runs,
-            next=found.next,
+            next=runs[-1].id if more else found.next,
             wanted=wanted,
             is_filtered=any(wanted.values()),
             all_statuses=STATUSES,
@@ -149,10 +152,16 @@ class SitePages:
             plugins, problem = await self._installed(), ""
         except LeadlineError as error:
             plugins, problem = [], str(error)
+        settings, defaults = self._client.describe_settings(), dict[str, list[tuple[str, Setting]]]()
+        for key, one in settings.items():
+            if one.origin == "default":
+                table = key.rpartition(".")[0] if key.startswith("plugins.") else key.partition(".")[0]
+                defaults.setdefault(table, []).append((key, one))
         return self._templates.page(
             request,
             "settings.html",
-            settings=self._client.describe_settings(),
+            own=[(key, one) for key, one in settings.items() if one.origin != "default"],
+            defaults=defaults,
             changeable={*ALLOWED, *LOWERED},
             plugins=plugins,
             problem=problem,

@@ -78,20 +78,29 @@ class Document:
 
 
 def document(
-    report: Report, medium: Medium, *, references: bool = True, entries: Mapping[str, list[Node]] | None = None
+    report: Report,
+    medium: Medium,
+    *,
+    references: bool = True,
+    passages: bool = True,
+    entries: Mapping[str, list[Node]] | None = None,
 ) -> Document:
-    """Return the report as a tree. `entries` are its references in a citation style, by source id."""
-    return Builder(report, medium, references).build(entries or {})
+    """Return the report as a tree. `entries` are its references in a citation style, by source id.
+
+    Without `passages`, the cited passages do not follow the sources; on the screen they stay folded below these.
+    """
+    return Builder(report, medium, references, passages=passages).build(entries or {})
 
 
 class Builder:
     """Builds a document."""
 
-    def __init__(self, report: Report, medium: Medium, references: bool) -> None:
+    def __init__(self, report: Report, medium: Medium, references: bool, *, passages: bool = True) -> None:
         self._report = report
         self._language = report.language
         self._medium = medium
         self._references = references
+        self._passages = passages or medium.screen
         self._numbers = number(report)
         self._sources = {source.id: source for source in report.sources}
         self._evidence = {item.id: item for item in report.evidence}
@@ -129,7 +138,7 @@ class Builder:
         named.update(name for item in self._report.figures for name in item.evidence_ids)
         passages: dict[str, list[Evidence]] = {}
         for item in self._report.evidence:
-            if item.id in named and item.id in self._numbers.by_evidence:
+            if self._passages and item.id in named and item.id in self._numbers.by_evidence:
                 passages.setdefault(item.source_id, []).append(item)
         screen = self._medium.screen
         setting = Passages(self._marks, self._language, screen=screen)

@@ -12,10 +12,13 @@ from itertools import groupby, pairwise
 from typing import Any
 from urllib.parse import quote
 
+import yaml
+from pydantic import Field
+
 from leadline.citations import Numbered, cited, number, unenclosed
 from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
-from leadline.records import Blob, Evidence, Files, Report, Source
+from leadline.records import Blob, Evidence, Files, Report, Section, Source
 from leadline.rendering import clean, plain_title, readable_url, safe_url
 from leadline.report_markdown import parser
 from leadline_plugins.formats.figures import FigurePlacement, data_url, numbered
@@ -47,7 +50,7 @@ _SUSPECT = re.compile(r"<[A-Za-z/!?]|!\[|\][(:]")
 _HARMLESS = re.compile(rf"{_WEB}|</?(?:br|sub|sup)\s*/?>\Z", re.IGNORECASE | re.VERBOSE)
 _FIGURE = re.compile(r"!\[[^\[\]]*\]\(figure:([^)\s]+)\)")
 _HEADING = re.compile(r"#{1,5}[ \t]")
-_PICTURES = ("image/png", "image/svg+xml", "image/jpeg")
+PICTURES = ("image/png", "image/svg+xml", "image/jpeg")
 # Possible markup; an underscore inside a word is none.
 _MARKUP = re.compile(r"[\\`*\[\]<>]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])")
 
@@ -100,20 +103,59 @@ def _active(text: str) -> Iterator[str]:
                 yield str(part.attrs.get("href" if part.type == "link_open" else "src", ""))
 
 
+class MarkdownSettings(PluginSettings):
+    """The head of the file."""
+
+    front_matter: bool = Field(
+        False, description="begin with YAML front matter: title, question, date, language, pipeline, trace and run ids"
+    )
+
+
 class Markdown:
     """Renders Markdown."""
+
+    def __init__(self, settings: MarkdownSettings | None = None) -> None:
+        self._settings = settings or MarkdownSettings()
 
     async def format(self, report: Report, call: Call, /) -> Files:
         """Return `report.md`, its picture files, and `references.md` with the setting `report.resource_file`."""
         settings = call.run.settings.report
-        numbers, figures = number(report), numbered(report, _PICTURES)
+        numbers, figures = number(report), numbered(report, PICTURES)
         inline = settings.figures == "inline"
         parts = [f"# {_plain(report.title)}", *body(report, numbers, figures, inline), *method(report), *checks(report)]
+        if self._settings.front_matter:
+            parts.insert(0, front_matter(report, call))
         lists = list(references(numbers, report)) if settings.references else []
         pictures = [item.file for item in figures.values() if item.file and not inline]
         if settings.resource_file and report.sources:
             return Files(files=(_file("report.md", parts), _file("references.md", lists), *pictures))
         return Files(files=(_file("report.md", [*parts, *lists]), *pictures))
+
+
+def front_matter(report: Report, call: Call) -> str:
+    """Return the facts of the report as YAML between two lines of dashes."""
+    facts = {
+        "title": " ".join(clean(report.title).split()),
+        "question": str(report.metadata.get("question", "")),
+        "date": str(report.metadata.get("created", ""))[: len("2026-01-31T23:59:59")],
+        "language": report.language,
+        "pipeline": call.run.settings.pipeline,
+        "trace_id": [*call.traceparent.split("-"), "", ""][1],
+        "run_id": call.run.id,
+        "models": report.metadata.get("models", []),
+    }
+    text: str = yaml.safe_dump(facts, allow_unicode=True, sort_keys=False, width=1_000)
+    return f"---\n{text}---"
+
+
+def section_markdown(section: Section, numbers: Numbered, pictures: Mapping[str, Picture]) -> str:
+    """Return a section with numbers as citations and pictures as files."""
+
+    def shown(match: re.Match[str]) -> str:
+        item = pictures.get(match[1])
+        return f"![{_plain(item.figure.alt)}]({item.file.name})" if item and item.file else ""
+
+    return numbers.render(_FIGURE.sub(shown, sanitized(unenclosed(section.text or "")))).strip("\n")
 
 
 def body(report: Report, numbers: Numbered, figures: Mapping[str, Picture], inline: bool) -> Iterator[str]:
@@ -254,7 +296,7 @@ def _file(name: str, parts: list[str]) -> Blob:
 def leadline_report_formatters() -> Iterator[Offer[Any, Markdown]]:
     """Offer the format."""
     yield Offer(
-        lambda settings, context: Markdown(),
-        PluginSettings,
+        lambda settings, context: Markdown(settings),
+        MarkdownSettings,
         "Markdown, with numbered citations and two lists of sources",
     )

@@ -18,7 +18,14 @@ async def build_document(report: Report, medium: Medium, context: Context, call:
     """Return the tree, with references in the configured style. Raises `ConfigError` for an unknown style."""
     settings = call.run.settings.report
     references = await entries(report, settings.citation_style, call)
-    return await context.in_thread(document, report, medium, references=settings.references, entries=references)
+    return await context.in_thread(
+        document,
+        report,
+        medium,
+        references=settings.references,
+        passages=settings.passages,
+        entries=references,
+    )
 
 
 class PandocFormat:

@@ -26,6 +26,8 @@ _LONGEST = 300
 # Characters of the end of a program's output that are looked at.
 _TAIL = 4_000
 _CONNECT = 30.0
+# Characters of a reply: a hundred long pages.
+_MOST = 10_000_000
 # Pages of the list of tools.
 _PAGES = 20
 
@@ -81,6 +83,8 @@ class McpSession:
             raise self._failure(error) from error
         if result.is_error:
             raise Unsupported(f"{self._who}: {self._tool} failed: {_words(texts(result))}")
+        if (size := len(texts(result))) > _MOST:
+            raise self.bad(f"its reply has {size:,} characters, more than {_MOST:,}")
         return result
 
     def bad(self, what: str) -> BadReply:

@@ -16,6 +16,7 @@ from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob, Report
 from leadline.research_findings import REPORT, VERIFICATION
 from leadline_plugins.prompting.fallback import notify
+from leadline_plugins.verification.tables import tables_of
 from leadline_plugins.writing.methodology import with_notices
 
 
@@ -35,6 +36,7 @@ class ExportStage:
             facts["verification"] = checks.model_dump(mode="json")
         report = report.model_copy(update={"metadata": {**report.metadata, **facts}})
         report = with_notices(report, run.notices)
+        report = report.model_copy(update={"tables": tables_of(report)})
         written = ExportedFiles(run, tuple(run.settings.report.formats))
         await run.each(written.formats, lambda name: export_format(report, name, written))
         for clash in written.clashes.values():

@@ -31,6 +31,8 @@ def search(q: str, count: int = 10) -> dict[str, Any]:
         os._exit(3)
     if order == "hang":
         time.sleep(float(file))
+    if order == "flood":
+        return {"data": {"rows": [{"link": "https://house.example/flood", "body": "x" * int(file)}]}}
     if order == "fail":
         raise ToolError(f"the index is closed; your key {os.environ.get('HOUSE_KEY')} is fine")
     if gate := os.environ.get("HOUSE_GATE"):

@@ -244,3 +244,45 @@ async def test_a_call_ends_at_its_time_limit_and_the_session_goes_on(tmp_path: P
         with pytest.raises(ProviderError, match="no answer in time"):
             await house.search(SearchRequest(query="hang 3"), FakeCall(0.5))
         assert (await house.search(SearchRequest(query="fathom"), FakeCall())).hits
+
+
+async def test_a_reply_that_is_too_long_is_refused(tmp_path: Path) -> None:
+    async with over_http() as url, engine(tmp_path, url=url, **ROWS, fields=FIELDS) as house:
+        with pytest.raises(ProviderError, match="characters, more than 10,000,000"):
+            await house.search(SearchRequest(query="flood 12000000"), FakeCall())
+        assert (await house.search(SearchRequest(query="fathom"), FakeCall())).hits
+
+
+_SLEEP = ["-c", "import time; time.sleep(1000)"]
+_NOISE = ["-c", "while True: print('no protocol' * 100)"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("server", "words"),
+    [
+        ({"command": sys.executable, "args": _SLEEP}, "no reply within 2 s"),
+        ({"command": sys.executable, "args": _NOISE}, "no reply within 2 s"),
+        (
+            {"command": sys.executable, "args": ["-c", "raise SystemExit('the licence has expired')"]},
+            "licence has expired",
+        ),
+        ({"command": sys.executable, "args": [str(SERVER)], "tool": "serach"}, "no tool 'serach'; it has: search"),
+        ({"url": "http://127.0.0.1:9/mcp"}, "cannot connect to the MCP server of plugins.house"),
+    ],
+    ids=["hangs", "prints something else", "ends at once", "lacks the tool", "is not there"],
+)
+async def test_a_run_with_a_server_that_does_not_work_ends_in_time_and_says_why(
+    tmp_path: Path, server: dict[str, Any], words: str
+) -> None:
+    values = {
+        "search.engines": ["house"],
+        "search.timeout": 2 if "no reply" in words else 60,
+        "plugins.house": {"use": "mcp", "tool": "search", **server},
+        "retry.base": 0,
+        "cache.search": "0",
+    }
+    async with leadline.Client(folder=tmp_path / "runs", cache=tmp_path / "cache", set=values) as client:
+        result = await client.research("How many feet is a fathom of the lead line?")
+    assert result.status == "no_evidence"
+    assert any(words in error.message for error in result.metadata.errors)

@@ -57,7 +57,7 @@ def test_a_whole_answer_is_the_report_with_links_to_its_passages(client: Any, se
     text, run = reply.choices[0].message.content, reply.leadline["run_id"]
     assert reply.id == f"chatcmpl-{run}"
     assert text.startswith("# ")
-    assert f"[[1]]({served.url}/runs/{run}#cite-" in text
+    assert f"[[1]]({served.url}/runs/{run}/evidence/" in text
     assert reply.choices[0].finish_reason == "stop"
     assert reply.usage.total_tokens == 0  # no model was called
     assert "- search" in reply.choices[0].message.reasoning_content
@@ -266,6 +266,28 @@ def test_a_retry_of_an_answer_joins_the_run(tmp_path: Path) -> None:
         server.gate.is_open.set()
         assert ask(client, *conversation).leadline == question.leadline
         assert len(runs_of(server)) == 1
+
+
+# --- conversations ---------------------------------------------------------------------------------------------------
+
+
+def test_the_next_question_follows_the_run_before_it(client: Any, served: Served) -> None:
+    asked = f"{QUESTION} follow"
+    first = ask(client, asked)
+    answer, run = first.choices[0].message.content, first.leadline["run_id"]
+    second = ask(client, asked, answer, QUESTION).leadline["run_id"]
+    third = ask(client, asked, answer, QUESTION, "…", QUESTION).leadline["run_id"]
+    views = [served.client().get(f"/v1/runs/{one}").json() for one in (second, third)]
+    assert [view["follows"] for view in views] == [run, second]
+    assert len({view["conversation"] for view in views}) == 1
+
+
+def test_a_conversation_that_began_elsewhere_is_given_to_the_run(client: Any, served: Served) -> None:
+    run = ask(client, "How long is a cable?", "A hundred fathoms.", QUESTION).leadline["run_id"]
+    told = json.loads((served.folder / "runs" / run / "conversation.json").read_text(encoding="utf-8"))
+    assert [(turn["question"], turn["answer"]) for turn in told["turns"]] == [
+        ("How long is a cable?", "A hundred fathoms.")
+    ]
 
 
 # --- a quiet run -----------------------------------------------------------------------------------------------------

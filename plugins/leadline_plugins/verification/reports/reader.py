@@ -22,6 +22,8 @@ _OTHERS = re.compile(r"\s+et al|\s+(?:and|&)\s|,")
 # The first four characters of every year as marks write it; years may overlap, as in a number.
 _DATE = re.compile(r"(?=((?:1[5-9]|20)\d\d|n\.d\.))")
 _SPACED = re.compile(r"\s+")
+# YAML between two lines of dashes at the beginning.
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?:[\w-]+:.*\n|[ \t-].*\n)+?---[ \t]*\n")
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class CitedReport:
 
 def read_report(markdown: str) -> CitedReport:
     """Return the citations of a Markdown report, in any convention."""
-    blocks, defined = parse_blocks(without_signs(markdown))
+    blocks, defined = parse_blocks(without_signs(_FRONT_MATTER.sub("", markdown)))
     listed, covered = entries(blocks, lists(blocks), defined)
     if any(block.flat.escaped for block in blocks) and not _has_marks(blocks, covered):
         for block in blocks:  # without other marks, the tool has escaped all of them

@@ -1,0 +1,53 @@
+"""The plugin `tables`: the tables of a report as data, each as CSV and all of them as JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from leadline.contracts import Call
+from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.records import Blob, Files, Report, Table
+
+# A cell that begins like this is a formula in spreadsheets.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+class Tables:
+    """Renders tables as data."""
+
+    async def format(self, report: Report, call: Call, /) -> Files:
+        """Return `tables.json`, and `tables/table-1.csv` and so on."""
+        tables = report.tables
+        data = json.dumps([table.model_dump(mode="json") for table in tables], ensure_ascii=False, indent=1)
+        whole = Blob(name="tables.json", media_type="application/json", data=data.encode("utf-8", "replace"))
+        return Files(files=(whole, *map(_csv, tables)))
+
+
+def _csv(table: Table) -> Blob:
+    """Return a table as CSV with a byte-order mark, by which spreadsheets know UTF-8; no cell is a formula."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerows([_safe(cell) for cell in row] for row in (table.columns, *table.rows))
+    data = out.getvalue().encode("utf-8-sig", "replace")
+    return Blob(name=f"tables/{table.id}.csv", media_type="text/csv; charset=utf-8", data=data)
+
+
+def _safe(cell: str) -> str:
+    number = cell.replace(",", "").replace("−", "-").rstrip("%").strip()
+    try:
+        float(number)
+    except ValueError:
+        return f"'{cell}" if cell.startswith(_FORMULA) else cell
+    return cell
+
+
+@hookimpl
+def leadline_report_formatters() -> Iterator[Offer[Any, Tables]]:
+    """Offer the format."""
+    yield Offer(
+        lambda settings, context: Tables(), PluginSettings, "The tables of the report as CSV and JSON", keep=False
+    )

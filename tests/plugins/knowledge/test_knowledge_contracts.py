@@ -1,0 +1,59 @@
+"""The stage and the fetcher of the knowledge base under the contracts of their kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadline import Client, Offer
+from leadline.errors import Unsupported
+from leadline.records import FetchRequest
+from leadline.testing.context import FakeCall, FakeRun, fake_context
+from leadline.testing.contracts import FetcherContract
+from leadline_plugins.knowledge import KnowledgeSettings, leadline_fetchers
+from leadline_plugins.knowledge.base import KnowledgeFetcher
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "knowledge"
+
+
+@pytest.fixture
+async def url(folder: Path, tmp_path: Path) -> str:
+    """The address of a document of the user ada and, first, of a shared one."""
+    (tmp_path / "harbour.md").write_text("# Harbour\n\nThe harbour is nine fathoms deep.\n")
+    settings = {"plugins.knowledge.folder": str(folder), "plugins.flat.folder": str(tmp_path / "vectors")}
+    async with Client(set=settings, folder=tmp_path / "runs", cache=tmp_path / "cache") as client:
+        for principal in (None, "ada"):
+            await client.knowledge.add(tmp_path / "harbour.md", principal=principal)
+        return (await client.knowledge.search("harbour")).sources[0].hit.url
+
+
+class TestFetcher(FetcherContract):
+    @pytest.fixture
+    def offer(self) -> Offer[Any, Any]:
+        (found,) = leadline_fetchers()
+        return found
+
+    @pytest.fixture
+    def settings(self, folder: Path) -> KnowledgeSettings:
+        return KnowledgeSettings(folder=folder)
+
+    @pytest.fixture
+    def requests(self, url: str) -> Sequence[FetchRequest]:
+        return [FetchRequest(url=url)]
+
+
+async def test_nobody_reads_the_document_of_another_user(url: str, folder: Path, tmp_path: Path) -> None:
+    context = fake_context(tmp_path / "cache")
+    fetcher, call = KnowledgeFetcher(KnowledgeSettings(folder=folder), context), FakeCall()
+    call.run = FakeRun()
+    own = url.replace("//shared/", "//own/")
+    for address in (own, "knowledge://shared/000000000000/x.md", "knowledge://own/../x", "file:///etc/passwd"):
+        with pytest.raises(Unsupported):
+            await fetcher.fetch(FetchRequest(url=address), call)
+    await context.close()
