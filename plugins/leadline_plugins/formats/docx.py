@@ -11,10 +11,14 @@ from leadline.records import Blob, Files
 from leadline_plugins.formats.document import Document, Medium
 from leadline_plugins.formats.pandoc import meta, write
 from leadline_plugins.formats.pandoc_format import PandocFormat, pandoc_offer
-from leadline_plugins.wording.phrases import right_to_left
+from leadline_plugins.wording.phrases import phrase, right_to_left
 
 MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 MEDIUM = Medium(columns=10, pictures=("image/png", "image/jpeg"))
+
+
+# Characters from which a report has a table of contents.
+LONG = 20_000
 
 
 async def write_docx(tree: Document, context: Context, call: Call) -> Files:
@@ -23,7 +27,11 @@ async def write_docx(tree: Document, context: Context, call: Call) -> Files:
     metadata = {"title": meta(tree.title), "subtitle": meta(about), "lang": meta(tree.language or "en")}
     if right_to_left(tree.language):
         metadata["dir"] = meta("rtl")
-    data = await write(tree.blocks, metadata, "docx", call)
+    options: tuple[str, ...] = ()
+    if tree.length > LONG:
+        metadata["toc-title"] = meta(phrase("contents", tree.language))
+        options = ("--toc", "--toc-depth=2")
+    data = await write(tree.blocks, metadata, "docx", call, *options)
     data = await context.in_thread(_styled, data, tree.title, tree.language)
     return Files(files=(Blob(name="report.docx", media_type=MEDIA_TYPE, data=data),))
 

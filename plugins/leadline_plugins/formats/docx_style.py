@@ -14,6 +14,7 @@ from docx.text.paragraph import Paragraph
 from docx.text.run import Run
 
 from leadline_plugins.formats.blocks import ems
+from leadline_plugins.formats.docx_contents import fill_contents
 from leadline_plugins.wording.phrases import for_language, right_to_left
 
 _BODY, _HEAD, _MONO = "Cambria", "Calibri", "Consolas"
@@ -53,6 +54,7 @@ def styled(data: bytes, title: str, language: str) -> bytes:
     """Return a Word file that Pandoc wrote, styled as a report."""
     word: Any = docx.Document(BytesIO(data))
     _Styles(word.styles, language).set_all()
+    fill_contents(word)
     for table in word.tables:
         _set_table(table)
     _replace_breaks(word)

@@ -265,3 +265,23 @@ def maker(name: str, context: Context, request: pytest.FixtureRequest) -> Any:
         return request.getfixturevalue(name)
     (offered,) = import_module(f"leadline_plugins.formats.{name}").leadline_report_formatters()
     return offered.make(offered.settings(), context)
+
+
+async def test_a_long_word_file_has_a_table_of_contents_with_links(
+    context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest
+) -> None:
+    import docx
+    from docx.oxml.ns import qn
+
+    body = "\n\n".join(f"### Part {n}\n\n{'Deep water and long piers. ' * 60}" for n in range(14))
+    for text, listed in ((body, 14), ("Short.", 0)):
+        made = await data(maker("docx", context, request), make_report(text), make_call())
+        word = docx.Document(BytesIO(made))
+        fields = [one for one in word.element.body.iter(qn("w:instrText")) if "TOC" in (one.text or "")]
+        links = list(word.element.body.iter(qn("w:hyperlink")))
+        texts = ["".join(part.text or "" for part in one.iter(qn("w:t"))) for one in links]
+        assert bool(fields) is bool(listed)
+        assert sum(text.startswith("Part ") for text in texts) == listed
+        names = {one.get(qn("w:name")) for one in word.element.body.iter(qn("w:bookmarkStart"))}
+        contents = [one for one, text in zip(links, texts, strict=True) if text.startswith("Part ")]
+        assert {one.get(qn("w:anchor")) for one in contents} <= names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import pytest
 from leadline import Client
 from leadline.errors import CallFailed, UsageError
 from leadline.hookspecs import Offer, PluginSettings
-from leadline.records import Blob, Embeddings, EmbedRequest
+from leadline.records import Blob, Embeddings, EmbedRequest, Message
+from leadline.testing.fakes import ScriptedChat
 from leadline.testing.plugins import plugin
 
 DEPTH = "How deep is the harbour at the mole?"
@@ -176,3 +178,25 @@ async def test_as_an_engine_it_is_searched_and_read_by_research(tmp_path: Path, 
         result = await client.research(DEPTH)
     assert result.status == "complete", result.reason
     assert "The harbour is nine fathoms deep at the mole. [1]" in result.text
+
+
+async def test_a_question_is_answered_in_one_model_call_that_cites_the_document(tmp_path: Path, docs: Path) -> None:
+    said = {"text": "The harbour is nine fathoms deep at the mole [1].", "unanswered": [], "figures": []}
+    model = ScriptedChat([Message(role="assistant", text=json.dumps(said))])
+    settings = {
+        "pipeline": "knowledge",
+        "ai.providers": ["scripted"],
+        "plugins.knowledge.folder": str(tmp_path / "knowledge"),
+        "plugins.flat.folder": str(tmp_path / "vectors"),
+        "report.formats": ["markdown"],
+    }
+    scripted = plugin("scripted", ai_providers=Offer(lambda *_: model, PluginSettings, "A script"))
+    async with Client(set=settings, folder=tmp_path / "runs", cache=tmp_path / "cache", plugins=[scripted]) as client:
+        await client.knowledge.add(docs)
+        result = await client.research(DEPTH)
+        again = await client.replay(result.folder)
+    assert result.status == "complete", result.reason
+    assert len(model.asked) == 1
+    assert "The harbour is nine fathoms deep at the mole [1]." in result.text
+    assert "knowledge://shared/" in (result.folder / "report.md").read_text()
+    assert again.text == result.text, "a replay needs neither model nor documents"

@@ -130,21 +130,19 @@ if (list) {
 }
 
 // --- contents: where the reader is -----------------------------------------------------------------------------------
-const entries = new Map($$(".contents a").map((link) => [link.hash.slice(1), link]));
-if (entries.size) {
-  const seen = new IntersectionObserver(
-    (found) => {
-      for (const one of found) if (one.isIntersecting) {
-        for (const link of entries.values()) link.classList.remove("here");
-        entries.get(one.target.id)?.classList.add("here");
-      }
-    },
-    { rootMargin: "-80px 0px -70% 0px" },
-  );
-  for (const name of entries.keys()) {
-    const target = document.getElementById(name);
-    if (target) seen.observe(target);
-  }
+const entries = $$(".contents a").map((link) => [document.getElementById(link.hash.slice(1)), link]);
+if (entries.length) {
+  let waiting = false;
+  const update = () => {
+    waiting = false;
+    const above = entries.filter(([target]) => target && target.getBoundingClientRect().top < 140);
+    for (const [, link] of entries) link.classList.toggle("here", link === above.at(-1)?.[1]);
+  };
+  addEventListener("scroll", () => {
+    if (!waiting) requestAnimationFrame(update);
+    waiting = true;
+  }, { passive: true });
+  update();
 }
 
 // --- while a run is at work --------------------------------------------------------------------------------------------
@@ -212,6 +210,8 @@ if (live) {
   };
   watch();
   tick();
+  // A run that waits for a worker has no events, but its place in the queue changes.
+  setInterval(() => { if ($(".status.pending")) refresh(); }, 5000);
   setInterval(tick, 1000);
 }
 
