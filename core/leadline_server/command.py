@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import ipaddress
 import logging
+import resource
 import signal
 import socket
 import threading
@@ -27,6 +28,8 @@ from leadline_server.supervisor import Supervisor
 # Seconds that replies have to end once the server is told to; then connections are cut.
 _GRACE = 3
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+# Open files, as many as the server asks for; and those that it keeps for its runs and databases.
+_FILES, _OWN_FILES = 65_536, 200
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,7 @@ async def serve(
             access_log=False,
             server_header=False,
             timeout_keep_alive=30,
+            limit_concurrency=_connections(),
             timeout_graceful_shutdown=_GRACE,
         )
         server = _Server(config, app.service)
@@ -111,6 +115,15 @@ async def serve(
             await asyncio.wait({working})
         if not working.cancelled():
             working.result()
+
+
+def _connections() -> int:
+    """Raise the limit of open files as far as the system allows; return how many connections fit into it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    return max(50, most - _OWN_FILES)
 
 
 def _is_loopback(host: str) -> bool:

@@ -24,6 +24,8 @@ from leadline_server.service import Service, principal_of
 from leadline_server.store import SESSION_SECONDS
 
 _PAGE, _RECENT = 30, 8
+# Runs that are looked through for those of a pipeline.
+_MOST = 500
 # Seconds for which the expected cost is kept.
 _FRESH = 60.0
 _LANGUAGES = {
@@ -116,15 +118,16 @@ class SitePages:
             status=wanted["status"] or None,
             tag=wanted["tag"],
             after=query.get("after") or None,
-            limit=_PAGE,
+            limit=_MOST if wanted["pipeline"] else _PAGE,
         )
-        runs = [run for run in found.runs if wanted["pipeline"] in ("", run.pipeline)]
+        chosen = [run for run in found.runs if wanted["pipeline"] in ("", run.pipeline)]
+        runs, more = chosen[:_PAGE], len(chosen) > _PAGE
         pipelines = sorted(self._client.load(complete=False).settings.pipelines)
         return self._templates.page(
             request,
             "runs.html",
             runs=runs,
-            next=found.next,
+            next=runs[-1].id if more else found.next,
             wanted=wanted,
             is_filtered=any(wanted.values()),
             all_statuses=STATUSES,
