@@ -18,7 +18,7 @@ class RetrieveStage:
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Set the findings. Raises `CallFailed` if there are no documents, or another model embedded them."""
         asked = findings[QUESTION]
-        found = await run.retrieve(PassageRequest(query=asked.text, limit=run.settings.knowledge.passages))
+        found = await run.retrieve(PassageRequest(query=asked.topic, limit=run.settings.knowledge.passages))
         for source in found.sources:
             about = {"id": source.id, "url": source.hit.url, "title": source.hit.title}
             await run.emit("source", {**about, "engine": source.engine, "tier": source.tier})
