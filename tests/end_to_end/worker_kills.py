@@ -39,6 +39,8 @@ QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
 WORKERS, RUNS = 2, 4
 # Seconds without a beat after which a worker is killed here, and between two beats.
 LIMIT, worker.BEAT = 2.0, 0.25
+# Seconds between two strikes at most: the runs of a queue that is left alone for longer have all ended.
+MOST_PAUSE = 4.0
 
 
 class Slow:
@@ -203,7 +205,7 @@ async def main(kills: int, seed: int, folder: Path, database: Cluster | None, co
                 order = orders.order(QUESTION)
                 await patiently(queue.put, order, None)
                 runs.append(order.run_id)
-            await asyncio.sleep(trial.chance.uniform(0.0, 1.5 * alone))
+            await asyncio.sleep(trial.chance.uniform(0.0, min(MOST_PAUSE, 1.5 * alone)))
             await trial.strike(queue)
         while left := await patiently(queue.active):
             assert not watching.done(), watching.result()
