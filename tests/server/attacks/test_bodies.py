@@ -48,8 +48,8 @@ def test_wrong_bodies_are_refused(attacked: Target, body: bytes) -> None:
 @pytest.mark.parametrize("chunked", [True, False])
 def test_ten_megabytes_are_refused(attacked: Target, *, chunked: bool) -> None:
     for route in attacked.routes:
-        if route.method != "POST":
-            continue  # the body of others is not read
+        if route.method != "POST" or route.path == "/v1/knowledge":
+            continue  # the body of others is not read, and documents may have 50 MB
         content: Any = _large() if chunked else b" " * 10_485_760
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         with contextlib.suppress(httpx.WriteError, httpx.ReadError, httpx.RemoteProtocolError):  # closed while we send
