@@ -13,7 +13,7 @@ from zlib import crc32
 
 Statement = tuple[str, str]
 # From this length of a section on (in words, or as many characters), the emulator writes for a long report.
-LONG = 500
+LONG = 700
 _SAME: Mapping[str, tuple[str, ...]] = {
     "use": ("employ", "make use of"),
     "used": ("employed", "put to use"),

@@ -51,7 +51,7 @@ async def run(tools: Any, world: Any, folder: Path, settings: dict[str, Any], qu
     return result
 
 
-async def test_the_state_machine_explores_with_tools(tools: Any, world: Any, tmp_path: Path) -> None:
+async def test_the_state_machine_writes_a_cited_report(tools: Any, world: Any, tmp_path: Path) -> None:
     # The model's own plotting code needs a sandbox, which not every machine has.
     settings = system("state_machine", charts__runner="matplotlib")
     result = await run(tools, world, tmp_path, settings, tools.question())

@@ -24,7 +24,7 @@ from leadline.testing.plugins import plugin
 
 NOWHERE = Path("/nonexistent")
 DEFAULTS = load_settings(PluginCatalog.discover(), cwd=NOWHERE, environ={}, user_file=NOWHERE, complete=False).settings
-STAGES = (*stage_names(resolve(DEFAULTS.pipelines, "research")), "house_style")
+STAGES = (*stage_names(resolve(DEFAULTS.pipelines, "research")), "letter_style")
 Load = Callable[..., Loaded]
 
 
