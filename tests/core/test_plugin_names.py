@@ -22,6 +22,7 @@ WORDS = {
     "fetch": "a verb of the contracts, and the name of its calls",
     "html": "a media type",
     "json": "an argument of pydantic",
+    "knowledge": "a command, a pipeline, a table of the settings",
     "markdown": "a synonym that models write for a field",
     "mcp": "a command, and the Python package behind it",
     "model": "a field",
@@ -31,17 +32,20 @@ WORDS = {
     "python": "a programming language",
     "query": "a field of a search",
     "reply": "the outcome of a call",
+    "retrieve": "a verb of the contracts",
     "review": "a finding",
     "route": "a finding, and the event about it",
     "search": "a verb of the contracts, a table of the settings",
     "synthesize": "a verb of the contracts",
     "think": "a command",
+    "template": "a file with the instructions of a task",
     "text": "a kind of event, a field, a media type",
     "verify": "a command, a table of the settings, an option of httpx",
     "write": "a mode of opening files",
 }
 # Uses of a plugin's name that are meant: module and name, with the reason.
 ALLOWED = {
+    ("rendering.py", "local"): "the scheme of the addresses of documents of one's own",
     ("_runtime/models/prices.py", "litellm"): "the Python package whose table of prices is read",
     ("cli/outcome.py", "exact"): "the judge of a report that quotes everything word for word",
 }
