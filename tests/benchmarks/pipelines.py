@@ -103,6 +103,7 @@ def run(pipeline: str, peer: Peer, folder: Path, screens: Path) -> Row:
     try:
         done = subprocess.run(
             command,
+            cwd=folder,
             env=os.environ | {"COLUMNS": str(_WIDE), "XDG_CACHE_HOME": str(folder / "cache")},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -143,8 +144,10 @@ def fill_knowledge(docs: Path, peer: Peer, folder: Path) -> None:
     """Put the documents into the knowledge base of these runs."""
     model = [word for word in peer.options if word not in ("--docs", str(docs))]
     command = [sys.executable, "-m", "leadline", "knowledge", "add", str(docs), *model]
-    environment = os.environ | {"XDG_CACHE_HOME": str(folder / "cache"), "XDG_DATA_HOME": str(folder / "data")}
-    subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=300, check=False)
+    environment = os.environ | {"XDG_CACHE_HOME": str(folder / "cache")}
+    subprocess.run(
+        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=300, check=False
+    )
 
 
 def table(rows: Sequence[Row]) -> str:
