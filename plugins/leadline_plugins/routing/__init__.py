@@ -1,7 +1,7 @@
 """Rules that choose a pipeline for a question, one table per language in `data`.
 
 The rules decide first, and a model judges the rest. A rule on words is right for the questions that it was written for:
-on others four of five choices were right (docs/decisions/0081). `tests/benchmarks/quality/routing.py` measures them on labelled questions.
+on others four of five choices were right (docs/decisions/0081). `tests/benchmarks/quality/routing.py` measures them.
 """
 
 from __future__ import annotations
