@@ -13,7 +13,7 @@ from leadline.cli.queue import queue_of, worker_command
 from leadline.cli.terminal import say, table, write, write_json
 from leadline.errors import UsageError
 
-_NEEDED = ("starlette", "uvicorn", "prometheus_client")
+_NEEDED = ("starlette", "uvicorn", "prometheus_client", "jinja2", "markupsafe")
 
 
 def run(args: argparse.Namespace) -> int:

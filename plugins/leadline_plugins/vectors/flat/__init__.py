@@ -104,7 +104,7 @@ def leadline_vector_stores() -> Iterable[Offer[FlatSettings, VectorStore]]:
         _make,
         FlatSettings,
         "Vectors in files, compared exactly: no server",
-        requires=("simsimd=leadline",),
+        requires=("simsimd=simsimd>=6.5,<7",),
         free=True,
         timeout=300.0,
     )
