@@ -188,13 +188,21 @@ class Worker:
         )
 
     def _has_ended(self, claim: Claim) -> bool:
-        """Return whether a worker has carried the order out, but was killed before it could tell."""
+        """Return whether somebody has carried the order out, but could not tell the queue.
+
+        Raises `JournalBusy` while another process works on the run.
+        """
         run = claim.run
         folder = self._client.runs_folder(principal=run.principal).absolute() / run.run_id
         try:
-            return has_ended(self._client.find(folder, principal=run.principal), run)
+            found = self._client.find(folder, principal=run.principal)
+            if found.status == "interrupted":  # its process may have written the end between the two looks of `find`
+                found = self._client.find(folder, principal=run.principal)
         except UsageError:
             return False
+        if found.status in ("pending", "running"):
+            raise JournalBusy("another process works on the run")
+        return has_ended(found, run)
 
 
 def has_ended(found: RunInfo, run: QueuedRun) -> bool:

@@ -36,6 +36,10 @@ def blocks(page: Path, language: str) -> list[str]:
 @pytest.fixture(scope="module")
 def team_of_one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with running(tmp_path_factory.mktemp("guide"), "alice") as server:
+        # While plugins are loaded, what they print is redirected, and with it what a test of this process prints.
+        deadline = time.monotonic() + PATIENCE
+        while server.client().get("/readyz").status_code != 200 and time.monotonic() < deadline:
+            time.sleep(0.05)
         yield server
 
 
