@@ -222,7 +222,7 @@ class Verification(Record):
     """The result of verifying a report, saved as `verify.json`."""
 
     report_passed: bool
-    """True if the report has claims with citations."""
+    """True if the report has claims, and each paragraph that makes a statement ends with a citation."""
     paragraphs_jsonl_cite_ids_passed: bool
     paragraph_end_citation_passed: bool
     paragraph_without_citation_count: int

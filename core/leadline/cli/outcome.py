@@ -146,7 +146,7 @@ def _wrong(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     failed = sum(claims.get(kind, 0) for kind in FAILED)
     open_ones = claims.get("not_judged", 0) if "unsupported" in grounds else 0
     bare = found.get("paragraph_without_citation_count", 0)
-    if not found.get("report_passed", True):
+    if "no_claims" in grounds:
         yield "no_claims", "no claim with a citation"
     if failed:
         yield "unsupported", f"{failed} of {plural(sum(claims.values()), 'claim')} not supported by their citations"

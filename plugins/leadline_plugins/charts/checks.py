@@ -74,7 +74,7 @@ def _wrong(row: PlannedRow, chart: PlannedChart, shown: Mapping[int, tuple[Shown
     """
     name = " / ".join(filter(None, (row.series, row.label))) or "a row"
     if row.passage not in shown:
-        return f"{name!r} names passage {row.passage}, which does not exist"
+        return f"{name!r} names passage {row.passage}, which is none of the {len(shown)} shown"
     passage, source = shown[row.passage]
     text = f"{passage.lead}\n{passage.text}"
     context = "\n".join((text, *passage.path, source.title, source.published or ""))

@@ -37,6 +37,7 @@ from leadline_plugins.passages.cutting import tokens_of
 from leadline_plugins.passages.ranking import KeyQuestion, Ranked, ranked
 from leadline_plugins.passages.selection import select
 from leadline_plugins.prompting.fallback import model_writes, notify
+from leadline_plugins.prompting.inputs import known_text
 from leadline_plugins.prompting.lengths import FRAME, is_long, report_length
 from leadline_plugins.verification.verdicts import prejudge
 from leadline_plugins.writing.methodology import failed_engines
@@ -137,7 +138,7 @@ async def section_requests(
                 length=length // written,
                 questions=section.questions,
                 assumptions=question.assumptions,
-                digest=digest.synthesis if digest else "",
+                digest=known_text(digest),
             )
         )
     return requests

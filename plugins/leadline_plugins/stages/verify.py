@@ -80,7 +80,7 @@ def verification(
         "unsupported": require_support and any(counts[kind] for kind in REQUIRED),
     }
     return Verification(
-        report_passed=bool(verdicts),
+        report_passed=bool(verdicts) and not uncited,
         paragraphs_jsonl_cite_ids_passed=not unknown,
         paragraph_end_citation_passed=not uncited,
         paragraph_without_citation_count=len(uncited),

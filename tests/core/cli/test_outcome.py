@@ -83,7 +83,7 @@ def test_the_checks_say_what_is_wrong_though_they_passed() -> None:
     quoted = {"passed": True, "claims": {"supported": 4}, "judged_by": {"exact": 4}}
     assert checks(quoted) == "passed; every claim is a verbatim quote"
     assert checks({"passed": False}) == "not passed"
-    assert checks({"passed": False, "report_passed": False}) == "not passed: no claim with a citation"
+    assert checks({"passed": False, "grounds": ["no_claims"]}) == "not passed: no claim with a citation"
     found = {"passed": False, "claims": {"unsupported": 4, "supported": 3}, "paragraph_without_citation_count": 1}
     failed, bare = "4 of 7 claims not supported by their citations", "1 paragraph without a citation at the end"
     counts = "claims: 3 supported, 4 unsupported"

@@ -97,7 +97,7 @@ def test_a_scale_that_the_passage_does_not_name_is_not_assumed() -> None:
 
 def test_a_row_that_names_no_passage_is_dropped() -> None:
     found = checked(plan(("Oban", 1, 9), ("Wick", 2, 1), ("Leith", 3, 1)), shown("Wick 2, Leith 3"), "data")
-    assert found.dropped == "'Oban' names passage 9, which does not exist"
+    assert found.dropped == "'Oban' names passage 9, which is none of the 1 shown"
 
 
 @pytest.mark.parametrize(("label", "kept"), [("2021", 3), ("2020", 3), ("2019", 2), ("Q3 2021", 3)])

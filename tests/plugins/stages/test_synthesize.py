@@ -167,10 +167,11 @@ async def test_a_writer_knows_the_outline_the_questions_and_its_share_of_the_len
     assert [page.document.text for page in depth.sources] == [""], "the passages are enough"
 
 
-async def test_what_the_research_came_to_is_told_to_every_writer() -> None:
+async def test_every_writer_knows_what_was_found_and_how_sections_relate() -> None:
     runs = Runs()
-    await run(runs, digest=Digest(synthesis="It is deep."))
-    assert [request.digest for request in runs.requested] == ["It is deep."] * 2
+    await run(runs, digest=Digest(synthesis="It is deep.", cross_links=("Depth decides the fees.",)))
+    told = "It is deep.\nRelations between sections:\n- Depth decides the fees."
+    assert [request.digest for request in runs.requested] == [told] * 2
 
 
 @pytest.mark.parametrize(("write", "begun"), [("compose", 2), ("single", 0)])
