@@ -12,15 +12,15 @@ import asyncio
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
 from datetime import datetime
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -137,16 +137,31 @@ def _is_below(pid: int, top: int) -> bool:
     return False
 
 
-def unfairness(orders: dict[str, list[str]], began: dict[str, float]) -> int:
-    """Return by how many started runs two principals differed at most while both had waiting ones."""
-    by_principal = {run: name for name, runs in orders.items() for run in runs}
-    started: Counter[str] = Counter()
-    most = 0
-    for run in sorted(began, key=began.__getitem__):
-        waiting = [name for name, runs in orders.items() if started[name] < len(runs)]
-        started[by_principal[run]] += 1
-        for one, other in combinations(waiting, 2):
-            most = max(most, abs(started[one] - started[other]))
+def record_claims(database: sqlite3.Connection) -> None:
+    """Have the database of the queue record who waits and whose order is taken."""
+    database.executescript(
+        """
+        CREATE TABLE steps (principal TEXT, waiting INTEGER);
+        CREATE TRIGGER ordered AFTER INSERT ON leadline_orders
+        BEGIN INSERT INTO steps VALUES (NEW.principal, 1); END;
+        CREATE TRIGGER taken AFTER UPDATE OF begun ON leadline_orders WHEN NEW.begun > OLD.begun
+        BEGIN INSERT INTO steps VALUES (NEW.principal, -1); END;
+        """
+    )
+
+
+def unfairness(steps: Iterable[tuple[str, int]]) -> int:
+    """Return by how many started runs two principals differed at most since both began to wait."""
+    waiting, ahead, most = Counter[str](), Counter[tuple[str, str]](), 0
+    for principal, change in steps:
+        waiting[principal] += change
+        for other in waiting.keys() - {principal}:
+            pair = (principal, other) if principal < other else (other, principal)
+            if change < 0 and waiting[other]:
+                ahead[pair] += 1 if pair[0] == principal else -1
+                most = max(most, abs(ahead[pair]))
+            elif not waiting[other] or not waiting[principal]:
+                ahead[pair] = 0
     return most
 
 
@@ -161,6 +176,8 @@ async def load(folder: Path, world: Emulator, runs: int, principals: int, worker
             for name, secret in tokens.items()
         }
         delays = await idle(clients["user0"])
+        database = sqlite3.connect(folder / "runs" / ".queue.sqlite")
+        record_claims(database)
         orders: dict[str, list[str]] = {name: [] for name in tokens}
         began = time.monotonic()
         for number in range(each):
@@ -182,7 +199,7 @@ async def load(folder: Path, world: Emulator, runs: int, principals: int, worker
                 if view["status"] not in ("pending", "running", "waiting"):
                     views[run] = view
                     del left[run]
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(0.1)
             if time.monotonic() - looked > 2:
                 looked, found = time.monotonic(), memory(pid)
                 if sum(found.values()) > sum(largest.values()):
@@ -190,11 +207,12 @@ async def load(folder: Path, world: Emulator, runs: int, principals: int, worker
         seconds = time.monotonic() - began
         for http in clients.values():
             await http.aclose()
-    starts = {run: _time(folder, name, run) for name, all_ in orders.items() for run in all_}
+    with closing(database):
+        steps = database.execute("SELECT principal, waiting FROM steps ORDER BY rowid").fetchall()
     times.sort()
     return {
         "ended": dict(Counter(view["status"] for view in views.values())),
-        "started runs differ by at most": unfairness(orders, starts),
+        "started runs differ by at most": unfairness(steps),
         "runs a minute": round(60 * len(views) / seconds, 1),
         "GET /v1/runs/ID ms, p50 and p95": [round(times[len(times) // 2], 1), round(times[int(0.95 * len(times))], 1)],
         "server answers after s": round(start, 2),
@@ -202,11 +220,6 @@ async def load(folder: Path, world: Emulator, runs: int, principals: int, worker
         "memory MB": largest,
         "memory MB in all": sum(largest.values()),
     }
-
-
-def _time(folder: Path, principal: str, run: str) -> float:
-    [path] = (folder / "runs").glob(f"**/{run}/events.jsonl")
-    return datetime.fromisoformat(json.loads(path.open().readline())["time"]).timestamp()
 
 
 async def idle(http: httpx.AsyncClient) -> dict[str, Any]:
