@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable
+from pathlib import Path
 
 # Control characters except tab and line feed, overrides of the writing direction, lone surrogates. Titles, file names
 # and pages may contain them to steer a terminal. Joiners stay: several scripts need them.
@@ -60,6 +61,15 @@ def nearest(word: str, choices: Iterable[str]) -> str:
     from difflib import get_close_matches  # only needed for an error
 
     return next(iter(get_close_matches(word, sorted(choices), n=1, cutoff=0.6)), "")
+
+
+def missing_path(path: Path) -> str:
+    """Return a path that does not exist, with the nearest name beside it."""
+    try:
+        near = nearest(path.name, [entry.name for entry in path.expanduser().parent.iterdir()])
+    except OSError:
+        near = ""
+    return f"{path} (did you mean {near!r}?)" if near else str(path)
 
 
 def choose_from(word: str, choices: Iterable[str]) -> str:

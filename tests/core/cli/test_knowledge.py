@@ -48,11 +48,15 @@ def test_a_file_that_cannot_be_read_is_named_and_the_exit_code_says_so(
     docs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (docs / "empty.txt").touch()
-    assert main(["knowledge", "add", "docs", "nowhere.txt", "-q"]) == 4
+    assert main(["knowledge", "add", "docs", "-q"]) == 4
     told = capsys.readouterr().err
     assert "not added: docs/empty.txt: it is empty" in told
-    assert "nowhere.txt: cannot be read: No such file or directory" in told
-    assert "2 added, 2 not readable" in told
+    assert "2 added, 1 not readable" in told
+
+
+def test_a_path_that_does_not_exist_is_refused(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["knowledge", "add", "docs", "doc"]) == 64
+    assert "no such file or folder: doc (did you mean 'docs'?); nothing was added" in capsys.readouterr().err
 
 
 def test_a_question_without_documents_says_how_to_add_some(capsys: pytest.CaptureFixture[str]) -> None:

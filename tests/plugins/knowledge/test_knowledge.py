@@ -101,12 +101,17 @@ async def test_files_that_cannot_be_read_are_named_and_the_others_added(client: 
     (docs / "bomb.docx").write_bytes(b"PK\x03\x04" + b"\0" * 5000)
     program = docs.parent / "program.exe"
     program.write_bytes(b"MZ")
-    added = await client.knowledge.add(docs, program, docs.parent / "nowhere")
+    added = await client.knowledge.add(docs, program)
     assert added.added == 2
-    assert {Path(one.name).name for one in added.problems} == {
-        *("broken.pdf", "empty.txt", "bomb.docx", "program.exe", "nowhere")
-    }
+    problems = {Path(one.name).name for one in added.problems}
+    assert problems == {"broken.pdf", "empty.txt", "bomb.docx", "program.exe"}
     assert all(one.reason for one in added.problems)
+
+
+async def test_a_path_that_does_not_exist_is_refused_before_anything_is_added(client: Client, docs: Path) -> None:
+    with pytest.raises(UsageError, match=r"harbor\.md \(did you mean 'harbour\.md'\?\); nothing was added"):
+        await client.knowledge.add(docs / "trade", docs / "harbor.md")
+    assert not (await client.knowledge.documents()).documents
 
 
 async def test_documents_are_removed_by_id_name_path_and_folder(client: Client, docs: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from leadline._runtime.calls.job import Kind
 from leadline._runtime.plugins import PluginRuntime
 from leadline._runtime.runs.principals import principal_of
 from leadline._runtime.runs.session import Session, adhoc_session
+from leadline.display import missing_path
 from leadline.errors import UsageError
 from leadline.records import (
     AddedDocuments,
@@ -55,9 +57,10 @@ class KnowledgeClient:
         """Add files and folders, or files given by their bytes; return what changed and what could not be read.
 
         A file that was added before is replaced if it has changed. With `reembed`, all documents are first embedded
-        again, with the embedder of the settings. Raises `CallFailed` if another embedder made the vectors.
+        again, with the embedder of the settings. Raises `UsageError` for a path that does not exist, before anything
+        is added, and `CallFailed` if another embedder made the vectors.
         """
-        places = tuple(map(_absolute, paths))
+        places = _existing(paths)
         request = NewDocuments(paths=places, files=tuple(files), reembed=reembed)
         return await self._call("add", request, AddedDocuments, principal, progress)
 
@@ -100,8 +103,12 @@ class KnowledgeClient:
                     await asyncio.wait({watching})
 
 
-def _absolute(path: str | Path) -> str:
-    return str(Path(path).expanduser().absolute())
+def _existing(paths: Sequence[str | Path]) -> tuple[str, ...]:
+    """Return absolute paths. Raises `UsageError` if some do not exist."""
+    missing = [missing_path(path) for path in map(Path, paths) if not os.path.lexists(path.expanduser())]
+    if missing:
+        raise UsageError(f"no such file or folder: {', '.join(missing)}; nothing was added")
+    return tuple(str(Path(path).expanduser().absolute()) for path in paths)
 
 
 async def _watch(session: Session, progress: Progress) -> None:

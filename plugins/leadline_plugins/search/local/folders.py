@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from leadline.display import nearest
+from leadline.display import missing_path
 from leadline.hookspecs import PluginSettings
 from leadline_plugins.parse.media import media_type
 
@@ -49,16 +49,7 @@ def ready(settings: LocalSettings) -> str | None:
     if not settings.folders:
         return "no folder is set: use --docs DIR or plugins.local.folders"
     missing = [folder for folder in settings.folders if not folder.expanduser().exists()]
-    return f"no such folder: {', '.join(map(_missing, missing))}" if missing else None
-
-
-def _missing(folder: Path) -> str:
-    """Return a missing folder, with the nearest one beside it."""
-    try:
-        near = nearest(folder.name, [entry.name for entry in folder.expanduser().parent.iterdir()])
-    except OSError:
-        near = ""
-    return f"{folder} (did you mean {near!r}?)" if near else str(folder)
+    return f"no such folder: {', '.join(map(missing_path, missing))}" if missing else None
 
 
 class File(NamedTuple):
