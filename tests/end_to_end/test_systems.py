@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import tomllib
 from collections.abc import Iterator
@@ -9,10 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 import leadline
+from leadline.cli import main
 
 SYSTEMS = Path(__file__).parents[2] / "examples" / "systems"
+# Passes the literal rules.
+CLEAR = "Shore power in European seaports: tariffs, subsidies and emissions between 2020 and 2025"
+FEW = {"research__first_queries": 2, "research__max_queries": 2, "report__length": 300, "charts__runner": ""}
+AUDITED_FILES = {
+    *("clarify.json", "plan.json", "plan.md", "search_results.json", "evidence.json", "report.md", "report.json"),
+    *("paragraphs.jsonl", "verify.json", "verification.md", "metadata.json"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -51,12 +61,18 @@ async def run(tools: Any, world: Any, folder: Path, settings: dict[str, Any], qu
     return result
 
 
-async def test_the_state_machine_writes_a_cited_report(tools: Any, world: Any, tmp_path: Path) -> None:
+@pytest.mark.slow
+async def test_the_state_machine_explores_with_tools_and_writes_a_cited_report(
+    tools: Any, world: Any, tmp_path: Path
+) -> None:
     # The model's own plotting code needs a sandbox, which not every machine has.
     settings = system("state_machine", charts__runner="matplotlib")
     result = await run(tools, world, tmp_path, settings, tools.question())
     assert (result.status, result.metadata.pipeline) == ("complete", "state_machine")
-    assert any(name.startswith("search/") for name in result.metadata.calls)
+    explored = [one for one in kinds(result, "call.finished") if (one["kind"], one["task"]) == ("chat", "explore")]
+    assert len(explored) == 3 * result.metadata.iterations, "searches, pages and an answer, in each round"
+    plan = json.loads((result.folder / "plan.json").read_text("utf-8"))
+    assert all(section["domain"] for section in plan["sections"])
     assert result.metadata.citations["cited"]
     assert {"report.md", "report.html", "report.json"} <= {path.name for path in result.folder.iterdir()}
 
@@ -70,26 +86,79 @@ async def test_five_phases_compose_a_cited_report(tools: Any, world: Any, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("question", "pipeline"),
+    ("name", "question", "pipeline"),
     [
-        ("Hello!", "chat"),
+        ("six_modes", "Hello!", "chat"),
+        ("six_modes", "Shore power in Hamburg", "search"),
+        ("long_documents", "Hello!", "chat"),
+        ("long_documents", "Write the requirements for an app that books berths in a port", "requirements"),
         pytest.param(
-            "Compare the shore power of Hamburg, Rotterdam and Antwerp in detail", "research", marks=pytest.mark.slow
+            "six_modes",
+            "Compare the shore power of Hamburg, Rotterdam and Antwerp in detail",
+            "research",
+            marks=pytest.mark.slow,
         ),
     ],
 )
-async def test_six_modes_choose_the_mode(tools: Any, world: Any, tmp_path: Path, question: str, pipeline: str) -> None:
-    settings = system("six_modes", knowledge__store="flat")
+async def test_routers_choose_the_mode_and_say_why(
+    tools: Any, world: Any, tmp_path: Path, name: str, question: str, pipeline: str
+) -> None:
+    settings = system(name, **({"knowledge__store": "flat"} if name == "six_modes" else {}))
     result = await run(tools, world, tmp_path, settings, question)
     assert (result.status, result.metadata.pipeline) == ("complete", pipeline)
     (route,) = kinds(result, "route")
     assert route["reason"]
 
 
-async def test_audited_waits_for_the_answer_to_a_vague_question(tools: Any, world: Any, tmp_path: Path) -> None:
+# --- audited: exit codes 0 to 3 --------------------------------------------------------------------------------------
+
+
+async def test_audited_accepts_a_report_of_which_every_claim_is_supported(
+    tools: Any, world: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = await run(tools, world, tmp_path, system("audited", **FEW), CLEAR)
+    assert (result.status, result.exit_code, result.metadata.pipeline) == ("complete", 0, "audited")
+    assert {path.name for path in result.folder.iterdir()} >= AUDITED_FILES
+    head = next(yaml.safe_load_all((result.folder / "report.md").read_text("utf-8")))
+    assert (head["question"], head["trace_id"]) == (CLEAR, result.metadata.trace_id)
+    model = [f"plugins.openai.base_url={world.base_url}", "plugins.openai.model=emulated", "ai.providers=openai"]
+    options = [part for one in model for part in ("--set", one)]
+    paragraphs = str(result.folder / "paragraphs.jsonl")
+    assert await asyncio.to_thread(main, ["verify", paragraphs, "--json", *options]) == 0
+    assert json.loads(capsys.readouterr().out)["counts"].keys() == {"supported"}
+
+
+async def test_audited_rejects_a_report_of_which_a_claim_is_not_supported(
+    tools: Any, world: Any, tmp_path: Path
+) -> None:
+    settings = system("audited", verify__judges=["exact"], **FEW)  # a judge that supports quotations only
+    result = await run(tools, world, tmp_path, settings, CLEAR)
+    assert (result.status, result.exit_code) == ("failed", 3)
+    assert result.reason.startswith("rejected by the audit: ")
+    assert "**Rejected**" in (result.folder / "verification.md").read_text("utf-8")
+    assert (result.folder / "report.md").read_text("utf-8").startswith("---\ntitle: ")
+
+
+async def test_audited_returns_a_vague_question_if_nobody_can_be_asked(tools: Any, world: Any, tmp_path: Path) -> None:
     result = await run(tools, world, tmp_path, system("audited"), tools.question())
-    assert (result.status, result.metadata.pipeline) == ("waiting", "audited")
+    assert (result.status, result.exit_code, result.metadata.pipeline) == ("waiting", 2, "audited")
     assert "unclear" in result.reason
+    known = json.loads((result.folder / "clarify.json").read_text("utf-8"))
+    assert known["needs_clarification"]
+    assert known["reasons"]
+    assert known["questions"]
+
+
+async def test_audited_fails_without_a_usable_answer(tools: Any, world: Any, tmp_path: Path) -> None:
+    async with tools.client(world, tmp_path, system("audited")) as runs:
+        handle = await runs.start(tools.question(), interactive=True)
+        async for event in handle.events():
+            if event.kind == "question":
+                assert (handle.folder / "clarify.json").exists(), "front ends may read it while the run waits"
+                await handle.answer(handle.questions()[0].id, {"answer": " "})
+        result = await handle.result()
+    assert (result.status, result.exit_code) == ("failed", 1)
+    assert "no usable answer" in result.reason
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ from leadline.errors import ClarificationFailed, NeedsClarification
 from leadline.estimates import Expected, Scope
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import Json
+from leadline.records import Blob, Json
 from leadline.research_findings import QUESTION, Question
 from leadline.settings import Seconds
 from leadline.tasks import TaskKind
@@ -140,6 +140,9 @@ class ClarifyStage:
     async def _ask(self, question: Question, message: str, run: Run) -> Question:
         fields: Json = {"answer": {"type": "string", "title": "Your answer"}}
         schema: Json = {"type": "object", "properties": dict(fields), "required": ["answer"]}
+        # The finding is saved when the stage ends: too late for whoever has to answer, or finds the run waiting.
+        data = question.model_dump_json(indent=1).encode() + b"\n"
+        await run.save(Blob(name=QUESTION.file, media_type="application/json", data=data))
         try:
             answer = await run.ask(message, schema, wait=self._settings.timeout)
         except NeedsClarification as error:
