@@ -42,7 +42,7 @@ from leadline.comparison import Comparison, compare
 from leadline.contracts import Observer
 from leadline.display import choose_from
 from leadline.errors import LeadlineError, UsageError
-from leadline.inventory import MASK, InstalledPlugin, Setting
+from leadline.inventory import MASK, InstalledPipeline, InstalledPlugin, Setting
 from leadline.permits import Permits
 from leadline.records import Files, Json, Principal, Report, Turn
 from leadline.run_handle import RunHandle as RunHandle
@@ -336,9 +336,17 @@ class Client(StoredRuns):
         """Return the plan of a run, without any call."""
         return explain(self.plugins)
 
-    async def estimate(self, question: str = "") -> Estimate:
-        """Return the likely calls, tokens and cost of a run, without any call."""
-        return await estimate(self.plugins, question)
+    async def estimate(self, question: str = "", *, pipeline: str = "") -> Estimate:
+        """Return the likely calls, tokens and cost of a run, by default by the pipeline of the settings.
+
+        Nothing is called. Raises `ConfigError` if the pipeline cannot run.
+        """
+        plugins = self._pool.acquire(self._load(overrides={"pipeline": pipeline})) if pipeline else self.plugins
+        try:
+            return await estimate(plugins, question)
+        finally:
+            if pipeline:
+                await self._pool.release(plugins)
 
     def describe_settings(self) -> dict[str, Setting]:
         """Return every setting with its origin, by dotted key. Masked is what no run stores: secrets, private texts."""
@@ -369,6 +377,16 @@ class Client(StoredRuns):
             )
             for entry in entries
         ]
+
+    def describe_pipelines(self) -> list[InstalledPipeline]:
+        """Return the pipelines of the settings, and why some cannot run here."""
+        found = []
+        for name, one in self.load(complete=False).settings.pipelines.items():
+            loaded = self._load(overrides={"pipeline": name}, complete=False)
+            problem, lacks = "\n".join(loaded.problems), tuple(sorted(loaded.lacks))
+            about = {"name": name, "description": one.description, "level": one.level}
+            found.append(InstalledPipeline(**about, problem=problem, lacks=lacks))
+        return found
 
     def runs_folder(self, *, principal: Principal | str | None = None) -> Path:
         """Return the folder of the principal's runs, or of those without one."""

@@ -1,4 +1,4 @@
-"""What is installed and set: the records of `Client.describe_plugins` and `Client.describe_settings`."""
+"""What is installed and set: the records that `Client.describe_*` return."""
 
 from __future__ import annotations
 
@@ -25,3 +25,13 @@ class InstalledPlugin(Record):
     version: str
     status: str
     lacks: str = ""
+
+
+class InstalledPipeline(Record):
+    """A pipeline of the settings; `problem` is why it cannot run, `lacks` the kinds of plugin that are missing."""
+
+    name: str
+    description: str = ""
+    level: str = ""
+    problem: str = ""
+    lacks: tuple[str, ...] = ()

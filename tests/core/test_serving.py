@@ -8,7 +8,10 @@ import sys
 import weakref
 from pathlib import Path
 
+import pytest
+
 import leadline
+from leadline.errors import ConfigError
 from leadline.testing.fakes import fake_web
 
 QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
@@ -41,3 +44,18 @@ def test_tune_gc_freezes_objects_and_collects_less_often() -> None:
     code = "import gc, leadline; leadline.tune_gc(); print(gc.get_freeze_count() > 1000, gc.get_threshold()[0] > 700)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["True", "True"]
+
+
+async def test_pipelines_tell_what_they_lack_and_cost_of_those_that_can_run_is_estimated(tmp_path: Path) -> None:
+    settings = WEB | {"pipelines.mine.extends": "research", "ai.providers": ["embedded"]}
+    async with leadline.Client(
+        plugins=[fake_web()], folder=tmp_path / "r", cache=tmp_path / "c", set=settings
+    ) as client:
+        found = {one.name: one for one in client.describe_pipelines()}
+        assert found["chat"].lacks == ("ai_providers",)
+        assert "needs a language model" in found["chat"].problem
+        assert not found["mine"].problem
+        mine, oneshot = [await client.estimate(pipeline=name) for name in ("mine", "oneshot")]
+        assert mine.queries > oneshot.queries == 1
+        with pytest.raises(ConfigError, match="needs a language model"):
+            await client.estimate(pipeline="chat")

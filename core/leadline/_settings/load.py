@@ -50,8 +50,8 @@ class Loaded:
 
     `origins` by dotted key; `chosen` has the names of plugins by key (`search.engines`); `choices` are sentences for
     the start of a run; `plugins` are those that can work; `dropped` has the reason for each of the others; `secrets`
-    and `private` texts are for the scrubber; `problems` are errors that were not raised. `tags` stand for the values
-    that a run does not store, by dotted key.
+    and `private` texts are for the scrubber; `problems` are errors that were not raised, and `lacks` the kinds of
+    plugin without which the pipeline cannot work. `tags` stand for the values that a run does not store, by dotted key.
     """
 
     settings: Settings
@@ -65,6 +65,7 @@ class Loaded:
     secrets: tuple[str, ...] = ()
     private: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    lacks: frozenset[str] = frozenset()
     tags: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -167,6 +168,7 @@ def load_settings(
         secrets=tuple(dict.fromkeys(filter(None, secrets_of(values)))),
         private=tuple(dict.fromkeys(private_texts(hidden.values()))),
         problems=tuple(problems),
+        lacks=frozenset(selected.lacks),
         tags=begun.tags,
     )
 

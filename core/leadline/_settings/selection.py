@@ -106,6 +106,8 @@ class Selected:
     notices: list[str] = field(default_factory=list)
     choices: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    # The kinds of plugin without which the pipeline cannot work here.
+    lacks: set[str] = field(default_factory=set)
     # Tracebacks of plugins that could not be loaded, by name.
     traces: dict[str, str] = field(default_factory=dict)
 
@@ -141,9 +143,11 @@ class Selector:
             self._require(selection, used)
         for problem in self._unserved_stages(core.pipeline):
             self._problem(problem)
+            found.lacks.add("ai_providers")
         for reasons, emptied in self._emptied.items():
             listed = "".join(f"\n  {name}: {reason}" for name, reason in reasons)
             self._problem(f"{', '.join(emptied)}: none of the chosen plugins can work here{listed}")
+            found.lacks |= {kind_of(key) for key in emptied}
         for fault in self._pipeline_faults(core) if stages else ():
             self._problem(f"{fault}{place(f'pipelines.{core.pipeline}')}")
         plugins = found.plugins.values()

@@ -216,6 +216,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         "Writes a program for the request, runs it in the sandbox, and reports the result",
         needs=(QUESTION,),
         gives=(REPORT,),
+        by_model=True,
         tasks=(TASK,),
         uses=("code.sandbox",),
     )
