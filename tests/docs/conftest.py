@@ -33,7 +33,8 @@ class Block:
 
 
 def pages() -> list[Path]:
-    return [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "examples" / "README.md"]
+    others = ("README.md", "examples/README.md", "examples/systems/README.md")
+    return [*sorted((ROOT / "docs").rglob("*.md")), *(ROOT / name for name in others)]
 
 
 def _blocks() -> Iterator[Block]:

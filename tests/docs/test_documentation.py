@@ -42,6 +42,13 @@ def test_quoted_blocks_are_what_they_quote(page: Path, generate: ModuleType) -> 
     assert text == generate.filled(text), "run: python docs/generate.py"
 
 
+def test_files_that_the_tables_of_the_systems_name_exist() -> None:
+    text = (ROOT / "examples" / "systems" / "README.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:tests|plugins)/[^`]+)`", text)
+    assert len(named) > 20
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
 def test_the_reference_of_the_prompts_is_up_to_date(generate: ModuleType) -> None:
     assert generate.PROMPTS.read_text(encoding="utf-8") == generate.prompts_page(), "run: python docs/generate.py"
 
