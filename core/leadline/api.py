@@ -365,7 +365,8 @@ class Client(StoredRuns):
         """Return the installed plugins, and what they lack. Loads all of them. Raises `ConfigError`."""
         entries = self._catalog.entries(load=True)
         able = [self._catalog.load(entry.name) for entry in entries if entry.status != "broken"]
-        lacks = obstacles(self._catalog, able, sets=self._sets, file=self._file)
+        given: Any = {"arguments": self._pipeline | self._arguments, "sets": self._sets, "docs": self._docs}
+        lacks = obstacles(self._catalog, able, file=self._file, **given)
         return [
             InstalledPlugin(
                 name=entry.name,

@@ -22,7 +22,7 @@ class RunSummary:
     question: str = ""
     pipeline: str = ""
     reason: str = ""
-    exit_code: int = 0
+    exit_code: int | None = None
     began: datetime | None = None
     ended: datetime | None = None
     seconds: float = 0.0

@@ -101,7 +101,8 @@ class Metadata(Record):
     pipeline: str
     status: Status = "pending"
     reason: str = ""
-    exit_code: int = 0
+    exit_code: int | None = None
+    """The exit code of the command that ran it; None until it has ended."""
     began: datetime
     ended: datetime | None = None
     seconds: float = 0.0

@@ -14,6 +14,7 @@ from leadline.metrics import QUEUE_AGE, QUEUE_DEPTH, RUNS_ACTIVE, STREAMS_OPEN, 
 from leadline.records import Record
 from leadline_server.access import COOKIE, Identity, unknown_token
 from leadline_server.problems import Problem
+from leadline_server.remedies import record_for_readers
 from leadline_server.requests import ALLOWED, LOWERED, Login, read
 from leadline_server.service import Service, principal_of
 from leadline_server.store import SESSION_SECONDS
@@ -34,7 +35,8 @@ class InfoRoutes:
 
     async def plugins(self, request: Request) -> PluginsView:
         """Return the installed plugins, and what they lack."""
-        return PluginsView(plugins=tuple(self._client.describe_plugins()))
+        found = await asyncio.to_thread(self._client.describe_plugins)
+        return PluginsView(plugins=tuple(record_for_readers(one, "lacks") for one in found))
 
     async def explain(self, request: Request) -> Record:
         """Return the plan of a run, without any call."""

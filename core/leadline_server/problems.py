@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse
 from leadline.errors import AlreadyAnswered, ConfigError, JournalBusy, LeadlineError, UsageError
 from leadline.records import Record
 from leadline_server.queue import QueueUnavailable
+from leadline_server.remedies import for_readers
 
 # The beginnings of the paths whose clients expect errors in OpenAI's form.
 OPENAI_PATHS = ("/v1/models", "/v1/chat/")
@@ -83,7 +84,7 @@ def problem_of(error: LeadlineError) -> Problem:
         wait = {"Retry-After": "5"}
         return Problem(503, "queue_unavailable", "the queue does not answer; nothing was changed", "try again", wait)
     if isinstance(error, ConfigError):
-        return Problem(422, "settings", str(error), "GET /v1/settings lists the settings")
+        return Problem(422, "settings", for_readers(str(error)), "GET /v1/settings lists the settings")
     if isinstance(error, UsageError):
-        return Problem(422, "invalid_request", str(error))
+        return Problem(422, "invalid_request", for_readers(str(error)))
     return Problem(500, "failed", "the request failed", "the log of the server has the details")

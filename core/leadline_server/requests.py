@@ -137,8 +137,16 @@ def invalid(error: ValidationError) -> Problem:
     found = error.errors(include_url=False, include_context=False, include_input=False)
     if found[0]["type"] == "json_invalid":
         return Problem(400, "invalid_json", f"the body is not JSON: {found[0]['msg'].lower()}")
-    texts = [f"{'.'.join(map(str, one['loc']))}: {one['msg'].lower()}" for one in found[:5]]
+    texts = [": ".join(filter(None, (_path(one["loc"]), _fault(one["msg"])))) for one in found[:5]]
     return Problem(422, "invalid_request", "; ".join(texts), "GET /openapi.json describes every request")
+
+
+def _path(places: tuple[int | str, ...]) -> str:
+    return ".".join(map(str, places))
+
+
+def _fault(message: str) -> str:
+    return message.lower().removeprefix("value error, ")
 
 
 def overrides(body: NewRun, settings: Settings) -> dict[str, Any]:

@@ -143,8 +143,8 @@ class RunRoutes:
 
     async def compare(self, request: Request) -> Comparison:
         """Compare the reports of two runs: claims, verdicts, sources."""
-        query = request.query_params
-        return await self._service.compare(query.get("a", ""), query.get("b", ""), principal_of(request))
+        first, second = (required(request.query_params, name, "GET /v1/compare?a=ID&b=ID") for name in ("a", "b"))
+        return await self._service.compare(first, second, principal_of(request))
 
 
 def send(path: Path, *, name: str = "", download: bool = False) -> FileResponse:
@@ -162,6 +162,13 @@ def send(path: Path, *, name: str = "", download: bool = False) -> FileResponse:
 
 def _run(request: Request) -> tuple[str, str | None]:
     return request.path_params["run_id"], principal_of(request)
+
+
+def required(values: Mapping[str, str], name: str, example: str) -> str:
+    """Return a parameter of a query. Raises `Problem`."""
+    if value := values.get(name, ""):
+        return value
+    raise Problem(422, "invalid_request", f"{name}: field required", example)
 
 
 def number(values: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:

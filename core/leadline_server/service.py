@@ -31,9 +31,10 @@ from leadline_server.limits import Limits, Rate, Slots
 from leadline_server.metrics import ServerMetrics
 from leadline_server.problems import Problem, no_such_run, too_many
 from leadline_server.queue import Full, Queue, QueuedRun, Taken
+from leadline_server.remedies import data_for_readers, record_for_readers
 from leadline_server.requests import NewRun, overrides
 from leadline_server.store import Store
-from leadline_server.views import EvidenceView, RunItem, RunPage, RunView
+from leadline_server.views import EvidenceView, RunItem, RunPage, RunView, readable
 from leadline_server.worker import has_ended
 
 _RUN_ID = re.compile(r"[0-9a-f]{8}_[0-9]{8}_[0-9]{6}")
@@ -53,6 +54,8 @@ _PATIENCE = 15.0
 _FULL = 10
 # An end of the run that was not the last one, because the run was continued.
 SESSION_FINISHED = "session.finished"
+# Events with messages to the user.
+_TOLD = ("run.finished", "notice", "error", "progress")
 
 
 @dataclass
@@ -93,7 +96,7 @@ class Service:
         earlier: Any = {"conversation": body.conversation, "follows": body.follows or None, "turns": tuple(turns)}
         most, refusal = self.limits.runs, None
         try:
-            self._check_ended(body, principal)
+            await self._check_earlier(body, principal)
             order = await asyncio.to_thread(new, **earlier) if any(earlier.values()) else new()
         except UsageError as error:
             if key is None:
@@ -113,6 +116,16 @@ class Service:
             raise refusal or too_many(str(full), _FULL) from None
         await self.active.refresh()
         return order.run_id
+
+    async def _check_earlier(self, body: NewRun, principal: str | None) -> None:
+        """Raise `Problem` if the run that a new one would follow does not exist, and `UsageError` if it is active."""
+        self._check_ended(body, principal)
+        try:
+            if body.follows:
+                await self.view(body.follows, principal)
+        except Problem as problem:
+            message = f"follows: {problem.body.message}"
+            raise Problem(422, "invalid_request", message, problem.body.hint) from None
 
     def _check_ended(self, body: NewRun, principal: str | None) -> None:
         """Raise `UsageError` if a run is active that a new one would follow: it may have no folder yet."""
@@ -137,7 +150,7 @@ class Service:
         With the id of a conversation, return its runs. Raises `Problem`.
         """
         found = await asyncio.to_thread(self.client.runs, text=text, conversation=conversation, principal=principal)
-        items = [RunItem.of(run) for run in found]
+        items = [record_for_readers(RunItem.of(run), "reason") for run in found]
         if not text.strip():
             known = {item.id for item in items if item.status != "unreadable"}  # one that begins has no metadata yet
             orders = (run.order for run in self.active.of(principal) if run.run_id not in known)
@@ -204,11 +217,11 @@ class Service:
     async def view(self, run_id: str, principal: str | None) -> RunView:
         """Return a run as of now. Raises `Problem` if the principal has no such run."""
         if known := await self.metadata(run_id, principal):
-            return RunView.of(*known)
+            return readable(RunView.of(*known))
         run = self.active.get(run_id, principal) or await asyncio.to_thread(self.queue.get, run_id, principal)
         if run is None or run.order is None:
             raise no_such_run()
-        return RunView.of_order(run.order, run.status or "pending", run.problem)
+        return readable(RunView.of_order(run.order, run.status or "pending", run.problem))
 
     async def events(self, run_id: str, principal: str | None, after: int = -1) -> AsyncIterator[Event]:
         """Yield the events of a run above a number. The last one, and no other, is a `run.finished`.
@@ -229,6 +242,8 @@ class Service:
                         end = None
                     if event.kind != "call.delta":
                         last = max(last, event.seq)
+                    if event.kind in _TOLD:
+                        event = event.model_copy(update={"data": data_for_readers(event.data)})
                     if event.kind == "run.finished":
                         end = event
                     else:

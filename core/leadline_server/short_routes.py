@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from leadline_server.problems import Problem
 from leadline_server.requests import Long, Name, NewRun, RequestBody, read
-from leadline_server.run_routes import send
+from leadline_server.run_routes import required, send
 from leadline_server.service import Service, principal_of
 from leadline_server.views import TaskStarted, TaskStatus
 
@@ -44,21 +44,17 @@ class ShortRoutes:
 
     async def status(self, request: Request) -> TaskStatus:
         """Return the state of a run."""
-        run_id = request.query_params.get("task_id", "")
-        known = await self._service.metadata(run_id, principal_of(request))
-        if known is None:
-            view = await self._service.view(run_id, principal_of(request))
-            errors = (view.reason,) if view.reason else ()
-            return TaskStatus(task_id=run_id, status=view.status, step="", progress=0, errors=errors)
-        metadata, status = known
-        ended = [step for step in metadata.steps if step.status in ("finished", "failed")]
-        progress = 100 if metadata.ended else min(99, 100 * len(ended) // max(1, len(metadata.steps)))
+        example = "GET /api/research/status?task_id=ID, with the id that POST /api/research/start returned"
+        run_id = required(request.query_params, "task_id", example)
+        view = await self._service.view(run_id, principal_of(request))
+        ended = [step for step in view.steps if step.status in ("finished", "failed")]
         return TaskStatus(
             task_id=run_id,
-            status=status,
-            step=metadata.current_step,
-            progress=progress,
-            errors=tuple(error.message for error in metadata.errors),
+            status=view.status,
+            step=view.current_step,
+            progress=100 if view.ended else min(99, 100 * len(ended) // max(1, len(view.steps))),
+            reason=view.reason,
+            errors=tuple(error.message for error in view.errors),
         )
 
     async def download(self, request: Request) -> Response:

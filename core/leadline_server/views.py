@@ -13,6 +13,7 @@ from leadline.records import Record
 from leadline.records.reports import VerdictKind
 from leadline.run_summary import RunSummary
 from leadline.runs import Metadata, Order
+from leadline_server.remedies import record_for_readers
 
 
 class Links(Record):
@@ -75,6 +76,16 @@ class RunView(Metadata):
             reason=reason,
         )
         return cls.of(metadata)
+
+
+def readable(view: RunView) -> RunView:
+    """Return a view whose messages are for readers without a shell."""
+    return record_for_readers(view, "reason", "notices").model_copy(
+        update={
+            "errors": tuple(record_for_readers(error, "message") for error in view.errors),
+            "steps": tuple(record_for_readers(step, "reason") for step in view.steps),
+        }
+    )
 
 
 class RunItem(Record):
@@ -203,10 +214,14 @@ class TaskStarted(Record):
 
 
 class TaskStatus(Record):
-    """The state of a task; `progress` is the share of finished steps in percent."""
+    """The state of a task; `progress` is the share of finished steps in percent.
+
+    `reason` is why it is not complete, and `errors` are failures, from most of which it recovered.
+    """
 
     task_id: str
     status: str
     step: str
     progress: int
+    reason: str = ""
     errors: tuple[str, ...] = ()

@@ -28,6 +28,8 @@ def test_a_run_is_named_by_the_one_that_follows_it(http: httpx.Client, done: str
     assert "is in the conversation" in other.json()["message"]
     unknown = http.post("/v1/runs", json={"question": QUESTION, "follows": "00000000_20260101_000000"})
     assert unknown.status_code == 422
+    message = "follows: there is no such run"
+    assert unknown.json() == {"code": "invalid_request", "message": message, "hint": "GET /v1/runs lists the runs"}
 
 
 def test_an_active_run_is_not_followed_but_its_request_may_be_repeated(http: httpx.Client, served: Served) -> None:

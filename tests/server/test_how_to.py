@@ -73,9 +73,11 @@ def test_the_curl_commands_work(team_of_one: Served, tmp_path: Path, monkeypatch
         for line in block.replace("\\\n", "").splitlines()
         if line.startswith("curl")
     ]
-    assert len(commands) == 5
+    assert len(commands) == 8
     for command in commands:
-        words = shlex.split(adapted(command, team_of_one).replace("/ID", f"/{run}"), comments=True)
+        words = shlex.split(
+            adapted(command, team_of_one).replace("=ID", f"={run}").replace("/ID", f"/{run}"), comments=True
+        )
         done = subprocess.run(
             [*words, "--fail-with-body", "--noproxy", "*"], capture_output=True, text=True, check=True
         )
@@ -85,6 +87,9 @@ def test_the_curl_commands_work(team_of_one: Served, tmp_path: Path, monkeypatch
     assert '"status":"complete"' in replies[2]
     assert (tmp_path / "report.md").read_text(encoding="utf-8").startswith("# ")
     assert '"object":"chat.completion"' in replies[4]
+    assert '"task_id"' in replies[5]
+    assert '"progress":100' in replies[6]
+    assert [path.suffix for path in tmp_path.glob("research_report_*")] == [".md"]
 
 
 def test_the_leadline_commands_of_the_guides_are_ones() -> None:

@@ -75,7 +75,7 @@ def test_the_state_of_an_active_run_is_live(http: httpx.Client, served: Served) 
         run = order(http)
         assert events(http, run, until="run.started")
         view = http.get(f"/v1/runs/{run}").json()
-        assert view["status"] == "running"
+        assert (view["status"], view["exit_code"]) == ("running", None)
         refused = http.delete(f"/v1/runs/{run}")
         assert (refused.status_code, refused.json()["code"]) == (409, "busy")
         again = http.post(f"/v1/runs/{run}/resume")
@@ -83,7 +83,11 @@ def test_the_state_of_an_active_run_is_live(http: httpx.Client, served: Served) 
         status = http.get("/api/research/status", params={"task_id": run}).json()
         assert (status["status"], status["progress"] < 100) == ("running", True)
         assert http.post(f"/v1/runs/{run}/stop", json={"reason": "enough"}).json() == {"ok": True}
-    assert finish(http, run)["status"] in ("partial", "no_evidence")
+    ended = finish(http, run)
+    assert ended["status"] in ("partial", "no_evidence")
+    status = http.get("/api/research/status", params={"task_id": run}).json()
+    assert (status["progress"], status["reason"]) == (100, ended["reason"])
+    assert ended["reason"]
 
 
 def test_a_cancelled_run_is_resumed_and_deleted(http: httpx.Client, served: Served) -> None:
@@ -137,6 +141,7 @@ def test_the_short_routes_start_poll_and_download(http: httpx.Client) -> None:
         "status": "complete",
         "step": "",
         "progress": 100,
+        "reason": "",
         "errors": [],
     }
     sent = http.get(f"/api/research/download/{run}", params={"format": "markdown"})
@@ -154,8 +159,9 @@ def test_the_short_routes_start_poll_and_download(http: httpx.Client) -> None:
         ("/v1/runs?limit=١", "invalid_request"),
         ("/v1/runs?after=nothing", "invalid_request"),
         ("/nowhere", "not_found"),
-        ("/v1/compare", "not_found"),
-        ("/api/research/status", "not_found"),
+        ("/v1/compare", "invalid_request"),
+        ("/api/research/status", "invalid_request"),
+        ("/api/research/status?task_id=x", "not_found"),
     ],
 )
 def test_errors_have_code_message_and_hint(http: httpx.Client, path: str, code: str) -> None:

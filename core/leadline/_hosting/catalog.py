@@ -139,7 +139,8 @@ class PluginCatalog:
             plugin = self.load(point.name)
         except PluginError as error:
             return CatalogEntry(*about, "broken", problem=str(error))
-        problem = "; ".join(filter(None, (missing_packages(plugin, offer) for offer in plugin.offers.values())))
+        problems = (missing_packages(plugin, offer) for offer in plugin.offers.values())
+        problem = "; ".join(dict.fromkeys(filter(None, problems)))
         return CatalogEntry(*about, "incomplete" if problem else "ready", tuple(plugin.offers), problem)
 
 

@@ -119,8 +119,8 @@ def load_settings(
     """
     sources = Sources(cwd or Path.cwd(), os.environ if environ is None else environ, file, user_file, catalog.names())
     defaults = read_defaults(catalog.defaults)
-    folders = {f"plugins.{defaults.documents}.folders": list(docs)} if docs else {}
-    layers = without_replaced(sources.layers(folders | dict(arguments or {}), sets, stored), defaults.settings)
+    given = _folders(defaults, docs) | dict(arguments or {})
+    layers = without_replaced(sources.layers(given, sets, stored), defaults.settings)
     above = ABOVE_STORED if stored is not None else None
     layers, unfit = with_pipeline(layers, len(defaults.settings), catalog.names(), above)
     layers, unknown_preset = with_preset(layers, defaults, catalog.names(), stored=stored is not None)
@@ -198,15 +198,19 @@ def obstacles(
     plugins: Iterable[Plugin],
     *,
     instance: str = "",
+    arguments: Mapping[str, Any] | None = None,
     sets: Sequence[str] = (),
     file: Path | None = None,
+    docs: Sequence[str] = (),
 ) -> dict[str, str]:
     """Return by name why each plugin could not work if it were chosen; empty for one that could.
 
     `instance` is the second instance of the plugin that is meant, if any. Raises `ConfigError` if the core's settings
     are invalid.
     """
-    selector = Selector(catalog, _plugin_sections(catalog, sets, file), read_defaults(catalog.defaults))
+    defaults = read_defaults(catalog.defaults)
+    given = _folders(defaults, docs) | dict(arguments or {})
+    selector = Selector(catalog, _plugin_sections(catalog, sets, file, given), defaults)
     return {plugin.name: selector.why_not(plugin, instance) for plugin in plugins}
 
 
@@ -215,9 +219,16 @@ def base_plugin(catalog: PluginCatalog, name: str, *, sets: Sequence[str] = (), 
     return _plugin_sections(catalog, sets, file).base(name)
 
 
-def _plugin_sections(catalog: PluginCatalog, sets: Sequence[str], file: Path | None) -> PluginSections:
+def _folders(defaults: Defaults, docs: Sequence[str]) -> dict[str, Any]:
+    """Return folders of documents as a setting."""
+    return {f"plugins.{defaults.documents}.folders": list(docs)} if docs else {}
+
+
+def _plugin_sections(
+    catalog: PluginCatalog, sets: Sequence[str], file: Path | None, arguments: Mapping[str, Any] | None = None
+) -> PluginSections:
     sources = Sources(Path.cwd(), os.environ, file, plugins=catalog.names())
-    layers = sources.layers({}, sets, None)
+    layers = sources.layers(arguments or {}, sets, None)
     core, invalid, _ = validate_partially(layers, catalog.names())
     if invalid:
         raise ConfigError("\n".join(invalid))

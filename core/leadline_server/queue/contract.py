@@ -17,6 +17,14 @@ class QueueUnavailable(LeadlineError):
     """The database of the queue does not answer. Nothing is lost: try again later."""
 
 
+def unavailable(place: object, reason: object) -> QueueUnavailable:
+    """Return the error of a queue at a place, with what to do."""
+    return QueueUnavailable(
+        f"the queue {place} does not work: {str(reason).rstrip('.')}; repair or start its database and try again, "
+        "or name another queue with the setting runs.queue or --queue"
+    )
+
+
 class Taken(Exception):
     """The key of a request was used before: for the run `run_id`, and maybe for the `same` request."""
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from leadline_server.queue.contract import QueueUnavailable
+from leadline_server.queue.contract import QueueUnavailable, unavailable
 from leadline_server.queue.database import Cursor
 
 T = TypeVar("T")
@@ -83,7 +83,7 @@ class PostgresDatabase:
 
     def _unavailable(self, error: Exception) -> QueueUnavailable:
         why = str(error).strip().splitlines() or [type(error).__name__]
-        return QueueUnavailable(f"the queue in {self._name} does not work: {why[0]}")
+        return unavailable(self._name, why[0])
 
     def wait(self, seconds: float) -> None:
         """Listen for a commit."""
@@ -114,4 +114,4 @@ class PostgresDatabase:
 def _without_password(url: str) -> str:
     """Return the address for messages."""
     known = psycopg.conninfo.conninfo_to_dict(url)
-    return f"Postgres, database {known.get('dbname', '')} on {known.get('host', 'the default host')}"
+    return f"in Postgres, database {known.get('dbname', '')} on {known.get('host', 'the default host')}"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from leadline_server.queue.contract import QueueUnavailable
+from leadline_server.queue.contract import unavailable
 from leadline_server.queue.database import Cursor
 
 T = TypeVar("T")
@@ -44,7 +44,7 @@ class SqliteDatabase:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
             self._writer, self._reader, self._watcher = _connect(path), _connect(path), _connect(path)
         except (OSError, sqlite3.Error) as error:
-            raise QueueUnavailable(f"cannot use the queue {path}: {error}") from error
+            raise unavailable(path, error) from error
         self._version = self._changes = -1
 
     def write(self, work: Callable[[Cursor], T], *, lasting: bool = False, silent: bool = False) -> T:
@@ -64,7 +64,7 @@ class SqliteDatabase:
                     self._writer.rollback()
                     raise
             except sqlite3.Error as error:
-                raise QueueUnavailable(f"the queue {self._path} does not work: {error}") from error
+                raise unavailable(self._path, error) from error
             return result
 
     def read(self, statement: str, *values: Any) -> list[Sequence[Any]]:
@@ -73,7 +73,7 @@ class SqliteDatabase:
             try:
                 return self._reader.execute(statement, values).fetchall()
             except sqlite3.Error as error:
-                raise QueueUnavailable(f"the queue {self._path} does not work: {error}") from error
+                raise unavailable(self._path, error) from error
 
     def wait(self, seconds: float) -> None:
         """Look for a commit until there is one."""
@@ -99,7 +99,7 @@ class SqliteDatabase:
             rows = self._watcher.execute("SELECT changes FROM leadline_queue").fetchall()
             return version, int(rows[0][0]) if rows else 0
         except sqlite3.Error as error:
-            raise QueueUnavailable(f"the queue {self._path} does not work: {error}") from error
+            raise unavailable(self._path, error) from error
 
     def close(self) -> None:
         """Close the connections; a thread that waits returns."""

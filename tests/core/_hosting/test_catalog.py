@@ -270,10 +270,13 @@ def test_a_kind_that_a_plugin_does_not_offer_lists_who_does() -> None:
 
 def test_a_missing_sdk_names_what_to_install(install: Install) -> None:
     needs = "requires=('json', 'xml.dom', 'no_such_sdk=leadline[wiki]', 'xml.no_such=other')"
-    install("wiki", f"@hookimpl\ndef leadline_parsers():\n    yield Offer(print, Settings, 'y', {needs})")
+    offers = (
+        f"@hookimpl\ndef leadline_{kind}():\n    yield Offer(print, Settings, 'y', {needs})\n" for kind in KINDS[:2]
+    )
+    install("wiki", "".join(offers))
     (entry,) = [e for e in PluginCatalog.discover().entries(load=True) if e.name == "wiki"]
     assert entry.status == "incomplete"
-    assert entry.kinds == ("parsers",)
+    assert len(entry.kinds) == 2
     assert entry.problem == "plugin 'wiki' (wiki 1.2) lacks what it needs: pip install 'leadline[wiki]' 'other'"
 
 

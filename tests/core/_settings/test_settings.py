@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator
 
 from leadline._hosting.catalog import PluginCatalog
-from leadline._settings.load import Loaded, load_settings
+from leadline._settings.load import Loaded, load_settings, obstacles
 from leadline._settings.pipelines import resolve, stage_names
 from leadline._settings.redaction import answer_options, public
 from leadline._settings.sources import _yaml
@@ -138,6 +138,13 @@ def fault(load: Load, *sets: str, **more: Any) -> str:
 
 
 # --- sources and their order ---------------------------------------------------------------------------------------
+
+
+def test_documents_that_a_client_was_given_are_what_their_engine_needs(tmp_path: Path) -> None:
+    catalog = PluginCatalog.discover()
+    local = catalog.load("local")
+    assert obstacles(catalog, [local])["local"].startswith("no folder is set: plugins.local.folders")
+    assert obstacles(catalog, [local], docs=[str(tmp_path)]) == {"local": ""}
 
 
 def test_the_defaults_are_enough(load: Load) -> None:

@@ -263,8 +263,16 @@ def test_another_url_is_refused(url: str, message: str, tmp_path: Path) -> None:
 
 def test_an_unusable_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(QueueUnavailable, match=r"file/\.queue\.sqlite"):
+    with pytest.raises(QueueUnavailable, match=r"file/\.queue\.sqlite .*the setting runs\.queue or --queue"):
         open_queue("", tmp_path / "file")
+
+
+def test_a_database_that_does_not_answer_is_named_with_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("psycopg", reason="the extra queue is not installed")
+    monkeypatch.setattr("leadline_server.queue.postgres._PATIENCE", 0.0)
+    with pytest.raises(QueueUnavailable, match=r"in Postgres, database q on 127\.0\.0\.1 .*runs\.queue") as told:
+        open_queue("postgresql://me:secret@127.0.0.1:1/q", Path("/nowhere"))
+    assert "secret" not in str(told.value)
 
 
 def patiently(function: Callable[..., T], *values: object) -> T:

@@ -297,7 +297,7 @@ def storage_error(error: sqlite3.Error | OSError, path: Path) -> JournalError:
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return JournalError(
             f"the journal {path} is damaged ({error}); the report and files beside it are untouched. Restore it from a "
-            "backup, or start a new run: leadline research QUESTION"
+            "backup, or start a new run: `leadline research QUESTION`"
         )
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return JournalBusy(f"another program has the journal {path} open for writing; close it, then: {resume}")

@@ -49,7 +49,7 @@ def summarize(run: RunContext, engine: Engine | None, journal: Journal, exit_cod
         pipeline=request.pipeline,
         status=state.status,
         reason=state.reason,
-        exit_code=exit_code or 0,
+        exit_code=exit_code,
         began=request.began,
         ended=None if exit_code is None else now,
         seconds=round(seconds, 3),

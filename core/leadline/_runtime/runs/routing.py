@@ -14,8 +14,7 @@ from leadline.research_findings import Route
 def refusal(route: Route, error: ConfigError) -> ConfigError:
     """Return the error of a pipeline that was chosen and cannot run, with the way around it."""
     return ConfigError(
-        f"the pipeline {route.pipeline} was chosen ({route.reason}) and cannot run: {error}; "
-        "choose another one with --pipeline"
+        f"the pipeline {route.pipeline} was chosen ({route.reason}) and cannot run: {error}; choose another pipeline"
     )
 
 

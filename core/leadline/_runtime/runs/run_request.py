@@ -109,10 +109,10 @@ def check_question(question: str) -> str:
     """Return the question without surrounding space. Raises `UsageError` if it is empty or too long."""
     text = question.strip()
     if not text:
-        raise UsageError('the question is empty: leadline research "How does …?"')
+        raise UsageError("the question is empty: write what you want to know, such as 'How does …?'")
     if len(text) > MAX_QUESTION:
         raise UsageError(
             f"the question has {len(text):,} characters, but at most {MAX_QUESTION:,} are allowed: "
-            "put long material into a folder and name it with --docs"
+            "put long material into documents, which are searched"
         )
     return text.encode("utf-8", "replace").decode()

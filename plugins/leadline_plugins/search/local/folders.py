@@ -47,7 +47,7 @@ class LocalSettings(PluginSettings):
 def ready(settings: LocalSettings) -> str | None:
     """Return the fault of the settings: no folder, or one that does not exist."""
     if not settings.folders:
-        return "no folder is set: use --docs DIR or plugins.local.folders"
+        return "no folder is set: plugins.local.folders, or --docs DIR"
     missing = [folder for folder in settings.folders if not folder.expanduser().exists()]
     return f"no such folder: {', '.join(map(missing_path, missing))}" if missing else None
 

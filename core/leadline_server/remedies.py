@@ -1,0 +1,56 @@
+"""Advice in messages, for readers without a shell: commands become requests, and options the settings that they set."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+Message = TypeVar("Message", bound=BaseModel)
+# The requests that do what a command does, by the first words of the command.
+_REQUESTS = {
+    "config": "GET /v1/settings",
+    "knowledge add": "POST /v1/knowledge?name=FILE",
+    "knowledge list": "GET /v1/knowledge",
+    "pipelines": "GET /v1/models",
+    "plugins": "GET /v1/plugins",
+    "research": "POST /v1/runs",
+    "resume": "POST /v1/runs/ID/resume",
+    "runs": "GET /v1/runs",
+}
+_COMMAND = re.compile(
+    r"`leadline (\w+)( \w+)?[^`]*`|`?pip install (?:--[\w-]+ )*(['\"]?)([\w.\[\],-]+)\3`?|--set (?=[\w.])"
+)
+
+
+def for_readers(text: str) -> str:
+    """Return a message of Leadline in which no command line is left."""
+    return _COMMAND.sub(_remedy, text)
+
+
+def _remedy(found: re.Match[str]) -> str:
+    command, more, _, package = found.groups()
+    if package:
+        return f"the operator installs {package}"
+    if not command:
+        return ""  # of `--set KEY=VALUE` the setting is left
+    words = f"{command}{more or ''}"
+    return _REQUESTS.get(words) or _REQUESTS.get(command) or f"`{words}` by the operator"
+
+
+def record_for_readers(record: Message, *names: str) -> Message:
+    """Return a record with these texts, or tuples of texts, for readers; it is the same one if nothing changes."""
+    update = {}
+    for name in names:
+        value = getattr(record, name)
+        told = for_readers(value) if isinstance(value, str) else tuple(map(for_readers, value))
+        if told != value:
+            update[name] = told
+    return record.model_copy(update=update) if update else record
+
+
+def data_for_readers(data: Mapping[str, object]) -> dict[str, object]:
+    """Return the data of an event for readers."""
+    return {key: for_readers(value) if isinstance(value, str) else value for key, value in data.items()}
