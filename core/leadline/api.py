@@ -25,6 +25,7 @@ from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime import loop_shutdown
 from leadline._runtime.plugins import PluginRuntime, RuntimePool, default_cache
 from leadline._runtime.preview import Estimate, Explanation, estimate, explain
+from leadline._runtime.runs.adhoc_session import adhoc_session
 from leadline._runtime.runs.conversations import Place, place_of
 from leadline._runtime.runs.knowledge import SETTINGS, KnowledgeClient
 from leadline._runtime.runs.memory import earlier_turns
@@ -33,7 +34,7 @@ from leadline._runtime.runs.questions import Asker, answer_later
 from leadline._runtime.runs.report_check import checked
 from leadline._runtime.runs.resumption import has_request, load_request
 from leadline._runtime.runs.run_request import RunRequest, check_question
-from leadline._runtime.runs.session import Session, adhoc_session
+from leadline._runtime.runs.session import Session
 from leadline._runtime.runs.stored_report import REPORT, read_report
 from leadline._settings.layers import leaves
 from leadline._settings.load import Loaded, load_settings, obstacles

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 from leadline._runtime.calls.job import Kind
 from leadline._runtime.plugins import ProviderInstance
+from leadline._runtime.runs.adhoc_session import adhoc_session
 from leadline._runtime.runs.run_context import RunContext
-from leadline._runtime.runs.session import adhoc_session
 from leadline._settings.load import Loaded
 from leadline.contracts import Call
 from leadline.display import shortened

@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 
 from leadline._runtime.calls.job import Kind
 from leadline._runtime.plugins import PluginRuntime
+from leadline._runtime.runs.adhoc_session import adhoc_session
 from leadline._runtime.runs.principals import principal_of
-from leadline._runtime.runs.session import Session, adhoc_session
+from leadline._runtime.runs.session import Session
 from leadline.display import missing_path
 from leadline.errors import UsageError
 from leadline.records import (

@@ -10,8 +10,8 @@ from typing import Any
 from leadline._runtime.calls.job import CHAT
 from leadline._runtime.journal.rows import Row
 from leadline._runtime.plugins import PluginRuntime
+from leadline._runtime.runs.adhoc_session import adhoc_session
 from leadline._runtime.runs.report_sources import from_web
-from leadline._runtime.runs.session import adhoc_session
 from leadline._settings.load import Loaded
 from leadline.errors import ConfigError
 from leadline.hookspecs import GROUP

@@ -9,9 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from leadline._runtime.calls.retry import RetryPolicy
@@ -22,8 +20,9 @@ from leadline._runtime.plugins import PluginRuntime
 from leadline._runtime.runs.answer_cache import AnswerCache
 from leadline._runtime.runs.conversations import pipeline_of, read_conversation, write_conversation
 from leadline._runtime.runs.engine import Engine
-from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, write_metadata
+from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK
 from leadline._runtime.runs.metadata import recovered_failures, report_files, summarize
+from leadline._runtime.runs.metadata_writer import MetadataWriter
 from leadline._runtime.runs.outcome import middleware_refusal, no_evidence_reason, outcome, rejection
 from leadline._runtime.runs.previous_output import KEPT_NOTICE, PreviousOutput
 from leadline._runtime.runs.questions import Asker
@@ -31,13 +30,12 @@ from leadline._runtime.runs.resumption import forget_failures, interrupted_notic
 from leadline._runtime.runs.routing import continued, refusal
 from leadline._runtime.runs.run_context import RunContext, secrets_of_run
 from leadline._runtime.runs.run_request import RunRequest
-from leadline._settings.load import Loaded
 from leadline.contracts import Middleware, Observer
 from leadline.encoding import digest
 from leadline.errors import CallFailed, ConfigError, LeadlineError, ModelUnreachable, NeedsClarification, NoEvidence
 from leadline.events import Subscription
 from leadline.pipeline import Pipeline
-from leadline.records import Conversation, Principal
+from leadline.records import Conversation
 from leadline.research_findings import CONVERSATION, QUESTION, REPORT, ROUTE, Question, Route
 from leadline.runs import EXIT_CODES, Metadata, Result, Status, StepError
 
@@ -47,9 +45,6 @@ RUN_REPEATS = 2
 REJECTED = 3
 # The exit code of a run that was stopped, even if it wrote a report.
 INTERRUPTED = 130
-
-# Seconds from a change of a stage until it is in the metadata.
-STATUS_INTERVAL = 0.2
 
 T = TypeVar("T")
 
@@ -71,10 +66,7 @@ class Session:
         self._previous: PreviousOutput | None = None
         self._stopped = False
         self._exit_code: int | None = None
-        # One writer at a time, so that the newest summary is written last.
-        self._writing = asyncio.Lock()
-        self._write_timer: asyncio.TimerHandle | None = None
-        self._status_writer: asyncio.Task[None] | None = None
+        self._metadata = MetadataWriter(self._summary, None if run.readonly else run.folder)
         # Returns the plugins for another pipeline of the run, and those that it returned; set by the client.
         self.switch: Callable[[RunRequest, str], PluginRuntime] | None = None
         self.switched: PluginRuntime | None = None
@@ -82,7 +74,7 @@ class Session:
 
     def _follow(self, run: RunContext) -> None:
         self.run = run
-        run.status_changed, run.step_changed = self._write_status, self._write_status_soon
+        run.status_changed, run.step_changed = self._metadata.update, self._metadata.update_soon
 
     @classmethod
     async def start(
@@ -214,7 +206,7 @@ class Session:
         run, loaded = self.run, self.run.plugins.loaded
         run.state.status = "running"
         run.state.notices.extend(loaded.notices)
-        await self._write_metadata()
+        await self._metadata.write()
         await run.bus.emit(
             "run.started",
             {
@@ -283,7 +275,7 @@ class Session:
             raise refusal(route, error) from error
         self.run.forget_session()
         self._follow(run)
-        await self._write_status()
+        await self._metadata.update()
 
     async def _decide_outcome(self) -> None:
         run, engine, rows = self.run, self.engine, self.journal.rows()
@@ -324,7 +316,7 @@ class Session:
     async def _finish(self) -> Result:
         """Close everything and write the final metadata."""
         run, state = self.run, self.run.state
-        await self._end_status_writes()
+        await self._metadata.settle()
         # Calls in flight may still add notices and usage, so they end before the metadata is written.
         await run.close()
         if self._previous and state.status != "complete" and state.add_notice(KEPT_NOTICE):
@@ -357,75 +349,18 @@ class Session:
         bus.faults.clear()
         try:
             state.errors += await recovered_failures(self.journal, state.errors)
-            return await self._write_metadata(ended=True)
+            return await self._metadata.write(ended=True)
         except (LeadlineError, OSError) as error:
             state.add_error(error)
             self._end("failed", str(error))
-            return summarize(self.run, self.engine, self.journal, self.exit_code)
+            return self._summary(ended=True)
 
-    async def _write_metadata(self, *, ended: bool = False) -> Metadata:
-        async with self._writing:
-            metadata = summarize(self.run, self.engine, self.journal, self.exit_code if ended else None)
-            if not self.run.readonly:
-                await asyncio.to_thread(write_metadata, self.run.folder, metadata)
-            return metadata
+    def _summary(self, *, ended: bool = False) -> Metadata:
+        return summarize(self.run, self.engine, self.journal, self.exit_code if ended else None)
 
     def snapshot(self) -> Metadata:
         """Return the summary of the run as of now."""
-        return self.result.metadata if self.result else summarize(self.run, self.engine, self.journal)
-
-    async def _write_status(self) -> None:
-        """Write the summary of a run that continues; a full disk is reported by the journal."""
-        with suppress(LeadlineError, OSError):
-            await self._write_metadata()
-
-    def _write_status_soon(self) -> None:
-        """Write the summary in a moment: stages often start and finish in groups."""
-
-        def write() -> None:
-            self._write_timer = None
-            self._status_writer = asyncio.create_task(self._write_status(), name="metadata")
-
-        if self._write_timer is None:
-            self._write_timer = asyncio.get_running_loop().call_later(STATUS_INTERVAL, write)
-
-    async def _end_status_writes(self) -> None:
-        if self._write_timer:
-            self._write_timer.cancel()
-        if self._status_writer:
-            await asyncio.wait({self._status_writer})
-
-
-@asynccontextmanager
-async def adhoc_session(
-    loaded: Loaded,
-    question: str,
-    *,
-    plugins: PluginRuntime | None = None,
-    principal: Principal | None = None,
-) -> AsyncIterator[Session]:
-    """Provide a session in a temporary folder, whose `run` performs tasks outside of a run. Raises `ConfigError`.
-
-    `plugins` are those of `loaded`, kept for the next session; by default they are created and closed.
-    """
-    own = plugins is None
-    plugins = plugins or PluginRuntime(replace(loaded, chosen={**loaded.chosen, "observers": ()}))
-    try:
-        with TemporaryDirectory(prefix="leadline-") as folder:
-            journal = await Journal.open(Path(folder) / JOURNAL)
-            try:
-                request = RunRequest.new(question, plugins.loaded, {}, principal)
-                session = await Session.open(request, Path(folder), plugins, journal)
-                try:
-                    yield session
-                finally:
-                    await session.run.close()
-                    await session.run.bus.close()
-            finally:
-                await journal.close()
-    finally:
-        if own:
-            await plugins.close()
+        return self.result.metadata if self.result else self._summary()
 
 
 async def _uncancelled(work: Coroutine[Any, Any, T]) -> T:

@@ -12,7 +12,7 @@ import pytest
 import leadline
 from leadline._runtime.models.cost_estimates import EmbedEstimates
 from leadline._runtime.models.prices import Prices
-from leadline._runtime.runs.session import adhoc_session
+from leadline._runtime.runs.adhoc_session import adhoc_session
 from leadline.contracts import Call
 from leadline.records import Embeddings, EmbedRequest, Usage
 from leadline.settings import Price
