@@ -27,7 +27,7 @@ from leadline._runtime.models.task_messages import prompt_messages
 from leadline._settings.load import compose, load_settings
 from leadline._settings.schema import toml_value
 from leadline._settings.task_settings import Declared, declared
-from leadline.api import Client
+from leadline.client import Client
 from leadline.settings import Limits, PipelineSettings, Settings
 from leadline_plugins.knowledge import KnowledgeSettings
 from leadline_plugins.search.local.folders import LocalSettings

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from leadline.api import Client as Client
     from leadline.api import research as research
     from leadline.api import research_sync as research_sync
     from leadline.api import tune_gc as tune_gc
+    from leadline.client import Client as Client
     from leadline.errors import ConfigError as ConfigError
     from leadline.errors import LeadlineError as LeadlineError
     from leadline.errors import ProviderError as ProviderError
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "Client": "api",
+    "Client": "client",
     "ConfigError": "errors",
     "Key": "findings",
     "LeadlineError": "errors",

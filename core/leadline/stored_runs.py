@@ -12,11 +12,13 @@ from leadline._runtime.runs.folder import EVENTS, LOCK, delete_run, find_run, ru
 from leadline._runtime.runs.inbox import Message, send
 from leadline._runtime.runs.index import RunIndex
 from leadline._runtime.runs.memory import forget, memorable
-from leadline.errors import UsageError
-from leadline.records import Answer, Event, Json, Principal
+from leadline._runtime.runs.stored_report import REPORT, read_report
+from leadline.comparison import Comparison, compare
+from leadline.errors import LeadlineError, UsageError
+from leadline.records import Answer, Event, Json, Principal, Report
 from leadline.run_handle import RunHandle
 from leadline.run_summary import RunSummary
-from leadline.runs import RunInfo
+from leadline.runs import Result, RunInfo
 
 
 class StoredRuns:
@@ -27,6 +29,10 @@ class StoredRuns:
 
     def runs_folder(self, *, principal: Principal | str | None = None) -> Path:
         """Return the folder of the principal's runs, or of those without one."""
+        raise NotImplementedError
+
+    async def replay(self, run: str | Path, *, principal: Principal | str | None = None) -> Result:
+        """Repeat a finished run offline, without writing files."""
         raise NotImplementedError
 
     def runs(
@@ -91,6 +97,37 @@ class StoredRuns:
         """Answer a question of a run of this or another process; see `RunHandle.answer`."""
         given = answer if isinstance(answer, Answer) else Answer(action="accept", content=answer)
         await self._tell(run, principal, Message(action="answer", question_id=question_id, answer=given))
+
+    async def report(self, run: str | Path, *, principal: Principal | str | None = None) -> Report:
+        """Return the report of a run as data: its `report.json`, or else the result of an offline replay.
+
+        Raises `LeadlineError` if the run has no report.
+        """
+        folder = self._find(run, principal)
+        if (folder / REPORT).is_file():
+            return read_report(folder / REPORT)
+        result = await self.replay(folder, principal=principal)
+        if result.report is None:
+            raise LeadlineError(f"the run in {folder} has no report: {result.reason or result.status}")
+        return result.report
+
+    async def compare(
+        self, first: str | Path, second: str | Path, *, principal: Principal | str | None = None
+    ) -> Comparison:
+        """Return what two runs took and made, and what their reports have in common: claims, verdicts, sources.
+
+        Raises `LeadlineError` if neither has a report.
+        """
+        runs = [self.find(run, principal=principal) for run in (first, second)]
+        mine, other = [
+            await self.report(run.folder, principal=principal)
+            if run.status in ("complete", "partial") or (run.folder / REPORT).is_file()
+            else None
+            for run in runs
+        ]
+        if mine is None and other is None:
+            raise LeadlineError(f"neither {runs[0].id} nor {runs[1].id} has a report, so there is nothing to compare")
+        return compare(mine, other, [run.metadata for run in runs if run.metadata])
 
     def memory(self, *, principal: Principal | str | None = None) -> list[RunSummary]:
         """Return the runs that later questions may remember (`memory` of the settings), newest first."""

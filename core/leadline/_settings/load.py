@@ -25,7 +25,8 @@ from leadline._settings.partial_validation import independent_problems, validate
 from leadline._settings.pipelines import with_pipeline
 from leadline._settings.plugin_sections import PluginSections
 from leadline._settings.redaction import is_unstored, private_texts, secrets_of, withheld
-from leadline._settings.selection import Selector, kind_of
+from leadline._settings.selected_keys import kind_of
+from leadline._settings.selection import Selector
 from leadline._settings.sources import Sources
 from leadline._settings.task_settings import jinja_files, read_templates, render_prompts
 from leadline._settings.withheld import Comparison, compare, tags_of

@@ -10,7 +10,6 @@ import inspect
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from typing import Any
 
 from leadline._hosting.catalog import Plugin, PluginCatalog, missing_packages
@@ -19,6 +18,7 @@ from leadline._settings.defaults import AutoOrder, Defaults
 from leadline._settings.pipelines import examine, keys_of_stages, stage_names
 from leadline._settings.plugin_sections import InvalidSection, PluginSections, RequiredSettingMissing
 from leadline._settings.secrets import Secrets
+from leadline._settings.selected_keys import Selection, kind_of, selections
 from leadline._settings.task_settings import template_notices, unknown_names, unused_prices
 from leadline.display import choose_from, nearest
 from leadline.errors import ConfigError, PluginError
@@ -26,25 +26,6 @@ from leadline.hookspecs import PluginSettings
 from leadline.pipeline import faults_of
 from leadline.settings import Settings
 
-_KINDS = {
-    "ai.providers": "ai_providers",
-    "ai.embedder": "embedders",
-    "ai.reranker": "rerankers",
-    "search.engines": "search_providers",
-    "search.strategy": "search_strategies",
-    "knowledge.base": "search_providers",
-    "knowledge.store": "vector_stores",
-    "knowledge.embedder": "embedders",
-    "read.fetchers": "fetchers",
-    "read.parsers": "parsers",
-    "research.synthesizer": "synthesizers",
-    "charts.runner": "chart_runners",
-    "code.sandbox": "sandboxes",
-    "report.formats": "report_formatters",
-    "verify.judges": "claim_judges",
-    "middleware": "middleware",
-    "observers": "observers",
-}
 # Keys whose plugins are left out with a notice if they cannot work.
 _MAY_DROP = {"ai.providers", "search.engines", "read.fetchers", "read.parsers", "charts.runner", "observers"}
 # Keys whose default may end up with no plugin: a search engine may return whole pages itself.
@@ -54,45 +35,6 @@ _ON_DEMAND = ("knowledge.base", "knowledge.store", "knowledge.embedder")
 # Keys that must name a plugin in every run. An offer requires more keys by `uses`.
 _REQUIRED = {"ai.providers", "search.strategy", "read.parsers", "research.synthesizer"}
 _NO_ORDER = AutoOrder()
-
-
-@dataclass(frozen=True)
-class Selection:
-    """The plugins that one key names, of one kind."""
-
-    key: str
-    kind: str
-    names: tuple[str, ...]
-    # The value of a role or a task as it is written.
-    model: str = ""
-    # The key of each name where it is not `key`: of stages.
-    keys: Mapping[str, str] = field(default_factory=dict)
-
-    def key_of(self, name: str) -> str:
-        """Return the key that has this name."""
-        return self.keys.get(name, self.key)
-
-
-def selections(core: Settings) -> Iterator[Selection]:
-    """Yield what the settings select, except stages."""
-    for key, kind in _KINDS.items():
-        value: Any = reduce(getattr, key.split("."), core)
-        single = _provider(value) if key.endswith(".embedder") else value
-        names = value if isinstance(value, tuple) else (single,) if value else ()
-        yield Selection(key, kind, tuple(dict.fromkeys(names)))
-    for key, models in (("ai.roles", core.ai.roles), ("ai.tasks", core.ai.tasks)):
-        for name, model in models.items():
-            yield Selection(f"{key}.{name}", "ai_providers", (_provider(model),), model)
-
-
-def kind_of(key: str) -> str:
-    """Return the kind of the plugins that a key selects."""
-    return "stages" if key == "pipeline" else _KINDS.get(key, "ai_providers")
-
-
-def _provider(model: str) -> str:
-    """Return the provider of PROVIDER:MODEL."""
-    return model.partition(":")[0]
 
 
 @dataclass

@@ -13,7 +13,7 @@ from leadline.display import one_line, printable
 from leadline.errors import UsageError
 
 if TYPE_CHECKING:
-    from leadline.api import Client
+    from leadline.client import Client
     from leadline.permits import Permits
 
 
@@ -34,7 +34,7 @@ def client_of(
     permits: Permits | None = None,
 ) -> Client:
     """Return the client for the options of a command, possibly with another pipeline, and with weaker settings."""
-    from leadline.api import Client
+    from leadline.client import Client
 
     if logging.lastResort:  # the handler of warnings where the program sets up none
         logging.lastResort.setFormatter(_SafeFormatter())

@@ -8,10 +8,10 @@ from functools import partial
 
 from leadline._runtime import loop_shutdown
 from leadline._runtime.runs.run_request import check_question
-from leadline.api import Client
 from leadline.cli.common import client_of, near
 from leadline.cli.research import question_of, run_in_foreground
 from leadline.cli.terminal import plural, say, table, write, write_json
+from leadline.client import Client
 from leadline.comparison import Comparison, RunFigures, compare
 from leadline.display import choose_from, one_line, shortened
 from leadline.errors import UsageError

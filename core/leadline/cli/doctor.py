@@ -18,10 +18,10 @@ from leadline import __version__
 from leadline._runtime import loop_shutdown
 from leadline._runtime.plugins import PluginRuntime, default_cache
 from leadline._settings.load import Loaded
-from leadline.api import Client
 from leadline.cli.common import client_of, near
 from leadline.cli.doctor_trial import try_out
 from leadline.cli.terminal import say, table, write, write_json
+from leadline.client import Client
 from leadline.errors import ConfigError
 
 # Bytes of free disk space below which a run may fail.

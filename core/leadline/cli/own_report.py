@@ -7,7 +7,7 @@ from pathlib import Path
 
 from leadline._runtime.runs.folder import JOURNAL, find_run
 from leadline._runtime.runs.stored_report import REPORT, is_run, read_report
-from leadline.api import Client
+from leadline.client import Client
 from leadline.errors import UsageError
 from leadline.records import Report
 

@@ -19,7 +19,7 @@ from leadline._runtime import loop_shutdown
 from leadline._runtime.plugins import default_cache
 from leadline._runtime.runs.run_request import MAX_QUESTION, check_question
 from leadline._settings.defaults import read_defaults
-from leadline.api import Client, RunHandle, tune_gc
+from leadline.api import tune_gc
 from leadline.cli.ask import Terminal
 from leadline.cli.common import client_of, interactive, pairs
 from leadline.cli.follow_ups import follow_up
@@ -27,9 +27,11 @@ from leadline.cli.memory import check_limit
 from leadline.cli.outcome import advise, show
 from leadline.cli.queue import enqueue
 from leadline.cli.terminal import plural, say, write
+from leadline.client import Client
 from leadline.contracts import Call
 from leadline.errors import Unsupported, UsageError
 from leadline.records import Blob, Document
+from leadline.run_handle import RunHandle
 from leadline.runs import Result
 
 

@@ -17,11 +17,11 @@ from leadline._runtime.runs.metadata import usage_of
 from leadline._runtime.runs.report_check import checker, judged
 from leadline._runtime.runs.report_sources import Found, from_folder, from_run, from_web
 from leadline._runtime.runs.stored_report import is_run
-from leadline.api import Client
 from leadline.cli.common import client_of
 from leadline.cli.outcome import cost
 from leadline.cli.own_report import OwnReport, own_report, stored
 from leadline.cli.terminal import plural, say, table, write, write_json
+from leadline.client import Client
 from leadline.display import one_line
 from leadline.errors import NoEvidence, UsageError
 from leadline.records import Document, Report

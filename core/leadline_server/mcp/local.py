@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 from leadline import Client
-from leadline.api import RunHandle
 from leadline.errors import LeadlineError, UsageError
 from leadline.records import Answer, Report
+from leadline.run_handle import RunHandle
 from leadline_server.requests import NewRun
 from leadline_server.views import RunView
 

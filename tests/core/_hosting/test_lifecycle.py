@@ -11,7 +11,7 @@ import pytest
 
 from leadline import contracts
 from leadline._hosting.lifecycle import AWAITED, awaitable
-from leadline.api import Client
+from leadline.client import Client
 from leadline.errors import PluginError
 from leadline.hookspecs import KINDS, Hooks, Offer, PluginSettings
 from leadline.records import ChatReply, ChatRequest, Message, ModelTraits

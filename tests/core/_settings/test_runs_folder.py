@@ -55,7 +55,8 @@ def test_looking_at_runs_imports_no_plugin(own_folders: Path, argv: list[str]) -
     code = (
         "import sys; from leadline.cli import main; main(sys.argv[1:])\n"
         "print(*(m for m in sys.modules if m.startswith('leadline_plugins.') or m in "
-        "('leadline.api', 'leadline.contracts', 'pluggy', 'asyncio', 'httpx', 'pydantic_settings')), file=sys.stderr)\n"
+        "('leadline.client', 'leadline.contracts', 'pluggy', 'asyncio', 'httpx', 'pydantic_settings')), "
+        "file=sys.stderr)\n"
         "print(len(sys.modules), file=sys.stderr)\n"
     )
     done = subprocess.run([sys.executable, "-c", code, *argv], capture_output=True, text=True, timeout=100, check=True)

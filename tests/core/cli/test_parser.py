@@ -74,7 +74,7 @@ def test_help_imports_nothing_heavy(argv: list[str]) -> None:
     status, modules = json.loads(ran.stderr)
     assert status == 0
     assert f"usage: {' '.join(['leadline', *argv])}" in ran.stdout
-    assert {"pydantic", "asyncio", "rich", "pluggy", "httpx", "leadline.api"} & set(modules) == set()
+    assert {"pydantic", "asyncio", "rich", "pluggy", "httpx", "leadline.client"} & set(modules) == set()
 
 
 @pytest.mark.parametrize("argv", [[], ["runs"]])

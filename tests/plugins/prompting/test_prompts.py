@@ -10,7 +10,7 @@ import pytest
 from leadline._runtime.models.task_messages import prompt_messages
 from leadline._runtime.replies.parsing import parse_reply
 from leadline._settings.task_settings import declared
-from leadline.api import Client
+from leadline.client import Client
 from leadline.records import Message
 from leadline.tasks import TaskKind, reply_schema
 from leadline_plugins.ai.openai.chat_completions import strict_schema

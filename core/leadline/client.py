@@ -1,0 +1,384 @@
+"""`Client`: runs with one set of settings, started here, ordered for later, resumed, replayed and explained."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from functools import cached_property, partial
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any, TypedDict, Unpack
+
+from leadline._hosting.catalog import PluginCatalog
+from leadline._runtime.plugins import PluginRuntime, RuntimePool, default_cache
+from leadline._runtime.preview import Estimate, Explanation, estimate, explain
+from leadline._runtime.runs.adhoc_session import adhoc_session
+from leadline._runtime.runs.conversations import Place, place_of
+from leadline._runtime.runs.knowledge import SETTINGS, KnowledgeClient
+from leadline._runtime.runs.memory import earlier_turns
+from leadline._runtime.runs.principals import folder_of, principal_of
+from leadline._runtime.runs.questions import Asker, answer_later
+from leadline._runtime.runs.report_check import checked
+from leadline._runtime.runs.resumption import has_request, load_request
+from leadline._runtime.runs.run_request import RunRequest, check_question
+from leadline._runtime.runs.session import Session
+from leadline._settings.description import pipeline_in, plugins_of, settings_of
+from leadline._settings.load import Loaded, load_settings
+from leadline.contracts import Observer
+from leadline.inventory import InstalledPipeline, InstalledPlugin, Setting
+from leadline.permits import Permits
+from leadline.records import Files, Json, Principal, Report, Turn
+from leadline.run_handle import RunHandle as RunHandle
+from leadline.runs import Order, Result
+from leadline.stored_runs import StoredRuns
+
+
+class Earlier(TypedDict, total=False):
+    """What a question continues; see `Client.start`."""
+
+    follows: str | Path | None
+    conversation: str
+    turns: Sequence[Turn]
+
+
+class Client(StoredRuns):
+    """Runs with one set of settings and shared plugins. Use it as an async context manager.
+
+    `docs` are folders of documents to search first. `settings` is the settings file, by default `leadline.toml` in the
+    working folder; `set` are single settings, as `{"search.strategy": "race"}` or `["search.strategy=race"]`.
+    `folder` is the folder of runs and `cache` that of plugins' indexes. `plugins` are used like installed ones, for
+    notebooks and tests (`leadline.testing.plugins.plugin` makes them). With `permits` the limits of providers hold for
+    all processes that share them.
+
+    A `principal` is the user on whose behalf a run works: an id, or a `leadline.records.Principal` with a credential,
+    which is never stored. Each principal has runs and cached replies of its own. A method with a `principal` finds only
+    the runs of that principal; without one, it finds the runs without a principal, and any run by its folder.
+
+    Wrong settings raise `ConfigError` when a run is started, resumed or explained.
+    """
+
+    def __init__(
+        self,
+        *,
+        docs: str | Path | Sequence[str | Path] = (),
+        settings: str | Path | None = None,
+        set: Mapping[str, Any] | Sequence[str] = (),  # noqa: A002 - the name of the command-line option
+        pipeline: str = "",
+        formats: Sequence[str] = (),
+        folder: str | Path | None = None,
+        cache: str | Path | None = None,
+        plugins: Iterable[EntryPoint] = (),
+        permits: Permits | None = None,
+    ) -> None:
+        super().__init__()
+        folders = [docs] if isinstance(docs, str | os.PathLike) else list(docs)
+        named = set if isinstance(set, Mapping) else {}
+        self._docs = [str(Path(item).expanduser().absolute()) for item in folders]
+        # For new runs only: a stored run has its own.
+        self._pipeline = {"pipeline": pipeline} if pipeline else {}
+        self._arguments: dict[str, Any] = {
+            **({"report.formats": list(formats)} if formats else {}),
+            **({"runs.folder": str(folder)} if folder is not None else {}),
+            **named,
+        }
+        self._sets: Sequence[str] = () if isinstance(set, Mapping) else set
+        self._file = Path(settings) if settings is not None else None
+        self._catalog = PluginCatalog.discover(extra=plugins)
+        self._cache = Path(cache) if cache is not None else None
+        self._pool = RuntimePool(self._cache, permits)
+        self._plugins: PluginRuntime | None = None
+        # So that an order that is run twice at the same time starts once.
+        self._ordering = asyncio.Lock()
+
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for handle in tuple(self._handles):
+            await handle.cancel()
+        self._plugins = None
+        await self._pool.close()
+
+    @property
+    def catalog(self) -> PluginCatalog:
+        """The installed plugins."""
+        return self._catalog
+
+    @property
+    def plugins(self) -> PluginRuntime:
+        """The plugins that the settings choose. Raises `ConfigError` at its first use if the settings are wrong."""
+        if self._plugins is None:
+            self._plugins = self._pool.acquire(self.load())
+        return self._plugins
+
+    @cached_property
+    def knowledge(self) -> KnowledgeClient:
+        """The documents of the knowledge base. Its methods raise `ConfigError` if the settings are wrong."""
+        held: list[PluginRuntime] = []
+
+        def plugins() -> PluginRuntime:
+            if not held:
+                held.append(self._pool.acquire(self._load(overrides=SETTINGS)))
+            return held[0]
+
+        return KnowledgeClient(plugins)
+
+    def load(self, *, complete: bool = True) -> Loaded:
+        """Return the settings with their origins. If `complete` is false, problems are listed instead of raised."""
+        return self._load(complete=complete)
+
+    async def research(
+        self,
+        question: str,
+        *,
+        tags: Mapping[str, str] | None = None,
+        principal: Principal | str | None = None,
+        asker: Asker | None = None,
+        **earlier: Unpack[Earlier],
+    ) -> Result:
+        """Answer a question, or one that follows others; see `start`."""
+        handle = await self.start(question, tags=tags, principal=principal, asker=asker, **earlier)
+        handle.events().close()  # without a reader they would be kept until the end
+        return await handle.result()
+
+    async def start(
+        self,
+        question: str,
+        *,
+        tags: Mapping[str, str] | None = None,
+        principal: Principal | str | None = None,
+        asker: Asker | None = None,
+        interactive: bool = False,
+        observers: Mapping[str, Observer] | None = None,
+        **earlier: Unpack[Earlier],
+    ) -> RunHandle:
+        """Start a run and return at once. Raises `ConfigError`, or `UsageError` for an empty or too long question.
+
+        A run asks questions only if somebody answers them: `asker`, which takes a message and the JSON schema of the
+        answer, or with `interactive` whoever calls `RunHandle.answer`.
+
+        A question may continue others: with `follows` those of a run and of the runs that it followed, with the id of a
+        `conversation` those of its last run; an unknown id begins a conversation. `turns` are earlier questions and
+        answers that were no runs. The earlier sources are sources of the new run.
+        """
+        request = self._request(question, self.plugins.loaded, tags, principal, earlier)
+        asker = asker or (answer_later if interactive else None)
+        return self._handle(await self._begin(request, self.plugins, asker, observers))
+
+    def order(
+        self,
+        question: str,
+        *,
+        set: Mapping[str, Any] | None = None,  # noqa: A002 - the name of the command-line option
+        tags: Mapping[str, str] | None = None,
+        principal: Principal | str | None = None,
+        **earlier: Unpack[Earlier],
+    ) -> Order:
+        """Return a run that `run` starts, here or in another process with the same settings; `set` overrides some.
+
+        Nothing is written yet. A question may continue others as in `start`; their runs are read when this one starts.
+        Raises `ConfigError`, or `UsageError` for an empty or too long question.
+        """
+        loaded = self._load(overrides=set) if set else self.plugins.loaded
+        return self._request(question, loaded, tags, principal, earlier)
+
+    async def run(
+        self,
+        order: Order,
+        *,
+        principal: Principal | str | None = None,
+        asker: Asker | None = None,
+        interactive: bool = False,
+        observers: Mapping[str, Observer] | None = None,
+    ) -> RunHandle:
+        """Start the run of an order, or continue it where it was; if it runs in this client, return its handle.
+
+        So it can be repeated after any crash. Raises `JournalBusy` while another process works on the run. `principal`
+        repeats the credential, which an order does not keep; the other arguments are those of `start`.
+        """
+        request = RunRequest.model_validate(order.model_dump()).on_behalf_of(principal_of(principal))
+        folder = self._folder(request)
+        asker = asker or (answer_later if interactive else None)
+        async with self._ordering:
+            if handle := self._handle_in(folder):
+                return handle
+            if await has_request(folder):
+                request = (await load_request(folder)).on_behalf_of(request.principal)
+                plugins = self._pool.acquire(self._load(request, overrides=request.own_settings))
+                resuming = Session.resume(request, folder, plugins, asker=asker, observers=observers)
+                return await self._hold(plugins, resuming)
+            plugins = self._pool.acquire(self._load(request, overrides=request.own_settings))
+            return await self._hold(plugins, self._begin(request, plugins, asker, observers))
+
+    async def resume(
+        self,
+        run: str | Path,
+        *,
+        retry_failed: bool = False,
+        principal: Principal | str | None = None,
+        asker: Asker | None = None,
+        interactive: bool = False,
+        observers: Mapping[str, Observer] | None = None,
+    ) -> RunHandle:
+        """Continue a run with the settings it had, overridden by those set in this client.
+
+        The run keeps the combined settings. `run` is its folder, its id or the beginning of its id. `retry_failed`
+        repeats all failed calls. A complete report is only replaced by another complete one. The run keeps its
+        principal; `principal` repeats the credential. `asker` and `interactive` are as in `start`. Raises `JournalBusy`
+        while another process, or another run of this one, works on it: nothing was changed, try again later.
+        """
+        folder = self._find(run, principal)
+        request = (await load_request(folder)).on_behalf_of(principal_of(principal))
+        plugins = self._pool.acquire(self._load(request))
+        asker = asker or (answer_later if interactive else None)
+        return await self._hold(
+            plugins,
+            Session.resume(request, folder, plugins, retry_failed=retry_failed, asker=asker, observers=observers),
+        )
+
+    async def replay(self, run: str | Path, *, principal: Principal | str | None = None) -> Result:
+        """Repeat a finished run offline, without writing files."""
+        folder = self._find(run, principal)
+        request = await load_request(folder)
+        plugins = self._pool.acquire(self._load(request, offline=True))
+        try:
+            session = await Session.replay(request, folder, plugins)
+            session.switch = self._switch
+            try:
+                return await session.walk()
+            finally:
+                if session.switched:
+                    await self._pool.release(session.switched)
+        finally:
+            await self._pool.release(plugins)
+
+    async def format(self, report: Report, name: str) -> Files:
+        """Return a report in a format of the installed plugins, with the client's settings, as files.
+
+        `markdown` links citations to passages if `report.metadata["passages"]` has the address of a passage with `{id}`
+        in it. Raises `ConfigError` for an unknown format, and `CallFailed`.
+        """
+        loaded = self._load(overrides={"report.formats": [name]})
+        async with adhoc_session(loaded, report.title or name) as session:
+            return await session.run.format(report, name)
+
+    async def verify(self, report: Report | str, *, fetch: bool = False) -> Json:
+        """Check the claims of a report with the judges of the settings; return what `leadline verify --json` prints.
+
+        A report as data is judged by its stored sources. One in Markdown is judged by the sources that it lists if
+        `fetch` reads them from the web; otherwise only its citations are checked. Raises `ConfigError`.
+        """
+        return await checked(self.load(), self.plugins, report, fetch=fetch)
+
+    def explain(self) -> Explanation:
+        """Return the plan of a run, without any call."""
+        return explain(self.plugins)
+
+    async def estimate(self, question: str = "", *, pipeline: str = "") -> Estimate:
+        """Return the likely calls, tokens and cost of a run, by default by the pipeline of the settings.
+
+        Nothing is called. Raises `ConfigError` if the pipeline cannot run.
+        """
+        plugins = self._pool.acquire(self._load(overrides={"pipeline": pipeline})) if pipeline else self.plugins
+        try:
+            return await estimate(plugins, question)
+        finally:
+            if pipeline:
+                await self._pool.release(plugins)
+
+    def describe_settings(self) -> dict[str, Setting]:
+        """Return every setting with its origin, by dotted key. Masked is what no run stores: secrets, private texts."""
+        return settings_of(self.load(complete=False))
+
+    def describe_plugins(self) -> list[InstalledPlugin]:
+        """Return the installed plugins, and what they lack. Loads all of them. Raises `ConfigError`."""
+        given: Any = {"arguments": self._pipeline | self._arguments, "sets": self._sets, "docs": self._docs}
+        return plugins_of(self._catalog, file=self._file, **given)
+
+    def describe_pipelines(self) -> list[InstalledPipeline]:
+        """Return the pipelines of the settings, and why some cannot run here."""
+        names = self.load(complete=False).settings.pipelines
+        return [pipeline_in(self._load(overrides={"pipeline": name}, complete=False)) for name in names]
+
+    def runs_folder(self, *, principal: Principal | str | None = None) -> Path:
+        """Return the folder of the principal's runs, or of those without one."""
+        settings = self._plugins.settings if self._plugins is not None else self.load(complete=False).settings
+        return folder_of(settings.runs.folder, principal_of(principal))
+
+    def _request(
+        self,
+        question: str,
+        loaded: Loaded,
+        tags: Mapping[str, str] | None,
+        principal: Principal | str | None,
+        earlier: Earlier,
+    ) -> RunRequest:
+        text, place = check_question(question), Place()
+        if earlier.get("conversation") or earlier.get("follows") is not None:
+            folder = self.runs_folder(principal=principal)
+            conversation, follows = earlier.get("conversation", ""), earlier.get("follows")
+            place = place_of(folder, conversation, follows, within=principal is not None)
+        return RunRequest.new(text, loaded, tags or {}, principal_of(principal), place, earlier.get("turns", ()))
+
+    async def _begin(
+        self,
+        request: RunRequest,
+        plugins: PluginRuntime,
+        asker: Asker | None,
+        observers: Mapping[str, Observer] | None,
+    ) -> Session:
+        """Return the first session of a run, with the turns before it."""
+        report_of, folder = partial(self.report, principal=request.principal), self._folder(request)
+        conversation = await earlier_turns(request, folder.parent, plugins.settings.memory, report_of)
+        return await Session.start(
+            request, folder, plugins, conversation=conversation, asker=asker, observers=observers
+        )
+
+    def _folder(self, request: RunRequest) -> Path:
+        return self.runs_folder(principal=request.principal).absolute() / request.run_id
+
+    def _load(
+        self,
+        request: RunRequest | None = None,
+        *,
+        overrides: Mapping[str, Any] | None = None,
+        complete: bool = True,
+        offline: bool = False,
+    ) -> Loaded:
+        return load_settings(
+            self._catalog,
+            arguments=({} if request else self._pipeline) | self._arguments | dict(overrides or {}),
+            sets=self._sets,
+            stored=request.settings if request else None,
+            tags=request.setting_tags if request else None,
+            cache=self._cache or default_cache(),
+            file=self._file,
+            complete=complete,
+            docs=self._docs,
+            offline=offline,
+        )
+
+    def _switch(self, request: RunRequest, pipeline: str) -> PluginRuntime:
+        """Return the plugins with which a run continues by another pipeline. Raises `ConfigError`."""
+        given = request.model_copy(update={"settings": request.given_settings})
+        return self._pool.acquire(self._load(given, overrides={"pipeline": pipeline}, offline=True))
+
+    async def _hold(self, plugins: PluginRuntime, opening: Coroutine[Any, Any, Session]) -> RunHandle:
+        """Run a session with plugins that are released when it ends."""
+        try:
+            session = await opening
+        except BaseException:
+            await self._pool.release(plugins)
+            raise
+        handle = self._handle(session)
+        handle.when_ended(lambda _: self._pool.release_soon(plugins))
+        return handle
+
+    def _handle(self, session: Session) -> RunHandle:
+        session.switch = self._switch
+        handle = RunHandle(session)
+        self._handles.append(handle)
+        handle.when_ended(self._handles.remove)
+        handle.when_ended(lambda _: self._pool.release_soon(session.switched) if session.switched else None)
+        return handle
