@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from emulator_code import program
 from emulator_long import LONG, charts, long_parts, long_plan, long_section, nearest, repeats
 
 SECTIONS = 5
@@ -216,6 +217,7 @@ def _route(text: str) -> dict[str, Any]:
 FIELDS: Mapping[str, frozenset[str]] = {
     "LongComposition": frozenset({"introduction", "insights"}),
     "Repeats": frozenset({"repeats"}),
+    "Code": frozenset({"explanation", "code"}),
     "ChartPlan": frozenset({"charts"}),
     "Digest": frozenset({"is_sufficient", "synthesis"}),
     "Plan": frozenset({"title", "sections", "queries"}),
@@ -235,6 +237,7 @@ SAYINGS: Mapping[str, Callable[[str], dict[str, Any]]] = {
     "Plan": _plan,
     "LongComposition": lambda text: long_parts(_CITED.findall(text)),
     "Repeats": repeats,
+    "Code": lambda text: program(_question(text), repair="\nError:\n" in text),
     "ChartPlan": lambda text: charts(passages(text)),
     "Queries": _queries,
     "Digest": _digest,
