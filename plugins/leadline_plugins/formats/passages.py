@@ -21,7 +21,7 @@ Wrap = Callable[[list[Node], Names], Node]
 _LEAVES = {"Str", "Code", "CodeBlock", "Math", "Space", "SoftBreak", "LineBreak"}
 ARROW = " › "
 # Heading paths that a reference names; the rest are counted. Markdown has no other location.
-_NAMED = 10
+_NAMED = 5
 _PAGES = 8
 # Words at each end of a text fragment.
 _ENDS = 5
@@ -109,11 +109,20 @@ def places(items: Iterable[Evidence], source: Source, language: str) -> str:
     passages = sorted(items, key=lambda item: item.span)
     pages = sorted({item.page for item in passages if item.page is not None})
     paths = list(dict.fromkeys(filter(None, (_path(item, source) for item in passages))))
-    named = [clean(" ".join(path.split())) for path in paths[:_NAMED]]
+    named = [clean(" ".join(path.split())) for path in _without_shared_parents(paths[:_NAMED])]
     more = [f"+{len(paths) - _NAMED}"] if len(paths) > _NAMED else []
     shown = [*map(str, pages[:_PAGES]), *(["…"] if len(pages) > _PAGES else [])]
     page = [phrase("page", language, pages=join_items(shown, language))] if pages else []
     return join_items((*page, *named, *more), language, "semicolon")
+
+
+def _without_shared_parents(paths: Iterable[str]) -> Iterator[str]:
+    """Yield heading paths; only the last heading of one whose parents are those of the path before it."""
+    before = ""
+    for path in paths:
+        parents, _, last = path.rpartition(ARROW)
+        yield last if parents and parents == before else path
+        before = parents
 
 
 def _path(item: Evidence, source: Source) -> str:

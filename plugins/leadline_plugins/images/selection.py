@@ -15,6 +15,7 @@ from leadline.citations import cited
 from leadline.records import Evidence, Image, Section, Source
 from leadline.research_findings import Illustration
 from leadline_plugins.text import content_words
+from leadline_plugins.verification.claims import without_number
 
 # The minimum score, as when three of six words of a caption are in the section.
 MIN_SCORE = 0.3
@@ -102,7 +103,7 @@ def _scored(
     if common < _COMMON or score < MIN_SCORE:
         return
     home = max(items, key=lambda item: len(set(words).intersection(content_words(item.quote))))
-    caption = image.caption or image.alt or source.hit.title
+    caption = without_number(image.caption or image.alt or source.hit.title)
     illustration = Illustration(
         id=f"image-{blake2b(image.url.encode('utf-8', 'surrogatepass'), digest_size=4).hexdigest()}",
         url=image.url,

@@ -148,7 +148,7 @@ def _frame_section(part: str, title: str, composed: ComposedReport, language: st
     text: str = getattr(composed, part)
     if title == "abstract" and text and composed.keywords:
         words = join_items(composed.keywords, language, "semicolon")
-        text += f"\n\n**{phrase('keywords', language)}{phrase('colon', language)}**{words}"
+        text += f"\n\n**{phrase('keywords', language)}**{phrase('colon', language)}{words}"
     return Section(id=part, title=phrase(title, language), text=text)
 
 

@@ -259,6 +259,12 @@ def _is_caption(text: str) -> bool:
     return bool(_openings()[0].match(text))
 
 
+def without_number(caption: str) -> str:
+    """Return a caption without a number of its own, such as `Figure 4.12.`, if it has one."""
+    found = _openings()[0].match(caption)
+    return (found and caption[found.end() :].strip()) or caption
+
+
 def _is_pointer(visible: str, raw: str) -> bool:
     """Return whether a sentence only refers to another section."""
     return len(visible) <= _LONGEST_POINTER and ("](#" in raw or bool(_openings()[1].match(visible)))

@@ -156,11 +156,15 @@ def _changed_section(section: Section, claims: Sequence[Claim], changes: Mapping
         return section
     text = section.text or ""
     edits: list[tuple[int, int, str]] = []
+    opening = 0  # where a line begins, after the claims dropped there
     for claim, following in zip(claims, [*claims[1:], None], strict=True):
         start, end = claim.span
         own = bool(CITATION.search(text, start, end))
         if change := changes.get(claim.id):
-            edits.append((start, end, _replacement(text[start:end], change)))
+            new = _replacement(text[start:end], change)
+            if not new and (start == opening or text[start - 1] == "\n"):
+                end = opening = end + len(text[end:]) - len(text[end:].lstrip(" "))
+            edits.append((start, end, new))
         elif not own and following is not None and following.id in changes:
             edits.append((end, end, f" {''.join(map(cite, claim.evidence_ids))}"))
     return section.model_copy(update={"text": tidy_markdown(_apply_edits(text, edits))})

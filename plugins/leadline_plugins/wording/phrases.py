@@ -59,14 +59,16 @@ def in_all_languages(*names: str) -> tuple[str, ...]:
 
 
 def is_notice(text: str) -> bool:
-    """Return whether a text is one of Leadline's own notices above passages, in any language."""
+    """Return whether a text is a notice of Leadline above passages, or the line of keywords, in any language."""
     return bool(_notices().fullmatch(text))
 
 
 @cache
 def _notices() -> re.Pattern[str]:
     said = in_all_languages("brief_about", "brief_partial")
-    return re.compile("|".join(".+".join(map(re.escape, notice.split("{lacking}"))) for notice in said))
+    notices = [".+".join(map(re.escape, notice.split("{lacking}"))) for notice in said]
+    keywords = "|".join(map(re.escape, in_all_languages("keywords")))
+    return re.compile("|".join([*notices, rf"(?:{keywords})\s*[:：].+"]))
 
 
 def for_language(table: Mapping[str, T], language: str, otherwise: T) -> T:

@@ -49,10 +49,15 @@ def test_a_reference_names_pages_and_headings_without_the_title() -> None:
     assert places([passage()], SOURCE, "en") == ""
 
 
+def test_headings_under_the_same_parents_name_them_once() -> None:
+    items = [passage(path=("Part", name), span=(n, n + 1)) for n, name in enumerate(("One", "Two"))]
+    assert places([*items, passage(path=("End",), span=(9, 10))], SOURCE, "en") == "Part › One; Two; End"
+
+
 def test_many_places_are_counted() -> None:
     items = [passage(page=n, path=(f"Part {n}",), span=(n, n + 1)) for n in range(1, 21)]
     assert places(items, SOURCE, "en") == "p. 1, 2, 3, 4, 5, 6, 7, 8, …; " + "; ".join(
-        (*(f"Part {n}" for n in range(1, 11)), "+10")
+        (*(f"Part {n}" for n in range(1, 6)), "+15")
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from leadline.records import Document, Evidence, Hit, Image, Section, Source
 from leadline_plugins.images.selection import Candidate, candidates, next_candidates
 
@@ -44,6 +46,11 @@ def test_a_picture_goes_to_the_passage_its_caption_is_about() -> None:
     assert (first.illustration.evidence_id, second.illustration.evidence_id) == ("e2", "e1")
     assert second.illustration.caption == second.illustration.alt == "Lead line for the depth of a harbour"
     assert (first.illustration.page, first.task_id) == ("https://example.org/a", "ta")
+
+
+@pytest.mark.parametrize("number", ["Figure 4.12. ", "図4: ", "图 2-1　"])
+def test_a_caption_has_no_number_of_its_page(number: str) -> None:
+    assert of(found(source("a", picture("1", f"{number}{LEAD}"))), "caption") == [LEAD]
 
 
 def test_what_has_other_words_belongs_nowhere() -> None:

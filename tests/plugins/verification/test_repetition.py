@@ -57,6 +57,12 @@ def test_a_statement_keeps_the_citation_that_stood_after_a_removed_one() -> None
     assert kept[1].text == "The mole is of stone. [@a]"
 
 
+def test_a_paragraph_does_not_begin_with_the_space_after_removed_statements() -> None:
+    text = f"{DEEP} {DEEP} The mole is of stone [@b].\n\n{DEEP} It was built in 1907 [@b]."
+    kept, _ = without_repetitions(sections(DEEP, text))
+    assert kept[1].text == "The mole is of stone [@b].\n\nIt was built in 1907 [@b]."
+
+
 def test_chinese_statements_are_compared_by_characters() -> None:
     said = "埃勒里港长堤末端的水深为九英寻，可供大型船只停泊[@a]。"
     _, dropped = without_repetitions(sections(said, f"此外，{said}"))
