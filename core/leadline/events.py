@@ -34,7 +34,10 @@ The kinds of events and their `data`:
 
 A call that is answered by the journal, by the cache across runs or by an identical call in flight has no
 `call.started`; its text arrives as one `call.delta`. Deltas are sent to observers without `deltas = False` and to
-readers from the moment they begin to read; without either, replies need not be streamed.
+readers from the moment they begin to read; without either, replies need not be streamed. Readers in other processes get
+them through a socket, if the run was published (`RunHandle.publish`), in their order among the other events. Append
+them by `key`: `call.started` and `call.restart` begin the text of a call anew, `call.finished` ends it. They are not
+stored and not sent again: who reads again gets the replies in flight from their beginning.
 
 Sessions, stages and calls are spans of one trace per run. `span_id` of `run.started` and `run.finished` is that of the
 session; of `progress` that of the stage, from `started` to `finished` or `failed` (empty if it could not start); of a

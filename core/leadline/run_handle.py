@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from leadline._runtime.runs.inbox import Message, receive
+from leadline._runtime.runs.live_text import LiveText
 from leadline._runtime.runs.session import Session
 from leadline.events import Subscription
 from leadline.records import Answer, Json
@@ -38,6 +39,14 @@ class RunHandle:
     def subscribe(self) -> Subscription:
         """Return the events from now on, for a further reader."""
         return self._session.events()
+
+    def publish(self) -> None:
+        """Let readers in other processes on this machine have the pieces of streamed replies, until the run ends.
+
+        `Client.events` receives them through a socket in the folder of the run, which only this user can open.
+        """
+        sending = asyncio.create_task(LiveText(self._session.run.bus, self.folder).send(), name=f"text of {self.id}")
+        self._task.add_done_callback(lambda _: sending.cancel())
 
     def stop(self, reason: str = "stopped") -> None:
         """Stop searching and write up the findings so far; the run ends as `partial`."""

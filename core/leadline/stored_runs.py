@@ -59,19 +59,22 @@ class StoredRuns:
         return run_info(self._find(run, principal))
 
     def events(
-        self, run: str | Path, *, after: int = -1, principal: Principal | str | None = None
+        self, run: str | Path, *, after: int = -1, deltas: bool = True, principal: Principal | str | None = None
     ) -> AsyncIterator[Event]:
         """Return the events of a run with numbers above `after`: first from its files, then until its session ends.
 
         The run may be finished, running here, or running in another process. To continue after a lost connection or a
         crash, pass the number of the last event received: none is missing or repeated. The observer `jsonl` writes the
-        events; what it could not write is announced by an event `gap`. Deltas are sent for runs of this client only;
-        a late reader gets the replies in flight from their beginning.
+        events; what it could not write is announced by an event `gap`.
+
+        With `deltas`, text that is being written comes too (`call.delta`): of runs of this client, and of runs of other
+        processes that called `RunHandle.publish`, as workers of a server do. It is not sent again: a late reader gets
+        the replies in flight from their beginning.
         """
         folder = self._find(run, principal)
         handle = self._handle_in(folder)
         subscribe = partial(handle._session.run.bus.subscribe, deltas=True) if handle else None
-        return follow(folder / EVENTS, after, subscribe, lambda: is_locked(folder / LOCK))
+        return follow(folder / EVENTS, after, subscribe, lambda: is_locked(folder / LOCK), deltas=deltas)
 
     async def stop(self, run: str | Path, reason: str = "stopped", *, principal: Principal | str | None = None) -> None:
         """Stop a run of this or another process as `RunHandle.stop` does, and return when it was told.

@@ -85,7 +85,10 @@ def endpoints(
             f"{run}/events",
             runs.events,
             EVENTS,
-            query={"after": "the number of the last event received"},
+            query={
+                "after": "the number of the last event received",
+                "deltas": "1: also the text that is being written, as events `call.delta` without an id",
+            },
             headers={"Last-Event-ID": "the same, as browsers send it"},
             errors=(404, 422),
         ),

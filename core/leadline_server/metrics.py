@@ -55,7 +55,7 @@ class ServerMetrics:
         last = self._counted.pop(run.run_id, -1)
         session: list[Event] = []
         try:
-            async for event in client.events(found.folder, after=last, principal=principal):
+            async for event in client.events(found.folder, after=last, deltas=False, principal=principal):
                 session.append(event)
                 if event.kind == "run.finished":
                     self._count(session)

@@ -91,14 +91,22 @@ class RunRoutes:
     # --- watch and control -------------------------------------------------------------------------------------------
 
     async def events(self, request: Request) -> Response:
-        """Stream the events above the number in `Last-Event-ID` or `after`."""
+        """Stream the events above the number in `Last-Event-ID` or `after`.
+
+        With `deltas=1`, the text that models are writing comes too: events `call.delta` without an id, whose data has
+        `key` (of the call), `task`, `kind` (`text` or `reasoning`), `text` and, if the reply is JSON, `said`, the part
+        that people read. Append them by `key`; `call.started` and `call.restart` with the key begin its text anew, and
+        `call.finished` ends it. They are not sent again: a new connection begins with the replies in flight from their
+        beginning, so a client that comes back first forgets what it has of them.
+        """
         run_id, principal = _run(request)
         await self._service.view(run_id, principal)
         if request.method == "HEAD":
             return Response(media_type="text/event-stream")
         lasts = request.headers.get("last-event-id") or request.query_params.get("after") or "-1"
         after = number({"after": lasts}, "after", -1, -1, 2**53)
-        frames = event_frames(self._service.events(run_id, principal, after))
+        deltas = bool(number(request.query_params, "deltas", 0, 0, 1))
+        frames = event_frames(self._service.events(run_id, principal, after, deltas=deltas))
         return Stream(frames, self._service.closing, self._service.streams, principal)
 
     async def answer(self, request: Request) -> Done:

@@ -223,12 +223,15 @@ class Service:
             raise no_such_run()
         return readable(RunView.of_order(run.order, run.status or "pending", run.problem))
 
-    async def events(self, run_id: str, principal: str | None, after: int = -1) -> AsyncIterator[Event]:
+    async def events(
+        self, run_id: str, principal: str | None, after: int = -1, *, deltas: bool = False
+    ) -> AsyncIterator[Event]:
         """Yield the events of a run above a number. The last one, and no other, is a `run.finished`.
 
         It waits for a run that is about to start or to be continued, and ends without `run.finished` if the server
         does. If the events do not tell the end, the state of the run does: no file of events was written, or the reader
-        knows them all. Raises `Problem` if the principal has no such run.
+        knows them all. With `deltas`, the text that is being written comes too. Raises `Problem` if the principal has
+        no such run.
         """
         await self.view(run_id, principal)
         folder, last = self.folder(run_id, principal), after
@@ -236,7 +239,7 @@ class Service:
         while True:
             version, is_active = self.active.version, self.active.get(run_id, principal) is not None
             if await asyncio.to_thread((folder / "metadata.json").is_file):
-                async for event in self.client.events(folder, after=last, principal=principal):
+                async for event in self.client.events(folder, after=last, deltas=deltas, principal=principal):
                     if end:
                         yield end.model_copy(update={"kind": SESSION_FINISHED})
                         end = None

@@ -173,6 +173,7 @@ class Worker:
             return False
         handle = await self._start(claim.run)
         handle.events().close()  # nobody reads it; it would keep all events
+        handle.publish()
         self._handles[claim.run_id] = handle
         if self.closing.is_set() or not await self._ask(self._queue.is_current, claim):
             handle.cancel_soon(CONTINUED)

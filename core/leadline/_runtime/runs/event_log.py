@@ -1,7 +1,8 @@
 """The events of a run for a reader that comes late or comes back: first those on disk, then live ones.
 
 The file is the truth: a numbered event is delivered once it is on disk, so that a reader that reconnects after a crash
-neither misses one nor gets one twice. Pieces of streamed replies (`call.delta`) have no numbers and are only live.
+neither misses one nor gets one twice. Pieces of streamed replies (`call.delta`) have no numbers and are only live; from
+another process they come through a socket.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from leadline._runtime.runs.live_text import LiveReader
 from leadline.events import Subscription
 from leadline.records import Event
 
@@ -83,7 +85,12 @@ class EventFile:
 
 
 async def follow(
-    path: Path, after: int, subscribe: Callable[[], Subscription] | None, is_active: Callable[[], bool]
+    path: Path,
+    after: int,
+    subscribe: Callable[[], Subscription] | None,
+    is_active: Callable[[], bool],
+    *,
+    deltas: bool = True,
 ) -> AsyncIterator[Event]:
     """Yield the events of a run with numbers above `after`, until its session ends.
 
@@ -92,9 +99,10 @@ async def follow(
     """
     file, last = EventFile(path, after), after
     finished: set[Any] = set()
-    async for event in _live(file, subscribe()) if subscribe else _watched(file, is_active):
+    reader = LiveReader(path.parent) if deltas else None
+    async for event in _live(file, subscribe()) if subscribe else _watched(file, is_active, reader):
         if event.kind == "call.delta":
-            if event.data.get("key") in finished:  # older than what was read from the file
+            if not deltas or event.data.get("key") in finished:  # older than what was read from the file
                 continue
         else:
             if event.seq > last + 1:
@@ -106,22 +114,27 @@ async def follow(
         yield event
 
 
-async def _watched(file: EventFile, is_active: Callable[[], bool]) -> AsyncIterator[Event]:
+async def _watched(file: EventFile, is_active: Callable[[], bool], pieces: LiveReader | None) -> AsyncIterator[Event]:
     def look() -> tuple[bool, list[Event]]:
         active = is_active()
         return active, file.read()
 
     quiet = _QUIET_LOOKS
-    while True:
-        if quiet >= _QUIET_LOOKS or file.has_grown():
-            active, events = await asyncio.to_thread(look)
-            for event in events:
+    try:
+        while True:
+            active, events = True, list[Event]()
+            if quiet >= _QUIET_LOOKS or file.has_grown():
+                active, events = await asyncio.to_thread(look)
+                quiet = _QUIET_LOOKS if events and events[-1].kind == "run.finished" else 0
+            for event in pieces.among(events, file.last) if pieces else events:
                 yield event
             if not active:
                 return
-            quiet = _QUIET_LOOKS if events and events[-1].kind == "run.finished" else 0
-        quiet += 1
-        await asyncio.sleep(_REMOTE_INTERVAL)
+            quiet += 1
+            await asyncio.sleep(_REMOTE_INTERVAL)
+    finally:
+        if pieces:
+            pieces.close()
 
 
 async def _live(file: EventFile, live: Subscription) -> AsyncIterator[Event]:

@@ -20,7 +20,9 @@ JOURNAL = "journal.sqlite"
 LOCK = JOURNAL + ".lock"
 EVENTS = "events.jsonl"
 METADATA = "metadata.json"
-_RESERVED = (JOURNAL, EVENTS, METADATA)
+# The socket for the text that is being written.
+LIVE = "live.sock"
+_RESERVED = (JOURNAL, EVENTS, METADATA, LIVE)
 # Runs that a message lists.
 _NAMED = 5
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
