@@ -1,4 +1,4 @@
-"""Conversations in prompts: earlier turns as text or as messages, and the tasks of the stages that use them.
+"""Conversations in prompts: earlier turns as text, and the tasks of the stages that use them.
 
 Answers are shortened by whole paragraphs. Citations are left out: their ids mean nothing to a model.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated
 
 from leadline.citations import uncited
-from leadline.records import SINGLE, Conversation, Message, Record, Text, Turn
+from leadline.records import SINGLE, Conversation, Record, Text, Turn
 from leadline.research_findings import FAILED, Query, Question
 from leadline.schemas import BOOLEAN, TEXT, list_of, object_of
 from leadline_plugins.passages.cutting import tokens_of
@@ -35,19 +35,6 @@ def conversation_text(conversation: Conversation | None) -> str:
     return paragraphs(
         f"# Earlier conversations\n\n{remembered}" if remembered else "",
         f"# This conversation\n\n{turns}" if turns else "",
-    )
-
-
-def turn_messages(conversation: Conversation | None) -> tuple[Message, ...]:
-    """Return the earlier turns as messages of user and assistant, for a `leadline.tasks.Talk`."""
-    turns = _shown(conversation.turns) if conversation else ()
-    return tuple(
-        message
-        for turn, tokens in turns
-        for message in (
-            Message(role="user", text=turn.question),
-            Message(role="assistant", text=_answer_text(turn, tokens) or "(no answer)"),
-        )
     )
 
 

@@ -27,6 +27,14 @@ def halve_request_passages(inputs: R) -> R | None:
     return smaller if sources else None
 
 
+def halve_shown_passages(inputs: R) -> R | None:
+    """Return the inputs with the first half of their passages, which are in the order of their numbers."""
+    ids = [one.id for source in inputs.sources for one in source.passages]
+    sources = halve_passages(inputs.sources, ids)
+    smaller: R = inputs.model_copy(update={"sources": sources})
+    return smaller if sources else None
+
+
 def drop_older_results(inputs: ExploreRequest) -> ExploreRequest | None:
     """Return the inputs without the older half of the tool results; the calls themselves stay."""
     whole = [place for place, turn in enumerate(inputs.turns) if turn.role == "tool" and turn.text != LEFT_OUT]

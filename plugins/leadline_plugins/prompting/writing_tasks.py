@@ -176,10 +176,8 @@ WRITE_EXAMPLE = (
     '{"title": "Heat pumps in old houses", "summary": "A heat pump costs 12,000 euros on average [1].", '
     '"sections": [], "conclusion": "Old houses need new pipes first [3]."}'
 )
-WHOLE_EXAMPLE = (
-    '{"title": "Heat pumps in old houses", "summary": "A heat pump costs 12,000 euros on average [1].", '
-    '"sections": [{"id": "1", "text": "Installation costs 12,000 euros on average [1]."}], '
-    '"conclusion": "Old houses need new pipes first [3]."}'
+WHOLE_EXAMPLE = WRITE_EXAMPLE.replace(
+    "[],", '[{"id": "1", "text": "Installation costs 12,000 euros on average [1]."}],'
 )
 
 

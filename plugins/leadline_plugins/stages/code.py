@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from pydantic import JsonValue
 
 from leadline.contracts import Run
-from leadline.errors import CallFailed, CallRefused, ConfigError
+from leadline.errors import CallFailed, CallRefused
 from leadline.estimates import Expected, Scope
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
@@ -24,16 +24,15 @@ from leadline.tasks import TaskKind
 from leadline_plugins.prompting.code_tasks import CODE_EXAMPLE, CODE_SCHEMA, CodeRequest, WrittenCode
 from leadline_plugins.prompting.fallback import notify
 from leadline_plugins.prompting.inputs import question_input, start_date, template
-from leadline_plugins.text import language
 from leadline_plugins.text.reply_language import answered_in_language
 from leadline_plugins.wording.phrases import phrase
+from leadline_plugins.writing.plain_report import in_own_language
 
 # Seconds that a program may run.
 SECONDS = 60
 # Characters of the error that the model sees, from its end; of each output in the report.
 _ERROR_END, _SHOWN = 3_000, 10_000
 _FOLDER = "code"
-_NO_MODEL = "pipeline code: no language model is set up to write the program; set ai.providers, such as openai"
 
 
 def _estimate(scope: Scope) -> Expected:
@@ -72,14 +71,8 @@ class CodeStage:
     """Writes, runs and reports a program; saves it with its output and files in the folder `code` of the run."""
 
     async def run(self, findings: Findings, run: Run, /) -> None:
-        """Set the report. Raises `ConfigError` without a language model."""
-        question = findings[QUESTION]
-        if not question.language:
-            wanted = run.settings.language
-            found = language(question.text) if wanted == "auto" else wanted
-            question = question.model_copy(update={"language": found})
-        if not await run.by_chat(TASK.name, TASK.role):
-            raise ConfigError(_NO_MODEL)
+        """Set the report."""
+        question = in_own_language(findings[QUESTION], run)
         request = CodeRequest(question=question_input(question), today=start_date(run), seconds=SECONDS)
         attempts = [await _attempt(request, run)]
         if attempts[0].error:

@@ -33,22 +33,15 @@ from leadline_plugins.passages.selection import select
 from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.fallback import perform_or
 from leadline_plugins.prompting.inputs import past_searches, question_input, start_date, template
-from leadline_plugins.prompting.numbered_passages import group_by_source, halve_passages
+from leadline_plugins.prompting.numbered_passages import group_by_source
 from leadline_plugins.prompting.research_tasks import DIGEST_EXAMPLE, DIGEST_SCHEMA, DigestReply, DigestRequest
+from leadline_plugins.prompting.shrinking import halve_shown_passages
 from leadline_plugins.stages.prefetch import SearchPrefetch, acceptance_check, can_prefetch
 from leadline_plugins.stages.query import query_limit, section_ids
 from leadline_plugins.stages.review import evidence_of_last_round
 
 # Tokens of the passages in the prompt; the last digest summarizes earlier rounds.
 _MAX_TOKENS = 6_000
-
-
-def _halved(request: DigestRequest) -> DigestRequest | None:
-    """Return the request with half of the passages of each source; None if only one is left."""
-    ids = [one.id for source in request.sources for one in source.passages]
-    less = halve_passages(request.sources, ids)
-    return None if less is None else request.model_copy(update={"sources": less})
-
 
 TASK = TaskKind(
     "digest",
@@ -58,7 +51,7 @@ TASK = TaskKind(
     schema=DIGEST_SCHEMA,
     example=DIGEST_EXAMPLE,
     show=DigestRequest.as_text,
-    shrink=_halved,
+    shrink=halve_shown_passages,
     shows=("synthesis",),
     expects=estimates.digest,
 )

@@ -12,10 +12,9 @@ from leadline.research_findings import CONVERSATION, QUESTION, REPORT
 from leadline.tasks import TaskKind
 from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.answering_tasks import REPLY_EXAMPLE, REPLY_SCHEMA, ReplyRequest, WrittenReply
-from leadline_plugins.prompting.conversations import conversation_text
-from leadline_plugins.prompting.inputs import question_input, start_date, template
+from leadline_plugins.prompting.inputs import template
 from leadline_plugins.text.reply_language import answered_in_language
-from leadline_plugins.writing.plain_report import in_own_language, plain_report
+from leadline_plugins.writing.plain_report import answer_request, plain_report
 
 TASK = TaskKind(
     "reply",
@@ -37,14 +36,9 @@ class ReplyStage:
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Set the report."""
-        question = in_own_language(findings[QUESTION], run)
-        request = ReplyRequest(
-            question=question_input(question),
-            today=start_date(run),
-            conversation=conversation_text(findings.get(CONVERSATION)),
-        )
+        request = answer_request(findings, run)
         reply = await run.perform(TASK.of(request))
-        findings[REPORT] = plain_report(question, run, {"answer": reply.text})
+        findings[REPORT] = plain_report(request.question, run, {"answer": reply.text})
         await run.emit("message", {"kind": "report", "text": reply.text})
 
 

@@ -18,11 +18,10 @@ from leadline_plugins.prompting.answering_tasks import (
     ReplyRequest,
     Requirements,
 )
-from leadline_plugins.prompting.conversations import conversation_text
-from leadline_plugins.prompting.inputs import question_input, start_date, template
+from leadline_plugins.prompting.inputs import template
 from leadline_plugins.text.reply_language import answered_in_language
 from leadline_plugins.wording.phrases import phrase
-from leadline_plugins.writing.plain_report import in_own_language, plain_report
+from leadline_plugins.writing.plain_report import answer_request, plain_report
 
 REQUIREMENTS: Key[Requirements] = Key("requirements", Requirements, file="requirements.json")
 _NEEDS = ("must", "should", "could")
@@ -73,16 +72,11 @@ class RequirementsStage:
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Set the requirements and the report."""
-        question = in_own_language(findings[QUESTION], run)
-        request = ReplyRequest(
-            question=question_input(question),
-            today=start_date(run),
-            conversation=conversation_text(findings.get(CONVERSATION)),
-        )
+        request = answer_request(findings, run)
         reply = await run.perform(TASK.of(request))
         findings[REQUIREMENTS] = reply
-        parts = markdown_parts(reply, question.language)
-        findings[REPORT] = plain_report(question, run, parts, reply.title)
+        parts = markdown_parts(reply, request.question.language)
+        findings[REPORT] = plain_report(request.question, run, parts, reply.title)
         await run.emit("message", {"kind": "report", "text": "\n\n".join(filter(None, parts.values()))})
 
 

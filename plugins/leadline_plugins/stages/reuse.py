@@ -27,19 +27,13 @@ from leadline_plugins.passages.selection import select
 from leadline_plugins.prompting.conversations import REUSE_EXAMPLE, REUSE_SCHEMA, OpenPoints, ReuseRequest
 from leadline_plugins.prompting.fallback import notify, perform_or
 from leadline_plugins.prompting.inputs import question_input, start_date, template
-from leadline_plugins.prompting.numbered_passages import group_by_source, halve_passages
+from leadline_plugins.prompting.numbered_passages import group_by_source
+from leadline_plugins.prompting.shrinking import halve_shown_passages
 from leadline_plugins.stages.extract import best_passages
 from leadline_plugins.stages.follow_up import no_calls
 
 # Tokens of the passages in the prompt.
 _MAX_TOKENS = 6_000
-
-
-def _halved(request: ReuseRequest) -> ReuseRequest | None:
-    ids = [one.id for source in request.sources for one in source.passages]
-    less = halve_passages(request.sources, ids)
-    return None if less is None else request.model_copy(update={"sources": less})
-
 
 TASK = TaskKind(
     "reuse",
@@ -49,7 +43,7 @@ TASK = TaskKind(
     schema=REUSE_SCHEMA,
     example=REUSE_EXAMPLE,
     show=ReuseRequest.as_text,
-    shrink=_halved,
+    shrink=halve_shown_passages,
     expects=no_calls,
 )
 

@@ -23,11 +23,10 @@ from leadline_plugins.prompting.answering_tasks import (
     Thought,
     WrittenReply,
 )
-from leadline_plugins.prompting.conversations import conversation_text
-from leadline_plugins.prompting.inputs import question_input, start_date, template
+from leadline_plugins.prompting.inputs import template
 from leadline_plugins.text.reply_language import answered_in_language
 from leadline_plugins.wording.phrases import phrase
-from leadline_plugins.writing.plain_report import in_own_language, plain_report
+from leadline_plugins.writing.plain_report import answer_request, plain_report
 
 Step = Literal["problem", "perspectives", "reasoning", "reflection"]
 STEPS: tuple[Step, ...] = ("problem", "perspectives", "reasoning", "reflection")
@@ -77,22 +76,18 @@ class ThinkStage:
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Set the thoughts and the report."""
-        question = in_own_language(findings[QUESTION], run)
-        request = ThinkRequest(
-            question=question_input(question),
-            today=start_date(run),
-            conversation=conversation_text(findings.get(CONVERSATION)),
-        )
+        request = ThinkRequest(**dict(answer_request(findings, run)))
         for step in (*dict.fromkeys(self._settings.steps), _LAST):
             reply = await run.perform(TASKS[step].of(request))
             thoughts = (*request.thoughts, Thought(id=step, text=reply.text))
             request = request.model_copy(update={"thoughts": thoughts})
             kind = "report" if step == _LAST else "learning"
             await run.emit("message", {"kind": kind, "text": reply.text, "step": step})
-            await run.save(_file(len(thoughts), thoughts[-1], question.language))
+            await run.save(_file(len(thoughts), thoughts[-1], request.question.language))
         *steps, answer = request.thoughts
         findings[THOUGHTS] = request.thoughts
-        findings[REPORT] = plain_report(question, run, {"answer": answer.text} | {one.id: one.text for one in steps})
+        texts = {"answer": answer.text} | {one.id: one.text for one in steps}
+        findings[REPORT] = plain_report(request.question, run, texts)
 
 
 def _file(number: int, thought: Thought, language: str) -> Blob:

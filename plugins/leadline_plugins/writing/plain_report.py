@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from leadline.contracts import Run
+from leadline.findings import Findings
 from leadline.records import Report, Section
-from leadline.research_findings import Question
+from leadline.research_findings import CONVERSATION, QUESTION, Question
+from leadline_plugins.prompting.answering_tasks import ReplyRequest
+from leadline_plugins.prompting.conversations import conversation_text
+from leadline_plugins.prompting.inputs import question_input, start_date
 from leadline_plugins.text import language
 from leadline_plugins.wording.phrases import phrase
 from leadline_plugins.writing.model_markdown import parse_section
@@ -18,6 +22,15 @@ def in_own_language(question: Question, run: Run) -> Question:
         return question
     wanted = run.settings.language
     return question.model_copy(update={"language": language(question.text) if wanted == "auto" else wanted})
+
+
+def answer_request(findings: Findings, run: Run) -> ReplyRequest:
+    """Return the inputs of a task that answers from the question and the conversation alone."""
+    return ReplyRequest(
+        question=question_input(in_own_language(findings[QUESTION], run)),
+        today=start_date(run),
+        conversation=conversation_text(findings.get(CONVERSATION)),
+    )
 
 
 def plain_report(question: Question, run: Run, texts: Mapping[str, str], title: str = "") -> Report:

@@ -132,9 +132,8 @@ async def test_without_a_sandbox_nothing_is_asked_or_run(tmp_path: Path, monkeyp
 async def test_without_a_language_model_it_says_what_to_set(tmp_path: Path) -> None:
     runs, _ = client(tmp_path, [], Bench(), ai__providers=["embedded"])
     async with runs:
-        result = await runs.research(ASKED)
-    assert result.status == "failed"
-    assert "ai.providers" in result.reason
+        with pytest.raises(ConfigError, match=r"ai\.providers"):
+            await runs.research(ASKED)
 
 
 async def test_what_a_program_prints_cannot_leave_its_block(tmp_path: Path) -> None:
