@@ -53,10 +53,9 @@ class App:
         self.service = Service(client, store, queue, limits, guesses)
         runs = RunRoutes(self.service)
         info = InfoRoutes(self.service, lambda: document(self.endpoints))
-        self.endpoints = endpoints(
-            runs, info, ShortRoutes(self.service), OpenAIRoutes(self.service, url), KnowledgeRoutes(self.service)
-        )
-        self._mcp, self._pages = McpEndpoint(self.service), Pages(self.service)
+        knowledge = KnowledgeRoutes(self.service)
+        self.endpoints = endpoints(runs, info, ShortRoutes(self.service), OpenAIRoutes(self.service, url), knowledge)
+        self._mcp, self._pages = McpEndpoint(self.service), Pages(self.service, knowledge)
         starlette = Starlette(
             routes=[*map(self._route, self.endpoints), Route(PATH, self._mcp), *self._pages.routes],
             exception_handlers={HTTPException: self._http_error, Exception: self._fault},

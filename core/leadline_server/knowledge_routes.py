@@ -6,6 +6,9 @@ in a worker process, and never leaves the folder of its principal.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from functools import partial
+
 from starlette.requests import Request
 
 from leadline.errors import CallFailed
@@ -36,8 +39,15 @@ class KnowledgeRoutes:
 
     async def add(self, request: Request) -> AddedDocuments:
         """Add the file in the body; one with the same name is replaced."""
-        principal = principal_of(request)
-        name = request.query_params.get("name", "").strip()
+        media_type = request.headers.get("content-type", "application/octet-stream")
+        file = Blob(name=request.query_params.get("name", "").strip(), media_type=media_type, data=b"")
+        return await self.store(principal_of(request), file, partial(read_body, request, self._limits.upload))
+
+    async def store(
+        self, principal: str | None, file: Blob, read: Callable[[], Awaitable[bytes]] | None = None
+    ) -> AddedDocuments:
+        """Add a file, whose bytes are read when there is room for it. Raises `Problem`."""
+        name = file.name
         if not name or len(name) > _LONGEST or not name.isprintable():
             example = "POST /v1/knowledge?name=minutes.pdf"
             raise Problem(
@@ -45,9 +55,7 @@ class KnowledgeRoutes:
             )
         with self._adding.taken(principal):
             await self._check_room(principal, name)
-            data = await read_body(request, self._limits.upload)
-            media_type = request.headers.get("content-type", "application/octet-stream")
-            file = Blob(name=name, media_type=media_type, data=data)
+            file = file.model_copy(update={"data": await read()}) if read else file
             try:
                 added = await self._base.add(files=[file], principal=principal)
             except CallFailed as failed:
@@ -58,14 +66,16 @@ class KnowledgeRoutes:
 
     async def remove(self, request: Request) -> Done:
         """Remove a document of the principal."""
-        principal = principal_of(request)
+        await self.delete(principal_of(request), request.path_params["document_id"])
+        return Done()
+
+    async def delete(self, principal: str | None, wanted: str) -> None:
+        """Remove a document of a principal. Raises `Problem`."""
         listed = await self._base.documents(principal=principal)
-        wanted = request.path_params["document_id"]
         own = [one for one in listed.documents if one.id == wanted and one.shared == (principal is None)]
         if not own:
             raise Problem(404, "not_found", "there is no such document of yours", "GET /v1/knowledge lists them")
         await self._base.remove(wanted, principal=principal)
-        return Done()
 
     async def search(self, request: Request) -> Passages:
         """Return the passages that answer a question best, without the whole texts of their documents."""

@@ -6,6 +6,7 @@ cookie that no other site can read or set: `SameSite=Strict`, `HttpOnly`.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import re
 import secrets
@@ -13,10 +14,12 @@ from collections.abc import Mapping
 from urllib.parse import parse_qs
 
 from pydantic import JsonValue, ValidationError
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from leadline.records import Answer
+from leadline.records import Answer, Blob
 from leadline_server.problems import Problem
 from leadline_server.requests import NewRun, invalid, read_body
 
@@ -25,6 +28,8 @@ FIELD = "form_token"
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
 _MOST_FIELDS = 100
 _SECONDS = 30 * 86_400
+_UPLOAD_SECONDS = 600
+_BYTES = "application/octet-stream"
 
 Form = Mapping[str, list[str]]
 
@@ -56,11 +61,36 @@ async def read_form(request: Request, limit: int) -> Form:
         fields = parse_qs(data.decode("ascii"), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError:
         raise Problem(400, "invalid_form", "the form cannot be read") from None
-    given, known = first(fields, FIELD), request.cookies.get(COOKIE, "")
+    _check_token(request, first(fields, FIELD))
+    return fields
+
+
+async def read_files(request: Request, limit: int) -> list[Blob]:
+    """Return the files of a form, without empty ones. Raises `Problem` if it is not one of this site, or too long."""
+    length = request.headers.get("content-length", "")
+    if not length.isdecimal() or int(length) > limit:
+        close = {"Connection": "close"}  # the rest of the body is not read
+        raise Problem(413, "too_large", f"the files have more than {limit / 1e6:,.0f} MB", headers=close)
+    try:
+        async with (
+            asyncio.timeout(_UPLOAD_SECONDS),
+            request.form(max_files=_MOST_FIELDS, max_fields=_MOST_FIELDS) as form,
+        ):
+            _check_token(request, str(form.get(FIELD, "")))
+            files = [one for one in form.getlist("file") if isinstance(one, UploadFile) and one.filename]
+            return [
+                Blob(name=one.filename or "", media_type=one.content_type or _BYTES, data=await one.read())
+                for one in files
+            ]
+    except (HTTPException, TimeoutError):
+        raise Problem(400, "invalid_form", "the form cannot be read, or did not arrive in time") from None
+
+
+def _check_token(request: Request, given: str) -> None:
+    known = request.cookies.get(COOKIE, "")
     if not _TOKEN.fullmatch(known) or not hmac.compare_digest(given.encode(), known.encode()):
         message = "the form is too old, or it was not made by this server"
         raise Problem(403, "form_token", message, "go back, load the page again, and send it again")
-    return fields
 
 
 def first(form: Form, name: str, default: str = "") -> str:

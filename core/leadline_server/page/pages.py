@@ -11,6 +11,9 @@ from starlette.routing import Route
 
 from leadline.errors import LeadlineError
 from leadline.metrics import HTTP_REQUESTS
+from leadline_server.downloads import Downloads
+from leadline_server.knowledge_routes import KnowledgeRoutes
+from leadline_server.page.document_pages import DocumentPages
 from leadline_server.page.run_pages import ACTIONS, RunPages
 from leadline_server.page.site_pages import SitePages
 from leadline_server.page.templating import Templates
@@ -26,16 +29,22 @@ _PROGRAMS = ("/v1/", "/api/", "/mcp", "/metrics", "/healthz", "/readyz", "/opena
 class Pages:
     """The page of a server: `routes` for its application; `problem` shows errors of other layers as pages."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, knowledge: KnowledgeRoutes) -> None:
         self._service, self._templates = service, Templates()
         self._trails = Trails(service)
-        site, runs = SitePages(service, self._templates), RunPages(service, self._templates, self._trails)
+        downloads = Downloads(service)
+        site = SitePages(service, self._templates, downloads)
+        runs = RunPages(service, self._templates, self._trails, downloads)
+        documents = DocumentPages(service, self._templates, knowledge)
         run = "/runs/{run_id}"
         handlers: list[tuple[str, str, Handler]] = [
             ("GET", "/", site.home),
             ("POST", "/runs", site.ask),
             ("GET", "/runs", site.runs),
             ("GET", "/compare", site.compare),
+            ("GET", "/documents", documents.show),
+            ("POST", "/documents", documents.add),
+            ("POST", "/documents/remove", documents.remove),
             ("GET", "/settings", site.settings),
             ("GET", "/login", site.log_in_form),
             ("POST", "/login", site.log_in),
@@ -47,6 +56,7 @@ class Pages:
             ("GET", f"{run}/checks", runs.checks),
             ("GET", f"{run}/details", runs.details),
             ("GET", f"{run}/evidence/{{names}}", runs.evidence),
+            ("GET", f"{run}/download/{{format}}", runs.download),
             ("GET", f"{run}/figures/{{place:int}}", runs.figure),
             ("POST", f"{run}/answer", runs.answer),
             *(("POST", f"{run}/{action}", _with(runs.act, action)) for action in (*ACTIONS, "resume")),

@@ -36,7 +36,9 @@ class PassageView:
 
 def passage_view(evidence: EvidenceView, number: int | None, claims: Collection[str] = ()) -> PassageView:
     """Return a passage divided into pieces; the verdicts on these claims are the first."""
-    mine = sorted(evidence.verdicts, key=lambda one: one.claim not in claims)
+    # A statement that several sections repeat has a verdict in each.
+    different = {(one.claim, one.verdict): one for one in evidence.verdicts}.values()
+    mine = sorted(different, key=lambda one: one.claim not in claims)
     evidence = evidence.model_copy(update={"verdicts": tuple(mine)})
     begins, text = evidence.text_begins, evidence.text
     kinds = ["context"] * len(text)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,8 +14,10 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from leadline.citations import number
+from leadline.errors import LeadlineError
 from leadline.records import Report
 from leadline.runs import OpenQuestion
+from leadline_server.downloads import Downloads
 from leadline_server.page import forms
 from leadline_server.page.passages import PassageView, passage_view
 from leadline_server.page.report import Part, parts_of, picture
@@ -22,6 +26,7 @@ from leadline_server.page.trail import Trail
 from leadline_server.page.watching import Trails
 from leadline_server.page.wording import ACTIVE, FORMATS, WORST
 from leadline_server.problems import Problem
+from leadline_server.queue import QueuedRun
 from leadline_server.service import Service, principal_of
 from leadline_server.views import RunView
 
@@ -42,7 +47,6 @@ class Facts:
     total: int
     sources: int | None
     passages: int | None
-    downloads: tuple[tuple[str, str], ...]
 
     @property
     def judged(self) -> int:
@@ -53,8 +57,8 @@ class Facts:
 class RunPages:
     """The handlers of `/runs/ID`."""
 
-    def __init__(self, service: Service, templates: Templates, trails: Trails) -> None:
-        self._service, self._templates, self._trails = service, templates, trails
+    def __init__(self, service: Service, templates: Templates, trails: Trails, downloads: Downloads) -> None:
+        self._service, self._templates, self._trails, self._downloads = service, templates, trails, downloads
         self._parts: dict[int, tuple[Report, list[Part]]] = {}
 
     # --- pages ---------------------------------------------------------------------------------------------------
@@ -64,16 +68,18 @@ class RunPages:
         run_id, principal, view = await self._view(request)
         trail = await self._trails.of(run_id, principal, active=view.status in ACTIVE)
         if view.status in ACTIVE or not (report := await self._report(run_id, principal, view)):
-            return self._page(request, "live.html" if view.status in ACTIVE else "ended.html", view, trail)
-        numbers = number(report)
-        return self._page(
+            return await self._page(request, "live.html" if view.status in ACTIVE else "ended.html", view, trail)
+        thread = await self._service.runs(principal, conversation=view.conversation or view.id)
+        return await self._page(
             request,
             "report.html",
             view,
             trail,
             report=report,
+            follow_key=secrets.token_urlsafe(16),
             parts=await self._rendered(report, view),
-            numbers=numbers,
+            numbers=number(report),
+            thread=thread.runs[::-1],
             uncited=len(report.uncited),
         )
 
@@ -81,12 +87,12 @@ class RunPages:
         """Return the parts of the live page that change; the script puts them in place."""
         run_id, principal, view = await self._view(request)
         trail = await self._trails.of(run_id, principal, active=view.status in ACTIVE)
-        return self._page(request, "live_parts.html", view, trail)
+        return await self._page(request, "live_parts.html", view, trail)
 
     async def trail(self, request: Request) -> Response:
         """Show how the research went."""
         run_id, principal, view = await self._view(request)
-        return self._page(request, "trail.html", view, await self._trails.of(run_id, principal, active=False))
+        return await self._page(request, "trail.html", view, await self._trails.of(run_id, principal, active=False))
 
     async def checks(self, request: Request) -> Response:
         """Show every claim with its verdict, the judge's words and the judge."""
@@ -97,7 +103,7 @@ class RunPages:
         bare = list(enumerate(report.uncited, start=len(report.verdicts) + 1)) if kind in ("", "uncited") else []
         counts = Counter[str](one.verdict for one in report.verdicts)
         counts["uncited"] = len(report.uncited)
-        return self._page(
+        return await self._page(
             request,
             "checks.html",
             view,
@@ -112,7 +118,7 @@ class RunPages:
     async def details(self, request: Request) -> Response:
         """Show what a run used and chose, and its files."""
         _, _, view = await self._view(request)
-        return self._page(request, "details.html", view, None)
+        return await self._page(request, "details.html", view, None)
 
     async def evidence(self, request: Request) -> Response:
         """Show passages in their stored sources."""
@@ -123,7 +129,7 @@ class RunPages:
         for name in dict.fromkeys(request.path_params["names"].split(",")[:_MOST]):
             found = await self._service.evidence(run_id, name, principal, _CONTEXT)
             passages.append(passage_view(found, numbers.get(name), first))
-        return self._page(request, "evidence.html", view, None, passages=passages)
+        return await self._page(request, "evidence.html", view, None, passages=passages)
 
     async def figure(self, request: Request) -> Response:
         """Send the picture of a figure. Raises `Problem`."""
@@ -135,11 +141,16 @@ class RunPages:
             raise Problem(404, "not_found", "the report has no such figure")
         return Response(found[1], media_type=found[0], headers={"Content-Security-Policy": _PICTURE_POLICY})
 
+    async def download(self, request: Request) -> Response:
+        """Send the report in a format. Raises `Problem`."""
+        run_id, principal, _ = await self._view(request)
+        return await self._downloads.send(run_id, principal, request.path_params["format"])
+
     async def confirm(self, request: Request) -> Response:
         """Ask whether to stop, cancel or delete."""
         _, _, view = await self._view(request)
         action = request.path_params["action"]
-        return self._page(request, "confirm.html", view, None, action=action)
+        return await self._page(request, "confirm.html", view, None, action=action)
 
     # --- forms ---------------------------------------------------------------------------------------------------
 
@@ -169,18 +180,12 @@ class RunPages:
 
     # --- parts ---------------------------------------------------------------------------------------------------
 
-    def _before(self, request: Request, view: RunView) -> int:
-        """Return how many runs of the principal wait that were ordered earlier. Those of others are private."""
-        mine = self._service.active.of(principal_of(request))
-        this = next((one for one in mine if one.run_id == view.id), None)
-        return sum(one.state == "waiting" and this is not None and one.ordered < this.ordered for one in mine)
-
     async def _view(self, request: Request) -> tuple[str, str | None, RunView]:
         run_id, principal = request.path_params["run_id"], principal_of(request)
         return run_id, principal, await self._service.view(run_id, principal)
 
     async def _report(self, run_id: str, principal: str | None, view: RunView) -> Report | None:
-        if view.status not in ("complete", "partial") and "report.json" not in view.files:
+        if not _has_report(view):
             return None
         try:
             return await self._service.report(run_id, principal)
@@ -196,7 +201,7 @@ class RunPages:
                 self._parts.pop(next(iter(self._parts)))
         return known[1]
 
-    def _page(self, request: Request, name: str, view: RunView, trail: Trail | None, **values: Any) -> Response:
+    async def _page(self, request: Request, name: str, view: RunView, trail: Trail | None, **values: Any) -> Response:
         questions = [(one, until(one), fields(one)) for one in view.questions]
         is_active = view.status in ACTIVE
         return self._templates.page(
@@ -210,27 +215,44 @@ class RunPages:
             is_active=is_active,
             now=datetime.now(UTC),
             audit_reasons=_rejected(view),
-            before=self._before(request, view),
+            before=waiting_before(self._service.active.of(principal_of(request)), view.id),
+            downloads=await formats(self._downloads) if _has_report(view) else [],
             **values,
         )
+
+
+def waiting_before(runs: Iterable[QueuedRun], run_id: str) -> int:
+    """Return how many of these runs wait that were ordered before one of them; 0 if it is not among them."""
+    waiting = sorted((one for one in runs if one.state == "waiting"), key=lambda one: one.ordered)
+    return next((place for place, one in enumerate(waiting) if one.run_id == run_id), 0)
 
 
 def facts(view: RunView, trail: Trail | None) -> Facts:
     """Return what the head of a run shows."""
     found: Any = view.verification.get("claims")
     claims = {str(kind): int(times) for kind, times in found.items()} if isinstance(found, dict) else {}
-    names = {
-        file.rpartition(".")[2]: file for file in view.files if file.startswith("report.") and file.count(".") == 1
-    }
-    downloads = tuple((label, names[ending]) for ending, label in FORMATS.items() if ending in names)
     sources = view.citations.get("total")
     return Facts(
         claims=claims,
         total=sum(claims.values()),
         sources=len(trail.pages) if trail and trail.pages else sources if isinstance(sources, int) else None,
         passages=trail.passages if trail and trail.pages else None,
-        downloads=downloads,
     )
+
+
+async def formats(downloads: Downloads) -> list[tuple[str, str]]:
+    """Return the formats that work here with their labels, in the order in which readers want them."""
+    try:
+        names = await downloads.formats()
+    except LeadlineError:
+        return []
+    order = list(FORMATS)
+    names.sort(key=lambda name: (order.index(name) if name in FORMATS else len(order), name))
+    return [(name, FORMATS.get(name, name)) for name in names]
+
+
+def _has_report(view: RunView) -> bool:
+    return view.status in ("complete", "partial") or "report.json" in view.files
 
 
 def _texts(report: Report, claims: str) -> set[str]:

@@ -13,11 +13,13 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from leadline.errors import ConfigError, LeadlineError, UsageError
-from leadline.inventory import InstalledPlugin, Setting
+from leadline.inventory import InstalledPipeline, Setting
 from leadline_server.access import COOKIE, Identity, unknown_token
+from leadline_server.downloads import Downloads
 from leadline_server.page import forms
+from leadline_server.page.run_pages import formats
 from leadline_server.page.templating import Templates, static_file
-from leadline_server.page.wording import STATUSES
+from leadline_server.page.wording import LACKING, LEVELS, ROUTER, STATUSES
 from leadline_server.problems import Problem, problem_of
 from leadline_server.requests import ALLOWED, LOWERED, NewRun
 from leadline_server.service import Service, principal_of
@@ -26,7 +28,7 @@ from leadline_server.store import SESSION_SECONDS
 _PAGE, _RECENT = 30, 8
 # Runs that are looked through for those of a pipeline.
 _MOST = 500
-# Seconds for which the expected cost is kept.
+# Seconds after which a problem with the settings is looked for again.
 _FRESH = 60.0
 _LANGUAGES = {
     "auto": "As the question",
@@ -40,21 +42,31 @@ _LANGUAGES = {
 
 
 @dataclass(frozen=True)
+class Choice:
+    """A pipeline that the form to ask offers, with the estimate of a run; `lacks` is why it cannot be chosen."""
+
+    about: InstalledPipeline
+    estimate: Any = None
+    lacks: str = ""
+
+
+@dataclass(frozen=True)
 class Offered:
-    """What the form to ask offers: the plan and the expected cost of a run, or why none can start."""
+    """What the form to ask offers: the engines and models of a run, and the pipelines, or why no run can start."""
 
     explanation: Any = None
-    estimate: Any = None
+    pipelines: tuple[Choice, ...] = ()
     problem: str = ""
 
 
 class SitePages:
     """The handlers of the other pages."""
 
-    def __init__(self, service: Service, templates: Templates) -> None:
+    def __init__(self, service: Service, templates: Templates, downloads: Downloads) -> None:
         self._service, self._templates, self._client = service, templates, service.client
+        self._downloads = downloads
         self._offered: tuple[float, Offered] = (float("-inf"), Offered())
-        self._plugins: list[InstalledPlugin] | None = None
+        self._offering = asyncio.Lock()
 
     async def home(self, request: Request) -> Response:
         """Show the form to ask, and the latest runs."""
@@ -65,7 +77,6 @@ class SitePages:
         recent = await self._service.runs(principal, limit=_RECENT)
         follows = forms.first(form, "follows") or request.query_params.get("follows", "")
         earlier = await self._service.view(follows, principal) if follows else None
-        names = sorted(settings.pipelines, key=lambda name: name != settings.pipeline)
         return self._templates.page(
             request,
             "home.html",
@@ -75,10 +86,10 @@ class SitePages:
             first=forms.first,
             key=secrets.token_urlsafe(16),
             offered=await self._offer(),
-            pipelines={name: settings.pipelines[name] for name in names},
+            router=ROUTER,
             chosen_pipeline=forms.first(form, "pipeline") or settings.pipeline,
             chosen_formats=form.get("format", list(settings.report.formats)),
-            report_formats=await self._formats(),
+            report_formats=await formats(self._downloads),
             settings=settings,
             languages=_LANGUAGES,
             earlier=earlier,
@@ -149,7 +160,7 @@ class SitePages:
     async def settings(self, request: Request) -> Response:
         """Show the settings with their origins, and the plugins with what they lack."""
         try:
-            plugins, problem = await self._installed(), ""
+            plugins, problem = await self._downloads.plugins(), ""
         except LeadlineError as error:
             plugins, problem = [], str(error)
         settings, defaults = self._client.describe_settings(), dict[str, list[tuple[str, Setting]]]()
@@ -209,27 +220,31 @@ class SitePages:
     # --- parts -----------------------------------------------------------------------------------------------------
 
     async def _offer(self) -> Offered:
-        since, known = self._offered
-        if time.monotonic() - since < _FRESH:
-            return known
-        try:
-            offered = Offered(self._client.explain(), await self._client.estimate())
-        except LeadlineError as error:
-            offered = Offered(problem=str(error))
-        self._offered = (time.monotonic(), offered)
-        return offered
+        async with self._offering:  # the first visitor waits for it
+            since, known = self._offered
+            if known.pipelines or time.monotonic() - since < _FRESH:
+                return known
+            try:
+                found = await asyncio.to_thread(self._client.describe_pipelines)
+                choices = sorted([await self._choice(one) for one in found], key=self._rank)
+                offered = Offered(self._client.explain(), tuple(choices))
+            except LeadlineError as error:
+                offered = Offered(problem=str(error))
+            self._offered = (time.monotonic(), offered)
+            return offered
 
-    async def _installed(self) -> list[InstalledPlugin]:
-        if self._plugins is None:
-            self._plugins = await asyncio.to_thread(self._client.describe_plugins)
-        return self._plugins
+    async def _choice(self, about: InstalledPipeline) -> Choice:
+        """Return a pipeline with its estimate, or with what it lacks in the words of a reader."""
+        if about.problem:
+            missing = [LACKING[kind] for kind in about.lacks if kind in LACKING]
+            return Choice(about, lacks=f"Needs {' and '.join(missing)}." if missing else "Not set up on this server.")
+        return Choice(about, await self._client.estimate(pipeline=about.name))
 
-    async def _formats(self) -> list[InstalledPlugin]:
-        try:
-            plugins = await self._installed()
-        except LeadlineError:
-            return []
-        return [one for one in plugins if "report_formatters" in one.kinds]
+    def _rank(self, choice: Choice) -> tuple[bool, bool, bool, int, str]:
+        """Return the place of a pipeline: the router, the usual one, then by level; last those that cannot run."""
+        name, level = choice.about.name, choice.about.level
+        default = self._client.plugins.settings.pipeline
+        return bool(choice.lacks), name != ROUTER, name != default, LEVELS.index(level) if level in LEVELS else 9, name
 
 
 def _local(target: str | None) -> str:

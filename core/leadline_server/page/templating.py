@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -16,6 +17,7 @@ from starlette.responses import HTMLResponse, Response
 from leadline.display import printable
 from leadline.rendering import plain_title, readable_url, safe_url
 from leadline_server.access import Identity
+from leadline_server.openai.turns import CHAT, REQUEST
 from leadline_server.page import wording
 from leadline_server.page.forms import FIELD, form_token, keep_token
 from leadline_server.problems import Problem
@@ -32,6 +34,8 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
+# Hints that begin so tell a program what to request; the page has links instead.
+_REQUESTS = ("GET ", "POST ", "DELETE ", "its `files` ")
 _STATIC = {
     "page.css": "text/css; charset=utf-8",
     "page.js": "text/javascript; charset=utf-8",
@@ -58,6 +62,10 @@ class Templates:
             "place": lambda url: printable(readable_url(url)),
             "one_title": lambda text: printable(plain_title(text)),
             "strong": lambda text: Markup("<b>{}</b>{}{}").format(*str(text).partition(" ")),
+            "stage": lambda name: wording.STAGES.get(name, name.replace("_", " ").capitalize()),
+            "own_tags": _own_tags,
+            "sentence": _sentence,
+            "for_people": lambda hint: "" if hint.startswith(_REQUESTS) else hint,
             "segment": lambda text: quote(text, safe=","),
         }
         env.globals |= {
@@ -66,7 +74,7 @@ class Templates:
             "statuses": wording.STATUSES,
             "active_statuses": wording.ACTIVE,
             "formats": wording.FORMATS,
-            "grounds": wording.GROUNDS,
+            "stage_states": wording.STAGE_STATES,
             "form_field": FIELD,
         }
         self._env = env
@@ -92,6 +100,17 @@ class Templates:
             if name.lower() != "www-authenticate":
                 reply.headers[name] = value
         return reply
+
+
+def _sentence(text: str) -> str:
+    """Return a message as a sentence."""
+    text = text.strip()
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", "…")) else ".")
+
+
+def _own_tags(tags: Mapping[str, str]) -> dict[str, str]:
+    """Return the tags of a run without those by which the endpoint for chats finds it again."""
+    return {key: value for key, value in tags.items() if not (key in (CHAT, REQUEST) and {CHAT, REQUEST} <= {*tags})}
 
 
 def static_file(name: str) -> Response:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from leadline.records import Event
-from leadline_server.page.wording import STEPS
+from leadline_server.page.wording import STAGES
 
 # Calls in flight that are shown; the others are counted.
 _SHOWN = 6
@@ -36,7 +36,7 @@ class Step:
     @property
     def title(self) -> str:
         """What it does."""
-        return STEPS.get(self.name, self.name.replace("_", " ").capitalize())
+        return STAGES.get(self.name, self.name.replace("_", " ").capitalize())
 
 
 @dataclass

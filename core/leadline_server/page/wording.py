@@ -16,13 +16,6 @@ LABELS: Mapping[str, str] = {
     "supported": "supported",
 }
 WORST = tuple(LABELS)
-# What is wrong with a report when `verification.grounds` names it.
-GROUNDS: Mapping[str, str] = {
-    "no_claims": "no claim has a citation",
-    "unknown_ids": "it cites passages that do not exist",
-    "uncited": "a paragraph ends without a citation",
-    "unsupported": "a claim is not supported",
-}
 STATUSES: Mapping[str, str] = {
     "pending": "queued",
     "running": "running",
@@ -37,35 +30,58 @@ STATUSES: Mapping[str, str] = {
 }
 ACTIVE = ("pending", "running", "waiting")
 # What a stage does, for people; the stages of other packages keep their names.
-STEPS: Mapping[str, str] = {
+STAGES: Mapping[str, str] = {
+    "route": "Choose the pipeline",
+    "follow_up": "Relate to the conversation",
     "clarify": "Understand the question",
     "plan": "Plan the report",
+    "reuse": "Reuse earlier sources",
     "query": "Choose searches",
     "search": "Search",
     "explore": "Search and read",
     "fetch": "Read sources",
     "extract": "Cut passages",
+    "verify_evidence": "Verify passages",
+    "retrieve": "Retrieve passages",
     "digest": "Summarise what is known",
     "review": "Look for gaps",
     "analyze": "Weigh perspectives",
     "synthesize": "Write sections",
-    "compose": "Compose the report",
+    "condense": "Remove repetition",
+    "answer": "Answer",
+    "reply": "Answer",
+    "think": "Think in steps",
+    "code": "Write and run a program",
+    "requirements": "Write the requirements",
     "chart": "Draw charts",
     "illustrate": "Choose pictures",
-    "write": "Put the report together",
+    "write": "Compose the report",
     "verify": "Check every claim",
     "audit": "Accept or reject",
     "export": "Write files",
 }
+STAGE_STATES: Mapping[str, str] = {"pending": "to do", "started": "at work", "finished": "done", "failed": "failed"}
+# Formats in the order in which readers want them; those of other packages follow.
 FORMATS: Mapping[str, str] = {
     "pdf": "PDF",
     "docx": "Word",
     "html": "HTML",
-    "md": "Markdown",
+    "markdown": "Markdown",
     "epub": "EPUB",
-    "tex": "LaTeX",
-    "bib": "BibTeX",
+    "latex": "LaTeX",
+    "bibtex": "BibTeX",
+    "csl": "CSL JSON",
+    "tables": "Tables as CSV",
     "json": "JSON",
+}
+# The pipeline that chooses another one for the question.
+ROUTER = "auto"
+LEVELS = ("fast", "analytical", "agent")
+# Kinds of plugin that a pipeline may lack.
+LACKING: Mapping[str, str] = {
+    "ai_providers": "a language model, which this server does not have",
+    "sandboxes": "a sandbox for programs, which this server does not have",
+    "search_engines": "a search engine, which this server does not have",
 }
 
 

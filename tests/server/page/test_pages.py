@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import httpx
@@ -25,8 +26,6 @@ def test_a_question_is_asked_watched_and_read_without_javascript(browser: Browse
     passage = browser.open(cite.attributes["href"] or "")
     assert "characters" in text(passage, ".passage .where")
     assert passage.css_first(".stored mark") is not None
-    for link in page.css(".actions a[download]"):
-        assert browser.http.get(link.attributes["href"] or "").status_code == 200
     for path in ("trail", "checks", "details"):
         assert text(browser.open(f"/runs/{run}/{path}"))
 
@@ -39,7 +38,7 @@ def test_a_form_that_is_sent_twice_starts_one_run(browser: Browser) -> None:
 
 def test_a_faulty_question_comes_back_with_the_reason_and_what_was_written(browser: Browser) -> None:
     reply = browser.submit(form(browser.open("/"), "/runs"), 422, question="  ", tags="team=harbour")
-    assert "write a question" in reply.text
+    assert "Write a question." in reply.text
     assert 'value="team=harbour"' in reply.text
     refused = browser.submit(form(browser.open("/"), "/runs"), 403, **{"set.runs.folder": "/tmp"}, question=QUESTION)
     assert "cannot be changed by a request" in refused.text
@@ -71,10 +70,87 @@ def test_past_runs_are_searched_filtered_compared_and_deleted(browser: Browser, 
     assert "No run matches" in text(browser.open("/runs?pipeline=chat"))
     compared = browser.open(f"/compare?run={done}&run={other}")
     assert "Claims only in A" in text(compared)
+    assert "Model calls 0 0" in text(compared, "table")
     assert "choose two runs" in text(browser.open(f"/compare?run={done}", 422)).lower()
     confirm = browser.open(f"/runs/{other}/delete")
     browser.submit(form(confirm, f"/runs/{other}/delete"))
     browser.open(f"/runs/{other}", 404)
+
+
+def test_pipelines_stand_in_order_with_their_price_and_those_that_need_a_model_say_so(browser: Browser) -> None:
+    page = browser.open("/")
+    names = [one.attributes["value"] for one in page.css("input[name=pipeline]")]
+    assert names[:3] == ["auto", "research", "knowledge"]
+    off = {one.attributes["value"] for one in page.css("input[name=pipeline][disabled]")}
+    assert {"chat", "thinking", "code", "requirements"} == off == {*names[-4:]}
+    assert "Needs a language model, which this server does not have." in text(page, ".choice.off")
+    assert "leadline " not in text(page)
+    assert "free" in text(page, ".choice:has([value=research]) .price")
+    assert [one.attributes["data-plan"] for one in page.css("[data-plan]") if "hidden" not in one.attributes] == [
+        "research"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"),
+    [("pdf", b"%PDF"), ("docx", b"PK"), ("markdown", b"## "), ("latex", b"hyperref"), ("json", b"{")],
+)
+def test_every_format_can_be_downloaded_whether_it_was_ordered_or_not(
+    browser: Browser, done: str, name: str, begins: bytes
+) -> None:
+    links = [one.attributes["href"] for one in browser.open(f"/runs/{done}").css(".downloads a[download]")]
+    assert f"/runs/{done}/download/{name}" in links
+    reply = browser.http.get(f"/runs/{done}/download/{name}")
+    assert begins in reply.content[:4_000]
+    assert "attachment" in reply.headers["content-disposition"]
+    assert "research_report_2" in reply.headers["content-disposition"]
+
+
+def test_a_format_that_does_not_exist_names_those_that_do(browser: Browser, done: str) -> None:
+    assert "Choose from" in text(browser.open(f"/runs/{done}/download/papyrus", 404))
+
+
+def test_a_run_is_stopped_and_writes_up_what_was_found(browser: Browser, served: Served) -> None:
+    with served.gate.closed():
+        run = order(served.client(), "How many fathoms deep was the harbour at the first sounding in spring?")
+        assert events(served.client(), run, until="query")
+        confirm = browser.open(f"/runs/{run}/stop")
+        assert "No further searches" in text(confirm, "#confirm-form")
+        browser.submit(form(confirm, f"/runs/{run}/stop"))
+    ended = finish(served.client(), run)
+    assert "stopped on the page" in ended["reason"]
+    assert "stopped on the page" in text(browser.open(f"/runs/{run}"))
+
+
+def test_a_report_that_the_audit_rejected_says_why(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        run = order(server.client())
+        finish(server.client(), run)
+        path = server.folder / "runs" / run / "metadata.json"
+        known = json.loads(path.read_text())
+        path.write_text(json.dumps(known | {"audit": {"accepted": False, "reasons": ["2 claims are not supported"]}}))
+        page = browser_of(server).open(f"/runs/{run}")
+        assert "The audit rejected this report. 2 claims are not supported" in text(page, ".alert.bad")
+
+
+def test_a_follow_up_continues_the_run_and_both_are_listed(browser: Browser, served: Served, done: str) -> None:
+    page = browser.open(f"/runs/{done}")
+    asked = browser.submit(form(page, "/runs"), question=QUESTION)
+    run = asked.url.path.removeprefix("/runs/")
+    finish(served.client(), run)
+    shown = browser.open(f"/runs/{run}")
+    assert f"follows {done}" in text(shown, ".crumbs")
+    assert len(shown.css(".thread li")) == 2
+
+
+def test_tags_of_the_endpoint_for_chats_are_not_shown(browser: Browser, served: Served) -> None:
+    run = order(served.client(), tags={"chat": "8c1f", "request": "77ab", "team": "pilots"})
+    finish(served.client(), run)
+    for path in ("/runs?tag=team%3Dpilots", f"/runs/{run}/details"):
+        shown = text(browser.open(path))
+        assert "pilots" in shown
+        assert "8c1f" not in shown
+        assert "77ab" not in shown
 
 
 def test_a_question_of_the_run_is_a_form(tmp_path: Path) -> None:

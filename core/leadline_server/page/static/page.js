@@ -129,6 +129,12 @@ if (list) {
   update();
 }
 
+// --- the form to ask: what the chosen pipeline costs ------------------------------------------------------------------
+$(".ask")?.addEventListener("change", (event) => {
+  if (event.target.name !== "pipeline") return;
+  for (const plan of $$("[data-plan]")) plan.hidden = plan.dataset.plan !== event.target.value;
+});
+
 // --- contents: where the reader is -----------------------------------------------------------------------------------
 const entries = $$(".contents a").map((link) => [document.getElementById(link.hash.slice(1)), link]);
 if (entries.length) {
