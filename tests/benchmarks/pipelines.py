@@ -1,7 +1,7 @@
 """Every pipeline with `embedded`, with the emulator and with the small local model: calls, tokens, seconds, end state.
 
     python tests/benchmarks/pipelines.py [--peers embedded,emulator,small] [--pipelines chat,search] [--screens DIR]
-                                         [--instant]
+                                         [--seconds 360] [--instant]
 
 Each run is a process of its own, as a user starts it. What the terminal shows is saved to DIR as text and as a picture
 (SVG). The emulator has the latencies of a good vendor (`emulator_manners.REALISTIC`), unless `--instant` is given.
@@ -46,7 +46,9 @@ PAGES = {
     "rules.md": "# Rules\n\nFrom 2030, container ships and passenger ships must use shore power in large European "
     "ports when they stay longer than two hours.\n",
 }
-SECONDS = 900
+SECONDS = 360
+_GRACE = 60
+"""Seconds of the limit that a run has to end by itself after its own budget of time."""
 _WIDE = 110
 
 
@@ -77,8 +79,8 @@ def sets(values: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 @contextmanager
-def peer(name: str, docs: Path, *, instant: bool) -> Iterator[Peer]:
-    """Serve a model, and engines where the peer has any."""
+def peer(name: str, docs: Path, *, instant: bool, seconds: int) -> Iterator[Peer]:
+    """Serve a model, and engines where the peer has any; the small one gets a budget of time."""
     documents = ("--docs", str(docs))
     if name == "embedded":
         yield Peer(name, (*documents, *sets({"ai.providers": "embedded"})))
@@ -91,10 +93,10 @@ def peer(name: str, docs: Path, *, instant: bool) -> Iterator[Peer]:
     else:
         with small_model() as address:
             chat = {"ai.providers": "openai", "openai.base_url": address, "openai.model": NAME}
-            yield Peer(name, (*documents, *sets(chat | {"budget.seconds": SECONDS - 60})))
+            yield Peer(name, (*documents, *sets(chat | {"budget.seconds": seconds - _GRACE})))
 
 
-def run(pipeline: str, peer: Peer, folder: Path, screens: Path) -> Row:
+def run(pipeline: str, peer: Peer, folder: Path, screens: Path, limit: int) -> Row:
     """Run a pipeline in a process of its own, and save what the terminal shows."""
     runs = folder / f"{pipeline}-{peer.name}"
     command = [sys.executable, "-m", "leadline", "research", QUESTIONS.get(pipeline, USUAL), "--pipeline", pipeline]
@@ -109,7 +111,7 @@ def run(pipeline: str, peer: Peer, folder: Path, screens: Path) -> Row:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=SECONDS,
+            timeout=limit,
             check=False,
         )
         shown, code = done.stdout, done.returncode
@@ -167,6 +169,7 @@ def main() -> None:
     parser.add_argument("--peers", default=",".join(PEERS), help="what answers, separated by commas")
     parser.add_argument("--pipelines", default="", help="pipelines to run, separated by commas (default: all)")
     parser.add_argument("--screens", type=Path, default=Path(tempfile.gettempdir()) / "screens", metavar="DIR")
+    parser.add_argument("--seconds", type=int, default=SECONDS, help="limit of one run")
     parser.add_argument("--instant", action="store_true", help="an emulator without latencies")
     args = parser.parse_args()
     known = sorted(leadline.Client().load(complete=False).settings.pipelines)
@@ -182,11 +185,11 @@ def main() -> None:
             if name == "small" and (lacking := missing()):
                 print(f"small: left out: {lacking}")
                 continue
-            with peer(name, docs, instant=args.instant) as answering:
+            with peer(name, docs, instant=args.instant, seconds=args.seconds) as answering:
                 if "knowledge" in chosen:
                     fill_knowledge(docs, answering, folder)
                 for pipeline in chosen:
-                    rows.append(run(pipeline, answering, folder, args.screens))
+                    rows.append(run(pipeline, answering, folder, args.screens, args.seconds))
                     print(table(rows[-1:]).splitlines()[1], flush=True)
     print(f"\n{table(rows)}\n\nscreens in {args.screens}")
 

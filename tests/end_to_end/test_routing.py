@@ -27,22 +27,22 @@ def events(result: leadline.Result, kind: str) -> list[dict[str, Any]]:
 
 async def test_rules_choose_and_the_run_says_so(tools: Any, world: Any, tmp_path: Path) -> None:
     async with tools.client(world, tmp_path, {"pipeline": "auto"}) as runs:
-        result = await runs.research(FACT)
+        result = await runs.research("Hello there!")
         again = await runs.replay(result.folder)
         resumed = await (await runs.resume(result.folder)).result()
     assert (result.status, result.reason) == ("complete", "")
-    assert result.metadata.pipeline == "search"
-    assert result.metadata.choices[0] == "pipeline: search (a quick fact)"
+    assert result.metadata.pipeline == "chat"
+    assert result.metadata.choices[0] == "pipeline: chat (a greeting or small talk)"
     (route,) = events(result, "route")[:1]
-    assert {"pipeline": "search", "reason": "a quick fact", "by": "rules"}.items() <= route.items()
+    assert {"pipeline": "chat", "reason": "a greeting or small talk", "by": "rules"}.items() <= route.items()
     assert route["steps"][-1] == "export"
-    assert "pipeline: search (a quick fact)" in [one["message"] for one in events(result, "notice")]
-    assert [step.name for step in result.metadata.steps][:2] == ["route", "clarify"]
+    assert "pipeline: chat (a greeting or small talk)" in [one["message"] for one in events(result, "notice")]
+    assert [step.name for step in result.metadata.steps][:2] == ["route", "reply"]
     assert again.report == result.report
     assert resumed.report == result.report
-    assert resumed.metadata.pipeline == "search"
+    assert resumed.metadata.pipeline == "chat"
     (stored,) = [one for one in runs.runs() if one.id == result.folder.name]
-    assert stored.pipeline == "search"
+    assert stored.pipeline == "chat"
 
 
 async def test_a_model_chooses_where_no_rule_does(tools: Any, world: Any, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ async def test_own_documents_are_asked_once_there_are_some(tmp_path: Path, monke
     question = "How many days of leave does our handbook allow?"
     options: Any = {"docs": tmp_path, "folder": tmp_path / "runs", "cache": tmp_path / "cache", "pipeline": "auto"}
     async with leadline.Client(set={"ai.providers": ["embedded"]}, **options) as runs:
-        assert (await runs.research(question)).metadata.pipeline == "search"
+        assert (await runs.research(question)).metadata.pipeline == "research"
         await runs.knowledge.add(handbook)
     async with leadline.Client(set={"ai.providers": ["embedded"]}, **options) as runs:
         result = await runs.research(question)

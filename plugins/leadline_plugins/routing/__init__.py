@@ -1,7 +1,7 @@
 """Rules that choose a pipeline for a question, one table per language in `data`.
 
-The rules decide first, and a model judges the rest. A rule on words is right for the questions that it was written for:
-on others four of five choices were right (docs/decisions/0081). `tests/benchmarks/quality/routing.py` measures them.
+Rules decide only what is plain from the words, and a model judges the rest. A row stays as long as its kind is right on
+questions that nobody who wrote it had seen (docs/decisions/0081); `tests/benchmarks/quality/routing.py` measures them.
 """
 
 from __future__ import annotations
@@ -31,14 +31,6 @@ class Rule:
     reason: str
     pattern: re.Pattern[str]
     example: str
-    # The pattern must be the whole question.
-    whole: bool = False
-    # It counts only if no other rule fits.
-    alone: bool = False
-
-    def fits(self, question: str) -> bool:
-        """Return whether the rule fits a question."""
-        return bool(self.pattern.fullmatch(question) if self.whole else self.pattern.search(question))
 
 
 @cache
@@ -60,14 +52,13 @@ def _rows(text: str) -> list[Rule]:
 def by_rules(question: str, pipelines: Collection[str]) -> Route | None:
     """Return the choice among these pipelines; None if no rule decides."""
     text = " ".join(question.split())
-    fitting = [rule for rule in rules() if rule.pipeline in pipelines and rule.fits(text)]
-    strong = [rule for rule in fitting if not rule.alone] or fitting
-    reasons = {rule.pipeline: rule.reason for rule in reversed(strong)}
+    fitting = [rule for rule in rules() if rule.pipeline in pipelines and rule.pattern.search(text)]
+    reasons = {rule.pipeline: rule.reason for rule in reversed(fitting)}
     if LONG in reasons:
         reasons.pop(MIXED, "")
     if FIRST in reasons:
         reasons = {FIRST: reasons[FIRST]}
     if len(reasons) > 1 and MIXED in pipelines:
-        asked = " and ".join(sorted({rule.reason for rule in strong}))
+        asked = " and ".join(sorted({rule.reason for rule in fitting}))
         return Route(pipeline=MIXED, reason=f"several things at once: {asked}")
     return next((Route(pipeline=name, reason=reason) for name, reason in reasons.items()), None)
