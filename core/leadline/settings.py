@@ -212,6 +212,9 @@ class Verify(Section):
     """Checking claims against the passages that they cite."""
 
     judges: Names = Field((), description="Judges, in order; each leaves undecided claims to the next.")
+    claims_per_call: Count = Field(
+        16, description="Maximum of claims in a call of a judging model; fewer answer sooner and cost more tokens."
+    )
     unsupported: Literal["flag", "recite", "weaken", "drop"] = Field(
         "flag", description="Treatment of unsupported claims: flag, recite, weaken, drop."
     )

@@ -37,6 +37,7 @@ QUESTIONS = {
     "thinking": "Should a small town buy its own power grid?",
     "requirements": "We want a bot that answers the visitors of our museum on their phones, day and night.",
     "knowledge": "What does shore power cost a port?",
+    "audited": "Which grants and fees pay for shore power in European container ports?",
 }
 PAGES = {
     "power.md": "# Shore power in ports\n\nA port pays for shore power with grants and with a fee per kilowatt-hour. "
@@ -49,6 +50,8 @@ PAGES = {
 SECONDS = 360
 _GRACE = 60
 """Seconds of the limit that a run has to end by itself after its own budget of time."""
+_REPLY = 400
+"""Tokens of a reply of the small model, which otherwise goes on until its context is full."""
 _WIDE = 110
 
 
@@ -93,7 +96,8 @@ def peer(name: str, docs: Path, *, instant: bool, seconds: int) -> Iterator[Peer
     else:
         with small_model() as address:
             chat = {"ai.providers": "openai", "openai.base_url": address, "openai.model": NAME}
-            yield Peer(name, (*documents, *sets(chat | {"budget.seconds": seconds - _GRACE})))
+            short = {"openai.extra_body": f"{{max_tokens = {_REPLY}}}", "budget.seconds": seconds - _GRACE}
+            yield Peer(name, (*documents, *sets(chat | short)))
 
 
 def run(pipeline: str, peer: Peer, folder: Path, screens: Path, limit: int) -> Row:

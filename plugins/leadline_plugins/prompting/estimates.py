@@ -146,12 +146,12 @@ def write_whole(scope: Scope) -> Expected:
     return _expected(_text(scope), 375 + _text(scope), (0, calls, calls))
 
 
-def verify_claim(scope: Scope, batch: int) -> Expected:
+def verify_claim(scope: Scope) -> Expected:
     """Expect the claims that `exact` leaves open, section by section; at most all of them, twice."""
     claims, (sections, most_sections) = _claims(scope), _sections(scope)
     if not sections or (scope.stages and "verify" not in scope.stages):
         return _expected(0, 0, (0, 0, 0))
-    left = claims * _JUDGED
+    left, batch = claims * _JUDGED, scope.settings.verify.claims_per_call
     likely = sections * ceil(left / sections / batch) + 1  # one for summary and conclusion
     most = 2 * (ceil(claims / batch) + most_sections + 1)
     return _expected(_CLAIM * left / likely, 40 * left / likely, (0, likely, most))

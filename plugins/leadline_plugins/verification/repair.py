@@ -113,7 +113,7 @@ async def _new_wordings(run: Run, bad: Sequence[Verdict], library: Library) -> d
         for one in bad
         if one.claim.evidence_ids and "; " not in one.claim.text
     ]
-    groups = list(batches(claims, library.evidence))
+    groups = list(batches(claims, library.evidence, run.settings.verify.claims_per_call))
     replies = await run.each(groups, lambda group: _model_wordings(run, group, library))
     new = {name: text for reply in replies for name, text in reply.items()}
     trials = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import partial
 from typing import Any
 
 from leadline.records import Claim, Evidence, Record, Source, Text, VerdictKind
@@ -14,8 +13,6 @@ from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.inputs import template
 from leadline_plugins.prompting.numbered_passages import ShownSource, group_by_source, passages_text
 
-# Maximum claims of one call: the model quotes for each of them, and the slowest reply delays the report.
-BATCH = 16
 # Maximum characters of passages and claims in one call: some 6,000 tokens.
 CHARACTERS = 24_000
 
@@ -111,9 +108,9 @@ def claims_request(
     )
 
 
-def batches(claims: Sequence[Claim], passages: Sequence[Evidence]) -> Iterator[list[Claim]]:
-    """Yield batches of claims for single calls, of similar size."""
-    most = math.ceil(len(claims) / math.ceil(len(claims) / BATCH)) if claims else BATCH
+def batches(claims: Sequence[Claim], passages: Sequence[Evidence], at_most: int) -> Iterator[list[Claim]]:
+    """Yield batches of claims for single calls, of similar size: the model quotes for each claim of its batch."""
+    most = math.ceil(len(claims) / math.ceil(len(claims) / at_most)) if claims else at_most
     sizes = {one.id: len(one.quote) + len(one.lead) for one in passages}
     batch: list[Claim] = []
     seen: set[str] = set()
@@ -187,7 +184,7 @@ VERIFY_TASK = TaskKind(
   {"claim": 2, "quote": "carries 40,000 cars a day", "verdict": "contradicted", "reason": "40,000 cars, not 60,000"},
   {"claim": 3, "quote": "", "verdict": "unsupported", "reason": "no passage gives the cost"}]}""",
     show=_as_text,
-    expects=partial(estimates.verify_claim, batch=BATCH),
+    expects=estimates.verify_claim,
 )
 REPAIR_TASK = TaskKind(
     "repair_claim",

@@ -33,7 +33,7 @@ def test_a_pipeline_is_shown_as_settings_with_the_summaries_of_its_stages(cli: C
     shown = cli("pipelines", "show", "search").out
     settings = tomllib.loads(shown)["pipelines"]["search"]
     assert settings["stages"][3]["at_most"] == 2
-    assert settings["settings"]["verify.judges"] == ["exact"]
+    assert settings["settings"]["verify.claims_per_call"] == 3
     assert "# answer: Answers the question from the passages found, in one call" in shown
     assert "needs a model" in cli("pipelines", "show", "chat").out
 

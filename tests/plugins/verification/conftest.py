@@ -20,7 +20,8 @@ class ScriptedRun:
 
     def __init__(self, judges: Mapping[str, Any], replies: Mapping[str, Reply], **settings: Any) -> None:
         self._judges, self._replies = judges, replies
-        verify = {"judges": tuple(judges), "unsupported": "flag", "require_support": False} | settings
+        usual = {"unsupported": "flag", "require_support": False, "claims_per_call": 16}
+        verify = {"judges": tuple(judges)} | usual | settings
         self.settings = SimpleNamespace(verify=SimpleNamespace(**verify))
         self.asked: list[tuple[str, Any]] = []
         self.notices: list[str] = []

@@ -239,6 +239,22 @@ async def test_what_the_model_leaves_out_is_asked_once_more_alone(new_run: NewRu
     ]
 
 
+async def test_no_call_has_more_claims_than_the_settings_allow(new_run: NewRun, new_report: NewReport) -> None:
+    report = new_report(
+        " ".join(f"{name} is wet [@a]." for name in ("Ash", "Birch", "Cedar", "Elm", "Fir", "Oak", "Pine")),
+        "All trees are wet.",
+    )
+
+    def reply(inputs: Any) -> VerdictsReply:
+        supported = (SupportedReply(claim=one.number, quote="All trees are wet.") for one in inputs.claims)
+        return VerdictsReply(supported=tuple(supported))
+
+    run = new_run({"model": ModelJudge()}, {"verify_claim": reply}, claims_per_call=3)
+    assert [one.verdict for one in await judged(run, report)] == ["supported"] * 7
+    asked = cast("Any", run).asked
+    assert [len(inputs.claims) for name, inputs in asked if name == "verify_claim"] == [3, 3, 1]
+
+
 async def test_without_a_chat_model_it_judges_nothing(new_run: NewRun, new_report: NewReport) -> None:
     [found] = await judged(new_run({"model": ModelJudge()}), new_report("Ships come.[@a]", "Some ships arrive."))
     assert found.verdict == "not_judged"

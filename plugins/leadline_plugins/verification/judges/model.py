@@ -24,7 +24,7 @@ class ModelJudge:
         """Return a judgement for each claim; `not_judged` if the reply does not count."""
         if not await call.run.by_chat(VERIFY_TASK.name):
             return Judgements()
-        groups = list(batches(request.claims, request.passages))
+        groups = list(batches(request.claims, request.passages, call.run.settings.verify.claims_per_call))
         replies = await call.run.each(groups, lambda claims: _judge_batch(claims, request, call))
         return Judgements(judgements=tuple(one for reply in replies for one in reply))
 
