@@ -20,7 +20,7 @@ from starlette.requests import Request
 
 from leadline import Client
 from leadline.comparison import Comparison
-from leadline.errors import JournalBusy, LeadlineError, UsageError
+from leadline.errors import ConfigError, JournalBusy, LeadlineError, UsageError
 from leadline.events import utc_now
 from leadline.records import Answer, Event, Json, Report, Turn
 from leadline.runs import Metadata, RunInfo
@@ -29,6 +29,7 @@ from leadline_server.active import ActiveRuns
 from leadline_server.evidence import evidence_view
 from leadline_server.limits import Limits, Rate, Slots
 from leadline_server.metrics import ServerMetrics
+from leadline_server.pipelines import Pipelines
 from leadline_server.problems import Problem, no_such_run, too_many
 from leadline_server.queue import Full, Queue, QueuedRun, Taken
 from leadline_server.remedies import data_for_readers, record_for_readers
@@ -75,6 +76,7 @@ class Service:
         # Set when the server begins to shut down.
         self.closing = asyncio.Event()
         self.active = ActiveRuns(self.queue)
+        self.pipelines = Pipelines(self.client)
         self.active.when_ended = self._count
         self._reports: OrderedDict[Path, tuple[tuple[int, ...], Report]] = OrderedDict()
         self._reading = asyncio.Lock()
@@ -103,6 +105,9 @@ class Service:
                 raise
             # The run that must end first may be the one that this request started when it was sent before.
             order, most, refusal = new(), 0, error
+        except ConfigError as error:
+            pipeline = body.pipeline or self.client.plugins.settings.pipeline
+            raise await self.pipelines.refusal(pipeline, error) from error
         digest = hashlib.sha256(body.model_dump_json().encode("utf-8", "surrogatepass")).hexdigest()
         try:
             await asyncio.to_thread(self.queue.put, order, principal, key=key, digest=digest, most=most)

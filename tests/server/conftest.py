@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,7 @@ def running(
     limits: Limits | None = None,
     host: str = "127.0.0.1",
     names: Sequence[str] = (),
+    plugins: Sequence[EntryPoint] = (),
     **settings: Any,
 ) -> Iterator[Served]:
     """Run a server in a thread until the end of the context."""
@@ -99,7 +101,7 @@ def running(
 
     def client_of() -> leadline.Client:
         return leadline.Client(
-            plugins=[fake_web(), plugin("gate", middleware=offer)],
+            plugins=[fake_web(), plugin("gate", middleware=offer), *plugins],
             folder=folder / "runs",
             cache=folder / "cache",
             set={key: value for key, value in values.items() if key != "clarify.mode"}

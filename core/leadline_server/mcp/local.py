@@ -10,6 +10,7 @@ from leadline import Client
 from leadline.errors import LeadlineError, UsageError
 from leadline.records import Answer, Report
 from leadline.run_handle import RunHandle
+from leadline_server.pipelines import Pipelines
 from leadline_server.requests import NewRun
 from leadline_server.views import RunView
 
@@ -24,7 +25,7 @@ class LocalService:
     """
 
     def __init__(self, client: Client) -> None:
-        self.client = client
+        self.client, self.pipelines = client, Pipelines(client)
         self._handles: dict[str, RunHandle] = {}
         self._ended: dict[str, asyncio.Event] = {}
 

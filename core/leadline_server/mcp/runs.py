@@ -12,10 +12,12 @@ from pydantic import ValidationError
 from leadline import Client
 from leadline.citations import number
 from leadline.errors import JournalBusy, UsageError
+from leadline.inventory import InstalledPipeline
 from leadline.records import Answer, Report
 from leadline.runs import OpenQuestion, report_text
 from leadline_server.evidence import evidence_view
 from leadline_server.mcp.records import AskedQuestion, RunState, Verdicts
+from leadline_server.pipelines import Pipelines
 from leadline_server.problems import Problem
 from leadline_server.requests import NewRun, invalid
 from leadline_server.views import EvidenceView, RunView
@@ -36,6 +38,7 @@ class RunService(Protocol):
     """
 
     client: Client
+    pipelines: Pipelines
 
     async def order(self, body: NewRun, principal: str | None, key: str | None = None) -> str:
         """Accept a question and return the id of its run."""
@@ -80,6 +83,10 @@ class Runs:
     def client(self) -> Client:
         """The client whose settings hold for the runs."""
         return self._service.client
+
+    async def pipelines(self) -> dict[str, InstalledPipeline]:
+        """Return the pipelines that can run, by name."""
+        return await self._service.pipelines.able()
 
     async def start(self, question: str, pipeline: str = "") -> str:
         """Start a run and return its id."""

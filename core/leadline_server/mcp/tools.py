@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any
 
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.server.mcpserver.tools import Tool
@@ -63,11 +64,10 @@ def make_server(runs: Runs, *, wait: float = WAIT, beat: float = BEAT, words: Wo
         Tool.from_function(calls.research_cancel, annotations=_ENDS),
         Tool.from_function(calls.verify_report, annotations=_ASKS),
     ]
-    for tool in tools[:2]:
-        _name_pipelines(tool, runs)
+    middleware: list[ServerMiddleware[Any]] = [cancelling, _Naming(tools[:2], runs)]
     with _own_logging():
         server: MCPServer[Any] = MCPServer(
-            "leadline", version=__version__, instructions=INSTRUCTIONS, tools=tools, middleware=[cancelling]
+            "leadline", version=__version__, instructions=INSTRUCTIONS, tools=tools, middleware=middleware
         )
     server.resource("leadline://runs/{run_id}/report.md", mime_type="text/markdown")(calls.report)
     server.resource("leadline://runs/{run_id}/evidence/{evidence_id}", mime_type="application/json")(calls.evidence)
@@ -75,13 +75,22 @@ def make_server(runs: Runs, *, wait: float = WAIT, beat: float = BEAT, words: Wo
     return server
 
 
-def _name_pipelines(tool: Tool, runs: Runs) -> None:
-    """Tell clients the names of the pipelines, and what each is for."""
-    pipelines = runs.client.plugins.settings.pipelines
-    schema = tool.parameters["properties"]["pipeline"]
-    schema["enum"] = ["", *pipelines]
-    known = "; ".join(f"{name}: {one.description}" if one.description else name for name, one in pipelines.items())
-    schema["description"] += f". {known}"
+class _Naming:
+    """A middleware that tells whoever lists the tools the pipelines that can run, and what each is for."""
+
+    def __init__(self, tools: Sequence[Tool], runs: Runs) -> None:
+        self._schemas = [tool.parameters["properties"]["pipeline"] for tool in tools]
+        self._about, self._runs = self._schemas[0]["description"], runs
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """Pass a message on."""
+        if ctx.method == "tools/list":
+            able = await self._runs.pipelines()
+            about = (f"{name}: {one.description}".removesuffix(": ") for name, one in able.items())
+            listed = {"enum": ["", *able], "description": f"{self._about}. {'; '.join(about)}"}
+            for schema in self._schemas:
+                schema |= listed
+        return await call_next(ctx)
 
 
 @contextmanager

@@ -46,9 +46,9 @@ class OpenAIRoutes:
         self._began = int(utc_now().timestamp())
 
     async def models(self, request: Request) -> Response:
-        """List the models: one for each pipeline."""
-        pipelines = self._service.client.plugins.settings.pipelines
-        data = [model_of(name, pipelines[name].description, self._began) for name in sorted(pipelines)]
+        """List the models: one for each pipeline that can run here."""
+        able = await self._service.pipelines.able()
+        data = [model_of(name, able[name].description, self._began) for name in sorted(able)]
         return JSONResponse({"object": "list", "data": data})
 
     async def model(self, request: Request) -> Response:

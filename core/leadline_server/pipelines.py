@@ -1,0 +1,41 @@
+"""The pipelines that a server offers: those that can run with its settings."""
+
+from __future__ import annotations
+
+import asyncio
+
+from leadline import Client
+from leadline.errors import ConfigError, LeadlineError
+from leadline.inventory import InstalledPipeline
+from leadline_server.problems import Problem
+
+# Kinds of plugin that a pipeline may lack, in the words of a reader.
+_LACKS = {"ai_providers": "a language model", "sandboxes": "a sandbox for programs"}
+
+
+class Pipelines:
+    """The pipelines of a client's settings. The first question about them examines them, which takes a second."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._found: tuple[InstalledPipeline, ...] = ()
+        self._examining = asyncio.Lock()
+
+    async def able(self) -> dict[str, InstalledPipeline]:
+        """Return the pipelines that can run, by name."""
+        return {one.name: one for one in await self._all() if not one.problem}
+
+    async def refusal(self, name: str, error: ConfigError) -> Problem | LeadlineError:
+        """Return the error of an order by a pipeline: what the server lacks for it, or `error` if that is no reason."""
+        lacks = next((one.lacks for one in await self._all() if one.name == name), ())
+        if not lacks:
+            return error
+        needed = " and ".join(_LACKS.get(kind, kind.replace("_", " ")) for kind in lacks)
+        message = f"the pipeline {name} needs {needed}, which this server does not have"
+        return Problem(422, "pipeline_unavailable", message, f"choose from: {', '.join(sorted(await self.able()))}")
+
+    async def _all(self) -> tuple[InstalledPipeline, ...]:
+        async with self._examining:
+            if not self._found:
+                self._found = tuple(await asyncio.to_thread(self._client.describe_pipelines))
+            return self._found
