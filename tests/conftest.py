@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, settings
 
 # The same code passes or fails alike wherever `make test` runs it; `make test-all` looks for examples nobody knows yet.
 # How long an example takes says more about what else the machine does.
-settings.register_profile("exploring", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("fixed", settings.get_profile("exploring"), derandomize=True)
+settings.register_profile("exploring", max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fixed", settings.get_profile("exploring"), max_examples=40, derandomize=True)
 settings.load_profile("fixed")
 
 _CONNECTS = ("connect", "connect_ex", "sendto")

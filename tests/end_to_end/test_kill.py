@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 
-@pytest.mark.parametrize("trials", [8, pytest.param(200, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])])
+@pytest.mark.parametrize("trials", [4, pytest.param(200, marks=[pytest.mark.slow, pytest.mark.timeout(1200)])])
 def test_a_killed_run_resumes_to_the_same_report(trials: int, tmp_path: Path) -> None:
     script = Path(__file__).with_name("kills.py")
     command = [sys.executable, str(script), str(trials), "20260921", str(tmp_path)]

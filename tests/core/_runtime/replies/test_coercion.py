@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
@@ -149,7 +149,6 @@ HABITS: dict[str, Callable[[Any], Any]] = {
 
 
 @given(sound_objects())
-@settings(max_examples=300, deadline=None)
 def test_a_sound_reply_is_read_as_it_stands(case: tuple[type[Record], Record, Any]) -> None:
     form, record, tree = case
     assert coerce(tree, form) == tree
@@ -158,7 +157,6 @@ def test_a_sound_reply_is_read_as_it_stands(case: tuple[type[Record], Record, An
 
 @pytest.mark.parametrize("habit", HABITS)
 @given(sound_objects())
-@settings(max_examples=100, deadline=None)
 def test_a_habit_changes_nothing(habit: str, case: tuple[type[Record], Record, Any]) -> None:
     form, record, tree = case
     assert parse(json.dumps(HABITS[habit](tree)), form) == record
@@ -185,7 +183,6 @@ def spoilt(value: Any, form: type[Record], dice: random.Random) -> Any:
 
 
 @given(sound_objects(), st.integers(0, 2**32))
-@settings(max_examples=300, deadline=None)
 def test_nulls_capitals_and_lists_of_paragraphs_change_nothing(
     case: tuple[type[Record], Record, Any], seed: int
 ) -> None:

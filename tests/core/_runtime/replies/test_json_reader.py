@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from leadline._runtime.replies.json_reader import (
@@ -202,7 +202,6 @@ def test_a_reply_that_is_none_is_said_to_be_none(text: str) -> None:
 
 
 @given(st.text(max_size=300))
-@settings(max_examples=200, deadline=None)
 def test_no_text_breaks_it(text: str) -> None:
     said = without_thoughts(text + "{" + text)
     assert all(item.value is not None for item in [*sound_objects(said), *repaired_objects(said)])
@@ -221,7 +220,6 @@ objects_of_any_sort = st.dictionaries(st.text(max_size=8), json_values, max_size
 @example({"<THINK>": None}, "Here: ")
 @example({"a": "<think>no</think>", "b": "<think>"}, "<think>{}</think> So: ")
 @given(objects_of_any_sort, st.sampled_from(["", "Here: ", "```json\n", "<think>or not?</think>"]))
-@settings(max_examples=200, deadline=None)
 def test_sound_json_is_taken_as_it_stands(value: dict[str, Any], before: str) -> None:
     assert next(sound_objects(without_thoughts(before + json.dumps(value)))) == Candidate(value, whole=True)
 
@@ -237,13 +235,11 @@ plain_values = st.recursive(
 
 
 @given(st.dictionaries(keys, plain_values, min_size=1, max_size=4), st.sampled_from(FAULTS))
-@settings(max_examples=300, deadline=None)
 def test_everyday_faults_change_nothing(value: dict[str, Any], spoil: Callable[[str], str]) -> None:
     assert next(JsonReader(spoil(json.dumps(value, ensure_ascii=False))).objects()) == value
 
 
 @given(st.dictionaries(keys, plain_values, min_size=1, max_size=4), st.data())
-@settings(max_examples=200, deadline=None)
 def test_what_is_cut_off_keeps_what_came_before(value: dict[str, Any], data: st.DataObject) -> None:
     text = json.dumps(value, ensure_ascii=False)
     cut = text[: data.draw(st.integers(0, len(text)))]
