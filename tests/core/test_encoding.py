@@ -74,7 +74,7 @@ def test_json_for_files_is_utf8_whatever_the_text(value: object, written: str) -
     assert json.loads(json_bytes(value, indent=1)) == json.loads(json_bytes(value))
 
 
-@given(st.dictionaries(st.text(), st.recursive(st.none() | st.integers() | st.text(), st.lists)))
+@given(st.dictionaries(st.text(), st.recursive(st.none() | st.integers() | st.text(), st.lists, max_leaves=8)))
 def test_json_for_prompts_is_json(fields: dict[str, Any]) -> None:
     assert json.loads(prompt_json(fields)) == json.loads(json_bytes(fields))
 
