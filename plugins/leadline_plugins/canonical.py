@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from hashlib import blake2b
 from urllib.parse import SplitResult, parse_qsl, quote, unquote_to_bytes, urlencode, urlsplit
 
 _TRACKER = re.compile(
@@ -48,6 +49,11 @@ def canonical(url: str) -> str:
         return _of_web(parts) if parts.scheme in _PORTS and _HOST.fullmatch(parts.hostname or "") else url
     except ValueError:
         return url
+
+
+def source_id(url: str) -> str:
+    """Return the id of a source: the same for all addresses of a page, in every run."""
+    return "s" + blake2b(canonical(url).encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
 
 
 def _of_web(parts: SplitResult) -> str:

@@ -9,8 +9,9 @@ import pytest
 from leadline.records import Document, Evidence, Hit, Source
 from leadline.research_findings import Found, SearchTask, Unread
 from leadline_plugins import duplicates
+from leadline_plugins.canonical import source_id
 from leadline_plugins.duplicates import copies, sketch
-from leadline_plugins.stages.fetch import first_pages, source_id, without_duplicates
+from leadline_plugins.stages.fetch import first_pages, without_duplicates
 from leadline_plugins.stages.synthesize import without_copies
 
 

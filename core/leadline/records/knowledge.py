@@ -67,6 +67,8 @@ class DocumentList(Record):
     embedder: str = ""
     unfinished: int = 0
     """Documents that an interrupted addition left out."""
+    version: str = ""
+    """Changes with the documents that the caller finds, whichever were asked for; empty if the base cannot tell."""
 
 
 class PassageRequest(Record):

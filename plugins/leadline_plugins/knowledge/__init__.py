@@ -20,12 +20,15 @@ __all__ = ["KnowledgeSettings", "leadline_fetchers", "leadline_search_providers"
 class KnowledgeSettings(PluginSettings):
     """Where the documents are kept, and which files of a folder are added. Patterns are those of the shell."""
 
-    folder: Path = Field(Path("knowledge"), description="the folder of the documents and their index")
+    folder: Path = Field(Path("leadline-knowledge"), description="the folder of the documents and their index")
     include: list[str] = Field(["*"], description="files of a folder to add, if a parser accepts their type")
     exclude: list[str] = Field(
         [".*", "~*", "*~", "node_modules", "__pycache__", "*.lock"], description="files and folders to skip"
     )
     max_file_mb: float = Field(50, gt=0, description="largest file to add, in MB")
+    vector_weight: float = Field(
+        1 / 16, gt=0, description="weight of the ranking by vectors, beside 1 of that by words"
+    )
 
 
 def _base(settings: KnowledgeSettings, context: Context) -> KnowledgeBase:

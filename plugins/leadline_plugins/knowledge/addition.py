@@ -13,6 +13,7 @@ from leadline.encoding import without_surrogates
 from leadline.errors import PluginError, ProviderError
 from leadline.records import AddedDocuments, Blob, Document, Hit, NewDocuments, Source, StoredDocument, UnreadFile
 from leadline.workers import compute
+from leadline_plugins.canonical import source_id
 from leadline_plugins.knowledge import KnowledgeSettings
 from leadline_plugins.knowledge.catalog import Entry
 from leadline_plugins.knowledge.shelf import Shelf, document_id, file_digest
@@ -20,7 +21,6 @@ from leadline_plugins.knowledge.writer import ShelfWriter
 from leadline_plugins.parse.media import bare_type, media_type
 from leadline_plugins.passages.cutting import passages_of
 from leadline_plugins.search.local.folders import File, Walk, read, resolve
-from leadline_plugins.stages.fetch import source_id
 
 # Files and bytes of a batch, which is held in memory.
 _FILES, _BYTES = 256, 16_000_000
@@ -76,7 +76,7 @@ class Addition:
         writer = self._writer
         async with writer.exclusive():
             again = await writer.embed_again() if request.reembed else 0
-            await writer.check_embedder()
+            await writer.check_vectors()
             candidates = await writer.in_thread(self._candidates, request)
             outcome = _Outcome(await writer.in_thread(self._shelf.catalog.digests))
             done = 0

@@ -85,10 +85,7 @@ class Knowledge:
         """Return the documents that the call's principal finds."""
         own = self._shelves.own(call.run.principal)
         shelves = await self._context.in_thread(self._shelves.visible, call.run.principal)
-        found = await self._context.in_thread(_listed, shelves, request)
-        about = await self._context.in_thread(own.catalog.about)
-        unused = await self._context.in_thread(own.catalog.unused) if own.catalog.exists() else []
-        return DocumentList(documents=tuple(found), embedder=about.get("embedder", ""), unfinished=len(unused))
+        return await self._context.in_thread(_list, own, shelves, request)
 
     # --- passages ----------------------------------------------------------------------------------------------------
 
@@ -115,14 +112,14 @@ class Knowledge:
 
     async def _ranked(self, query: str, shelves: Sequence[Shelf], call: Call) -> list[Place]:
         run = call.run
-        embedder = run.settings.knowledge.embedder
+        embedder, store = run.settings.knowledge.embedder, run.settings.knowledge.store
         asked, probe = (await run.embed([query, PROBE], embedder)).vectors
         for shelf in shelves:
-            await self._context.in_thread(shelf.check_embedder, embedder, probe)
+            await self._context.in_thread(shelf.check_vectors, embedder, store, probe)
         names = [await self._context.in_thread(shelf.vectors) for shelf in shelves]
         near = await run.vectors.search(VectorQuery(collections=tuple(names), vector=asked, limit=DEPTH))
         words = await self._context.in_thread(_by_words, shelves, query)
-        return fused((words, by_vectors(near.matches)))
+        return fused(words, by_vectors(near.matches), self._settings.vector_weight)
 
 
 def _by_words(shelves: Sequence[Shelf], query: str) -> list[Place]:
@@ -156,6 +153,15 @@ def _hits(shelves: Sequence[Shelf], places: Sequence[Place]) -> list[Hit]:
         sources = shelf.catalog.sources(key for key, (one, _) in best.items() if one is shelf)
         hits |= {key: source.hit.model_copy(update={"snippet": best[key][1].quote}) for key, source in sources.items()}
     return [hits[key] for key in best if key in hits]
+
+
+def _list(own: Shelf, shelves: Sequence[Shelf], request: DocumentSelection) -> DocumentList:
+    return DocumentList(
+        documents=tuple(_listed(shelves, request) if request.names != () else ()),
+        embedder=own.catalog.about().get("embedder", ""),
+        unfinished=len(own.catalog.unused()) if own.catalog.exists() else 0,
+        version=" ".join(shelf.catalog.fingerprint() for shelf in shelves),
+    )
 
 
 def _listed(shelves: Sequence[Shelf], request: DocumentSelection) -> list[StoredDocument]:

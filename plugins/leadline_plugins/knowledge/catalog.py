@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import blake2b
 from pathlib import Path
 
 from leadline.encoding import json_bytes
@@ -153,6 +154,10 @@ class Catalog:
 
     # --- questions ---------------------------------------------------------------------------------------------------
 
+    def fingerprint(self) -> str:
+        """Return a digest that changes with the documents."""
+        return blake2b("\0".join(self.keys()).encode(), digest_size=16).hexdigest()
+
     def digests(self) -> dict[str, str]:
         """Return the digest of the file of each document, by id."""
         with self._open() as db:
@@ -215,6 +220,11 @@ class Catalog:
             title = db.execute("SELECT title FROM documents WHERE key = ?", (key,)).fetchone()[0]
             rows = db.execute("SELECT evidence FROM passages WHERE key = ? ORDER BY number", (key,))
             return title, [Evidence.model_validate_json(row[0]) for row in rows]
+
+
+def has_documents(folder: Path) -> bool:
+    """Return whether anything was ever added to a collection of a base in this folder."""
+    return any(path for part in ("shared", "users/*") for path in folder.glob(f"{part}/{FILE}"))
 
 
 def as_text(vector: Sequence[float]) -> str:

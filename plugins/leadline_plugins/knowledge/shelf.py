@@ -94,24 +94,26 @@ class Shelf:
         for digest in set(digests) - used:
             self._file(digest).unlink(missing_ok=True)
 
-    # --- the embedder ------------------------------------------------------------------------------------------------
+    # --- the vectors -------------------------------------------------------------------------------------------------
 
-    def check_embedder(self, embedder: str, probe: Sequence[float]) -> None:
-        """Raise `Denied`, with the command to run, if another model embedded the passages."""
+    def check_vectors(self, embedder: str, store: str, probe: Sequence[float]) -> None:
+        """Raise `Denied`, with the command to run, if another model made the vectors, or another store has them."""
         about = self.catalog.about()
         if "probe" not in about:
             return
-        known = as_vector(about["probe"])
-        if len(known) == len(probe) and _cosine(known, probe) >= _SAME:
-            return
-        whose = f" --principal {self.owner}" if self.owner else ""
-        before, now = about["embedder"], f"knowledge.embedder is {embedder}"
-        if before == embedder:
-            now = f"{embedder} now has another model"
-        raise Denied(
-            f"the documents were embedded with {before}, and {now}: run `leadline knowledge reembed{whose}`, "
-            f"or set knowledge.embedder to what it was"
-        )
+        command = f"`leadline knowledge reembed{f' --principal {self.owner}' if self.owner else ''}`"
+        known, before = as_vector(about["probe"]), about["embedder"]
+        if len(known) != len(probe) or _cosine(known, probe) < _SAME:
+            now = f"{embedder} now has another model" if before == embedder else f"knowledge.embedder is {embedder}"
+            raise Denied(
+                f"the documents were embedded with {before}, and {now}: run {command}, "
+                f"or set knowledge.embedder to what it was"
+            )
+        if (filled := about.get("store", store)) != store:
+            raise Denied(
+                f"the vectors of the documents are in {filled}, and knowledge.store is {store}: run {command}, "
+                f"which leaves those in {filled} for you to delete, or set knowledge.store to what it was"
+            )
 
 
 def text_of(title: str, evidence: Evidence) -> str:

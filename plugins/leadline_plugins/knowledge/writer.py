@@ -34,6 +34,7 @@ class ShelfWriter:
         self._context = context
         self._run = call.run
         self._embedder = call.run.settings.knowledge.embedder
+        self._store = call.run.settings.knowledge.store
 
     def in_thread(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
         """Run blocking code in a thread, and wait for its end even if cancelled: it must not outlive the lock."""
@@ -46,13 +47,12 @@ class ShelfWriter:
             await self._sweep()
             yield
 
-    async def check_embedder(self) -> None:
-        """Note the embedder at the first addition; later, raise `Denied` if it is another one."""
+    async def check_vectors(self) -> None:
+        """Note embedder and store at the first addition; later, raise `Denied` if they are others."""
         probe = await self._probe()
-        await self.in_thread(self.shelf.check_embedder, self._embedder, probe)
+        await self.in_thread(self.shelf.check_vectors, self._embedder, self._store, probe)
         if "probe" not in await self.in_thread(self.shelf.catalog.about):
-            facts = {"embedder": self._embedder, "probe": as_text(probe)}
-            await self.in_thread(self.shelf.catalog.set_about, facts)
+            await self.in_thread(self.shelf.catalog.set_about, self._facts(probe))
 
     async def add(self, entries: Sequence[Entry], files: Sequence[tuple[str, bytes]]) -> None:
         """Add versions of documents with their files, given by digest and bytes; they replace those before."""
@@ -94,8 +94,7 @@ class ShelfWriter:
         except BaseException:
             await self._run.vectors.remove(VectorRemoval(collection=after))
             raise
-        facts = {"embedder": self._embedder, "probe": as_text(probe), "embedded": number}
-        await self.in_thread(catalog.set_about, facts)
+        await self.in_thread(catalog.set_about, {**self._facts(probe), "embedded": number})
         await self._run.vectors.remove(VectorRemoval(collection=before))
         return len(keys)
 
@@ -108,6 +107,9 @@ class ShelfWriter:
     def _texts(self, key: str) -> Texts:
         title, evidence = self.shelf.catalog.version(key)
         return key, [text_of(title, one) for one in evidence]
+
+    def _facts(self, probe: Sequence[float]) -> dict[str, str]:
+        return {"embedder": self._embedder, "store": self._store, "probe": as_text(probe)}
 
     async def _probe(self) -> tuple[float, ...]:
         return (await self._run.embed([PROBE], self._embedder, keep=False)).vectors[0]

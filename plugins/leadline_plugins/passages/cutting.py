@@ -1,4 +1,4 @@
-"""Cut documents into passages: adjacent whole blocks below one heading path, 40 to 200 words.
+"""Cut documents into passages: adjacent whole blocks below one heading path and of one page, 40 to 200 words.
 
 A passage is verbatim, `document.text[start:end]`. A list, table or code block keeps the paragraph that introduces it:
 in the passage if it fits, else as the passage's `lead`. Blocks that are too long are divided between items, rows or
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from base64 import b32encode
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -57,7 +58,7 @@ class _Piece:
 
 def passages_of(source: Source) -> list[Evidence]:
     """Return the passages of a source in document order; headings are in their paths."""
-    text, found = source.document.text, []
+    text, pages, found = source.document.text, source.document.pages, []
     for pieces, lead in _grouped(text, blocks_of(source.document)):
         first, last = pieces[0], pieces[-1]
         found.append(
@@ -68,7 +69,7 @@ def passages_of(source: Source) -> list[Evidence]:
                 span=(first.start, last.end),
                 task_id=source.task_id,
                 path=first.block.path,
-                page=first.block.page,
+                page=bisect_right(pages, first.start) if pages else first.block.page,
                 lead=lead,
             )
         )
@@ -110,6 +111,8 @@ def _grouped(text: str, blocks: Sequence[Block]) -> Iterator[tuple[list[_Piece],
 def _fits(group: Sequence[_Piece], piece: _Piece) -> bool:
     last = group[-1].block
     if last.path != piece.block.path or not (piece.whole or last is piece.block):
+        return False
+    if last.page != piece.block.page:  # a citation names the page on which its passage begins
         return False
     size = sum(one.words for one in group)
     return size + piece.words <= MOST or (min(size, piece.words) < LEAST and max(size, piece.words) <= MOST)

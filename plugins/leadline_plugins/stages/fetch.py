@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from hashlib import blake2b
 from itertools import zip_longest
 from typing import Any
 
@@ -13,7 +12,7 @@ from leadline.findings import Findings
 from leadline.hookspecs import MapOffer, PluginSettings, hookimpl
 from leadline.records import Document, FetchRequest, Hit, Source
 from leadline.research_findings import FOUND, SOURCES, UNREAD, Found, Unread
-from leadline_plugins.canonical import canonical
+from leadline_plugins.canonical import canonical, source_id
 from leadline_plugins.duplicates import copies
 from leadline_plugins.prompting.fallback import model_writes
 
@@ -137,11 +136,6 @@ async def fetch_document(hit: Hit, run: Run) -> Document:
     if hit.text is not None:
         return Document(text=hit.text, title=hit.title)
     return await run.fetch(FetchRequest(url=hit.content_url or hit.url))
-
-
-def source_id(url: str) -> str:
-    """Return the id of a source: the same for all addresses of a page, in every run."""
-    return "s" + blake2b(canonical(url).encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
 
 
 @hookimpl

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 from pydantic import Field
@@ -17,14 +16,13 @@ from leadline.research_findings import CONVERSATION, QUESTION, ROUTE, Question, 
 from leadline.schemas import TEXT, object_of
 from leadline.settings import Names
 from leadline.tasks import TaskKind
+from leadline_plugins.knowledge import KnowledgeSettings
 from leadline_plugins.prompting.conversations import conversation_text
 from leadline_plugins.prompting.fallback import perform_or
 from leadline_plugins.prompting.inputs import bullet_list, paragraphs, question_input, template
 from leadline_plugins.routing import FIRST, MIXED, by_rules
 from leadline_plugins.writing.plain_report import in_own_language
 
-# The folder of the knowledge base, unless it is set.
-_FOLDER = "knowledge"
 _PIPELINES: Names = (
     "chat",
     "knowledge",
@@ -120,8 +118,10 @@ class RouteStage:
 def _has_documents(run: Run) -> bool:
     """Return whether documents were added to the knowledge base; its section is the default until a stage uses it."""
     section = dict(run.settings.plugins).get(run.settings.knowledge.base)
-    folder = Path(getattr(section, "folder", _FOLDER)).expanduser()
-    return any((folder / part).is_dir() for part in ("shared", "users"))
+    from leadline_plugins.knowledge.catalog import has_documents
+
+    settings = section if isinstance(section, KnowledgeSettings) else KnowledgeSettings()
+    return has_documents(settings.folder.expanduser())
 
 
 def _route(reply: Chosen) -> Route | None:

@@ -50,7 +50,7 @@ class QdrantSettings(PluginSettings):
     url: str = Field("", description="the address of a server, such as http://127.0.0.1:6333; empty: the local mode")
     api_key: SecretStr = Field(SecretStr(""), description="the key of the server")
     folder: Path = Field(
-        Path("knowledge/qdrant"), description="the folder of the local mode, for one process at a time"
+        Path("leadline-knowledge/qdrant"), description="the folder of the local mode, for one process at a time"
     )
     prefix: str = Field("leadline", pattern=r"^[A-Za-z0-9_-]+$", description="the beginning of names of collections")
 

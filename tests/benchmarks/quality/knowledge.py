@@ -4,7 +4,7 @@
 
 Sets: mhqa (English, several documents a question), zh, ja. Each document becomes a file: title, blank line, text.
 Recall is the share of the gold documents among those of the five passages; an answer is contained if one of its
-spellings stands in them. `--parts` also measures other weights of the two rankings. Data as for local_recall.py.
+spellings stands in them. `--parts` also measures other weights of the vectors. Data as for local_recall.py.
 """
 
 from __future__ import annotations
@@ -17,21 +17,19 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
-from unittest.mock import patch
 
 from local_recall import SETS, read, write
 
 from leadline import Client
 from leadline.records import Evidence, SearchRequest
 from leadline.testing.context import FakeCall, fake_context
-from leadline_plugins.knowledge import ranking
 from leadline_plugins.parse.text import TextParser
 from leadline_plugins.search.local import LocalSettings
 from leadline_plugins.search.local.provider import LocalSearch
 
 PASSAGES = 5
-# The weights of the rankings by words and by vectors.
-PARTS = ((1, 0), (0, 1), (1, 1), (2, 1), (4, 1), (8, 1))
+# Weights of the ranking by vectors beside that by words; the first and the last are one ranking alone.
+PARTS = (1e-9, 1 / 32, 1 / 8, 1 / 4, 1 / 2, 1, 1e9)
 
 
 def plain(text: str) -> str:
@@ -108,9 +106,10 @@ async def measure(name: str, store: str, embedder: str, *, parts: bool) -> None:
             seconds = time.perf_counter() - start
             what = f"knowledge {store} {embedder}"
             line(name, what, {**await by_knowledge(name, client), "seconds to add": seconds})
-            for weights in PARTS if parts else ():
-                with patch.object(ranking, "WEIGHTS", weights):
-                    line(name, f"{what}: {weights[0]} words, {weights[1]} vectors", await by_knowledge(name, client))
+        for weight in PARTS if parts else ():
+            weighted = {**settings, "plugins.knowledge.vector_weight": weight}
+            async with Client(set=weighted, cache=work / "cache", folder=work / "runs") as client:
+                line(name, f"{what}, weight {weight:g}", await by_knowledge(name, client))
 
 
 def main() -> None:

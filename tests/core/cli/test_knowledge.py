@@ -101,4 +101,4 @@ def test_a_killed_addition_loses_no_document_and_is_finished_by_the_next(
     assert main(["knowledge", "list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert (len(listed["documents"]), listed["unfinished"]) == (302, 0)
-    assert len([path for path in Path("knowledge/shared/files").rglob("*") if path.is_file()]) == 302
+    assert len([path for path in Path("leadline-knowledge/shared/files").rglob("*") if path.is_file()]) == 302

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -155,6 +156,55 @@ async def test_another_embedder_is_refused_with_the_command_that_embeds_again(tm
     async with client_in(tmp_path) as client:
         with pytest.raises(CallFailed, match="embedded with lengths"):
             await client.knowledge.search(DEPTH)
+
+
+async def test_another_store_is_refused_with_the_command_and_what_stays_behind(tmp_path: Path, docs: Path) -> None:
+    async with client_in(tmp_path) as client:
+        await client.knowledge.add(docs)
+    other = {"plugins.other.use": "flat", "plugins.other.folder": str(tmp_path / "other")}
+    async with client_in(tmp_path, **{"knowledge.store": "other"}, **other) as client:
+        told = r"are in flat, and knowledge\.store is other: run .*reembed`, which leaves those in flat"
+        for work in (client.knowledge.search(DEPTH), client.knowledge.add(docs)):
+            with pytest.raises(CallFailed, match=told):
+                await work
+        await client.knowledge.add(reembed=True)
+        assert (await quotes(client))[0] == "The harbour is nine fathoms deep at the mole."
+
+
+async def test_a_cached_answer_ends_with_a_change_of_the_documents(tmp_path: Path, docs: Path) -> None:
+    settings = {
+        "pipeline": "knowledge",
+        "ai.providers": ["embedded"],
+        "cache.answers": "300s",
+        "report.formats": ["json"],
+    }
+
+    async def cached(client: Client) -> bool:
+        result = await client.research(DEPTH)
+        assert result.status == "complete", result.reason
+        return any("answered from the cache" in notice for notice in result.metadata.notices)
+
+    async with client_in(tmp_path, **settings) as client:
+        await client.knowledge.add(docs)
+        assert [await cached(client), await cached(client)] == [False, True]
+        upload = Blob(name="log.txt", media_type="text/plain", data=b"The mole was dredged to ten fathoms in 1911.")
+        await client.knowledge.add(files=[upload])
+        assert [await cached(client), await cached(client)] == [False, True]
+        await client.knowledge.remove("log.txt")
+        assert await cached(client), "the documents are those of the first answer"
+
+
+async def test_an_answer_cites_the_page_of_a_document(tmp_path: Path, pdf: Any) -> None:
+    pages = [["The tea house was built of larch in 1790."], ["The harbour is nine fathoms deep at the mole."]]
+    settings = {"pipeline": "knowledge", "ai.providers": ["embedded"], "report.formats": ["markdown"]}
+    async with client_in(tmp_path, **settings) as client:
+        survey = Blob(name="survey.pdf", media_type="application/pdf", data=pdf(pages, "Survey"))
+        await client.knowledge.add(files=[survey])
+        result = await client.research(DEPTH)
+    assert result.status == "complete", result.reason
+    assert "#### *p. 2*\n\n> The harbour is nine fathoms deep at the mole. [1]" in result.text
+    cited = (result.folder / "report.md").read_text().partition("## Cited Sources")[2]
+    assert re.search(r"\[1\] Survey - knowledge://shared/\w+/survey\.pdf \(p\. 2\)", cited)
 
 
 async def test_an_empty_base_says_how_to_fill_it(client: Client) -> None:

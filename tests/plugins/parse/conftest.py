@@ -8,35 +8,6 @@ from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
-
-def make_pdf(pages: Sequence[Sequence[str]], title: str = "") -> bytes:
-    """Return a PDF with these lines on its pages."""
-    kids = " ".join(f"{5 + 2 * number} 0 R" for number in range(len(pages)))
-    objects = [
-        "<< /Type /Catalog /Pages 2 0 R >>",
-        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
-        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
-        f"<< /Title ({title}) >>",
-    ]
-    for number, lines in enumerate(pages):
-        drawn = "BT /F1 12 Tf 72 720 Td 14 TL " + " ".join(f"({line}) Tj T*" for line in lines) + " ET"
-        resources = "/Resources << /Font << /F1 3 0 R >> >>"
-        contents = f"/Contents {6 + 2 * number} 0 R"
-        objects.append(f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] {resources} {contents} >>")
-        objects.append(f"<< /Length {len(drawn)} >>\nstream\n{drawn}\nendstream")
-    return _file(objects)
-
-
-def _file(objects: Sequence[str]) -> bytes:
-    out, offsets = "%PDF-1.4\n", []
-    for number, body in enumerate(objects, 1):
-        offsets.append(len(out))
-        out += f"{number} 0 obj\n{body}\nendobj\n"
-    table = "".join(f"{offset:010d} 00000 n \n" for offset in offsets)
-    trailer = f"trailer << /Size {len(objects) + 1} /Root 1 0 R /Info 4 0 R >>\nstartxref\n{len(out)}\n%%EOF"
-    return (out + f"xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}{trailer}").encode()
-
-
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 STYLES = "".join(
     f'<w:style w:styleId="{name.replace(" ", "")}"><w:name w:val="{name}"/></w:style>'
@@ -70,11 +41,6 @@ def make_word(title: str, paragraphs: Sequence[str], table: Sequence[Sequence[st
     grid = f"<w:tbl>{''.join(f'<w:tr>{row}</w:tr>' for row in cells)}</w:tbl>" if table else ""
     first, *rest = map(make_paragraph, paragraphs)
     return make_word_file(make_paragraph(title, "Title") + first + grid + "".join(rest))
-
-
-@pytest.fixture
-def pdf() -> Callable[..., bytes]:
-    return make_pdf
 
 
 @pytest.fixture

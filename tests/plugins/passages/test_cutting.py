@@ -28,6 +28,17 @@ def test_short_blocks_under_one_heading_are_one_passage() -> None:
     assert passage.quote == f"{prose(30)}\n\n{prose(40)}"
 
 
+def test_a_passage_has_the_page_on_which_its_text_stands() -> None:
+    first, second, long = "The mole is of oak.", "The harbour is nine fathoms deep.", prose(800)
+    text = f"{first}\n\n{second}\n\n{long}"
+    third = len(text) - 1500
+    document = Document(text=text, pages=(0, len(first) + 2, third))
+    passages = passages_of(Source(id="s1", hit=Hit(url="https://example.org/a.pdf"), document=document))
+    assert [passage.quote for passage in passages if passage.page == 1] == [first]
+    assert passages[1].quote.startswith(second)
+    assert [passage.page for passage in passages if passage.span[0] >= third] == [3]
+
+
 def test_a_heading_ends_a_passage() -> None:
     first, second = cut(f"# One\n\n{prose(20)}\n\n# Two\n\n{prose(20)}")
     assert (first.path, second.path) == (("One",), ("Two",))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from leadline.records import Hit
 from leadline.research_findings import Found, SearchTask
-from leadline_plugins.stages.fetch import first_pages, hits_by_rank, source_id
+from leadline_plugins.canonical import source_id
+from leadline_plugins.stages.fetch import first_pages, hits_by_rank
 
 
 def found(name: str, *urls: str) -> Found:

@@ -1,26 +1,30 @@
 """Answers of fast pipelines that other runs may use: `cache.answers`.
 
 The key is a SHA-256 of everything that an answer depends on: pipeline, question, conversation, principal, and the
-settings except those that only say where and how a report is written. The report is kept as its stages left it, so that
+settings except those that only say where and how a report is written, and the documents of the knowledge base if the
+run uses it. The report is kept as its stages left it, so that
 a run that finds it only writes the formats. What was found is stored in the journal: a resumed or replayed run has it.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
+from leadline._runtime.calls.job import Kind
 from leadline._runtime.journal.cache import account_of
 from leadline._runtime.runs.findings_board import FindingsBoard
 from leadline._runtime.runs.run_context import RunContext, secrets_of_run
 from leadline._settings.redaction import public
+from leadline.errors import CallFailed
 from leadline.events import utc_now
 from leadline.pipeline import Pipeline, Step
-from leadline.records import Conversation, Report
+from leadline.records import Conversation, DocumentList, DocumentSelection, Report
 from leadline.research_findings import REPORT, VERIFICATION, Verification
 from leadline.settings import seconds
 
@@ -40,7 +44,8 @@ class AnswerCache:
         self._run = run
         self._pipeline = pipeline
         self._ttl = seconds(run.settings.cache.answers) if pipeline.level == LEVEL else 0.0
-        self._key = self._digest(conversation) if self._ttl else ""
+        self._conversation = conversation
+        self._key = ""
         self._account = account_of(run.plugins.loaded.secrets)
         self.hit = False
 
@@ -49,7 +54,8 @@ class AnswerCache:
         if not self._ttl:
             return ()
         cache, found = self._run.plugins.answers, None
-        if cache and not self._run.readonly:
+        if cache and not self._run.readonly and (documents := await self._documents()) is not None:
+            self._key = self._digest(documents)
             found = await cache.get(self._key, self._account, self._ttl)
         stored = await self._run.fact("the cached answer", lambda: _decoded(found))
         try:
@@ -71,7 +77,7 @@ class AnswerCache:
         """Let other runs have the answer of a complete run, unless it holds a secret."""
         report, checks = board.get(REPORT), board.get(VERIFICATION)
         cache = self._run.plugins.answers
-        if not self._ttl or self.hit or self._run.readonly or cache is None or report is None:
+        if not self._key or self.hit or cache is None or report is None:
             return
         answer = {
             "at": utc_now().isoformat(),
@@ -96,8 +102,22 @@ class AnswerCache:
         cached = {key.name for key in _CACHED}
         return tuple(step for step in steps[first + 1 :] if not cached & {key.name for key in step.writes})
 
-    def _digest(self, conversation: Conversation | None) -> str:
-        run = self._run
+    async def _documents(self) -> str | None:
+        """Return the version of the knowledge base, empty without one; None if it does not tell."""
+        run, base = self._run, self._run.settings.knowledge.base
+        if not any(base in run.plugins.chosen.get(key, ()) for key in ("knowledge.base", "search.engines")):
+            return ""
+        instance = run.plugins.instance("search_providers", base)
+        kind = Kind(name="knowledge.documents", reply=DocumentList, composite=True, keep=False)
+        identity, do = replace(instance.identity, limiter=None), instance.method("documents")
+        try:
+            found = await run.calls.call(kind, DocumentSelection(names=()), do, provider=identity, task="retrieve")
+        except CallFailed:  # the stage that needs the documents tells why
+            return None
+        return found.version or None
+
+    def _digest(self, documents: str) -> str:
+        run, conversation = self._run, self._conversation
         settings = public(run.settings)
         settings = {name: value for name, value in settings.items() if name not in _OTHER_TABLES}
         settings["report"] = {
@@ -110,6 +130,7 @@ class AnswerCache:
             "pipeline": self._pipeline.name,
             "stages": list(run.stages),
             "question": run.question,
+            "documents": documents,
             "conversation": conversation.model_dump(mode="json") if conversation else None,
             "principal": run.principal.id if run.principal else "",
             "settings": settings,

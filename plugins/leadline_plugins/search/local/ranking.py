@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -60,8 +61,12 @@ class Index(Protocol):
     def named(self, names: Sequence[str]) -> list[Passage]: ...
 
 
-def rank(index: Index, query: str, limit: int) -> list[Match]:
-    """Return the best passage of each of the best documents, best first."""
+def rank(index: Index, query: str, limit: int, *, further: float = 0.0) -> list[Match]:
+    """Return the best passage of each of the best documents, best first.
+
+    With `further`, other passages of these documents compete as well; each after the best one of its document counts
+    for this share of the one before it, as far as their scores are equal.
+    """
     terms = content_words(query) or tokens(query)
     if not terms:
         return []
@@ -71,13 +76,16 @@ def rank(index: Index, query: str, limit: int) -> list[Match]:
     shares = _inherited(index, ranked[:_MENTIONING])
     # A mentioned document that no query term found needs a share above the last score that is returned.
     enough = ranked[limit - 1].score if len(ranked) >= limit else 0.0
-    for match in ranked:
-        if share := shares.get(name(match.passage.title)):
-            best[match.passage.path] = Match(match.passage, match.score + share)
+    found, seen = [], Counter[str]()
+    for match in matches if further else ranked:
+        path = match.passage.path
+        score = match.score + shares.get(name(match.passage.title), 0.0)
+        found.append(Match(match.passage, score * further ** seen[path]))
+        seen[path] += 1
     for passage in index.named(sorted(mentioned for mentioned, share in shares.items() if share >= enough)):
         if passage.path not in best:
-            best[passage.path] = Match(passage, shares[name(passage.title)])
-    return _sorted(best.values())[:limit]
+            found.append(Match(passage, shares[name(passage.title)]))
+    return _sorted(found)[:limit]
 
 
 def _sorted(matches: Iterable[Match]) -> list[Match]:

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from leadline.contracts import Run
 from leadline.records import Hit, Source
 from leadline.research_findings import Found, Plan, PlannedSection, Query, Question, SearchTask, Unread
-from leadline_plugins.canonical import canonical
-from leadline_plugins.stages.fetch import source_id
+from leadline_plugins.canonical import canonical, source_id
 from leadline_plugins.stages.query import new_tasks
 
 _ADDRESS = re.compile(r"https?://[^\s<>\"'()\[\]（）「」]+")

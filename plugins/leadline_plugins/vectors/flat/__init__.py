@@ -42,7 +42,7 @@ _MAPPED = 32
 class FlatSettings(PluginSettings):
     """Where the vectors are."""
 
-    folder: Path = Field(Path("knowledge/vectors"), description="the folder of the vectors")
+    folder: Path = Field(Path("leadline-knowledge/vectors"), description="the folder of the vectors")
 
 
 class FlatStore:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from io import BytesIO
 from typing import Any
 
@@ -32,26 +33,13 @@ def word_file(text: str) -> bytes:
     return data.getvalue()
 
 
-def pdf_file(text: str) -> bytes:
-    drawn = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET"
-    font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
-    resources = f"/Resources << /Font << /F1 {font} >> >>"
-    page = f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] {resources} /Contents 4 0 R >>"
-    return (
-        "%PDF-1.4\n1 0 obj\n<< /Type /Catalog /Pages 2 0 R >>\nendobj\n"
-        "2 0 obj\n<< /Type /Pages /Kids [3 0 R] /Count 1 >>\nendobj\n"
-        f"3 0 obj\n{page}\nendobj\n4 0 obj\n<< /Length {len(drawn)} >>\nstream\n{drawn}\nendstream\nendobj\n"
-        "trailer << /Root 1 0 R >>\n%%EOF"
-    ).encode()
-
-
-async def test_every_format_is_found_and_fetched_again(desk: Any) -> None:
+async def test_every_format_is_found_and_fetched_again(desk: Any, pdf: Any) -> None:
     sentence = "The {} belongs on every ship that leaves the harbour."
-    makers = {
+    makers: dict[str, Callable[[str], bytes]] = {
         "a.md": plain_file,
         "b.html": lambda text: f"<p>{text}</p>".encode(),
         "c.docx": word_file,
-        "d.pdf": pdf_file,
+        "d.pdf": lambda text: pdf([[text]]),
     }
     for (name, make), topic in zip(makers.items(), TOPICS, strict=True):
         desk.write(name, make(sentence.format(topic)))
