@@ -6,6 +6,7 @@ estimate with a run.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import ceil
 
 from leadline.estimates import PAGE, Expected, Scope
@@ -68,15 +69,15 @@ def _expected(inputs: float, reply: float, calls: tuple[int, int, int], basis: s
     return Expected(least=least, likely=likely, most=most, inputs=round(inputs), reply=round(reply), basis=basis)
 
 
+def one_call(inputs: int, reply: int) -> Callable[[Scope], Expected]:
+    """Expect one call of this size."""
+    return lambda _: _expected(inputs, reply, (1, 1, 1))
+
+
 def clarify(scope: Scope, *, asked: bool) -> Expected:
     """Expect a call if the question is complex or unclear by the rules."""
     off = scope.mode("clarify") == "off"
     return _expected(75, 100, (0, int(asked and not off), 0 if off or (scope.question and not asked) else 1))
-
-
-def plan(scope: Scope) -> Expected:
-    """Expect one call."""
-    return _expected(75, 800, (1, 1, 1))
 
 
 def query(scope: Scope) -> Expected:
@@ -170,17 +171,7 @@ def explore(scope: Scope, steps: int, page: int) -> Expected:
     return _expected(_OUTLINE + _TOOLS + (2 * searched + read) / 3, 225, (1, min(steps, 3), steps))
 
 
-def reply(scope: Scope) -> Expected:
-    """Expect one call with a short answer."""
-    return _expected(75, 300, (1, 1, 1))
-
-
 def think(wanted: bool) -> Expected:
     """Expect a call for a step that the settings have; on average it reads two others."""
     calls = int(wanted)
     return _expected(75 + 2 * 450, 450, (calls, calls, calls))
-
-
-def requirements(scope: Scope) -> Expected:
-    """Expect one call."""
-    return _expected(300, 900, (1, 1, 1))

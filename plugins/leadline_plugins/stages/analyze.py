@@ -23,7 +23,7 @@ from leadline.tasks import TaskKind
 from leadline_plugins.passages.cutting import tokens_of
 from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.fallback import perform_or
-from leadline_plugins.prompting.inputs import known_text, template
+from leadline_plugins.prompting.inputs import known_text, start_date, template
 from leadline_plugins.prompting.numbered_passages import group_by_source, ids_by_number
 from leadline_plugins.prompting.shrinking import halve_request_passages
 from leadline_plugins.prompting.writing_tasks import ANALYZE_EXAMPLE, ANALYZE_SCHEMA, AnalyzeRequest
@@ -61,7 +61,7 @@ class AnalyzeStage:
         best = best_passages(evidence)
         request = AnalyzeRequest(
             question=question,
-            today=run.now().date().isoformat(),
+            today=start_date(run),
             synthesis=uncited(known_text(findings.get(DIGEST))),
             sources=group_by_source(best, sources),
             best_first=tuple(item.id for item in best),

@@ -10,7 +10,7 @@ from leadline.contracts import Run
 from leadline.errors import CallFailed
 from leadline.findings import Findings
 from leadline.hookspecs import MapOffer, PluginSettings, hookimpl
-from leadline.records import Document, FetchRequest, Hit, Source
+from leadline.records import Document, FetchRequest, Hit, Json, Source
 from leadline.research_findings import FOUND, SOURCES, UNREAD, Found, Unread
 from leadline_plugins.canonical import canonical, source_id
 from leadline_plugins.duplicates import copies
@@ -113,9 +113,7 @@ async def read_page(hit: Hit, task_id: str, run: Run) -> Source | Unread:
     if not document.text.strip():
         return await _unread(hit, task_id, "the page has no text", run)
     title = hit.title or document.title or hit.url
-    about = {"id": source_id(hit.url), "url": hit.url, "title": title, "engine": hit.engine, "tier": hit.tier}
-    await run.emit("source", {**about, "query": task_id})
-    return Source(
+    source = Source(
         id=source_id(hit.url),
         hit=hit.model_copy(update={"title": title, "text": None, "published": hit.published or document.published}),
         document=document,
@@ -124,6 +122,14 @@ async def read_page(hit: Hit, task_id: str, run: Run) -> Source | Unread:
         labels=hit.labels | document.labels,
         task_id=task_id,
     )
+    await announce(source, run, query=task_id)
+    return source
+
+
+async def announce(source: Source, run: Run, **more: str) -> None:
+    """Emit the event `source`."""
+    about: Json = {"id": source.id, "url": source.hit.url, "title": source.hit.title}
+    await run.emit("source", {**about, "engine": source.engine, "tier": source.tier, **more})
 
 
 async def _unread(hit: Hit, task_id: str, reason: str, run: Run) -> Unread:

@@ -49,7 +49,7 @@ TASK = TaskKind(
     show=PlanRequest.as_text,
     check=answered_in_language(_texts),
     shows=("title", "goal", "questions"),
-    expects=estimates.plan,
+    expects=estimates.one_call(75, 800),
 )
 
 

@@ -63,7 +63,7 @@ TASK = TaskKind(
     check=reply_faults,
     mend=accept_after_retry,
     shows=("summary", "goals", "description", "constraints", "open_questions"),
-    expects=estimates.requirements,
+    expects=estimates.one_call(300, 900),
 )
 
 

@@ -10,6 +10,7 @@ from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import PassageRequest
 from leadline.research_findings import EVIDENCE, FOUND, QUESTION, SOURCES, Found, SearchTask
+from leadline_plugins.stages.fetch import announce
 
 
 class RetrieveStage:
@@ -20,8 +21,7 @@ class RetrieveStage:
         asked = findings[QUESTION]
         found = await run.retrieve(PassageRequest(query=asked.topic, limit=run.settings.knowledge.passages))
         for source in found.sources:
-            about = {"id": source.id, "url": source.hit.url, "title": source.hit.title}
-            await run.emit("source", {**about, "engine": source.engine, "tier": source.tier})
+            await announce(source, run)
         hits = tuple(source.hit for source in found.sources)
         findings[FOUND] = (Found(id="1", task=SearchTask(id="1", query=asked.text), hits=hits),)
         findings[SOURCES] = found.sources

@@ -30,6 +30,7 @@ from leadline_plugins.prompting.inputs import question_input, start_date, templa
 from leadline_plugins.prompting.numbered_passages import group_by_source
 from leadline_plugins.prompting.shrinking import halve_shown_passages
 from leadline_plugins.stages.extract import best_passages
+from leadline_plugins.stages.fetch import announce
 from leadline_plugins.stages.follow_up import no_calls
 
 # Tokens of the passages in the prompt.
@@ -66,8 +67,7 @@ class ReuseStage:
         cut = await run.each(sources, lambda source: compute(best_passages, source, [question.topic]))
         findings[EVIDENCE] = evidence = tuple(item for found in cut for item in found)
         for source in sources:
-            about = {"id": source.id, "url": source.hit.url, "title": source.hit.title, "tier": source.tier}
-            await run.emit("source", {**about, "engine": source.engine})
+            await announce(source, run)
         if evidence and await run.by_chat(TASK.name, TASK.role):
             points = await _open_points(question, evidence, sources, run)
             if points is not None:
