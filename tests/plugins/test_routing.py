@@ -32,6 +32,17 @@ def test_several_things_at_once_are_researched(question: str) -> None:
     assert found.reason == "several things at once: a calculation that a program makes and a comparison"
 
 
+def test_where_only_long_reports_are_researched_they_take_what_is_research() -> None:
+    pipelines = ("chat", "requirements", "longform")
+    for question in (
+        "Compare the shore power of Hamburg and Antwerp, and write the requirements for an app",
+        "Compare the shore power of Hamburg and Antwerp",
+    ):
+        found = by_rules(question, pipelines)
+        assert found
+        assert found.pipeline == "longform"
+
+
 def test_own_documents_come_before_everything_else() -> None:
     found = by_rules("How many days of leave, compared with last year, does our handbook allow?", ALL)
     assert found

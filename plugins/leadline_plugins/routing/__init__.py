@@ -19,7 +19,7 @@ from leadline.research_findings import Route
 MIXED = "research"
 # A question about somebody's own documents is answered from these, whatever else it asks.
 FIRST = "knowledge"
-# A long report is research, too.
+# A long report is research, too, and takes its place where there is no other.
 LONG = "longform"
 
 
@@ -52,13 +52,18 @@ def _rows(text: str) -> list[Rule]:
 def by_rules(question: str, pipelines: Collection[str]) -> Route | None:
     """Return the choice among these pipelines; None if no rule decides."""
     text = " ".join(question.split())
-    fitting = [rule for rule in rules() if rule.pipeline in pipelines and rule.pattern.search(text)]
-    reasons = {rule.pipeline: rule.reason for rule in reversed(fitting)}
+    mixed = MIXED if MIXED in pipelines else LONG
+    fitting = [
+        (name, rule.reason)
+        for rule in rules()
+        if (name := mixed if rule.pipeline == MIXED else rule.pipeline) in pipelines and rule.pattern.search(text)
+    ]
+    reasons = dict(reversed(fitting))
     if LONG in reasons:
         reasons.pop(MIXED, "")
     if FIRST in reasons:
         reasons = {FIRST: reasons[FIRST]}
-    if len(reasons) > 1 and MIXED in pipelines:
-        asked = " and ".join(sorted({rule.reason for rule in fitting}))
-        return Route(pipeline=MIXED, reason=f"several things at once: {asked}")
+    if len(reasons) > 1 and mixed in pipelines:
+        asked = " and ".join(sorted({reason for _, reason in fitting}))
+        return Route(pipeline=mixed, reason=f"several things at once: {asked}")
     return next((Route(pipeline=name, reason=reason) for name, reason in reasons.items()), None)
