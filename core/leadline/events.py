@@ -21,7 +21,8 @@ The kinds of events and their `data`:
     notice          {message}
     call.started    {kind, provider, task, key}; a chat also has {model}, the model that is asked
     call.delta      {kind: text | reasoning, text, attempt, key, task, provider, said}: `said` is the readable part of
-                    the piece if the reply is JSON and its task names readable fields, such as the titles of a plan
+                    the piece if the reply is JSON and its task names readable fields, such as the titles of a plan;
+                    with {answers} it is the answer of the run
     call.retried    {kind, provider, task, key, attempt, category, type, seconds}: an attempt failed, and the next one
                     follows after so many seconds
     call.restart    {attempt, key, task}: discard what earlier attempts streamed

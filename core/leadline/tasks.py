@@ -51,6 +51,7 @@ class Task(Generic[R]):
     - `heard`: is called with the number of the attempt and each piece of a streamed reply; not for replayed and
       corrected replies.
     - `shows`: names the fields of a reply, at any depth, that people read while it is streamed.
+    - `answers`: they are the report as it stands, so that a chat may take them as the answer while they are streamed.
     """
 
     name: str
@@ -65,6 +66,7 @@ class Task(Generic[R]):
     mend: Callable[[Any, Any], tuple[Any, str] | None] | None = None
     lacks: Callable[[Any, Any], str] | None = None
     shows: tuple[str, ...] = ()
+    answers: bool = False
     schema: Json | None = None
     example: str = ""
     show: Callable[[Any], str] | None = None
@@ -84,6 +86,7 @@ class TaskKind(Generic[Q, R]):
     mend: Callable[[Any, Any], tuple[Any, str] | None] | None = None
     lacks: Callable[[Any, Any], str] | None = None
     shows: tuple[str, ...] = ()
+    answers: bool = False
     schema: Json | None = None
     example: str = ""
     show: Callable[[Any], str] | None = None

@@ -97,7 +97,7 @@ def server(folder: Path, world: Emulator, workers: int, runs: int) -> Iterator[t
         yield found[0], process.pid, time.monotonic() - began
     finally:
         process.terminate()
-        process.wait(60)
+        process.communicate(timeout=60)
 
 
 def token(folder: Path, name: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from leadline.display import one_line, shortened
 from leadline.progress import RunProgress, format_step
 from leadline.records import Event
+from leadline_server.openai.writing import Draft
 from leadline_server.problems import Problem
 from leadline_server.service import Service
 from leadline_server.views import RunView
@@ -21,15 +22,24 @@ _SECTION = re.compile(r"(?=^## )", re.MULTILINE)
 
 
 class Narration:
-    """Tells the events of a run in lines of Markdown."""
+    """Tells the events of a run in lines of Markdown, and between them the texts that models write."""
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._progress = RunProgress()
+        self._draft, self._lines = Draft(), ""
         self._began = time.monotonic()
 
     def text(self, event: Event) -> str:
-        """Return what an event tells; empty for most."""
+        """Return what an event tells; empty for most. Lines wait for the end of a text that is being told."""
+        told = self._draft.text(event)
+        self._lines += self._line_of(event)
+        if self._draft.is_open:
+            return told
+        lines, self._lines = self._lines, ""
+        return told + lines
+
+    def _line_of(self, event: Event) -> str:
         self._progress.update(event)
         data = event.data
         match event.kind:
@@ -49,6 +59,8 @@ class Narration:
 
     def alive(self) -> str:
         """Return what the run does at present, for a quiet time."""
+        if self._draft.is_open:
+            return ""
         step = next((name for name, status in self._progress.steps.items() if status == "started"), "waiting")
         return _line(f"{step} … {time.monotonic() - self._began:.0f} s")
 
@@ -86,6 +98,8 @@ def _status(view: RunView) -> Iterator[str]:
 
 async def _report(service: Service, view: RunView, principal: str | None, url: str) -> list[str]:
     report = await service.report(view.id, principal)
+    if len(report.sections) == 1 and not report.sources and not report.figures:  # an answer, not a document
+        return [report.sections[0].text or ""]
     # A chat cannot load pictures of the run: they need its token.
     about = {**report.metadata, "passages": f"{url}/evidence/{{id}}"}
     shown = report.model_copy(update={"figures": (), "metadata": about})

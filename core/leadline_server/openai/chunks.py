@@ -35,14 +35,15 @@ class Reply:
     own: dict[str, str] = field(default_factory=dict)
     created: int = field(default_factory=lambda: int(time.time()))
     _thinks: bool = False
+    _answers: bool = False
 
     def first(self) -> bytes:
         """Return the first chunk, with the run's id."""
         return self._chunk({"role": "assistant", "content": ""}, leadline=self.own)
 
     def progress(self, text: str) -> bytes:
-        """Return a chunk that tells progress; an empty chunk if none is wanted."""
-        if self.reasoning == "off":
+        """Return a chunk that tells progress; an empty chunk if none is wanted, or the answer has begun."""
+        if self.reasoning == "off" or self._answers:
             return self._chunk({})
         if self.reasoning == "fields":
             return self._chunk({"reasoning": text, "reasoning_content": text})
@@ -51,7 +52,7 @@ class Reply:
 
     def content(self, text: str) -> bytes:
         """Return a chunk of the answer."""
-        end, self._thinks = "\n</think>\n\n" if self._thinks else "", False
+        end, self._thinks, self._answers = "\n</think>\n\n" if self._thinks else "", False, True
         return self._chunk({"content": end + text})
 
     def end(self) -> bytes:

@@ -21,6 +21,7 @@ from leadline_server.openai.chunks import DONE, Reply, encoded, model_of
 from leadline_server.openai.requests import BODY_LIMIT, MODEL_PREFIX, ChatRequest
 from leadline_server.openai.side_requests import side_answer
 from leadline_server.openai.turns import Turn, Turns
+from leadline_server.openai.writing import Answer
 from leadline_server.problems import Problem, problem_of
 from leadline_server.requests import read
 from leadline_server.service import Service, principal_of
@@ -60,8 +61,9 @@ class OpenAIRoutes:
     async def chat(self, request: Request) -> Response:
         """Answer a question with a run; the last message of the user is the question.
 
-        With `stream`, progress is told at least every ten seconds, then the report follows. The run goes on if the
-        client leaves; a repetition of the request joins it.
+        With `stream`, progress is told at least every ten seconds, with the texts of the report while they are written;
+        then the checked report follows. An answer that nothing checks, as of `chat`, comes as it is written. The run
+        goes on if the client leaves; a repetition of the request joins it.
         """
         body, principal = await read(request, ChatRequest, BODY_LIMIT), principal_of(request)
         self._known(body.model)
@@ -114,7 +116,7 @@ class _Exchange:
         """Yield the chunks of a stream. An error ends it, as OpenAI's clients expect."""
         yield reply.first()
         try:
-            async with aclosing(self._told()) as told:
+            async with aclosing(self._told(deltas=True)) as told:
                 async for text, is_answer in told:
                     yield reply.content(text) if is_answer else reply.progress(text)
             yield reply.end()
@@ -143,21 +145,28 @@ class _Exchange:
         with suppress(Problem, LeadlineError):
             await self._service.cancel(self._turn.run_id, self._principal, _CANCELLED)
 
-    async def _told(self) -> AsyncGenerator[tuple[str, bool], None]:
-        """Yield texts, and whether they belong to the answer. Raises `Problem` if there is none."""
-        finished = False
-        async with aclosing(self._service.events(self._turn.run_id, self._principal, self._turn.after)) as events:  # type: ignore[type-var]
+    async def _told(self, *, deltas: bool = False) -> AsyncGenerator[tuple[str, bool], None]:
+        """Yield texts, and whether they belong to the answer. Raises `Problem` if there is none.
+
+        With `deltas` an answer that nothing checks comes as it is written, and drafts of a report are told as progress.
+        """
+        finished, written = False, Answer()
+        told = self._service.events(self._turn.run_id, self._principal, self._turn.after, deltas=deltas)
+        async with aclosing(told) as events:  # type: ignore[type-var]
             async for event in events:
                 if event.kind == "question" and await self._is_open(event):
                     seconds = float(str(event.data["seconds"]))
                     yield asked(str(event.data["message"]), seconds, self._url), True
                     return
-                if text := self.narration.text(event):
+                if piece := written.text(event):
+                    yield piece, True
+                elif not written.sent and (text := self.narration.text(event)):
                     yield text, False
                 finished = event.kind == "run.finished"
         if not finished:
             raise _closing(self._url)
-        for piece in await answer(self._service, await self._view(), self._principal, self._url):
+        first, *others = await answer(self._service, await self._view(), self._principal, self._url)
+        for piece in (written.rest(first), *others):
             yield piece, True
 
     async def _is_open(self, event: Event) -> bool:

@@ -147,6 +147,7 @@ class Attempts:
             price=partial(job.kind.price, job.request) if job.kind.price else None,
             listener=job.listener,
             prose=StreamedText(job.shows) if job.shows else None,
+            answers=job.answers,
             live=all(middleware.live for middleware in self._middleware_of(job).values()),
         )
 

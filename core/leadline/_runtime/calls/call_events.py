@@ -86,7 +86,7 @@ class CallEvents:
             text = job.kind.text(decode(body, job.kind.reply))
             data = {"kind": "text", "text": text, "attempt": row.attempts}
             if job.shows and self.bus.follows_deltas:
-                data["said"] = StreamedText(job.shows).take(text)
+                data |= {"said": StreamedText(job.shows).take(text)} | ({"answers": True} if job.answers else {})
             await self._emit(job, "call.delta", data)
 
     async def _error(self, job: Job, failure: Failure, *, replayed: bool) -> None:

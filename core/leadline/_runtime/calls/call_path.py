@@ -131,18 +131,21 @@ class CallPath:
         task: str = "",
         listener: Callable[[int, str], None] | None = None,
         shows: tuple[str, ...] = (),
+        answers: bool = False,
     ) -> R:
         """Return the reply to a request, stored or made by `do`.
 
         `listener` receives the pieces of a reply that is streamed now, each with the number of its attempt, in the
-        context of the caller. `shows` names the fields of a JSON reply that people read while it is streamed.
+        context of the caller. `shows` names the fields of a JSON reply that people read while it is streamed; with
+        `answers` they are the answer of the run.
         Raises CallFailed or CallRefused, live and replayed alike; JournalError if nothing can be stored;
         JournalMissing offline; TypeError for a request without a key.
         """
         caller = current_call.get()
         if caller and not caller.composite:
             raise PluginError(f"a provider must not make calls: {kind.name} was requested inside a provider's call")
-        job = Job(kind, provider, request, do, sample, task, caller, within_context(listener), shows, self._principal)
+        heard = within_context(listener)
+        job = Job(kind, provider, request, do, sample, task, caller, heard, shows, answers, self._principal)
         start = partial(self._find_or_make, job)
         result, shared = await self._in_flight.join(job.key, job.label, start, caller.key if caller else "")
         if shared:

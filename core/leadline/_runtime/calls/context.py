@@ -95,6 +95,8 @@ class ActiveCall:
     listener: Callable[[int, str], None] | None = None
     # Extracts the text that people read from a JSON reply.
     prose: StreamedText | None = None
+    # That text is the answer of the run.
+    answers: bool = False
     usages: list[Usage] = field(default_factory=list)
     # Stored with the reply: a replay does not run the code that emitted them.
     notices: list[str] = field(default_factory=list)
@@ -140,7 +142,7 @@ class ActiveCall:
             if not self.bus.follows_deltas:
                 self.prose = None  # a later reader begins in the middle, where it cannot be parsed
             elif self.prose and kind == "text":
-                data |= {"said": self.prose.take(text)}
+                data |= {"said": self.prose.take(text)} | ({"answers": True} if self.answers else {})
             self.bus.emit_soon("call.delta", data, span_id=self.span)
 
     def spend(self, usage: Usage) -> None:

@@ -119,6 +119,8 @@ class Job:
     listener: Callable[[int, str], None] | None = None
     # Fields of a JSON reply that people read while it is streamed.
     shows: tuple[str, ...] = ()
+    # They are the answer of the run.
+    answers: bool = False
     # The id of the principal: calls on behalf of different users are different calls.
     principal: str = ""
     span: str = field(default_factory=new_span)

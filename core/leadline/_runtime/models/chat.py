@@ -146,6 +146,7 @@ class TaskChat:
             task=task.name,
             listener=task.heard,
             shows=task.shows,
+            answers=task.answers,
         )
 
     async def _traits(self, choice: Choice, provider: Any) -> ModelTraits:
