@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware, ServerRequestContext
 from mcp.server.mcpserver import Context, MCPServer
@@ -14,6 +14,7 @@ from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    INVALID_PARAMS,
     ElicitRequest,
     ElicitRequestFormParams,
     ElicitResult,
@@ -25,6 +26,7 @@ from pydantic import Field
 from leadline import __version__
 from leadline.errors import AlreadyAnswered, LeadlineError
 from leadline.records import Answer
+from leadline_server.limits import Slots
 from leadline_server.mcp.cancelling import Cancelling
 from leadline_server.mcp.records import AskedQuestion, RunState
 from leadline_server.mcp.runs import Runs
@@ -46,6 +48,7 @@ Question = Annotated[str, Field(description="the question, as precise as possibl
 RunId = Annotated[str, Field(description="the id of a run, as research or research_start returned it")]
 Pipeline = Annotated[str, Field(description="how to answer; empty for the default")]
 Words = Callable[[LeadlineError], str]
+T = TypeVar("T")
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _ASKS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=True)
 _ENDS = ToolAnnotations(destructive_hint=True, idempotent_hint=True, open_world_hint=False)
@@ -64,7 +67,7 @@ def make_server(runs: Runs, *, wait: float = WAIT, beat: float = BEAT, words: Wo
         Tool.from_function(calls.research_cancel, annotations=_ENDS),
         Tool.from_function(calls.verify_report, annotations=_ASKS),
     ]
-    middleware: list[ServerMiddleware[Any]] = [cancelling, _Naming(tools[:2], runs)]
+    middleware: list[ServerMiddleware[Any]] = [cancelling, _Naming(tools[:2], runs), _refuse_prompts]
     with _own_logging():
         server: MCPServer[Any] = MCPServer(
             "leadline", version=__version__, instructions=INSTRUCTIONS, tools=tools, middleware=middleware
@@ -93,6 +96,13 @@ class _Naming:
         return await call_next(ctx)
 
 
+async def _refuse_prompts(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Answer a request for a prompt, which the SDK takes for a fault of the server."""
+    if ctx.method == "prompts/get":
+        raise MCPError(INVALID_PARAMS, "this server has no prompts")
+    return await call_next(ctx)
+
+
 @contextmanager
 def _own_logging() -> Iterator[None]:
     """Keep the SDK from configuring the log of the process, which it does where no handler is."""
@@ -110,6 +120,7 @@ class _Calls:
     def __init__(self, runs: Runs, cancelling: Cancelling, wait: float, beat: float, words: Words) -> None:
         self._runs, self._cancelling = runs, cancelling
         self._wait, self._beat, self._words = wait, beat, words
+        self._verifying = Slots(1, "a report is being verified; call verify_report again when it is done")
 
     async def research(
         self, question: Question, ctx: Context[Any, Any], pipeline: Pipeline = ""
@@ -169,6 +180,7 @@ class _Calls:
 
     async def verify_report(
         self,
+        ctx: Context[Any, Any],
         run_id: Annotated[str, Field(description="the run whose report is judged again; empty with markdown")] = "",
         markdown: Annotated[str, Field(description="any report in Markdown with a list of sources")] = "",
         fetch: Annotated[bool, Field(description="whether to fetch the sources of the Markdown from the web")] = False,
@@ -181,7 +193,8 @@ class _Calls:
             if bool(run_id) == bool(markdown):
                 raise ToolError("pass either run_id or markdown")
             report = await self._runs.report(run_id) if run_id else markdown
-            return dict(await self._runs.client.verify(report, fetch=fetch))
+            with self._verifying.taken(None):
+                return dict(await self._told_of(self._runs.client.verify(report, fetch=fetch), ctx))
 
     async def report(self, run_id: str) -> str:
         """Return the report of a run as Markdown."""
@@ -207,6 +220,17 @@ class _Calls:
             raise error(problem.body.message) from problem
         except LeadlineError as problem:
             raise error(self._words(problem)) from problem
+
+    async def _told_of(self, work: Coroutine[Any, Any, T], ctx: Context[Any, Any]) -> T:
+        """Return the result of work that takes a while, of which the client is told at intervals."""
+        begin, task = asyncio.get_running_loop().time(), asyncio.create_task(work)
+        try:
+            while not (await asyncio.wait({task}, timeout=self._beat))[0]:
+                seconds = asyncio.get_running_loop().time() - begin
+                await ctx.report_progress(seconds, None, "the claims are being judged")
+            return task.result()
+        finally:
+            task.cancel()
 
     # --- waiting, and asking the user -----------------------------------------------------------------------------
 

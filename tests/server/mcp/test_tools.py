@@ -235,6 +235,35 @@ async def test_a_report_is_verified_by_its_run_or_as_markdown(tmp_path: Path) ->
         assert dangling["passed"] is False
 
 
+async def test_one_report_at_a_time_is_verified_and_the_client_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done, told = asyncio.Event(), asyncio.Event()
+
+    async def verify(*_: Any, **__: Any) -> dict[str, bool]:
+        await done.wait()
+        return {"passed": True}
+
+    async def progress(seconds: float, total: float | None, message: str | None) -> None:
+        told.set()
+
+    monkeypatch.setattr(leadline.Client, "verify", verify)
+    async with connected(tmp_path, beat=0.01) as peer:
+        arguments = {"markdown": "# T"}
+        first = asyncio.create_task(peer.client.call_tool("verify_report", arguments, progress_callback=progress))
+        await told.wait()
+        refused = await peer.client.call_tool("verify_report", arguments)
+        assert (refused.is_error, "is being verified" in refused.content[0].text) == (True, True)
+        done.set()
+        assert (await first).structured_content == {"passed": True}
+
+
+async def test_a_prompt_is_an_error_of_the_client(tmp_path: Path) -> None:
+    async with connected(tmp_path) as peer:
+        with pytest.raises(mcp.MCPError, match="this server has no prompts"):
+            await peer.client.get_prompt("nosuch")
+
+
 async def test_no_tool_takes_a_setting_a_folder_or_a_command(tmp_path: Path) -> None:
     async with connected(tmp_path) as peer:
         taken = {name for tool in (await peer.client.list_tools()).tools for name in tool.input_schema["properties"]}
