@@ -48,7 +48,7 @@ PAGES = {
     "ports when they stay longer than two hours.\n",
 }
 SECONDS = 360
-_GRACE = 60
+_GRACE = 120
 """Seconds of the limit that a run has to end by itself after its own budget of time."""
 _REPLY = 400
 """Tokens of a reply of the small model, which otherwise goes on until its context is full."""

@@ -85,6 +85,10 @@ class Budget:
         """Count what earlier sessions of the run spent."""
         self._taken += spent
 
+    def keep_time(self, earlier: Budget) -> None:
+        """Count the seconds since an earlier budget of this session began."""
+        self._began = earlier._began
+
     @contextmanager
     def closing(self, stage: str) -> Iterator[None]:
         """Let the calls made in this context use the part kept for the stage; afterwards everybody may use the rest."""

@@ -43,6 +43,7 @@ async def continued(
         asker=run.questions.asker,
     )
     after.state.continue_from(run.state)
+    after.budget.keep_time(run.budget)
     after.state.notices.extend(one for one in plugins.loaded.notices if one not in after.state.notices)
     if not run.readonly:
         await request.store(run.journal)

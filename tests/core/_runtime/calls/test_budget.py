@@ -206,6 +206,15 @@ def test_the_rest_of_a_closing_stage_is_free_for_all() -> None:
     assert reservations(budget, CALL) == 90
 
 
+def test_a_budget_that_continues_another_has_its_time() -> None:
+    now = 100.0
+    earlier = Budget(Limits(seconds=10), clock=lambda: now)
+    now = 104.0
+    budget = Budget(Limits(seconds=10), reserve=0.0, clock=lambda: now)
+    budget.keep_time(earlier)
+    assert (budget.seconds(), budget.time_left()) == (4, 6)
+
+
 def test_time_runs_by_the_clock_and_has_a_reserve() -> None:
     now = 100.0
     budget = Budget(Limits(seconds=10), reserve=0.2, clock=lambda: now)
