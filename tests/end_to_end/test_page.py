@@ -86,19 +86,54 @@ class Server:
             self.kill()
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    docs = tmp_path / "docs"
+SETTINGS = """
+[clarify]
+mode = "ask"
+timeout = 600
+
+[local]
+folders = ["docs"]
+
+[search]
+engines = ["local"]
+
+[report]
+formats = ["markdown", "html", "json", "pdf"]
+"""
+# The clarification of `audited` would stop its question.
+MODEL = """
+[clarify]
+mode = "off"
+
+[local]
+folders = ["docs"]
+
+[search]
+engines = ["local"]
+
+[ai]
+providers = ["openai"]
+
+[plugins.openai]
+base_url = "{url}"
+model = "emulated"
+"""
+
+
+def served(folder: Path, settings: str) -> Server:
+    """Return a server with documents that has not started."""
+    docs = folder / "docs"
     docs.mkdir()
     (docs / "harbour.md").write_text(HARBOUR, "utf-8")
     (docs / "港口.md").write_text(CHINESE, "utf-8")
     (docs / "a <img src=x onerror=alert(5)>.md").write_text("# Pier\n\nThe eastern pier of the harbour is of oak.\n")
-    (tmp_path / "leadline.toml").write_text(
-        '[clarify]\nmode = "ask"\ntimeout = 600\n\n[local]\nfolders = ["docs"]\n\n'
-        '[search]\nengines = ["local"]\n\n[report]\nformats = ["markdown", "html", "json", "pdf"]\n',
-        "utf-8",
-    )
-    found = Server(tmp_path)
+    (folder / "leadline.toml").write_text(settings, "utf-8")
+    return Server(folder)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    found = served(tmp_path, SETTINGS)
     try:
         found.start()
         yield found
@@ -130,6 +165,15 @@ class Visitor:
         await self.page.close()
         self.page = await self.context.new_page()
         self._watch(self.page)
+
+    async def ask(self, server: Server, question: str, pipeline: str) -> None:
+        """Ask by a pipeline; return on the page of the run."""
+        await self.page.goto(server.url)
+        await self.page.eval_on_selector_all(".pipelines details", "all => all.forEach(one => one.open = true)")
+        await self.page.fill("#question", question)
+        await self.page.check(f"input[value={pipeline}]")
+        await self.page.click(".ask button.main")
+        await self.page.wait_for_url(re.compile("/runs/"))
 
     async def look(self, name: str) -> None:
         """Keep a picture, and check accessibility in light and dark."""
@@ -164,7 +208,7 @@ async def test_a_run_survives_its_tab_and_its_server_and_is_read_with_its_eviden
         await visitor.page.goto(server.url)
         await visitor.look("1-empty")
         await visitor.page.fill("#question", "what is it")
-        await visitor.page.click("text=Start the research")
+        await visitor.page.click(".ask button.main")
         await visitor.page.wait_for_url(re.compile("/runs/"))
         run = visitor.page.url
         await visitor.page.wait_for_selector(".question input[name='answer.string.answer']")
@@ -202,9 +246,13 @@ async def test_a_run_survives_its_tab_and_its_server_and_is_read_with_its_eviden
             await visitor.page.goto(f"{run}/{tab}")
             await visitor.look(f"5-{tab}")
         await visitor.page.goto(await visitor.page.evaluate("location.origin") + urlsplit(run).path)
+        async with visitor.page.expect_download() as download:  # not ordered: made on demand
+            await visitor.page.click("text=Word")
+        assert Path(await (await download.value).path()).read_bytes().startswith(b"PK")
         await visitor.page.click("text=Ask a follow-up")
-        await visitor.page.fill("#question", "How deep is the harbour at the eastern pier, by the survey of the port?")
-        await visitor.page.click("text=Start the research")
+        await visitor.page.fill("#follow", "How deep is the harbour at the eastern pier, by the survey of the port?")
+        await visitor.page.click(".follow-up button.main")
+        await visitor.page.wait_for_url(lambda url: "/runs/" in url and not url.startswith(run))
         await visitor.page.wait_for_selector(".report, .outcome")
 
         await visitor.page.fill("#find", "harbour")
@@ -232,6 +280,55 @@ async def test_a_run_survives_its_tab_and_its_server_and_is_read_with_its_eviden
         await visitor.look("10-not-found")
 
 
+async def test_documents_are_added_and_asked(server: Server) -> None:
+    async with visiting(server) as visitor:
+        await visitor.page.goto(f"{server.url}/documents")
+        await visitor.look("documents-empty")
+        await visitor.page.set_input_files("#file", server.folder / "docs" / "harbour.md")
+        await visitor.page.click("text=Add >> nth=-1")
+        await visitor.page.wait_for_selector("tbody tr")
+        await visitor.page.fill("#q", "second sounding")
+        await visitor.page.keyboard.press("Enter")
+        await visitor.page.wait_for_selector(".found")
+        await visitor.look("documents")
+        await visitor.page.fill("#question", QUESTION)
+        await visitor.page.click("form[action='/runs'] button.main")
+        await visitor.page.wait_for_selector(".report .cite")
+        await visitor.look("documents-answer")
+        assert visitor.told == []
+
+
+async def test_runs_with_a_model_are_watched_stopped_and_rejected(tools: Any, tmp_path: Path) -> None:
+    with tools.emulator(first_token=0.2, tokens_per_second=80) as world:
+        server = served(tmp_path, MODEL.format(url=world.base_url))
+        try:
+            server.start()
+            async with visiting(server) as visitor:
+                for name in ("chat", "thinking", "requirements"):
+                    await visitor.ask(server, QUESTION, name)
+                    await visitor.page.wait_for_selector(".report")
+                    await visitor.look(name)
+                await visitor.ask(server, "How deep was the harbour, and why did it change?", "research")
+                await visitor.page.wait_for_selector("#drafts p:not(:empty)")
+                await visitor.look("draft")
+                await visitor.page.wait_for_selector(".report")
+                await visitor.ask(server, "Which soundings of the harbour were made since 1952?", "research")
+                await visitor.page.wait_for_selector(".trail")
+                await visitor.look("running")
+                await visitor.page.click("text=Stop and write up")
+                await visitor.look("stop")
+                await visitor.page.click("dialog >> text=Stop and write up")
+                await visitor.page.wait_for_selector(".report, .outcome")
+                assert "stopped on the page" in await visitor.page.inner_text("main")
+                await visitor.look("stopped")
+                await visitor.ask(server, QUESTION, "audited")
+                await visitor.page.wait_for_selector(".alert.bad, .outcome, .report")
+                await visitor.look("audited")
+                assert visitor.told == []
+        finally:
+            server.end()
+
+
 async def test_chinese_reports_and_runs_without_evidence_are_shown(server: Server) -> None:
     async with visiting(server) as visitor:
         for name, question in {
@@ -240,7 +337,7 @@ async def test_chinese_reports_and_runs_without_evidence_are_shown(server: Serve
         }.items():
             await visitor.page.goto(server.url)
             await visitor.page.fill("#question", question)
-            await visitor.page.click("text=Start the research")
+            await visitor.page.click(".ask button.main")
             await visitor.page.wait_for_selector(".report, .outcome")
             await visitor.look(name)
         assert "The sources do not answer this question" in await visitor.page.inner_text("main")
@@ -290,7 +387,7 @@ async def test_everything_works_without_javascript(server: Server) -> None:
     async with visiting(server, java_script_enabled=False) as visitor:
         await visitor.page.goto(server.url)
         await visitor.page.fill("#question", QUESTION)
-        await visitor.page.click("text=Start the research")
+        await visitor.page.click(".ask button.main")
         await visitor.page.wait_for_selector(".report")  # the page loads itself again
         await visitor.page.click(".report .cite >> nth=0")
         await visitor.page.wait_for_selector("#evidence-body mark")

@@ -21,6 +21,7 @@ from leadline_server.openai.turns import CHAT, REQUEST
 from leadline_server.page import wording
 from leadline_server.page.forms import FIELD, form_token, keep_token
 from leadline_server.problems import Problem
+from leadline_server.remedies import for_readers
 
 # Everything a page needs comes from this server; nothing runs that is not in `page.js`.
 POLICY = (
@@ -65,6 +66,7 @@ class Templates:
             "stage": lambda name: wording.STAGES.get(name, name.replace("_", " ").capitalize()),
             "own_tags": _own_tags,
             "sentence": _sentence,
+            "readable": for_readers,
             "for_people": lambda hint: "" if hint.startswith(_REQUESTS) else hint,
             "segment": lambda text: quote(text, safe=","),
         }

@@ -182,6 +182,29 @@ function put(part) {
   if (focused) $(`#${CSS.escape(focused)} summary`)?.focus();
 }
 
+// Text that models are writing, by call; replies in JSON show the part that people read.
+const drafts = new Map();
+function write({ key, kind, text, said }) {
+  if (kind !== "text") return;
+  const box = $("#drafts div"), known = drafts.get(key);
+  const words = said ?? (known || !/^\s*[[{`]/.test(text) ? text : "");
+  if (!words || (known?.json && said == null)) return;
+  const draft = known || { json: said != null, part: document.createElement("p") };
+  if (!known) {
+    drafts.set(key, draft);
+    box.append(draft.part);
+    if (box.childElementCount === 1) $("#drafts-said").textContent = "A draft is being written.";
+  }
+  draft.part.textContent = (draft.part.textContent + words).replace(/\[@[^\]]*\]/g, "");
+  draft.part.scrollTop = draft.part.scrollHeight;
+  $("#drafts").hidden = false;
+}
+function forget(key) {
+  drafts.get(key)?.part.remove();
+  drafts.delete(key);
+  $("#drafts").hidden = !drafts.size;
+}
+
 const { live, events } = document.body.dataset;
 if (live) {
   let busy = false, again = false, stream = null;
@@ -204,7 +227,10 @@ if (live) {
   };
   const watch = () => {
     stream = new EventSource(events);
-    stream.onopen = () => { offline(false); refresh(); };
+    // Replies in flight come again from their beginning.
+    stream.onopen = () => { offline(false); [...drafts.keys()].forEach(forget); refresh(); };
+    stream.addEventListener("call.delta", (event) => write(JSON.parse(event.data).data));
+    for (const kind of ["call.started", "call.restart", "call.finished"]) stream.addEventListener(kind, (event) => forget(JSON.parse(event.data).data.key));
     stream.onerror = () => {
       offline(true);
       // The browser comes back by itself, except after an error of a proxy.
