@@ -189,7 +189,7 @@ async def test_an_effect_under_way_is_not_cut_off(tmp_path: Path) -> None:
 
 async def test_spent_time_interrupts_calls_outside_the_closing_stages(tmp_path: Path) -> None:
     engine = await held()
-    budget = Budget(Limits(seconds=0.1), reserve=0.9)
+    budget = Budget(Limits(seconds=1.0), reserve=0.9)
     async with open_call_path(tmp_path, budget=budget) as opened:
         with pytest.raises(CallRefused, match="the run's time is spent"):
             await start(opened, engine, "a")
