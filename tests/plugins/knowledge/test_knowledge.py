@@ -117,7 +117,6 @@ async def test_a_path_that_does_not_exist_is_refused_before_anything_is_added(cl
 
 async def test_documents_are_removed_by_id_name_path_and_folder(client: Client, docs: Path) -> None:
     for name in ("docs/harbour.md", str(docs / "harbour.md"), "docs", "docs/", "ID"):
-        await client.knowledge.add(docs / "harbour.md")
         await client.knowledge.add(docs)
         (one, *_) = (await client.knowledge.documents("docs/harbour.md")).documents
         removed = await client.knowledge.remove(one.id if name == "ID" else name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,27 +11,33 @@ import pytest
 
 from leadline import Client, Offer
 from leadline.errors import Unsupported
-from leadline.records import FetchRequest
+from leadline.records import Blob, FetchRequest
 from leadline.testing.context import FakeCall, FakeRun, fake_context
 from leadline.testing.contracts import FetcherContract
 from leadline_plugins.knowledge import KnowledgeSettings, leadline_fetchers
 from leadline_plugins.knowledge.base import KnowledgeFetcher
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path / "knowledge"
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("base") / "knowledge"
 
 
-@pytest.fixture
-async def url(folder: Path, tmp_path: Path) -> str:
+@pytest.fixture(scope="module")
+def url(folder: Path) -> str:
     """The address of a document of the user ada and, first, of a shared one."""
-    (tmp_path / "harbour.md").write_text("# Harbour\n\nThe harbour is nine fathoms deep.\n")
-    settings = {"plugins.knowledge.folder": str(folder), "plugins.flat.folder": str(tmp_path / "vectors")}
-    async with Client(set=settings, folder=tmp_path / "runs", cache=tmp_path / "cache") as client:
-        for principal in (None, "ada"):
-            await client.knowledge.add(tmp_path / "harbour.md", principal=principal)
-        return (await client.knowledge.search("harbour")).sources[0].hit.url
+    document = Blob(
+        name="harbour.md", media_type="text/markdown", data=b"# Harbour\n\nThe harbour is nine fathoms deep.\n"
+    )
+    settings = {"plugins.knowledge.folder": str(folder), "plugins.flat.folder": str(folder / "vectors")}
+
+    async def added() -> str:
+        async with Client(set=settings, folder=folder / "runs", cache=folder / "cache") as client:
+            for principal in (None, "ada"):
+                await client.knowledge.add(files=[document], principal=principal)
+            return (await client.knowledge.search("harbour")).sources[0].hit.url
+
+    return asyncio.run(added())
 
 
 class TestFetcher(FetcherContract):

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import subprocess
 import sys
 from functools import cache
+from threading import Lock
+from typing import Any
 
 # Modules of other packages. NumPy has 84, pandas over 600; Leadline's own dependencies do not count.
 MOST = 60
+_ASKING = Lock()
+# Imports what every command imports, then each module that it is told in a child of its own.
 _PROBE = """
-import importlib, json, sys
+import importlib, json, os, sys
 import httpx, leadline.disk_cache, leadline.hookspecs, leadline.http, leadline.schemas, leadline.tasks, leadline.workers
-before = set(sys.modules)
-importlib.import_module(sys.argv[1])
-print(json.dumps(sorted(set(sys.modules) - before)))
+before, reply = set(sys.modules), os.dup(1)
+os.dup2(2, 1)
+for line in sys.stdin:
+    if child := os.fork():
+        if os.waitpid(child, 0)[1]:
+            os.write(reply, b"[]\\n")
+    else:
+        module, sys.path = json.loads(line)
+        importlib.import_module(module)
+        with open(reply, "w") as file:
+            print(json.dumps(sorted(set(sys.modules) - before)), file=file)
+        os._exit(0)
 """
 
 
@@ -46,7 +60,20 @@ def heavy_imports(module: str, required: tuple[str, ...]) -> list[str]:
 
 @cache
 def _imported(module: str) -> frozenset[str]:
+    with _ASKING:
+        probe = _probe()
+        assert probe.stdin
+        assert probe.stdout
+        probe.stdin.write(f"{json.dumps([module, sys.path])}\n")
+        probe.stdin.flush()
+        return frozenset(json.loads(probe.stdout.readline() or "[]"))
+
+
+@cache
+def _probe() -> subprocess.Popen[str]:
+    """Start the process that imports modules, once: each start would cost half a second."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = [sys.executable, "-c", _PROBE, module]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
-    return frozenset(json.loads(done.stdout.splitlines()[-1])) if done.returncode == 0 else frozenset()
+    streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    probe = subprocess.Popen([sys.executable, "-c", _PROBE], env=environment, text=True, **streams)  # noqa: S603
+    atexit.register(probe.communicate)  # ends its input, and so the process
+    return probe

@@ -231,6 +231,7 @@ def program(desk: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
 
 
+@pytest.mark.slow
 async def test_killed_while_indexing_the_next_run_repairs_it(desk: Any) -> None:
     chance = random.Random(11)
     for number in range(60):
