@@ -117,12 +117,12 @@ def places(items: Iterable[Evidence], source: Source, language: str) -> str:
 
 
 def _without_shared_parents(paths: Iterable[str]) -> Iterator[str]:
-    """Yield heading paths; only the last heading of one whose parents are those of the path before it."""
+    """Yield heading paths; only the last heading of one whose parents the path before it names."""
     before = ""
     for path in paths:
         parents, _, last = path.rpartition(ARROW)
-        yield last if parents and parents == before else path
-        before = parents
+        yield last if parents and f"{before}{ARROW}".startswith(f"{parents}{ARROW}") else path
+        before = path
 
 
 def _path(item: Evidence, source: Source) -> str:

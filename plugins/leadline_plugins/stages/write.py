@@ -73,7 +73,7 @@ class WriteStage:
             unread,
             run.notices,
             await _missing_parts(findings, run),
-            count_shown_sources(sections, evidence),
+            count_shown_sources((*sections, *critical), evidence),
         )
         findings[REPORT] = Report(
             title=run.settings.report.title or composed.title,

@@ -165,8 +165,11 @@ def _changed_section(section: Section, claims: Sequence[Claim], changes: Mapping
             if not new and (start == opening or text[start - 1] == "\n"):
                 end = opening = end + len(text[end:]) - len(text[end:].lstrip(" "))
             edits.append((start, end, new))
-        elif not own and following is not None and following.id in changes:
-            edits.append((end, end, f" {''.join(map(cite, claim.evidence_ids))}"))
+        elif following is not None and following.id in changes:
+            cites = "" if own else f" {''.join(map(cite, claim.evidence_ids))}"
+            # The clause after a semicolon is dropped: this one ends the sentence.
+            ends = text[end - 1] == "；" and changes[following.id].text is None
+            edits.append((end - ends, end, f"{cites}。" if ends else cites))
     return section.model_copy(update={"text": tidy_markdown(_apply_edits(text, edits))})
 
 

@@ -8,6 +8,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
+from leadline.citations import cited
 from leadline.records import Evidence, Report, Section, Source
 from leadline.research_findings import Found, Plan, Question, Review, Unread
 
@@ -30,8 +31,9 @@ def missing_parts(review: Review | None, plan: Plan, sections: Sequence[Section]
 
 
 def count_shown_sources(sections: Sequence[Section], evidence: Sequence[Evidence]) -> int:
-    """Return the number of sources of which the writers received a passage."""
+    """Return the number of sources of which the writers received a passage; they cite no other."""
     chosen = {name for section in sections for name in {*section.evidence_ids} - {*section.unsent}}
+    chosen |= {name for section in sections for name in cited(section.text or "")}
     return len({item.source_id for item in evidence if item.id in chosen})
 
 

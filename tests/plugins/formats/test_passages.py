@@ -50,8 +50,9 @@ def test_a_reference_names_pages_and_headings_without_the_title() -> None:
 
 
 def test_headings_under_the_same_parents_name_them_once() -> None:
-    items = [passage(path=("Part", name), span=(n, n + 1)) for n, name in enumerate(("One", "Two"))]
-    assert places([*items, passage(path=("End",), span=(9, 10))], SOURCE, "en") == "Part › One; Two; End"
+    paths = (("Part",), ("Part", "One"), ("Part", "One", "a"), ("Part", "Two"), ("End",))
+    items = [passage(path=path, span=(n, n + 1)) for n, path in enumerate(paths)]
+    assert places(items, SOURCE, "en") == "Part; One; a; Two; End"
 
 
 def test_many_places_are_counted() -> None:

@@ -63,6 +63,12 @@ def test_a_paragraph_does_not_begin_with_the_space_after_removed_statements() ->
     assert kept[1].text == "The mole is of stone [@b].\n\nIt was built in 1907 [@b]."
 
 
+def test_a_sentence_ends_where_its_repeated_clause_is_removed() -> None:
+    said = "埃勒里港长堤末端的水深为九英寻可供大型船只停泊[@a]。"
+    kept, _ = without_repetitions(sections(said, f"防波堤由石头砌成；{said}它建于一九零七年[@b]。"))
+    assert kept[1].text == "防波堤由石头砌成 [@a]。它建于一九零七年[@b]。"
+
+
 def test_chinese_statements_are_compared_by_characters() -> None:
     said = "埃勒里港长堤末端的水深为九英寻，可供大型船只停泊[@a]。"
     _, dropped = without_repetitions(sections(said, f"此外，{said}"))
