@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from zlib import crc32
 
+import emulator_cjk as cjk
+
 Statement = tuple[str, str]
 # From this length of a section on (in words, or as many characters), the emulator writes for a long report.
 LONG = 700
@@ -110,20 +112,18 @@ def topics(question: str) -> list[str]:
     return [topic.strip().removeprefix("and ") for topic in listed.split(",") if topic.strip()]
 
 
-def long_plan(question: str, least: int, most: int) -> dict[str, Any]:
+def long_plan(question: str, least: int, most: int, said: cjk.Tongue | None = None) -> dict[str, Any]:
     """Return a plan with a section and a search for each topic, within the wanted size."""
-    found = topics(question)[:most]
+    found = (cjk.topics(question) if said else topics(question))[:most]
     found += [f"further aspects {number}" for number in range(len(found), least)]
+    goal = said.goal if said else "Say what the sources establish about {topic}."
+    asked = said.questions if said else _ASKED
     sections = [
         {
             "id": str(place),
             "title": topic.capitalize(),
-            "goal": f"Say what the sources establish about {topic}.",
-            "questions": [
-                f"How does {topic} work?",
-                f"Which tools and rules belong to {topic}?",
-                f"{topic} in practice",
-            ],
+            "goal": goal.format(topic=topic),
+            "questions": [one.format(topic=topic) for one in asked],
             "domain": _DOMAINS[place % len(_DOMAINS)],
         }
         for place, topic in enumerate(found, start=1)
@@ -131,16 +131,17 @@ def long_plan(question: str, least: int, most: int) -> dict[str, Any]:
     queries = [
         {
             "query": topic,
-            "goal": f"what belongs to {topic}",
+            "goal": goal.format(topic=topic),
             "category": _DOMAINS[place % len(_DOMAINS)],
             "priority": str(1 + place * 5 // (len(found) + 1)),
             "section": str(place),
         }
         for place, topic in enumerate(found, start=1)
     ]
-    return {"title": question.partition(":")[0].strip(), "sections": sections, "queries": queries}
+    return {"title": re.split("[:：]", question, maxsplit=1)[0].strip(), "sections": sections, "queries": queries}
 
 
+_ASKED = ("How does {topic} work?", "Which tools and rules belong to {topic}?", "{topic} in practice")
 _DOMAINS = ("overview", "technical", "operations", "security", "history")
 
 
@@ -214,10 +215,7 @@ def _beginning(sentence: str, variant: int) -> str:
 
 def repeats(text: str) -> dict[str, Any]:
     """Name statements that share four fifths of their longer words with an earlier one."""
-    lines = [
-        (number, {word.lower() for word in _WORDS.findall(line) if len(word) > 3})
-        for number, line in _LINE.findall(text)
-    ]
+    lines = [(number, _units(line)) for number, line in _LINE.findall(text)]
     found: list[dict[str, str]] = []
     gone: set[str] = set()
     for place, (number, words) in enumerate(lines):
@@ -228,6 +226,11 @@ def repeats(text: str) -> dict[str, Any]:
                 gone.add(number)
                 break
     return {"repeats": found}
+
+
+def _units(text: str) -> set[str]:
+    """Return the longer words of a text; of Chinese and Japanese the pairs of characters."""
+    return cjk.grams(text) if cjk.tongue(text) else {word.lower() for word in _WORDS.findall(text) if len(word) > 3}
 
 
 def charts(passages: Mapping[str, str]) -> dict[str, Any]:
@@ -249,8 +252,7 @@ def charts(passages: Mapping[str, str]) -> dict[str, Any]:
 
 
 def nearest(claim: str, sentences: Sequence[str]) -> str:
-    """Return the sentence that shares most words with a claim, if it shares half of the claim's longer words."""
-    words = {word.lower() for word in _WORDS.findall(claim) if len(word) > 3}
-    best = max(sentences, key=lambda one: len(words.intersection(map(str.lower, _WORDS.findall(one)))), default="")
-    shared = len(words.intersection(map(str.lower, _WORDS.findall(best))))
-    return best if words and shared >= 0.4 * len(words) else ""
+    """Return the sentence that shares most words with a claim, if it shares two fifths of the claim's longer words."""
+    words = _units(claim)
+    best = max(sentences, key=lambda one: len(words & _units(one)), default="")
+    return best if words and len(words & _units(best)) >= 0.4 * len(words) else ""

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import emulator_cjk as cjk
 from emulator_code import program
 from emulator_long import LONG, charts, long_parts, long_plan, long_section, nearest, repeats
 
@@ -47,7 +48,7 @@ def _question(text: str) -> str:
 
 def _plan(text: str) -> dict[str, Any]:
     if size := re.search(r"^Sections: (\d+) to (\d+)", text, re.MULTILINE):
-        return long_plan(_question(text), int(size[1]), int(size[2]))
+        return long_plan(_question(text), int(size[1]), int(size[2]), cjk.tongue(_question(text)))
     asked = _question(text).rstrip("?. ")
     sections = [_planned(str(place), angle) for place, angle in enumerate(_ANGLES[:SECTIONS], start=1)]
     queries = [_query(asked, angle, str(place)) for place, angle in enumerate(_ANGLES[:SECTIONS], start=1)]
@@ -80,11 +81,19 @@ def _digest(text: str) -> dict[str, Any]:
     names = re.findall(r"^Section (\w+):", text, re.MULTILINE)
     first = "Known so far:" not in text and "No more searches" not in text
     asked = _question(text)
+    gaps = ["What do the newest figures say?", "Which costs are contested?"]
+    if said := cjk.tongue(asked):
+        gaps = [said.gap.format(topic=topic) for topic in cjk.topics(asked)[:2]]
     return {
         "is_sufficient": not first,
         "sections": [{"id": name, "coverage": "partial", "depth": 0.6} for name in names[1::2]] if first else [],
-        "gaps": ["What do the newest figures say?", "Which costs are contested?"] if first else [],
-        "queries": [_query(asked, f"newest figures {name}", name) for name in names[:4]] if first else [],
+        "gaps": gaps if first else [],
+        "queries": [
+            _query(asked, gap if said else f"newest figures {name}", name)
+            for name, gap in zip(names[:4], gaps * 2, strict=False)
+        ]
+        if first
+        else [],
         "synthesis": " ".join(sentence for sentence, _ in statements(text)[:3]),
         "cross_links": [],
     }
@@ -119,7 +128,8 @@ def passages(text: str) -> dict[str, str]:
 
 def statements(text: str) -> list[Statement]:
     """Return the sentences of the passages of a prompt: the first of each, then the second of each, …"""
-    rows = [[(one, number) for one in _SENTENCE.findall(passage)] for number, passage in passages(text).items()]
+    find = cjk.sentences if cjk.tongue(_question(text)) else _SENTENCE.findall
+    rows = [[(one, number) for one in find(passage)] for number, passage in passages(text).items()]
     longest = max(map(len, rows), default=0)
     return [row[place] for place in range(longest) for row in rows if place < len(row)]
 
@@ -128,8 +138,10 @@ def _written(text: str) -> dict[str, Any]:
     wanted = re.search(r"^Length: about (\d+)", text, re.MULTILINE)
     said = statements(text)
     if wanted and int(wanted[1]) >= LONG:
-        title = re.search(r"^Write the section: (.*)", text, re.MULTILINE)
-        long = long_section(said, int(wanted[1]), title[1] if title else "")
+        found = re.search(r"^Write the section: (.*)", text, re.MULTILINE)
+        title, length = found[1] if found else "", int(wanted[1])
+        own = cjk.tongue(_question(text))
+        long = cjk.section(said, length, title, own) if own else long_section(said, length, title)
         return {"text": long, "unanswered": [], "inferences": [], "figures": []}
     paragraphs = prose(said, int(wanted[1]) if wanted else WORDS)
     return {"text": "\n\n".join(paragraphs), "unanswered": [], "inferences": [], "figures": []}
@@ -152,7 +164,11 @@ def prose(said: Sequence[Statement], words: int) -> Iterator[str]:
 def _analysis(text: str) -> dict[str, Any]:
     names, said = ("critical", "creative", "analytical"), statements(text)
     shares = [said[place :: len(names)] for place in range(len(names))]
-    told = [{"name": name, "text": "\n\n".join(prose(share, 80))} for name, share in zip(names, shares, strict=True)]
+    own = cjk.tongue(_question(text))
+    told = [
+        {"name": name, "text": cjk.section(share, 300, name, own) if own else "\n\n".join(prose(share, 80))}
+        for name, share in zip(names, shares, strict=True)
+    ]
     return {"perspectives": told}
 
 
@@ -161,6 +177,11 @@ def _composition(text: str) -> dict[str, Any]:
     said = _CITED.findall(text)
     summary, conclusion = "\n\n".join(prose(said[:6], 90)), "\n\n".join(prose(said[-3:], 60))
     return {"title": "", "summary": summary, "sections": [], "conclusion": conclusion}
+
+
+def _long_composition(text: str) -> dict[str, Any]:
+    said = cjk.tongue(_question(text))
+    return cjk.parts(cjk.cited(text), said) if said else long_parts(_CITED.findall(text))
 
 
 def _verdicts(text: str) -> dict[str, Any]:
@@ -178,7 +199,8 @@ def _verdict(number: str, claim: str, cites: str, known: Mapping[str, str]) -> d
     cited = [known[one] for one in re.findall(r"\d+", cites) if one in known]
     words = claim.casefold().rstrip(". ")
     found = (one for passage in cited for one in _SENTENCE.findall(passage) if one.casefold().rstrip(".") in words)
-    quote = next(found, "") or nearest(claim, [one for passage in cited for one in _SENTENCE.findall(passage)])
+    find = cjk.sentences if cjk.tongue(claim) else _SENTENCE.findall
+    quote = next(found, "") or nearest(claim, [one for passage in cited for one in find(passage)])
     return {"claim": int(number), "quote": quote}
 
 
@@ -235,7 +257,7 @@ FIELDS: Mapping[str, frozenset[str]] = {
 """What the reply of a task has, by the name under which it is counted."""
 SAYINGS: Mapping[str, Callable[[str], dict[str, Any]]] = {
     "Plan": _plan,
-    "LongComposition": lambda text: long_parts(_CITED.findall(text)),
+    "LongComposition": _long_composition,
     "Repeats": repeats,
     "Code": lambda text: program(_question(text), repair="\nError:\n" in text),
     "ChartPlan": lambda text: charts(passages(text)),
