@@ -112,6 +112,8 @@ class Offer(Generic[S, M]):
 
     Tasks that require understanding language are not given to it; stages work without them, or are refused.
     """
+    images: bool = False
+    """True if the search engine also finds pictures: it answers requests with `images`."""
     per_user: bool = False
     """True if replies depend on `call.run.principal`: runs without a principal then reuse no replies of other runs."""
     at_once: int = 10

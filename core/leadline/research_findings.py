@@ -175,11 +175,12 @@ class Analysis(Record):
 
 
 class Illustration(Record):
-    """A picture of a page that fits a section, and the result of processing it."""
+    """A picture of a page, or of a search for pictures, that fits a section, and the result of processing it."""
 
     id: str
     url: str
     source_id: str
+    """The source whose page shows the picture; empty if a search for pictures found it."""
     section_id: str
     evidence_id: str
     """The picture follows the paragraph that cites this evidence."""
@@ -187,6 +188,8 @@ class Illustration(Record):
     alt: Text
     page: str
     """The address of the page that shows the picture."""
+    rights: Text = ""
+    """The licence and the author, if a search engine says."""
     file: str = ""
     """Its file in the run's folder; empty if it was left out."""
     reason: Text = ""

@@ -151,6 +151,7 @@ class Search(Section):
     }
 
     engines: Names = Field((), description="Search engines, in order of preference.")
+    images: Names = Field((), description="Engines that search for pictures of each search task; none by default.")
     strategy: str = Field("", description="How several engines serve one query.")
     batch_size: Count = Field(5, description="Queries that run at the same time.")
     max_concurrent: Count = Field(10, description="Engine requests that run at the same time; 1 is serial.")

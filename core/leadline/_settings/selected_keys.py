@@ -14,6 +14,7 @@ _KINDS = {
     "ai.embedder": "embedders",
     "ai.reranker": "rerankers",
     "search.engines": "search_providers",
+    "search.images": "search_providers",
     "search.strategy": "search_strategies",
     "knowledge.base": "search_providers",
     "knowledge.store": "vector_stores",

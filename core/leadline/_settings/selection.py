@@ -308,6 +308,8 @@ class Selector:
         except PluginError as error:
             return self._unloaded(name, error)
         offer = self._catalog.offer(selection.kind, base)
+        if selection.key == "search.images" and not offer.images:
+            raise ConfigError(f"{name!r} does not search for pictures")
         reason = missing_packages(plugin, offer) or self._configure(plugin, offer, name)
         if not reason:
             self._selected.plugins[name] = plugin

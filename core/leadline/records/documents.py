@@ -17,6 +17,8 @@ class SearchRequest(Record):
     limit: int = 10
     language: str = ""
     cursor: str | None = None
+    images: bool = False
+    """Find pictures, each a hit with its address in `images`, its page as `url` and its caption as `title`."""
 
 
 class Hit(Record):
@@ -35,6 +37,8 @@ class Hit(Record):
     score: float | None = None
     """Relevance on a scale that is comparable within one search; None if the engine only ranks."""
     images: tuple[str, ...] = ()
+    rights: Text = ""
+    """The licence and the author of the images, if the engine says."""
     citable: bool = True
     """False if reports must not cite this hit."""
     labels: Labels = frozenset()

@@ -79,6 +79,8 @@ class Figure(Record):
     media: Mapping[str, bytes]
     credit: str = ""
     """The address of the page a picture is from; empty for charts."""
+    rights: Text = ""
+    """The licence and the author of a picture, if known."""
     section_id: str = ""
     """The section of the figure; if empty, its evidence decides."""
 

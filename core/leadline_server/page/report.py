@@ -304,6 +304,7 @@ class Writer:
         alt = escape(" ".join(clean(figure.alt or figure.caption).split()))
         credit = safe_url(figure.credit)
         source = f' · <a href="{escape(credit)}" rel="noopener noreferrer nofollow">source</a>' if credit else ""
+        source += f" ({escape(clean(figure.rights))})" if figure.rights else ""
         shown = f'<img src="{self._base}/figures/{place}" alt="{alt}" loading="lazy">' if picture(figure) else alt
         caption = f"<b>Figure {place}</b> {escape(clean(figure.caption))}{chips}{source}"
         return f'<figure id="figure-{place}">{shown}<figcaption>{caption}</figcaption></figure>'

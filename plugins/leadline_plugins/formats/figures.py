@@ -96,7 +96,8 @@ def with_credit(caption: list[Node], figure: Figure, language: str) -> list[Node
     """Return a caption with a link to the origin of the picture, unless it was drawn for the report."""
     if not figure.credit:
         return caption
-    return joined([caption, words(f"· {phrase('credit', language)}:"), address_nodes(figure.credit)])
+    credit = [caption, words(f"· {phrase('credit', language)}:"), address_nodes(figure.credit)]
+    return joined([*credit, *([words(f"({figure.rights})")] if figure.rights else [])])
 
 
 def data_url(file: Blob) -> str:

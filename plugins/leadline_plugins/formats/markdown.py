@@ -204,6 +204,7 @@ def _picture(item: Picture, report: Report, numbers: Numbered, inline: bool) -> 
     caption = f"*{phrase('figure', report.language)} {item.number}. {_plain(item.figure.caption)}*{marks}"
     if item.figure.credit:
         caption += f" · {phrase('credit', report.language)}: {_address(item.figure.credit)}"
+        caption += f" ({_plain(item.figure.rights)})" if item.figure.rights else ""
     if item.file is None:
         return f"[{_plain(item.figure.alt)}]\n\n{caption}"
     return f"![{_plain(item.figure.alt)}]({data_url(item.file) if inline else item.file.name})\n\n{caption}"

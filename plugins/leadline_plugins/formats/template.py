@@ -61,6 +61,7 @@ def template_data(report: Report, numbers: Numbered, pictures: Mapping[str, Pict
                 "caption": item.figure.caption,
                 "alt": item.figure.alt,
                 "credit": item.figure.credit,
+                "rights": item.figure.rights,
                 "file": item.file.name if item.file else "",
             }
             for item in pictures.values()

@@ -1,7 +1,8 @@
-"""Select pictures of cited pages: a picture fits the section whose passages share words with its caption.
+"""Select pictures: a picture fits the section whose cited passages share words with its caption.
 
-Only pages that the report cites are used. A picture goes to the paragraph that cites the passage with most words of its
-caption. Without a caption the title of the page counts, at half the score.
+They are those of pages that the report cites, and those that a search for pictures found. A picture goes to the
+paragraph that cites the passage with most words of its caption. Without a caption the title of the page counts, at half
+the score.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import NamedTuple
 
 from leadline.citations import cited
-from leadline.records import Evidence, Image, Section, Source
+from leadline.records import Evidence, Hit, Image, Section, Source
 from leadline.research_findings import Illustration
 from leadline_plugins.text import content_words
 from leadline_plugins.verification.claims import without_number
@@ -33,14 +35,30 @@ class Candidate:
     score: float
 
 
+class Origin(NamedTuple):
+    """The page of a picture and the search task that led to it; `source_id` is empty if no source was read there."""
+
+    source_id: str
+    task_id: str
+    page: str
+    title: str
+    rights: str = ""
+
+
 def candidates(
-    sections: Iterable[Section], evidence: Iterable[Evidence], sources: Mapping[str, Source]
+    sections: Iterable[Section],
+    evidence: Iterable[Evidence],
+    sources: Mapping[str, Source],
+    found: Sequence[tuple[str, Hit]] = (),
 ) -> list[Candidate]:
-    """Return the distinct pictures that fit, the best of every section first."""
+    """Return the distinct pictures that fit, the best of every section first.
+
+    `found` are the hits of searches for pictures, each with the id of its task.
+    """
     by_id = {item.id: item for item in evidence}
     best: dict[str, Candidate] = {}
     for section in sections:
-        for candidate in _section_candidates(section, by_id, sources):
+        for candidate in _section_candidates(section, by_id, sources, found):
             before = best.get(candidate.illustration.url)
             if before is None or candidate.score > before.score:
                 best[candidate.illustration.url] = candidate
@@ -68,19 +86,29 @@ def next_candidates(
 
 
 def _section_candidates(
-    section: Section, evidence: Mapping[str, Evidence], sources: Mapping[str, Source]
+    section: Section, evidence: Mapping[str, Evidence], sources: Mapping[str, Source], found: Sequence[tuple[str, Hit]]
 ) -> Iterator[Candidate]:
     text = section.text or ""
     ids = dict.fromkeys(cited(text) or section.evidence_ids)
     by_source: dict[str, list[Evidence]] = {}
-    for item in (evidence[name] for name in ids if name in evidence):
+    every = [evidence[name] for name in ids if name in evidence]
+    for item in every:
         by_source.setdefault(item.source_id, []).append(item)
     for source_id, items in by_source.items():
         source = sources.get(source_id)
         if source and (images := list(_images(source))):
-            held = {*content_words(section.title), *(word for item in items for word in content_words(item.quote))}
+            held = _words(section, items)
+            origin = Origin(source.id, source.task_id, source.hit.url, source.hit.title)
             for image in images:
-                yield from _scored(image, source, section, items, held)
+                yield from _scored(image, origin, section, items, held)
+    held = _words(section, every) if found and every else set()
+    for task_id, hit in found if every else ():
+        image = Image(url=hit.images[0], caption=hit.title)
+        yield from _scored(image, Origin("", task_id, hit.url, hit.title, hit.rights), section, every, held)
+
+
+def _words(section: Section, items: Iterable[Evidence]) -> set[str]:
+    return {*content_words(section.title), *(word for item in items for word in content_words(item.quote))}
 
 
 def _images(source: Source) -> Iterator[Image]:
@@ -94,24 +122,25 @@ def _images(source: Source) -> Iterator[Image]:
 
 
 def _scored(
-    image: Image, source: Source, section: Section, items: Sequence[Evidence], held: set[str]
+    image: Image, origin: Origin, section: Section, items: Sequence[Evidence], held: set[str]
 ) -> Iterator[Candidate]:
     about = f"{image.caption} {image.alt}".strip()
-    words = dict.fromkeys(content_words(about or source.hit.title))
+    words = dict.fromkeys(content_words(about or origin.title))
     common = sum(word in held for word in words)
     score = common / (len(words) + _SMOOTH) * (1 if about else _TITLE)
     if common < _COMMON or score < MIN_SCORE:
         return
     home = max(items, key=lambda item: len(set(words).intersection(content_words(item.quote))))
-    caption = without_number(image.caption or image.alt or source.hit.title)
+    caption = without_number(image.caption or image.alt or origin.title)
     illustration = Illustration(
         id=f"image-{blake2b(image.url.encode('utf-8', 'surrogatepass'), digest_size=4).hexdigest()}",
         url=image.url,
-        source_id=source.id,
+        source_id=origin.source_id,
         section_id=section.id,
         evidence_id=home.id,
         caption=caption,
         alt=image.alt or caption,
-        page=source.hit.url,
+        page=origin.page,
+        rights=origin.rights,
     )
-    yield Candidate(illustration, source.task_id, round(score, 6))
+    yield Candidate(illustration, origin.task_id, round(score, 6))

@@ -59,6 +59,16 @@ class _BraveResult(Result):
     thumbnail: dict[str, Any] | None = None
 
 
+class _Properties(Result):
+    url: str = ""
+
+
+class _BravePicture(Result):
+    url: str
+    title: Lenient = ""
+    properties: _Properties = _Properties()
+
+
 class Brave:
     """Searches with one account."""
 
@@ -69,7 +79,9 @@ class Brave:
         self._api = Api("Brave Search", context, settings.base_url, key=key, headers=headers)
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
-        """Return web results; what Brave adds of other kinds is left out."""
+        """Return web results, or pictures; what Brave adds of other kinds is left out."""
+        if request.images:
+            return await self._pictures(request, call)
         page = place(request.cursor, first=0)
         found = await self._api.get("/web/search", self._params(request, page), call)
         web = found.get("web")  # left out where nothing is found
@@ -86,6 +98,16 @@ class Brave:
         )
         more = _more(found) and page < _LAST
         return SearchPage(hits=tuple(hits)[: request.limit], cursor=str(page + 1) if more else None)
+
+    async def _pictures(self, request: SearchRequest, call: Call) -> SearchPage:
+        """Return one page; Brave has no further ones of pictures."""
+        asked = self._params(request, 0)
+        params = {name: asked[name] for name in ("q", "count", "country", "search_lang")}
+        safe = "off" if self._settings.safe == "off" else "strict"  # there is nothing between them
+        found = await self._api.get("/images/search", {**params, "safesearch": safe}, call)
+        listed = results(_BravePicture, found.get("results"), self._api)
+        hits = (hit(one.url, one.title, images=images(one.properties.url)) for one in listed)
+        return SearchPage(hits=tuple(one for one in hits if one.images)[: request.limit])
 
     def _params(self, request: SearchRequest, page: int) -> dict[str, object]:
         settings = self._settings
@@ -126,5 +148,11 @@ def _more(found: Mapping[str, Any]) -> bool:
 def leadline_search_providers() -> Iterator[Offer[BraveSettings, Brave]]:
     """Offer the engine."""
     yield Offer(
-        Brave, BraveSettings, "Web search by Brave", env={"api_key": "BRAVE_API_KEY"}, priced=True, interval=1.0
+        Brave,
+        BraveSettings,
+        "Web search by Brave",
+        env={"api_key": "BRAVE_API_KEY"},
+        priced=True,
+        interval=1.0,
+        images=True,
     )

@@ -61,9 +61,10 @@ class Searxng:
                 one.title,
                 one.content,
                 published=one.published,
-                images=images(one.img_src, one.thumbnail),
+                images=images(one.img_src, None if request.images else one.thumbnail),
             )
             for one in results(_SearxngResult, found.get("results"), self._api)
+            if one.img_src or not request.images
         )
         if not hits and (silent := _silent(found)):
             raise Unavailable(f"SearXNG: none of its engines answered: {silent}")
@@ -75,8 +76,8 @@ class Searxng:
             "q": with_sites(request.query, settings),
             "format": "json",
             "pageno": page,
-            "categories": ",".join(settings.categories),
-            "engines": ",".join(settings.engines),
+            "categories": "images" if request.images else ",".join(settings.categories),
+            "engines": "" if request.images else ",".join(settings.engines),
             "language": _language(either(settings.language, request.language)),
             "time_range": settings.time_range,
             "safesearch": _SAFE.get(settings.safe),
@@ -98,4 +99,6 @@ def _silent(found: Mapping[str, Any]) -> str:
 @hookimpl
 def leadline_search_providers() -> Iterator[Offer[SearxngSettings, Searxng]]:
     """Offer the engine."""
-    yield Offer(Searxng, SearxngSettings, "Web search by a SearXNG instance", env={"base_url": "SEARXNG_URL"})
+    yield Offer(
+        Searxng, SearxngSettings, "Web search by a SearXNG instance", env={"base_url": "SEARXNG_URL"}, images=True
+    )

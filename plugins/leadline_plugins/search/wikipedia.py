@@ -9,10 +9,10 @@ from typing import Any
 from pydantic import Field
 
 from leadline.contracts import Call, Context
-from leadline.display import one_line
+from leadline.display import one_line, strip_markup
 from leadline.errors import ProviderError, RateLimited, Unavailable, Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
-from leadline.records import SearchPage, SearchRequest
+from leadline.records import Hit, SearchPage, SearchRequest
 from leadline_plugins.search.filters import either, limited, place, shortened
 from leadline_plugins.search.http import Api, agent
 from leadline_plugins.search.results import Lenient, Result, hit, images, results
@@ -21,6 +21,10 @@ from leadline_plugins.search.results import Lenient, Result, hit, images, result
 _MOST = 20
 # Characters of a query.
 _LONGEST = 300
+# The wiki that has the pictures of all Wikipedias; another wiki has its own.
+_COMMONS = "https://commons.wikimedia.org"
+# Pixels of the width in which Commons sends a picture; characters of a description that can be a caption.
+_WIDTH, _CAPTION = 1280, 200
 _LANGUAGE = re.compile(r"[a-z]{2,12}")
 _CAUSES: dict[str, type[ProviderError]] = {
     "ratelimited": RateLimited,
@@ -53,6 +57,12 @@ class _Page(Result):
     original: dict[str, Any] | None = None
 
 
+class _File(Result):
+    title: str
+    index: int = 0
+    imageinfo: list[dict[str, Any]] = []
+
+
 class Wikipedia:
     """Searches the Wikipedias, one by language."""
 
@@ -62,7 +72,9 @@ class Wikipedia:
         self._apis: dict[str, Api] = {}
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
-        """Return articles, with their beginnings as snippets."""
+        """Return articles, with their beginnings as snippets; or pictures of Wikimedia Commons, with their licence."""
+        if request.images:
+            return await self._pictures(request, call)
         start = place(request.cursor, first=0)
         api = self._api(either(self._settings.language, request.language))
         found = await api.get(self._settings.path, _params(request, start), call)
@@ -80,14 +92,26 @@ class Wikipedia:
         )
         return SearchPage(hits=tuple(hits)[: request.limit], cursor=_next(found))
 
+    async def _pictures(self, request: SearchRequest, call: Call) -> SearchPage:
+        start = place(request.cursor, first=0)
+        url = self._settings.base_url
+        api = self._at("Wikimedia Commons", _COMMONS if "{language}" in url else url)
+        found = await api.get(self._settings.path, _picture_params(request, start), call)
+        _check(found, api)
+        files = sorted(results(_File, _listed(found), api), key=lambda file: file.index)
+        hits = (_picture(file.title, file.imageinfo[0]) for file in files if file.imageinfo)
+        return SearchPage(hits=tuple(one for one in hits if one.images)[: request.limit], cursor=_next(found))
+
     def _api(self, language: str) -> Api:
         code = language.lower().partition("-")[0]
         code = code if _LANGUAGE.fullmatch(code) else "en"
-        if code not in self._apis:
-            url = self._settings.base_url.replace("{language}", code)
+        return self._at("Wikipedia", self._settings.base_url.replace("{language}", code))
+
+    def _at(self, name: str, url: str) -> Api:
+        if url not in self._apis:
             headers = {"User-Agent": agent(self._settings.contact)}
-            self._apis[code] = Api("Wikipedia", self._context, url, headers=headers)
-        return self._apis[code]
+            self._apis[url] = Api(name, self._context, url, headers=headers)
+        return self._apis[url]
 
 
 def _params(request: SearchRequest, start: int) -> dict[str, object]:
@@ -108,6 +132,44 @@ def _params(request: SearchRequest, start: int) -> dict[str, object]:
         "piprop": "original",
         "pilimit": _MOST,
     }
+
+
+def _picture_params(request: SearchRequest, start: int) -> dict[str, object]:
+    return {
+        "action": "query",
+        "format": "json",
+        "formatversion": 2,
+        "generator": "search",
+        "gsrsearch": f"{shortened(request.query, _LONGEST)} filetype:bitmap|drawing",
+        "gsrlimit": limited(request.limit, _MOST),
+        "gsroffset": start or None,
+        "gsrnamespace": 6,
+        "prop": "imageinfo",
+        "iiprop": "url|extmetadata",
+        "iiurlwidth": _WIDTH,
+        "iiextmetadatafilter": "ImageDescription|LicenseShortName|Artist",
+        "iiextmetadatalanguage": request.language.partition("-")[0] or "en",
+    }
+
+
+def _picture(title: str, info: Mapping[str, Any]) -> Hit:
+    """Return a file of Commons: its description, or else its name, is the caption."""
+    told = info.get("extmetadata")
+    said = {
+        name: one_line(strip_markup(_value(told, name))) for name in ("ImageDescription", "LicenseShortName", "Artist")
+    }
+    name = title.partition(":")[2].rpartition(".")[0].replace("_", " ")
+    description = said["ImageDescription"]
+    caption = description if 0 < len(description) <= _CAPTION else name
+    rights = ", ".join(filter(None, (said["Artist"], said["LicenseShortName"])))
+    address = info.get("thumburl") or info.get("url")
+    page = info.get("descriptionurl")
+    return hit(str(page or address or ""), caption, description, images=images(str(address or "")), rights=rights)
+
+
+def _value(told: object, name: str) -> str:
+    field = told.get(name) if isinstance(told, dict) else None
+    return str(field.get("value") or "") if isinstance(field, dict) else ""
 
 
 def _check(found: Mapping[str, Any], api: Api) -> None:
@@ -136,4 +198,5 @@ def _next(found: Mapping[str, Any]) -> str | None:
 @hookimpl
 def leadline_search_providers() -> Iterator[Offer[WikipediaSettings, Wikipedia]]:
     """Offer the engine; Wikipedia asks for few requests at once."""
-    yield Offer(Wikipedia, WikipediaSettings, "Wikipedia in the language of the question", at_once=2, interval=0.1)
+    summary = "Wikipedia in the language of the question"
+    yield Offer(Wikipedia, WikipediaSettings, summary, at_once=2, interval=0.1, images=True)

@@ -1,4 +1,4 @@
-"""Stage `illustrate`: adds pictures of the cited pages, checked and credited."""
+"""Stage `illustrate`: adds pictures of the cited pages, and of searches for pictures, checked and credited."""
 
 from __future__ import annotations
 
@@ -12,12 +12,23 @@ from leadline.encoding import digest
 from leadline.errors import CallFailed, CallRefused
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import Blob, FetchRequest, Figure, Record
-from leadline.research_findings import EVIDENCE, FIGURES, ILLUSTRATIONS, SECTIONS, SOURCES, Illustration
+from leadline.records import Blob, FetchRequest, Figure, Hit, Record
+from leadline.research_findings import (
+    EVIDENCE,
+    FIGURES,
+    ILLUSTRATIONS,
+    QUESTION,
+    SECTIONS,
+    SOURCES,
+    TASKS,
+    Illustration,
+    SearchTask,
+)
 from leadline_plugins.images import validation
 from leadline_plugins.images.selection import Candidate, candidates, next_candidates
 from leadline_plugins.images.validation import Picture
 from leadline_plugins.prompting.fallback import notify
+from leadline_plugins.stages.search import search_request
 
 # Rounds of fetching: later ones replace unusable pictures.
 _WAVES = 3
@@ -36,7 +47,7 @@ class IllustrateSettings(PluginSettings):
     removed = {"size": "pictures of more than 8 MB are now never fetched"}
 
     max: int = Field(6, ge=0, description="Maximum number of pictures.")
-    per_task: int = Field(2, ge=1, description="Maximum number of pictures from the pages of one search task.")
+    per_task: int = Field(2, ge=1, description="Maximum number of pictures of one search task.")
 
 
 class PictureRequest(Record):
@@ -66,9 +77,11 @@ class IllustrateStage:
             return
         sources = {source.id: source for source in findings[SOURCES]}
         sections, evidence = findings[SECTIONS], findings[EVIDENCE]
-        waiting = candidates(sections, evidence, sources)
+        tasks, question = findings[TASKS], findings[QUESTION]
+        found = await _search(tasks, question.language, run) if run.settings.search.images else []
+        waiting = candidates(sections, evidence, sources, found)
         if not waiting:
-            if any(source.document.images or source.hit.images for source in sources.values()):
+            if found or any(source.document.images or source.hit.images for source in sources.values()):
                 await notify(run, "no picture on the pages read fits the text of the report")
             return
         if not await run.fact("pictures can be read", validation.can_read_pictures):
@@ -112,6 +125,23 @@ class IllustrateStage:
             return Attempt(candidate, reason=failed.record.message)
 
 
+async def _search(tasks: Sequence[SearchTask], language: str, run: Run) -> list[tuple[str, Hit]]:
+    """Return the pictures that `search.images` finds for the search tasks, each with the id of its task."""
+
+    async def hits(task: SearchTask) -> Sequence[tuple[str, Hit]]:
+        request = search_request(task.query, language, run).model_copy(update={"images": True})
+        try:
+            page = await run.search(request)
+        except CallRefused:
+            raise
+        except CallFailed as failed:
+            await notify(run, f"no pictures were found for {task.query!r} ({failed.record.text})")
+            return ()
+        return [(task.id, hit) for hit in page.hits if hit.images]
+
+    return [found for each in await run.each(tasks, hits) for found in each]
+
+
 async def _checked(run: Run, blob: Blob) -> Picture:
     async def check(_: PictureRequest, call: Call) -> Picture:
         return await validation.validate_picture(blob)
@@ -149,9 +179,12 @@ def _figure(one: Attempt) -> Figure:
         id=illustration.id,
         caption=illustration.caption,
         alt=illustration.alt,
-        evidence_ids=(illustration.evidence_id,),
+        # A picture that a search found is of no cited page: it has its place, and no citation.
+        evidence_ids=(illustration.evidence_id,) if illustration.source_id else (),
         media={one.picture.media_type: one.picture.data},
         credit=illustration.page,
+        rights=illustration.rights,
+        section_id="" if illustration.source_id else illustration.section_id,
     )
 
 
@@ -161,8 +194,8 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
     yield StageOffer(
         lambda settings, context: IllustrateStage(settings),
         IllustrateSettings,
-        "Adds pictures of the cited pages to the report, with their source",
-        needs=(SECTIONS,),
-        wants=(EVIDENCE, SOURCES),
+        "Adds pictures of the cited pages, and of searches for pictures, to the report, with their source",
+        needs=(SECTIONS, QUESTION),
+        wants=(EVIDENCE, SOURCES, TASKS),
         may_give=(ILLUSTRATIONS, FIGURES),
     )

@@ -14,7 +14,7 @@ from leadline_plugins.canonical import canonical
 # The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009); higher values favour first ranks less.
 K = 60
 # Fields that are taken from another engine if they are empty.
-_FILLED = ("title", "snippet", "text", "content_url", "published", "images", "csl")
+_FILLED = ("title", "snippet", "text", "content_url", "published", "images", "rights", "csl")
 SearchTask = asyncio.Task[SearchPage]
 
 

@@ -1,7 +1,7 @@
 """Place figures in the text: after the paragraph that mentions them, or that cites most of their passages.
 
 A chart whose passages no paragraph cites goes to the end of its section. A picture whose passage the text no longer
-cites is left out.
+cites is left out; one that a search found stands in its section where most words of its caption are.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ def _best_place(figure: Figure, number: int, texts: Mapping[Place, str], section
         return len(shown.intersection(cited(texts[place]))), section.id == figure.section_id, len(shared)
 
     best = max(texts, key=fit)  # of equal blocks the first
-    if fit(best)[0]:
+    found_by_search = figure.credit and figure.section_id and fit(best)[1]
+    if fit(best)[0] or found_by_search:
         below = (best[0], best[1] + 1)
         # Nothing separates a table from the paragraph that continues it.
         return below if texts[best].startswith("|") and _PROSE.match(texts.get(below, "")) else best

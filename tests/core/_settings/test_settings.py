@@ -773,7 +773,7 @@ def test_a_value_where_a_section_stands(load: Load) -> None:
         "and environment LEADLINE_SEARCH__STRATEGY: remove one of them"
     )
     told = fault(load, environ={"LEADLINE_SEARCH": "race"})
-    assert told.startswith("search: this is a table, not a value: set its keys (engines, strategy, ")
+    assert told.startswith("search: this is a table, not a value: set its keys (engines, images, strategy, ")
     assert told.endswith(" (environment LEADLINE_SEARCH)")
     assert load(environ={"LEADLINE_SEARCH": "{strategy = 'race'}"}).settings.search.strategy == "race"
 

@@ -16,7 +16,7 @@ from PIL import Image
 
 import leadline
 from leadline.contracts import Call
-from leadline.errors import Unsupported
+from leadline.errors import ConfigError, Unsupported
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import Blob, FetchRequest, Hit, SearchPage, SearchRequest
 from leadline.testing.plugins import plugin
@@ -49,6 +49,23 @@ class Engine:
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
         return SearchPage(hits=tuple(Hit(url=url, title=f"Page of the {url.rpartition('/')[2]}") for url in self.urls))
+
+
+class Pictures(Engine):
+    """Also finds pictures, at these addresses, each on a page of its own."""
+
+    def __init__(self, urls: tuple[str, ...], pictures: tuple[str, ...]) -> None:
+        super().__init__(*urls)
+        self.pictures = pictures
+
+    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+        if not request.images:
+            return await super().search(request, call)
+        found = {"title": SENTENCES["lead"][:60].strip(), "rights": "Ann, CC BY 4.0"}
+        page = "https://pictures.example.org"
+        return SearchPage(
+            hits=tuple(Hit(url=f"{page}/{n}", images=(url,), **found) for n, url in enumerate(self.pictures))
+        )
 
 
 class PagesOnly:
@@ -90,7 +107,9 @@ def client(folder: Path, server: RawServer, engine: Engine, **more: Any) -> lead
     } | {name.replace("__", "."): value for name, value in more.items()}
     mine = plugin(
         "mine",
-        search_providers=Offer(lambda settings, _: engine, PluginSettings, "For a test"),
+        search_providers=Offer(
+            lambda settings, _: engine, PluginSettings, "For a test", images=isinstance(engine, Pictures)
+        ),
         fetchers=Offer(lambda settings, _: PagesOnly(), PluginSettings, "For a test"),
     )
     return leadline.Client(plugins=[mine], folder=folder / "runs", cache=folder / "cache", set=values)
@@ -161,6 +180,31 @@ async def test_every_format_shows_picture_caption_number_and_page(tmp_path: Path
     assert f'· Picture: <a href="{page}"' in html
     (kept,) = json.loads((result.folder / "report.json").read_text())["figures"]
     assert kept["credit"] == page
+
+
+async def test_pictures_of_a_search_are_checked_like_others_and_name_page_and_licence(tmp_path: Path) -> None:
+    async with raw_server() as server:
+        pages = serve(server, lead=[], tallow=[])
+        engine = Pictures(pages.urls, (PRIVATE[0], server.at("/found.png")))
+        server.routes["/found.png"] = picture(png())
+        async with client(tmp_path, server, engine, search__images=["mine"]) as runs:
+            result = await runs.research(ASKED)
+            assert (await runs.replay(result.folder)).report == result.report
+    assert result.report is not None
+    (figure,) = result.report.figures
+    assert (figure.evidence_ids, figure.rights) == ((), "Ann, CC BY 4.0")
+    assert figure.credit.startswith("https://pictures.example.org/")
+    assert [row["url"] for row in tried(result) if row["reason"]] == [PRIVATE[0]]
+    markdown = (result.folder / "report.md").read_text()
+    assert re.search(r"\* · Picture: <https://pictures\.example\.org/\d> \(Ann, CC BY 4\.0\)\n", markdown)
+    assert "(Ann, CC BY 4.0)" in (result.folder / "report.html").read_text()
+
+
+async def test_an_engine_that_finds_no_pictures_is_refused(tmp_path: Path) -> None:
+    async with raw_server() as server:
+        async with client(tmp_path, server, serve(server, lead=[]), search__images=["mine"]) as runs:
+            with pytest.raises(ConfigError, match="search.images: 'mine' does not search for pictures"):
+                await runs.research(ASKED)
 
 
 async def test_dead_and_hostile_pictures_are_left_out_and_the_report_says_why(tmp_path: Path) -> None:

@@ -47,9 +47,13 @@ class EngineSearch:
         self._tiers = SourceTiers(settings.tiers)
 
     async def search(self, request: SearchRequest) -> SearchPage:
-        """Return the hits of a query. Raises `CallFailed` if all engines failed."""
+        """Return the hits of a query. Raises `CallFailed` if all engines failed.
+
+        A search for pictures does not count as a query.
+        """
         strategy = self._plugins.instance("search_strategies", self._plugins.settings.search.strategy)
-        engines = [self._plugins.instance("search_providers", name) for name in self._plugins.chosen["search.engines"]]
+        chosen = self._plugins.chosen["search.images" if request.images else "search.engines"]
+        engines = [self._plugins.instance("search_providers", name) for name in chosen]
         page_failures: list[Failure] = []
 
         async def do(request: SearchRequest, call: Call) -> SearchPage:
@@ -64,7 +68,7 @@ class EngineSearch:
             name="query",
             reply=SearchPage,
             composite=True,
-            need=lambda _: Need(queries=1),
+            need=lambda _: Need(queries=0 if request.images else 1),
             ttl=min(map(self._ttl, engines), default=0.0),
             shareable=lambda page: not page.failures and not page_failures,
         )
