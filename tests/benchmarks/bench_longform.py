@@ -4,8 +4,9 @@
 
 The pages are those of Debian's packages `debian-handbook` and `debian-reference-en` (`-zh-cn`, `-ja`), served on this
 machine; the engine ranks them by words. The emulator's model plans a section for each topic and words each statement
-anew. Prints words (characters), parts, sections, figures, calls, seconds, verdicts, and how much is said twice: statements that share a run of words
-with an earlier one, and the share of runs of eight words (twelve characters) that occur again.
+anew. Prints words (characters), parts, sections, figures, calls, seconds, verdicts, and how much is said twice:
+statements that share a run of words with an earlier one, and the share of runs of eight words (twelve characters) that
+occur again.
 """
 
 from __future__ import annotations

@@ -201,10 +201,9 @@ async def test_pictures_of_a_search_are_checked_like_others_and_name_page_and_li
 
 
 async def test_an_engine_that_finds_no_pictures_is_refused(tmp_path: Path) -> None:
-    async with raw_server() as server:
-        async with client(tmp_path, server, serve(server, lead=[]), search__images=["mine"]) as runs:
-            with pytest.raises(ConfigError, match="search.images: 'mine' does not search for pictures"):
-                await runs.research(ASKED)
+    async with raw_server() as server, client(tmp_path, server, Engine(), search__images=["mine"]) as runs:
+        with pytest.raises(ConfigError, match="search.images: 'mine' does not search for pictures"):
+            await runs.research(ASKED)
 
 
 async def test_dead_and_hostile_pictures_are_left_out_and_the_report_says_why(tmp_path: Path) -> None:
