@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -36,6 +37,7 @@ SETTINGS = {
 }
 # Seconds that anything may take on a slow machine.
 PATIENCE = 60.0
+_NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 Send = Callable[[Any], Awaitable[Any]]
 
 
@@ -76,9 +78,14 @@ class Served:
 
     def client(self, user: str = "", **headers: str) -> httpx.Client:
         given = {"Authorization": f"Bearer {self.tokens[user]}"} if user else {}
-        client = httpx.Client(base_url=self.url, timeout=PATIENCE, headers=given | headers, trust_env=False)
+        client = connected(self.url, given | headers)
         self.clients.append(client)
         return client
+
+
+def connected(url: str, headers: dict[str, str] | None = None) -> httpx.Client:
+    """Return a client that reads no certificates, which would take longer than most tests."""
+    return httpx.Client(base_url=url, timeout=PATIENCE, headers=headers, trust_env=False, verify=_NO_TLS)
 
 
 @contextmanager
@@ -212,7 +219,7 @@ def finish(http: httpx.Client, run: str) -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def done(served: Served) -> str:
     """The id of a finished run."""
-    with httpx.Client(base_url=served.url, timeout=PATIENCE, trust_env=False) as http:
+    with connected(served.url) as http:
         run = order(http, tags={"team": "harbour"})
         assert finish(http, run)["status"] == "complete"
     return run

@@ -16,6 +16,9 @@ import pytest
 from starlette.routing import Mount, Route
 from tests.server.conftest import PATIENCE, Served, finish, order, running
 
+from leadline.contracts import Call
+from leadline.records import Blob, FetchRequest, Hit, SearchPage, SearchRequest
+from leadline.testing import fakes
 from leadline_server import command
 from leadline_server.app import App
 from leadline_server.limits import Limits
@@ -26,13 +29,35 @@ QUESTION = f"How deep was the harbour of {MARK} measured at each sounding, in fa
 _PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 UNKNOWN = "00000000_20260101_000000"
 
+# What third parties write: the only engine and its pages are hostile.
+SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'><svg onload=alert(3)>"
+PLACES = [
+    'https://example.org/a"onmouseover=alert(4)//<script>alert(5)</script>',
+    "https://example.org/b'><img src=x onerror=alert(6)>",
+    "https://example.org/c?x=javascript:alert(7)",
+]
+TEXT = " ".join(
+    f"The harbour measured {place + 7} fathoms at sounding {place}."
+    + (f" {SCRIPT} [x](javascript:alert(8)) measured {place} fathoms at that sounding." if place % 5 == 0 else "")
+    for place in range(20)
+)
+
+
+async def _search(self: object, request: SearchRequest, call: Call, /) -> SearchPage:
+    return SearchPage(hits=tuple(Hit(url=url, title=f"{SCRIPT} harbour", snippet=TEXT[:300]) for url in PLACES))
+
+
+async def _fetch(self: object, request: FetchRequest, call: Call, /) -> Blob:
+    return Blob(name=f"{SCRIPT}.txt", media_type="text/plain", data=TEXT.encode())
+
 
 @dataclass(frozen=True)
 class Known:
-    """A route by method and path, with the names of the parameters in its path."""
+    """A route by method and path, with the names of the parameters in its path; False if it reads no query."""
 
     method: str
     path: str
+    reads_query: bool = True
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -116,16 +141,21 @@ def target(folder: Path, **settings: Any) -> Iterator[Target]:
 
 
 def _known(app: App) -> Iterator[Known]:
+    without_query = {"/settings"} | {one.path for one in app.endpoints if not one.query}
     for route in app.routes:
         if isinstance(route, Mount):
             yield Known("GET", f"{route.path}/{{path:path}}")
         elif isinstance(route, Route):
             methods = route.methods or {"GET", "POST", "DELETE"}  # those of an application of its own
-            yield from (Known(method, route.path) for method in sorted(methods - {"HEAD"}))
+            reads_query = route.path not in without_query
+            yield from (Known(method, route.path, reads_query) for method in sorted(methods - {"HEAD"}))
 
 
 @pytest.fixture(scope="package")
 def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
-    """A server under attack."""
-    with target(tmp_path_factory.mktemp("attacked")) as found:
-        yield found
+    """A server under attack, whose runs cite hostile pages."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fakes.FakeEngine, "search", _search)
+        patch.setattr(fakes.FakePages, "fetch", _fetch)
+        with target(tmp_path_factory.mktemp("attacked"), cache__search="3600") as found:
+            yield found

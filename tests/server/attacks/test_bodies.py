@@ -45,6 +45,7 @@ def test_wrong_bodies_are_refused(attacked: Target, body: bytes) -> None:
     assert after == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chunked", [True, False])
 def test_ten_megabytes_are_refused(attacked: Target, *, chunked: bool) -> None:
     for route in attacked.routes:
@@ -60,6 +61,7 @@ def test_ten_megabytes_are_refused(attacked: Target, *, chunked: bool) -> None:
     assert attacked.served.client("alice").get("/healthz").status_code == 200
 
 
+@pytest.mark.slow
 def test_slow_heads_and_bodies_are_cut_off_while_others_are_served(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,6 +93,7 @@ def test_slow_heads_and_bodies_are_cut_off_while_others_are_served(
         assert server.client().get("/healthz").status_code == 200
 
 
+@pytest.mark.slow
 def test_a_client_that_does_not_read_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("leadline_server.protocol.STALL_TIMEOUT", 0.5)
     size = 64_000_000

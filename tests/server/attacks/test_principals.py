@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.server.attacks.conftest import MARK, QUESTION, UNKNOWN, Sent, Target
-from tests.server.conftest import events, finish, order, running
+from tests.server.conftest import events, finish, order
 
 _BODIES: dict[str, Any] = {
     "answers": {"question_id": "x"},
@@ -96,24 +95,23 @@ def test_a_tag_of_bob_does_not_join_a_run_of_alice(attacked: Target) -> None:
     assert len(ids) == 4
 
 
-def test_results_that_one_paid_for_are_not_told_to_another(tmp_path: Path) -> None:
+def test_results_that_one_paid_for_are_not_told_to_another(attacked: Target) -> None:
     """The time of a cached reply would tell that somebody had asked the same."""
-    with running(tmp_path, "alice", "bob", cache__search="3600") as server:
-        origins = []
-        for user in ("alice", "bob", "alice"):
-            http = server.client(user)
-            run = order(http)
-            finish(http, run)
-            found = [json.loads(one["data"])["data"] for one in events(http, run) if one["event"] == "call.finished"]
-            origins.append({one.get("from") for one in found})
-        assert "cache" not in origins[0] | origins[1]
-        assert "cache" in origins[2]
+    origins = []
+    for user in ("alice", "bob", "alice"):
+        http = attacked.served.client(user)
+        told = events(http, order(http, "How many fathoms did the lead line measure in the harbour at the mole?"))
+        found = [json.loads(one["data"])["data"] for one in told if one["event"] == "call.finished"]
+        origins.append({one.get("from") for one in found})
+    assert "cache" not in origins[0] | origins[1]
+    assert "cache" in origins[2]
 
 
 def test_ids_cannot_be_guessed(attacked: Target) -> None:
     """The part before the time is random: 8 hexadecimal digits, and a foreign one is as good as none."""
     alice = attacked.served.client("alice")
-    ids = [order(alice, "How deep?") for _ in range(20)]
-    assert len({one.partition("_")[0] for one in ids}) == 20
-    for one in ids:
-        finish(alice, one)
+    with attacked.served.gate.closed():
+        ids = [order(alice, "How deep?") for _ in range(5)]
+        assert len({one.partition("_")[0] for one in ids}) == 5
+        for one in ids:
+            assert alice.post(f"/v1/runs/{one}/cancel").status_code == 200
