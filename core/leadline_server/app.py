@@ -18,7 +18,8 @@ from leadline.errors import LeadlineError
 from leadline.metrics import HTTP_REQUESTS
 from leadline.records import Record
 from leadline_server.access import Access
-from leadline_server.endpoints import Endpoint, endpoints
+from leadline_server.downloads import Downloads
+from leadline_server.endpoint import Endpoint
 from leadline_server.info_routes import InfoRoutes
 from leadline_server.knowledge_routes import KnowledgeRoutes
 from leadline_server.limits import Limits, Rate
@@ -51,11 +52,12 @@ class App:
         limits = limits or Limits()
         guesses = Rate(limits.guesses, "too many wrong tokens")
         self.service = Service(client, store, queue, limits, guesses)
-        runs = RunRoutes(self.service)
+        knowledge, downloads = KnowledgeRoutes(self.service), Downloads(self.service)
         info = InfoRoutes(self.service, lambda: document(self.endpoints))
-        knowledge = KnowledgeRoutes(self.service)
-        self.endpoints = endpoints(runs, info, ShortRoutes(self.service), OpenAIRoutes(self.service, url), knowledge)
-        self._mcp, self._pages = McpEndpoint(self.service), Pages(self.service, knowledge)
+        short, openai = ShortRoutes(self.service, downloads), OpenAIRoutes(self.service, url)
+        all_routes = (RunRoutes(self.service), knowledge, info, openai, short)
+        self.endpoints = [endpoint for routes in all_routes for endpoint in routes.endpoints()]
+        self._mcp, self._pages = McpEndpoint(self.service), Pages(self.service, knowledge, downloads)
         starlette = Starlette(
             routes=[*map(self._route, self.endpoints), Route(PATH, self._mcp), *self._pages.routes],
             exception_handlers={HTTPException: self._http_error, Exception: self._fault},

@@ -13,12 +13,13 @@ from starlette.responses import JSONResponse, Response
 from leadline.metrics import QUEUE_AGE, QUEUE_DEPTH, RUNS_ACTIVE, STREAMS_OPEN, WORKERS
 from leadline.records import Record
 from leadline_server.access import COOKIE, Identity, unknown_token
+from leadline_server.endpoint import ANY_JSON, PLAIN, Endpoint
 from leadline_server.problems import Problem
 from leadline_server.remedies import record_for_readers
 from leadline_server.requests import ALLOWED, LOWERED, Login, read
 from leadline_server.service import Service, principal_of
 from leadline_server.store import SESSION_SECONDS
-from leadline_server.views import Health, PluginsView, SettingsView, Who
+from leadline_server.views import Done, Health, PluginsView, SettingsView, Who
 
 
 class InfoRoutes:
@@ -27,6 +28,22 @@ class InfoRoutes:
     def __init__(self, service: Service, document: Callable[[], dict[str, Any]]) -> None:
         self._service, self._client = service, service.client
         self._document = cache(document)  # made when somebody asks for it: the server starts faster
+
+    def endpoints(self) -> list[Endpoint]:
+        """Return the routes."""
+        return [
+            Endpoint("GET", "/v1/plugins", self.plugins, PluginsView),
+            Endpoint("GET", "/v1/settings", self.settings, SettingsView),
+            Endpoint("GET", "/v1/explain", self.explain, ANY_JSON),
+            Endpoint("GET", "/v1/estimate", self.estimate, ANY_JSON, query={"question": "the question"}),
+            Endpoint("POST", "/v1/session", self.log_in, Who, Login),
+            Endpoint("GET", "/v1/session", self.who, Who),
+            Endpoint("DELETE", "/v1/session", self.log_out, Done),
+            Endpoint("GET", "/healthz", self.health, Health),
+            Endpoint("GET", "/readyz", self.readiness, Health, errors=(503,)),
+            Endpoint("GET", "/metrics", self.metrics, PLAIN),
+            Endpoint("GET", "/openapi.json", self.openapi, ANY_JSON),
+        ]
 
     async def settings(self, request: Request) -> SettingsView:
         """Return every setting with its origin, without secrets."""

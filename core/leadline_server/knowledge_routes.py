@@ -13,6 +13,7 @@ from starlette.requests import Request
 
 from leadline.errors import CallFailed
 from leadline.records import AddedDocuments, Blob, Document, DocumentList, Passages
+from leadline_server.endpoint import Endpoint
 from leadline_server.limits import Slots
 from leadline_server.problems import Problem
 from leadline_server.requests import read_body
@@ -32,6 +33,30 @@ class KnowledgeRoutes:
         self._base, self._limits = service.client.knowledge, service.limits
         # Parsing and embedding one file after the other leaves room for the others' requests.
         self._adding = Slots(1, "a file is being added; wait for the reply before you send the next")
+
+    def endpoints(self) -> list[Endpoint]:
+        """Return the routes."""
+        return [
+            Endpoint("GET", "/v1/knowledge", self.list_, DocumentList),
+            Endpoint(
+                "POST",
+                "/v1/knowledge",
+                self.add,
+                AddedDocuments,
+                query={"name": "the name of the file, with its ending"},
+                errors=(408, 409, 413, 422),
+                upload=True,
+            ),
+            Endpoint("DELETE", "/v1/knowledge/{document_id}", self.remove, Done, errors=(404,)),
+            Endpoint(
+                "GET",
+                "/v1/knowledge/search",
+                self.search,
+                Passages,
+                query={"q": "the question", "limit": "at most so many passages: 1 to 50"},
+                errors=(409, 422),
+            ),
+        ]
 
     async def list_(self, request: Request) -> DocumentList:
         """Return the documents that the principal finds: its own, and the shared ones."""

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 
 from leadline import __version__
-from leadline_server.endpoints import EVENTS, FILE, Endpoint
+from leadline_server.endpoint import EVENTS, FILE, Endpoint
 
 _PARAMETER = re.compile(r"\{(\w+)(?::\w+)?\}")
 # Errors that every route may have: of the access rules, and of limits.

@@ -23,18 +23,19 @@ class Pipelines:
 
     async def able(self) -> dict[str, InstalledPipeline]:
         """Return the pipelines that can run, by name."""
-        return {one.name: one for one in await self._all() if not one.problem}
+        return {one.name: one for one in await self.all() if not one.problem}
 
     async def refusal(self, name: str, error: ConfigError) -> Problem | LeadlineError:
         """Return the error of an order by a pipeline: what the server lacks for it, or `error` if that is no reason."""
-        lacks = next((one.lacks for one in await self._all() if one.name == name), ())
+        lacks = next((one.lacks for one in await self.all() if one.name == name), ())
         if not lacks:
             return error
         needed = " and ".join(_LACKS.get(kind, kind.replace("_", " ")) for kind in lacks)
         message = f"the pipeline {name} needs {needed}, which this server does not have"
         return Problem(422, "pipeline_unavailable", message, f"choose from: {', '.join(sorted(await self.able()))}")
 
-    async def _all(self) -> tuple[InstalledPipeline, ...]:
+    async def all(self) -> tuple[InstalledPipeline, ...]:
+        """Return the pipelines of the settings, and why some cannot run here."""
         async with self._examining:
             if not self._found:
                 self._found = tuple(await asyncio.to_thread(self._client.describe_pipelines))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import TypeVar
 
 from pydantic import BaseModel
 
+from leadline.records import Event
+
+# Events with messages to the user.
+_TOLD = ("run.finished", "notice", "error", "progress")
 Message = TypeVar("Message", bound=BaseModel)
 # The requests that do what a command does, by the first words of the command.
 _REQUESTS = {
@@ -51,6 +54,9 @@ def record_for_readers(record: Message, *names: str) -> Message:
     return record.model_copy(update=update) if update else record
 
 
-def data_for_readers(data: Mapping[str, object]) -> dict[str, object]:
-    """Return the data of an event for readers."""
-    return {key: for_readers(value) if isinstance(value, str) else value for key, value in data.items()}
+def event_for_readers(event: Event) -> Event:
+    """Return an event whose message is for readers."""
+    if event.kind not in _TOLD:
+        return event
+    told = {key: for_readers(value) if isinstance(value, str) else value for key, value in event.data.items()}
+    return event.model_copy(update={"data": told})

@@ -10,6 +10,7 @@ from starlette.responses import FileResponse, Response
 
 from leadline.comparison import Comparison
 from leadline.records import Answer
+from leadline_server.endpoint import EVENTS, FILE, Endpoint
 from leadline_server.problems import Problem
 from leadline_server.requests import NewAnswer, NewRun, Reason, Resume, read
 from leadline_server.service import Service, principal_of
@@ -18,6 +19,24 @@ from leadline_server.views import Accepted, Done, EvidenceView, Links, RunPage, 
 
 _PAGE, _MOST = 50, 500
 _CONTEXT, _MOST_CONTEXT = 1_000, 100_000
+# Parameters, as the description of the routes tells them.
+_ONCE = {"Idempotency-Key": "a text of your own: a request that is repeated with it starts no second run"}
+_LIST = {
+    "q": "words that must all occur in the question, the tags or the report; the best runs come first",
+    "status": "only runs with this status",
+    "tag": "only runs with this tag: KEY or KEY=VALUE",
+    "conversation": "only the runs of this conversation",
+    "after": "only runs after this id in the list",
+    "limit": "at most so many runs: 1 to 500",
+}
+_EVENTS = {
+    "after": "the number of the last event received",
+    "deltas": "1: also the text that is being written, as events `call.delta` without an id",
+}
+_LAST = {"Last-Event-ID": "the same, as browsers send it"}
+_SAVE = {"download": "present: save the file instead of showing it"}
+_AROUND = {"context": "characters of the source on either side: 0 to 100,000"}
+_BOTH = {"a": "the id of a run", "b": "the id of another run"}
 # Media types that are sent; everything else is downloaded. Browsers show files in a sandbox without scripts and
 # without an origin: a report quotes texts of third parties.
 _MEDIA = {
@@ -43,6 +62,31 @@ class RunRoutes:
 
     def __init__(self, service: Service) -> None:
         self._service, self._body = service, service.limits.body
+
+    def endpoints(self) -> list[Endpoint]:
+        """Return the routes."""
+        run = "/v1/runs/{run_id}"
+        return [
+            Endpoint("POST", "/v1/runs", self.order, Accepted, NewRun, 202, headers=_ONCE, errors=(403,)),
+            Endpoint("GET", "/v1/runs", self.list_, RunPage, query=_LIST, errors=(422,)),
+            Endpoint("GET", "/v1/memory", self.memory, RunPage),
+            Endpoint("DELETE", "/v1/memory", self.forget_all, Done),
+            Endpoint("DELETE", "/v1/memory/{run_id}", self.forget, Done, errors=(404,)),
+            Endpoint("GET", run, self.show, RunView, errors=(404,)),
+            Endpoint("DELETE", run, self.delete, Done, errors=(404, 409)),
+            Endpoint("GET", f"{run}/events", self.events, EVENTS, query=_EVENTS, headers=_LAST, errors=(404, 422)),
+            Endpoint("POST", f"{run}/answers", self.answer, Done, NewAnswer, errors=(404, 409)),
+            Endpoint("POST", f"{run}/stop", self.stop, Done, Reason, errors=(404, 409)),
+            Endpoint("POST", f"{run}/cancel", self.cancel, Done, Reason, errors=(404, 409)),
+            Endpoint("POST", f"{run}/resume", self.resume, Accepted, Resume, 202, errors=(404, 409)),
+            Endpoint("GET", f"{run}/files/{{name:path}}", self.file, FILE, query=_SAVE, errors=(404,)),
+            Endpoint(
+                *("GET", f"{run}/evidence/{{evidence_id}}", self.evidence, EvidenceView),
+                query=_AROUND,
+                errors=(404, 409, 422),
+            ),
+            Endpoint("GET", "/v1/compare", self.compare, Comparison, query=_BOTH, errors=(404, 409, 422)),
+        ]
 
     async def order(self, request: Request) -> Accepted:
         """Accept a question. The same `Idempotency-Key` returns the same run, however often it is sent."""

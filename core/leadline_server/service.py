@@ -32,7 +32,7 @@ from leadline_server.metrics import ServerMetrics
 from leadline_server.pipelines import Pipelines
 from leadline_server.problems import Problem, no_such_run, too_many
 from leadline_server.queue import Full, Queue, QueuedRun, Taken
-from leadline_server.remedies import data_for_readers, record_for_readers
+from leadline_server.remedies import event_for_readers, record_for_readers
 from leadline_server.requests import NewRun, overrides
 from leadline_server.store import Store
 from leadline_server.views import EvidenceView, RunItem, RunPage, RunView, readable
@@ -55,8 +55,6 @@ _PATIENCE = 15.0
 _FULL = 10
 # An end of the run that was not the last one, because the run was continued.
 SESSION_FINISHED = "session.finished"
-# Events with messages to the user.
-_TOLD = ("run.finished", "notice", "error", "progress")
 
 
 @dataclass
@@ -123,21 +121,17 @@ class Service:
         return order.run_id
 
     async def _check_earlier(self, body: NewRun, principal: str | None) -> None:
-        """Raise `Problem` if the run that a new one would follow does not exist, and `UsageError` if it is active."""
-        self._check_ended(body, principal)
+        """Raise an error if the run that a new one would follow is not there, or active: it may have no folder yet."""
+        for run in self.active.of(principal) if body.conversation or body.follows else ():
+            conversation = run.order.conversation if run.order else ""
+            if run.run_id == body.follows or (body.conversation and body.conversation in (conversation, run.run_id)):
+                raise UsageError(f"the run {run.run_id} is active: follow it up when it has ended")
         try:
             if body.follows:
                 await self.view(body.follows, principal)
         except Problem as problem:
             message = f"follows: {problem.body.message}"
             raise Problem(422, "invalid_request", message, problem.body.hint) from None
-
-    def _check_ended(self, body: NewRun, principal: str | None) -> None:
-        """Raise `UsageError` if a run is active that a new one would follow: it may have no folder yet."""
-        for run in self.active.of(principal) if body.conversation or body.follows else ():
-            conversation = run.order.conversation if run.order else ""
-            if run.run_id == body.follows or (body.conversation and body.conversation in (conversation, run.run_id)):
-                raise UsageError(f"the run {run.run_id} is active: follow it up when it has ended")
 
     async def runs(
         self,
@@ -250,8 +244,7 @@ class Service:
                         end = None
                     if event.kind != "call.delta":
                         last = max(last, event.seq)
-                    if event.kind in _TOLD:
-                        event = event.model_copy(update={"data": data_for_readers(event.data)})
+                    event = event_for_readers(event)
                     if event.kind == "run.finished":
                         end = event
                     else:

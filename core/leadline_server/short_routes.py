@@ -6,14 +6,15 @@ from pydantic import model_validator
 from starlette.requests import Request
 from starlette.responses import Response
 
-from leadline_server.problems import Problem
+from leadline_server.downloads import ENDINGS, Downloads
+from leadline_server.endpoint import FILE, Endpoint
 from leadline_server.requests import Long, Name, NewRun, RequestBody, read
-from leadline_server.run_routes import required, send
+from leadline_server.run_routes import required
 from leadline_server.service import Service, principal_of
 from leadline_server.views import TaskStarted, TaskStatus
 
-# Names of formats, and the endings of their files where these differ.
-_ENDINGS = {"markdown": "md", "latex": "tex", "bibtex": "bib"}
+# Formats may be named by the endings of their files.
+_FORMATS = {ending: name for name, ending in ENDINGS.items()}
 
 
 class NewTask(RequestBody):
@@ -33,8 +34,18 @@ class NewTask(RequestBody):
 class ShortRoutes:
     """The handlers of `/api/research`."""
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
+    def __init__(self, service: Service, downloads: Downloads) -> None:
+        self._service, self._downloads = service, downloads
+
+    def endpoints(self) -> list[Endpoint]:
+        """Return the routes."""
+        task, kinds = {"task_id": "what start returned"}, {"format": "pdf (the default), docx, markdown, …"}
+        top = "/api/research"
+        return [
+            Endpoint("POST", f"{top}/start", self.start, TaskStarted, NewTask),
+            Endpoint("GET", f"{top}/status", self.status, TaskStatus, query=task, errors=(404, 422)),
+            Endpoint("GET", f"{top}/download/{{task_id}}", self.download, FILE, query=kinds, errors=(404, 409)),
+        ]
 
     async def start(self, request: Request) -> TaskStarted:
         """Start a run; `task_id` is its id."""
@@ -59,11 +70,6 @@ class ShortRoutes:
 
     async def download(self, request: Request) -> Response:
         """Send the report in a format as a file that is named by the time of its run."""
-        run_id = request.path_params["task_id"]
         wanted = request.query_params.get("format", "pdf").lower()
-        ending = _ENDINGS.get(wanted, wanted)
-        if not ending.isalnum():
-            raise Problem(404, "not_found", "the run has no such file", "its `files` lists them")
-        path = await self._service.file(run_id, f"report.{ending}", principal_of(request))
-        began = (await self._service.view(run_id, principal_of(request))).began
-        return send(path, name=f"research_report_{began:%Y%m%d_%H%M%S}.{ending}", download=True)
+        run_id, name = request.path_params["task_id"], _FORMATS.get(wanted, wanted)
+        return await self._downloads.send(run_id, principal_of(request), name)

@@ -147,7 +147,9 @@ def test_the_short_routes_start_poll_and_download(http: httpx.Client) -> None:
     sent = http.get(f"/api/research/download/{run}", params={"format": "markdown"})
     assert re.fullmatch(r'attachment; filename="research_report_\d{8}_\d{6}\.md"', sent.headers["content-disposition"])
     assert sent.text.startswith("# ")
-    assert http.get(f"/api/research/download/{run}", params={"format": "pdf"}).status_code == 404
+    made = http.get(f"/api/research/download/{run}", params={"format": "bib"})
+    assert re.search(r"research_report_\d{8}_\d{6}\.bib", made.headers["content-disposition"])
+    assert http.get(f"/api/research/download/{run}", params={"format": "nosuch"}).status_code == 404
     assert http.post("/api/research/start", json={"query": "a", "question": "b"}).status_code == 422
 
 

@@ -16,13 +16,14 @@ from leadline.display import choose_from
 from leadline.errors import LeadlineError
 from leadline.events import utc_now
 from leadline.records import Event
+from leadline_server.endpoint import ANY_JSON, Endpoint
 from leadline_server.openai.answers import Narration, answer, asked
 from leadline_server.openai.chunks import DONE, Reply, encoded, model_of
 from leadline_server.openai.requests import BODY_LIMIT, MODEL_PREFIX, ChatRequest
 from leadline_server.openai.side_requests import side_answer
 from leadline_server.openai.turns import Turn, Turns
 from leadline_server.openai.writing import Answer
-from leadline_server.problems import Problem, problem_of
+from leadline_server.problems import OpenAIProblem, Problem, problem_of
 from leadline_server.requests import read
 from leadline_server.service import Service, principal_of
 from leadline_server.streams import Stream, disconnected
@@ -45,6 +46,15 @@ class OpenAIRoutes:
         self._service, self._url = service, url.rstrip("/")
         self._turns = Turns(service)
         self._began = int(utc_now().timestamp())
+
+    def endpoints(self) -> list[Endpoint]:
+        """Return the routes."""
+        own: Any = {"reply": ANY_JSON, "problem": OpenAIProblem}
+        return [
+            Endpoint("GET", "/v1/models", self.models, **own),
+            Endpoint("GET", "/v1/models/{model}", self.model, errors=(404,), **own),
+            Endpoint("POST", "/v1/chat/completions", self.chat, body=ChatRequest, errors=(404, 500, 503), **own),
+        ]
 
     async def models(self, request: Request) -> Response:
         """List the models: one for each pipeline that can run here."""

@@ -29,10 +29,9 @@ _PROGRAMS = ("/v1/", "/api/", "/mcp", "/metrics", "/healthz", "/readyz", "/opena
 class Pages:
     """The page of a server: `routes` for its application; `problem` shows errors of other layers as pages."""
 
-    def __init__(self, service: Service, knowledge: KnowledgeRoutes) -> None:
+    def __init__(self, service: Service, knowledge: KnowledgeRoutes, downloads: Downloads) -> None:
         self._service, self._templates = service, Templates()
         self._trails = Trails(service)
-        downloads = Downloads(service)
         site = SitePages(service, self._templates, downloads)
         runs = RunPages(service, self._templates, self._trails, downloads)
         documents = DocumentPages(service, self._templates, knowledge)

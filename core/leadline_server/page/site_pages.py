@@ -225,7 +225,7 @@ class SitePages:
             if known.pipelines or time.monotonic() - since < _FRESH:
                 return known
             try:
-                found = await asyncio.to_thread(self._client.describe_pipelines)
+                found = await self._service.pipelines.all()
                 choices = sorted([await self._choice(one) for one in found], key=self._rank)
                 offered = Offered(self._client.explain(), tuple(choices))
             except LeadlineError as error:
