@@ -136,6 +136,7 @@ def load_settings(
     core = core.model_copy(update={"prompts": prompts | dict.fromkeys(jinja, "to be filled in")})
     core = _documents_first(core, defaults.documents) if docs else core
     selected = Selector(catalog, sections, defaults, has_docs=bool(docs)).select(core)
+    core = _with_sandbox(core, selected.names["code.sandbox"])
     prompts, unfilled = render_prompts(core, jinja, selected.plugins.values(), sections.place)
     core, unreadable = core.model_copy(update={"prompts": prompts}), [*unreadable, *unfilled]
     problems = [*unknown_preset, *unfit, *invalid, *independent_problems((*selected.problems, *unreadable), left_out)]
@@ -172,6 +173,12 @@ def load_settings(
         lacks=frozenset(selected.lacks),
         tags=begun.tags,
     )
+
+
+def _with_sandbox(core: Settings, chosen: Sequence[str]) -> Settings:
+    """Return settings that name the sandbox that `auto` chose: a run asks for it by its name."""
+    code = core.code.model_copy(update={"sandbox": chosen[0] if chosen else core.code.sandbox})
+    return core.model_copy(update={"code": code})
 
 
 def _documents_first(core: Settings, documents: str) -> Settings:

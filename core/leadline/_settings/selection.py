@@ -213,8 +213,7 @@ class Selector:
         found = [name for name in order.configured if name in installed and self._sections.is_mentioned(name)]
         if order.first:
             found += [name for name in order.otherwise if name in installed]
-            ready = (place for place, name in enumerate(found) if self._checked(selection, name) is None)
-            return tuple(found[: next(ready, len(found)) + 1])
+            return next(((name,) for name in found if self._checked(selection, name) is None), tuple(found))
         documents = self._defaults.documents
         if documents in found and self._sections.has(documents, "folders"):
             return tuple(found)

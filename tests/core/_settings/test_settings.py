@@ -592,6 +592,15 @@ def test_auto_takes_the_documents_first_then_the_engines_with_keys_and_only_with
     ) in without.choices
 
 
+def test_a_sandbox_that_works_is_taken_and_named_although_an_earlier_one_does_not(tmp_path: Path) -> None:
+    docker = plugin("docker", sandboxes=offer(ready=lambda settings: "no engine"))
+    host = PluginCatalog.discover([*points(), docker, plugin("bubblewrap", sandboxes=offer())])
+    arguments = {"plugins.local.folders": ["docs"], "code.sandbox": "auto"}
+    loaded = load_settings(host, cwd=tmp_path, environ={}, user_file=tmp_path / "no", arguments=arguments)
+    assert loaded.chosen["code.sandbox"] == ("bubblewrap",)
+    assert loaded.settings.code.sandbox == "bubblewrap"
+
+
 def test_documents_that_cannot_be_read_are_never_replaced_by_the_web(tmp_path: Path) -> None:
     host = PluginCatalog.discover([*points(), plugin("wikipedia", search_providers=offer())])
     arguments = {"plugins.local.folders": ["nowhere"]}
