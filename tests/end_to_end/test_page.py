@@ -285,7 +285,7 @@ async def test_documents_are_added_and_asked(server: Server) -> None:
         await visitor.page.goto(f"{server.url}/documents")
         await visitor.look("documents-empty")
         await visitor.page.set_input_files("#file", server.folder / "docs" / "harbour.md")
-        await visitor.page.click("text=Add >> nth=-1")
+        await visitor.page.click("form[enctype] button")
         await visitor.page.wait_for_selector("tbody tr")
         await visitor.page.fill("#q", "second sounding")
         await visitor.page.keyboard.press("Enter")

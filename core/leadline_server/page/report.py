@@ -101,6 +101,7 @@ class Writer:
         self._closed = False
         self._asked: list[str] = []
         self._headings: list[Heading] = []
+        self._tables = 0
         self._anchor, self._level, self._tag = "", 1, "h2"
 
     def parts(self) -> list[Part]:
@@ -151,20 +152,19 @@ class Writer:
 
     def _text(self, markdown: str) -> str:
         parts: list[Any] = []
-        tables = 0
         tokens = parser().parse(markdown)
         for place, token in enumerate(tokens):
             name, _, side = token.type.rpartition("_")
             if name == "heading":
                 parts.append(self._heading(token, tokens[place + 1]) if side == "open" else f"</{self._tag}>")
             elif name == "table":
-                tables += side == "open"
-                parts.append(
-                    f'<div class="table" role="region" aria-label="Table {tables}" tabindex="0"><table>'
-                    if side == "open"
-                    else "</table></div>"
-                )
+                self._tables += side == "open"
+                region = f'<div class="table" role="region" aria-label="Table {self._tables}" tabindex="0"><table>'
+                parts.append(region if side == "open" else "</table></div>")
             elif name in ("th", "td"):
+                # A header without words is an empty cell: screen readers would announce it.
+                if name == "th" and not tokens[place + token.nesting].content.strip():
+                    name = "td"
                 align = _SIDES.get(str(token.attrs.get("style", "")), "")
                 scope = ' scope="col"' if name == "th" else ""
                 parts.append(f"<{name}{scope}{f' class={align}' if align else ''}>" if side == "open" else f"</{name}>")

@@ -145,3 +145,11 @@ def test_sub_and_superscripts_are_closed_whatever_the_writer_left_open() -> None
     (part,) = parts_of(report_of("H<sub>2O and x<sup>2 [@e1]</sub>"), BASE)
     assert part.html.count("<sub>") == part.html.count("</sub>") == 1
     assert part.html.count("<sup>") == part.html.count("</sup>") == 1
+
+
+def test_tables_have_names_of_their_own_and_no_empty_headers() -> None:
+    table = "| | depth |\n|---|--:|\n| pier | 9 |\n"
+    page = shown(report_of(f"{table}\nand\n\n{table}"))
+    assert [one.attributes["aria-label"] for one in page.css(".table")] == ["Table 1", "Table 2"]
+    assert [one.text() for one in page.css("thead tr:first-child > *")] == ["", "depth"] * 2
+    assert [one.text() for one in page.css("th")] == ["depth", "depth"]
