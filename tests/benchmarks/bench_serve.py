@@ -93,7 +93,7 @@ def server(folder: Path, world: Emulator, workers: int, runs: int) -> Iterator[t
             line = process.stderr.readline()
             assert line, text
             text += line
-        httpx.get(f"{found[0]}/healthz", trust_env=False).raise_for_status()
+        httpx.get(f"{found[0]}/healthz", trust_env=False, timeout=60).raise_for_status()
         yield found[0], process.pid, time.monotonic() - began
     finally:
         process.terminate()
