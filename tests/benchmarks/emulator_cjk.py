@@ -139,9 +139,12 @@ def _usable(found: Sequence[Statement]) -> Iterator[Statement]:
 def section(found: Sequence[Statement], length: int, title: str, said: Tongue) -> str:
     """Return paragraphs of at most so many characters; each statement once."""
     variant, written = crc32(title.encode()) % 7, 0
+    about = grams(title)
+    # What belongs to the title first, the others in an order of each section's own.
+    found = sorted(_usable(found), key=lambda one: (-len(grams(one[0]) & about), crc32(f"{title}{one[0]}".encode())))
     paragraphs: list[str] = []
     lines: list[str] = []
-    for count, (sentence, number) in enumerate(_usable(found)):
+    for count, (sentence, number) in enumerate(found):
         if written >= length:
             break
         text = said.leads[(variant + count) % len(said.leads)] + reworded(sentence, variant + count, said)

@@ -261,8 +261,16 @@ def _is_caption(text: str) -> bool:
 
 def without_number(caption: str) -> str:
     """Return a caption without a number of its own, such as `Figure 4.12.`, if it has one."""
-    found = _openings()[0].match(caption)
+    found = _own_number().match(caption)
     return (found and caption[found.end() :].strip()) or caption
+
+
+@cache
+def _own_number() -> re.Pattern[str]:
+    """Return the pattern of a label with its number; without a mark after it, the number has parts: `図 6.1 aptitude`."""
+    captions = "|".join(map(re.escape, forms("captions")))
+    end = r"(?:\d+(?:[.-]\d+)*\s*[:：.。\u3000–—-]|\d+(?:[.-]\d+)+\s)"
+    return re.compile(rf"(?:{captions})\s*{end}(?!\d)", re.IGNORECASE)
 
 
 def _is_pointer(visible: str, raw: str) -> bool:

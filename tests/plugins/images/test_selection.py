@@ -48,7 +48,7 @@ def test_a_picture_goes_to_the_passage_its_caption_is_about() -> None:
     assert (first.illustration.page, first.task_id) == ("https://example.org/a", "ta")
 
 
-@pytest.mark.parametrize("number", ["Figure 4.12. ", "図4: ", "图 2-1　"])
+@pytest.mark.parametrize("number", ["Figure 4.12. ", "図4: ", "图 2-1　", "図 6.1 "])
 def test_a_caption_has_no_number_of_its_page(number: str) -> None:
     assert of(found(source("a", picture("1", f"{number}{LEAD}"))), "caption") == [LEAD]
 
