@@ -9,12 +9,10 @@ from typing import Any
 
 from docx.oxml import OxmlElement
 from docx.oxml.ns import qn
-from docx.shared import Mm
 from docx.text.paragraph import Paragraph
 
-# The deepest heading that is listed.
-DEEPEST = 2
-_INDENT = Mm(6)
+# The styles of the entries, by the level of the heading; deeper headings are not listed.
+CONTENTS = ("toc 1", "toc 2")
 
 
 def fill_contents(word: Any) -> None:
@@ -34,7 +32,7 @@ def fill_contents(word: Any) -> None:
     for level, text, anchor in _headings(word):
         entry = _paragraph()
         close.addprevious(entry)
-        Paragraph(entry, word).paragraph_format.left_indent = _INDENT * (level - 1)
+        Paragraph(entry, word).style = word.styles[CONTENTS[level - 1]]
         entry.append(_link(text, anchor))
 
 
@@ -47,7 +45,7 @@ def _headings(word: Any) -> list[tuple[int, str, str]]:
         before = paragraph._p.getprevious()
         while before is not None and before.tag == qn("w:bookmarkEnd"):
             before = before.getprevious()
-        if 0 < level <= DEEPEST and before is not None and before.tag == qn("w:bookmarkStart"):
+        if 0 < level <= len(CONTENTS) and before is not None and before.tag == qn("w:bookmarkStart"):
             found.append((level, paragraph.text, before.get(qn("w:name"))))
     return found
 

@@ -14,7 +14,7 @@ from docx.text.paragraph import Paragraph
 from docx.text.run import Run
 
 from leadline_plugins.formats.blocks import ems
-from leadline_plugins.formats.docx_contents import fill_contents
+from leadline_plugins.formats.docx_contents import CONTENTS, fill_contents
 from leadline_plugins.wording.phrases import for_language, right_to_left
 
 _BODY, _HEAD, _MONO = "Cambria", "Calibri", "Consolas"
@@ -123,6 +123,14 @@ class _Styles:
         styles["Title"].paragraph_format.alignment = styles["Subtitle"].paragraph_format.alignment = 0
         for spacing in styles["Subtitle"].element.rPr.findall(qn("w:spacing")):
             styles["Subtitle"].element.rPr.remove(spacing)
+        if "TOC Heading" in styles:
+            self._set_heading(styles["TOC Heading"], _HEADINGS["Heading 1"][0], _INK)
+        for level, name in enumerate(CONTENTS):
+            style = styles.add_style(name, WD_STYLE_TYPE.PARAGRAPH, builtin=True)
+            style.base_style = styles["Normal"]
+            form = style.paragraph_format
+            form.line_spacing, form.space_before, form.space_after = 1.1, Pt(0), Pt(3)
+            form.left_indent = Mm(6) * level
         styles["Compact"].paragraph_format.space_before = styles["Compact"].paragraph_format.space_after = Pt(1)
 
     def _set_heading(self, style: Any, size: float, color: RGBColor, *, bold: bool = True) -> None:

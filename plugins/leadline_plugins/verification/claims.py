@@ -267,7 +267,7 @@ def without_number(caption: str) -> str:
 
 @cache
 def _own_number() -> re.Pattern[str]:
-    """Return the pattern of a label with its number; without a mark after it, the number has parts: `図 6.1 aptitude`."""
+    """Return the pattern of a label with its number, which has parts if no mark follows: `図 6.1 aptitude`."""
     captions = "|".join(map(re.escape, forms("captions")))
     end = r"(?:\d+(?:[.-]\d+)*\s*[:：.。\u3000–—-]|\d+(?:[.-]\d+)+\s)"
     return re.compile(rf"(?:{captions})\s*{end}(?!\d)", re.IGNORECASE)
