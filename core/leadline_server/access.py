@@ -135,7 +135,7 @@ class Access:
                     403,
                     "token_required",
                     "the request came through a proxy, and the server has no tokens",
-                    "leadline serve token add NAME",
+                    "the operator of the server makes a token for each user",
                 )
             return Identity(None)
         if secret := _cookie(headers):
@@ -148,7 +148,7 @@ class Access:
             401,
             "token_required",
             "send a token: Authorization: Bearer TOKEN",
-            "the operator of the server makes one: leadline serve token add NAME",
+            "the operator of the server makes one for you",
             {"WWW-Authenticate": "Bearer"},
         )
 
@@ -162,7 +162,7 @@ class Access:
             421,
             "unknown_host",
             "this server does not have the name that the request gives as its host",
-            "the operator names it with --allow-host",
+            "use an address of the server, or have its operator allow this name",
         )
 
     def _check_origin(self, headers: Headers, method: str) -> None:
@@ -180,7 +180,7 @@ def unknown_token() -> Problem:
         401,
         "unknown_token",
         "the token is not valid",
-        "leadline serve token list shows the valid ones on the server",
+        "ask the operator of the server for a new one",
         {"WWW-Authenticate": 'Bearer error="invalid_token"'},
     )
 

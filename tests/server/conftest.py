@@ -83,9 +83,9 @@ class Served:
         return client
 
 
-def connected(url: str, headers: dict[str, str] | None = None) -> httpx.Client:
+def connected(url: str, headers: dict[str, str] | None = None, **more: Any) -> httpx.Client:
     """Return a client that reads no certificates, which would take longer than most tests."""
-    return httpx.Client(base_url=url, timeout=PATIENCE, headers=headers, trust_env=False, verify=_NO_TLS)
+    return httpx.Client(base_url=url, timeout=PATIENCE, headers=headers, trust_env=False, verify=_NO_TLS, **more)
 
 
 @contextmanager

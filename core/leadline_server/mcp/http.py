@@ -43,7 +43,7 @@ class McpEndpoint:
                     501,
                     "not_installed",
                     "this server has no MCP endpoint: the package mcp is missing",
-                    "the operator installs it: pip install 'leadline[mcp]'",
+                    "the operator installs leadline[mcp]",
                 )
             principal, status = principal_of(request), _Status(send)
             if request.method == "POST":

@@ -61,7 +61,7 @@ def side_answer(request: ChatRequest) -> str | None:
             422,
             "unsupported",
             "Open WebUI added files or search results to the question, which Leadline does not read",
-            "turn them off for this model; `leadline serve --docs FOLDER` gives Leadline documents",
+            "turn them off for this model; POST /v1/knowledge?name=FILE gives Leadline a document",
         )
     return None
 

@@ -68,7 +68,7 @@ def test_a_question_with_files_of_open_webui_says_what_to_do() -> None:
     text = f"### Task:\nRespond to the user query.\n<context>\nA file.\n</context>\n{QUESTION}"
     with pytest.raises(Problem, match="added files") as refused:
         side_answer(request(("user", text)))
-    assert "--docs" in refused.value.body.hint
+    assert "POST /v1/knowledge" in refused.value.body.hint
 
 
 @pytest.mark.parametrize("text", [QUESTION, "### Task: find the depth of the harbour", "What are tags in HTML?"])

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 from selectolax.lexbor import LexborHTMLParser, LexborNode
-from tests.server.conftest import PATIENCE, Served, finish, order, running
+from tests.server.conftest import Served, connected, finish, order, running
 
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> \"'> javascript:alert(3)"
 
@@ -54,7 +54,7 @@ def text(page: LexborHTMLParser, selector: str = "main") -> str:
 
 
 def browser_of(served: Served) -> Browser:
-    client = httpx.Client(base_url=served.url, timeout=PATIENCE, trust_env=False, follow_redirects=True)
+    client = connected(served.url, follow_redirects=True)
     client.headers["Accept"] = "text/html"
     served.clients.append(client)
     return Browser(client)
@@ -69,7 +69,7 @@ def browser(served: Served) -> Browser:
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, str]]:
     """A server, and a finished run whose question and tags are hostile."""
     with running(tmp_path_factory.mktemp("hostile")) as server:
-        with httpx.Client(base_url=server.url, timeout=PATIENCE, trust_env=False) as http:
+        with connected(server.url) as http:
             question = f"How deep was the harbour measured at each sounding, in fathoms? {HOSTILE}"
             run = order(http, question, tags={HOSTILE[:60]: HOSTILE})
             finish(http, run)
