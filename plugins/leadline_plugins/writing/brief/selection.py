@@ -142,6 +142,20 @@ def select_segments(rated: Rated, room: float, language: str) -> list[int]:
     return _without_labels(rated, choice.taken)
 
 
+def select_first(rated: Rated, room: float, language: str) -> list[int]:
+    """Return the indices of the first segments of each document, of the best documents, in a number of words."""
+    best = list(dict.fromkeys(map(rated.source, rated.best_first())))[:_DOCUMENTS]
+    shown: list[int] = []
+    for name in best:
+        choice = _Selection(rated, room / len(best), language)
+        for place in (place for place in range(len(rated.segments)) if rated.source(place) == name):
+            choice.take(place)
+            if place not in choice.taken and rated.segments[place].whole:
+                break
+        shown += _without_labels(rated, choice.taken)
+    return sorted(shown)
+
+
 def _is_informative(rated: Rated, place: int) -> bool:
     """Return whether a segment can be shown alone and has terms of the question itself."""
     return rated.segments[place].whole and bool(rated.links[place].held)

@@ -20,8 +20,8 @@ from leadline_plugins.text.tokens import has_cjk
 from leadline_plugins.wording.phrases import phrase
 from leadline_plugins.writing.brief.entity_chains import STEP
 from leadline_plugins.writing.brief.layout import brief_markdown, escape_markdown
-from leadline_plugins.writing.brief.selection import Rated, rate, select_segments
-from leadline_plugins.writing.brief.short_questions import advice, is_short, matches
+from leadline_plugins.writing.brief.selection import Rated, rate, select_first, select_segments
+from leadline_plugins.writing.brief.short_questions import advice, is_bare, is_short, openings
 
 # Maximum words (Chinese, Japanese: characters) for a key question.
 LENGTH, CJK_LENGTH = 400, 800
@@ -87,19 +87,35 @@ def _answer(
 ) -> _Answer:
     rated = rate(question, passages, titles, whole)
     if is_short(f"{question} {whole}"):
-        meant, found = matches(whole, rated, titles)
-        if not meant:
-            return _Answer("", f"{question} ({advice([titles.get(name, '') for name in found], code)})")
-        rated = rate(question, [item for item in passages if item.source_id == meant], titles, whole)
+        if named := openings(frozenset(rated.weights), passages, titles):
+            begun = rate(question, named, titles, whole)
+            return _Answer(_shown(question, begun, select_first(begun, room, code), titles, urls, code, level))
+        sources = list(dict.fromkeys(map(rated.source, rated.best_first())))
+        if len(sources) != 1 or is_bare(whole):
+            return _Answer("", f"{question} ({advice([titles.get(name, '') for name in sources], code)})")
     covered = coverage(rated)
     shown = select_segments(rated, room, code) if covered >= RELATED else []
     lacking = missing_words(question, rated, shown or range(len(rated.segments))) if covered < ANSWERED else []
     gap = phrase("brief_lacking", code, what=_quoted_words(lacking, code)) if lacking else ""
     missing_text = _quoted_words(lacking, code) if shown and gap else f"{question} ({gap})" if gap else question
+    text = _shown(question, rated, shown, titles, urls, code, level, gap) if shown else ""
+    return _Answer(text, missing_text if covered < ANSWERED else "")
+
+
+def _shown(
+    question: str,
+    rated: Rated,
+    shown: Sequence[int],
+    titles: Mapping[str, str],
+    urls: Mapping[str, str],
+    code: str,
+    level: int,
+    gap: str = "",
+) -> str:
     parts = [f"### {escape_markdown(question)}"] if level > 3 else []
     about = escape_markdown(_introduction(gap, code))
     parts += [about if is_cjk(code) else f"*{about}*", brief_markdown(rated, shown, titles, urls, level)]
-    return _Answer("\n\n".join(parts) if shown else "", missing_text if covered < ANSWERED else "")
+    return "\n\n".join(parts)
 
 
 def _introduction(gap: str, code: str) -> str:
