@@ -67,6 +67,8 @@ class Selector:
         self._sections = sections
         self._selected = Selected()
         self._emptied: dict[tuple[tuple[str, str], ...], list[str]] = {}
+        # What is told of each key that the pipeline uses.
+        self._choices: dict[str, str] = {}
 
     def select(self, core: Settings) -> Selected:
         """Return the plugins that the settings select; all errors are in `problems`."""
@@ -98,6 +100,7 @@ class Selector:
         found.notices += self._unread_engines()
         found.notices += template_notices(core, plugins, place)
         found.notices += unused_prices(core, found.plugins, found.settings, place)
+        found.choices += [text for key, text in self._choices.items() if key in _REQUIRED | used]
         return found
 
     def why_not(self, plugin: Plugin, name: str = "") -> str:
@@ -253,7 +256,7 @@ class Selector:
             reason = "chosen by auto"
         else:
             reason = self._sections.place(key).strip(" ()") or "as set"
-        self._selected.choices.append(f"{key}: {', '.join(kept)} ({reason})")
+        self._choices[key] = f"{key}: {', '.join(kept)} ({reason})"
 
     def _none_installed(self, key: str) -> tuple[tuple[str, str]]:
         names = ", ".join(self._defaults.auto.get(key, _NO_ORDER).names)
@@ -289,13 +292,16 @@ class Selector:
         ]
         providers = {name for key, chosen in names.items() if kind_of(key) == "ai_providers" for name in chosen}
         if stages and providers and all(plugins[name].offers["ai_providers"].algorithm for name in providers):
-            usual = next(iter(self._defaults.auto.get("ai.providers", _NO_ORDER).names), "PROVIDER")
-            yield (
-                f"pipeline '{pipeline}' needs a language model for {', '.join(stages)}, and ai.providers has none: "
-                f"{', '.join(sorted(providers))} works by algorithm; set up a model, such as --set "
-                f"ai.providers={usual} (`leadline plugins show {usual}` says what it needs)"
-                f"{self._sections.place('ai.providers')}"
-            )
+            yield f"pipeline '{pipeline}' needs a language model, and none is set up: {self._model_advice()}"
+
+    def _model_advice(self) -> str:
+        """Return how to set up a language model."""
+        order, place = self._defaults.auto.get("ai.providers", _NO_ORDER), self._sections.place("ai.providers")
+        usual = next(iter(order.names), "PROVIDER")
+        with suppress(ConfigError):  # not installed
+            if lacking := self.why_not(self._catalog.load(self._sections.base(usual))):
+                return f"{usual}: {lacking}"
+        return f"choose one, such as --set ai.providers={usual}{place}"
 
     # --- one plugin --------------------------------------------------------------------------------------------------
 

@@ -215,7 +215,7 @@ def _explain(commands: Any) -> None:
 def _compare(commands: Any) -> None:
     parser = _command(commands, "compare", "answer a question with two pipelines and compare what each takes and makes")
     parser.add_argument("question", nargs="*", metavar="QUESTION", help="question; - reads it from standard input")
-    parser.add_argument("--pipelines", required=True, metavar="A,B", help="the two pipelines, such as research,oneshot")
+    parser.add_argument("--pipelines", default="", metavar="A,B", help="the two pipelines, such as research,oneshot")
     _docs(parser)
     _folder(parser)
     _settings(parser)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leadline.display import one_line, printable
-from leadline.errors import UsageError
+from leadline.display import choose_from, one_line, printable
+from leadline.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
     from leadline.client import Client
@@ -75,6 +75,11 @@ def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
             raise UsageError(f"{option} {text!r}: write KEY=VALUE, such as {option} ticket=42")
         found[key.strip()] = value.strip()
     return found
+
+
+def unknown_pipeline(name: str, known: Iterable[str]) -> ConfigError:
+    """Return the error for a pipeline that does not exist, as for the setting `pipeline`."""
+    return ConfigError(f"pipeline: there is no pipeline {name!r}: {choose_from(name, known)}")
 
 
 def near(path: Path) -> str:

@@ -8,12 +8,12 @@ from functools import partial
 
 from leadline._runtime import loop_shutdown
 from leadline._runtime.runs.run_request import check_question
-from leadline.cli.common import client_of, near
+from leadline.cli.common import client_of, near, unknown_pipeline
 from leadline.cli.research import question_of, run_in_foreground
 from leadline.cli.terminal import plural, say, table, write, write_json
 from leadline.client import Client
 from leadline.comparison import Comparison, RunFigures, compare
-from leadline.display import choose_from, one_line, shortened
+from leadline.display import one_line, shortened
 from leadline.errors import UsageError
 from leadline.records import Verdict
 from leadline.runs import Result
@@ -31,7 +31,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError('no question given: leadline compare "How does …?" --pipelines research,oneshot')
     names = [name.strip() for name in args.pipelines.split(",") if name.strip()]
     if len(names) != 2 or names[0] == names[1]:
-        raise UsageError(f"--pipelines {args.pipelines!r}: name two, such as --pipelines research,oneshot")
+        given = f"--pipelines {args.pipelines!r}" if args.pipelines else "--pipelines is missing"
+        raise UsageError(f"{given}: name two, such as --pipelines research,oneshot")
     results = loop_shutdown.run(_answered(args, check_question(question), names))
     first, second = results
     found = compare(first.report, second.report, [first.metadata, second.metadata])
@@ -48,7 +49,7 @@ async def _answered(args: argparse.Namespace, question: str, names: Sequence[str
     for name, client in zip(names, clients, strict=True):
         known = client.load(complete=False).settings.pipelines
         if name not in known:
-            raise UsageError(f"--pipelines: there is no pipeline {name!r}: {choose_from(name, known)}")
+            raise unknown_pipeline(name, known)
         client.explain()  # so that both are checked before either costs anything
     results = []
     for name, client in zip(names, clients, strict=True):

@@ -7,12 +7,12 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leadline._runtime.runs.folder import find_run
+from leadline._runtime.runs.folder import find_run, run_info
 from leadline._runtime.runs.index import ACTIVE, RunIndex
 from leadline._runtime.runs.memory import forget, memorable
 from leadline.cli.common import confirmed, folder_of
 from leadline.cli.terminal import say, table, write, write_json
-from leadline.display import one_line
+from leadline.display import one_line, shortened
 from leadline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,19 +25,27 @@ _RUN_ID = re.compile(r"[0-9a-f]{4,8}(?:_[0-9_]*)?")
 def follow_up(args: argparse.Namespace) -> tuple[list[str], Path | None]:
     """Return the words of the question and the run that it continues, if any. Raises `UsageError`.
 
-    The word after `--continue` belongs to the question unless it names a run.
+    A text after `--continue` that names no run is the question if there is no other.
     """
     if args.follows is None:
         return args.question, None
     folder = folder_of(args)
     if args.follows and (args.question or _RUN_ID.fullmatch(args.follows)):
         try:
-            return args.question, find_run(folder, args.follows)
-        except UsageError:
-            if _RUN_ID.fullmatch(args.follows):
-                raise
-    words = [args.follows, *args.question] if args.follows else args.question
-    return words, _last_run(folder)
+            run = find_run(folder, args.follows)
+        except UsageError as error:
+            raise UsageError(
+                f'--continue: {error}; to continue the last run: leadline ask "QUESTION" --continue'
+            ) from None
+        return args.question, _told(run)
+    return [args.follows] if args.follows else args.question, _told(_last_run(folder))
+
+
+def _told(run: Path) -> Path:
+    """Say which run is continued, and return it."""
+    known = run_info(run).metadata
+    say(f"Continues {run.name}" + (f": {shortened(known.question)}" if known else ""))
+    return run
 
 
 def _last_run(folder: Path) -> Path:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import PurePath
 from typing import Any, TypeVar
 
 from leadline._runtime import loop_shutdown
 from leadline._runtime.runs.knowledge import KnowledgeClient
 from leadline.cli.common import client_of
 from leadline.cli.terminal import plural, say, table, write, write_json
-from leadline.display import one_line
+from leadline.display import nearest, one_line
 from leadline.errors import CallFailed, LeadlineError
 from leadline.records import AddedDocuments, Passages, StoredDocument
 
@@ -56,10 +57,19 @@ def remove(args: argparse.Namespace) -> int:
     elif found.documents:
         write(_table(found.documents))
     if not found.documents:
-        say(f"No document is called {', '.join(args.names)}; `leadline knowledge list` shows their names.")
+        known = _run(args, lambda base: base.documents(principal=args.principal or None)).documents
+        near = _nearest(args.names, [document.name for document in known])
+        hint = f"did you mean {near!r}? " if near else ""
+        say(f"No document is called {', '.join(args.names)}; {hint}`leadline knowledge list` shows their names.")
         return NOTHING
     say(f"Removed {plural(len(found.documents), 'document')}.")
     return 0
+
+
+def _nearest(names: Sequence[str], known: Sequence[str]) -> str:
+    """Return the document that is meant: one whose path ends with a name, else the nearest name; empty if none is."""
+    ending = (one for name in names for one in known if PurePath(one).name == PurePath(name).name)
+    return next(ending, "") or next(filter(None, (nearest(name, known) for name in names)), "")
 
 
 def search(args: argparse.Namespace) -> int:

@@ -14,6 +14,7 @@ from typing import Any
 from leadline._runtime.runs.folder import METADATA
 from leadline._runtime.runs.previous_output import KEPT_NOTICE
 from leadline._runtime.runs.principals import PRINCIPALS
+from leadline.citations import number
 from leadline.cli import INTERRUPTED, debugging
 from leadline.cli.common import near
 from leadline.cli.terminal import columns, plural, say, wrapped, write, write_json
@@ -50,7 +51,7 @@ def summary(known: Metadata, folder: Path, status: str = "") -> str:
 
 
 def _labelled(label: str, text: str) -> Iterator[str]:
-    wide = min(columns(), WIDEST) if sys.stdout.isatty() else WIDEST
+    wide = min(columns(), WIDEST) if sys.stderr.isatty() or sys.stdout.isatty() else WIDEST
     lines = wrapped(text, max(30, wide - 10))
     yield f"{label:<9} {lines[0]}"
     yield from (f"{'':<9} {line}" for line in lines[1:])
@@ -209,18 +210,18 @@ _RAISED = re.compile(r"--set ((?:budget|research)\.\w+)=(\d+(?:\.\d+)?)\b")
 _WRITTEN = "format/markdown"
 _HEADING = re.compile(r"^## ", re.MULTILINE)
 _PICTURE = re.compile(r"^!\[[^\n]*\]\([^()\n]*\)\n+", re.MULTILINE)
-# Characters of the report to print; the file has the rest.
-SHOWN = 2_000
+# Characters of the report, and cited sources, that a terminal shows; the file has the rest.
+SHOWN, _SOURCES = 2_000, 10
 
 
 def show(result: Result, *, as_json: bool) -> None:
-    """Print the outcome."""
+    """Print the report to standard output, and the outcome to standard error; or the outcome as JSON."""
     if as_json:
         write_json(as_data(result))
         return
     if result.text:
         _show_report(result)
-    write(summary(result.metadata, result.folder))
+    say(summary(result.metadata, result.folder))
 
 
 def advise(result: Result, args: argparse.Namespace) -> None:
@@ -286,13 +287,23 @@ def report_file(folder: Path, metadata: Metadata, first: str = "report.md") -> P
 
 
 def _show_report(result: Result) -> None:
-    text = printable(_checked(result) or result.text)
-    begin = text if len(text) <= SHOWN else text[:SHOWN].rsplit(maxsplit=1)[0] + " …"
+    text, path = printable(_checked(result) or result.text), report_file(result.folder, result.metadata)
+    sources = list(_sources(result))
+    if not sys.stdout.isatty():
+        write("\n".join((text, "", *sources)).rstrip())
+        return
+    begin = text if len(text) <= SHOWN or not path else text[:SHOWN].rsplit(maxsplit=1)[0] + " …"
     _write_markdown(begin)
-    path = report_file(result.folder, result.metadata)
     if len(text) > len(begin) and path:
         write(f"\n[{len(text) - len(begin) + 2:,} more characters in {one_line(near(path))}]")
-    write("")
+    more = [f"and {len(sources) - _SOURCES} more"] if len(sources) > _SOURCES else []
+    write("\n".join(("", *sources[:_SOURCES], *more, "")))
+
+
+def _sources(result: Result) -> Iterator[str]:
+    """Yield a line for each cited source."""
+    for place, source in number(result.report).cited if result.report else ():
+        yield one_line(f"[{place}] {source.document.title if source.document else ''} {source.hit.url}")
 
 
 def _checked(result: Result) -> str:
@@ -317,10 +328,7 @@ def _letters(title: str) -> str:
 
 
 def _write_markdown(text: str) -> None:
-    """Print Markdown, formatted if standard output is a terminal."""
-    if not sys.stdout.isatty():
-        write(text)
-        return
+    """Print Markdown, formatted for a terminal."""
     from rich.console import Console
     from rich.markdown import Markdown
 

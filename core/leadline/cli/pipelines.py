@@ -13,9 +13,8 @@ from leadline._settings.load import Loaded
 from leadline._settings.pipelines import examine, stage_names
 from leadline._settings.schema import toml_value
 from leadline._settings.sources import PROJECT_FILE
-from leadline.cli.common import client_of
+from leadline.cli.common import client_of, unknown_pipeline
 from leadline.cli.terminal import say, table, write, write_json
-from leadline.display import choose_from
 from leadline.errors import LeadlineError, PluginError, UsageError
 from leadline.settings import Loop
 
@@ -38,11 +37,11 @@ def list_(args: argparse.Namespace) -> int:
 
 
 def show(args: argparse.Namespace) -> int:
-    """Print one pipeline as settings, each stage with its summary. Raises `UsageError` for an unknown one."""
+    """Print one pipeline as settings, each stage with its summary. Raises `ConfigError` for an unknown one."""
     client = client_of(args)
     loaded = client.load(complete=False)
     if args.name not in loaded.settings.pipelines:
-        raise UsageError(f"no such pipeline: {args.name!r}; {choose_from(args.name, loaded.settings.pipelines)}")
+        raise unknown_pipeline(args.name, loaded.settings.pipelines)
     if args.json:
         write_json(_data(args.name, loaded))
         return 0
@@ -60,7 +59,7 @@ def new(args: argparse.Namespace) -> int:
     if args.name in known:
         raise UsageError(f"there is a pipeline {args.name!r} already; `leadline pipelines show {args.name}` shows it")
     if args.extends and args.extends not in known:
-        raise UsageError(f"no such pipeline: {args.extends!r}; {choose_from(args.extends, known)}")
+        raise unknown_pipeline(args.extends, known)
     path = Path(args.settings or PROJECT_FILE)
     if path.suffix in (".yaml", ".yml"):
         raise UsageError(f"{path} is YAML, and a pipeline is written as TOML: copy `leadline pipelines show` by hand")

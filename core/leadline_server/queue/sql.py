@@ -235,7 +235,7 @@ def _check_limit(cursor: Cursor, principal: str, most: int | None) -> None:
     """Raise `Full` if the principal may have no further active run."""
     statement = "SELECT COUNT(*) FROM leadline_orders WHERE principal = ? AND state <> 'ended'"
     if most is not None and cursor.rows(statement, principal)[0][0] >= most:
-        raise Full(f"{most} runs are active, which is the limit")
+        raise Full(f"{most} {'run is' if most == 1 else 'runs are'} active, which is the limit")
 
 
 def _run(row: Sequence[Any]) -> QueuedRun:

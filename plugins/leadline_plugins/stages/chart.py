@@ -199,4 +199,5 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         wants=(EVIDENCE, SOURCES),
         may_give=(CHARTS, FIGURES),
         tasks=(PLAN_TASK, REPAIR_TASK),
+        uses=("charts.runner",),
     )

@@ -49,16 +49,18 @@ def test_a_follow_up_continues_the_last_run_or_the_named_one(cli: Cli, first: st
     assert {run["conversation"] for run in listed} == {None, first}
 
 
-@pytest.mark.parametrize("words", [("--continue", "And the lighthouse?"), ("--continue", "And", "the", "lighthouse?")])
-def test_words_after_the_option_that_name_no_run_are_the_question(words: tuple[str, ...], cli: Cli, first: str) -> None:
-    run = ask(cli, *words)
-    assert (run["question"], follows(run)) == ("And the lighthouse?", first)
+def test_a_text_after_the_option_is_the_question_and_the_run_that_it_continues_is_told(cli: Cli, first: str) -> None:
+    done = cli("research", "--continue", "And the lighthouse?", "--docs", "docs", "--json", "-q")
+    assert (json.loads(done.out)["question"], follows(json.loads(done.out))) == ("And the lighthouse?", first)
+    assert f"Continues {first}: {QUESTION}" in done.err
 
 
-def test_what_looks_like_an_id_and_is_none_is_refused(cli: Cli, first: str) -> None:
-    done = cli("research", "--continue", "0123abcd", "And the lighthouse?", "--docs", "docs")
+@pytest.mark.parametrize("words", [["0123abcd", "And the lighthouse?"], ["0123abcd"], ["And", "the", "lighthouse?"]])
+def test_what_can_only_be_a_run_and_is_none_is_refused(words: list[str], cli: Cli, first: str) -> None:
+    done = cli("research", "--continue", *words, "--docs", "docs")
     assert done.code == 64
-    assert "there is no run '0123abcd'" in done.err
+    assert f"there is no run '{words[0]}'" in done.err
+    assert "to continue the last run: leadline ask" in done.err
 
 
 def test_without_a_run_there_is_nothing_to_continue(cli: Cli, docs: Path) -> None:

@@ -54,8 +54,8 @@ def test_a_new_pipeline_can_be_run(cli: Cli, tmp_path: Path, extends: str) -> No
 @pytest.mark.parametrize(
     ("argv", "told"),
     [
-        (["show", "serch"], "no such pipeline: 'serch'; did you mean 'search'?"),
-        (["new", "mine", "--extends", "reserch"], "no such pipeline: 'reserch'; did you mean 'research'?"),
+        (["show", "serch"], "there is no pipeline 'serch': did you mean 'search'?"),
+        (["new", "mine", "--extends", "reserch"], "there is no pipeline 'reserch': did you mean 'research'?"),
         (["new", "My Own"], "'My Own' is no name for a pipeline"),
         (["new", "mine", "--settings", "x.yaml"], "there is no such settings file"),
     ],

@@ -26,24 +26,25 @@ def run(cli: Cli, docs: Path) -> dict[str, Any]:
 def test_the_outcome_for_people(cli: Cli, docs: Path) -> None:
     done = cli("research", QUESTION, "--docs", "docs")
     assert done.code == 0
-    labels = [line[:9].strip() for line in done.out.splitlines() if line[:9].strip() and line[9:10] == " "]
+    labels = [line.split()[0] for line in done.err.splitlines() if line[:1].isupper() and line[9:10] == " "]
     assert ANSWER in done.out
+    assert done.out.splitlines()[-1].startswith("[1] The harbour of Port Ellery local:")
     assert labels[-6:] == ["Question", "Status", "Done", "Checks", "Files", "Cost"] or "Note" in labels
-    assert "Checks    passed; every claim is a verbatim quote" in done.out
-    assert "report.md" in done.out
-    assert "Cost      nothing: no model was called" in done.out
-    assert "clarify, plan, query" in done.out
+    assert "Checks    passed; every claim is a verbatim quote" in done.err
+    assert "report.md" in done.err
+    assert "Cost      nothing: no model was called" in done.err
+    assert "clarify, plan, query" in done.err
 
 
 def test_choices_and_progress_stand_on_standard_error(cli: Cli, docs: Path) -> None:
     err = cli("research", QUESTION, "--docs", "docs").err
     assert "ai.providers: embedded (no language model is set up; the report will be a brief of quoted passages)" in err
     assert "s  query (round 1): " in err
-    assert err.splitlines()[-1].startswith("complete, ")
+    assert "\ncomplete, " in err
 
 
 def test_quiet_shows_no_progress(cli: Cli, docs: Path) -> None:
-    assert cli("research", QUESTION, "--docs", "docs", "--quiet").err == ""
+    assert cli("research", QUESTION, "--docs", "docs", "--quiet").err.startswith("Question  ")
 
 
 def test_json_is_one_object_with_everything_a_program_needs(run: dict[str, Any]) -> None:
@@ -82,6 +83,7 @@ def test_tags_settings_and_folder_reach_the_run(cli: Cli, docs: Path) -> None:
     ("options", "told"),
     [
         (("--docs", "nowhere"), "--docs: no such folder: "),
+        (("--docs", "none"), "none has no files to search"),
         (("--docs", "docs", "--pipeline", "resarch"), "did you mean 'research'?"),
         (("--docs", "docs", "--format", "markdwn"), "did you mean 'markdown'?"),
         (("--docs", "docs", "--set", "serch.timeout=1"), "did you mean 'search'?"),
@@ -92,6 +94,7 @@ def test_tags_settings_and_folder_reach_the_run(cli: Cli, docs: Path) -> None:
 def test_settings_that_cannot_work_exit_78_and_leave_no_run(
     cli: Cli, docs: Path, options: tuple[str, ...], told: str
 ) -> None:
+    Path("none").mkdir()
     done = cli("research", QUESTION, *options)
     assert done.code == 78
     assert told in done.err
@@ -101,15 +104,16 @@ def test_settings_that_cannot_work_exit_78_and_leave_no_run(
 def test_no_evidence_is_exit_5_and_no_report(cli: Cli, docs: Path) -> None:
     done = cli("research", "Which quasar redshift did the Zyxtron telescope measure?", "--docs", "docs", "-q")
     assert done.code == 5
-    assert "Status    no evidence" in done.out
-    assert "report.md" not in done.out
+    assert "Status    no evidence" in done.err
+    assert "report.md" not in done.err
+    assert done.out == ""
 
 
 def test_an_unclear_question_that_nobody_can_be_asked_about_is_exit_2(cli: Cli, docs: Path) -> None:
     done = cli("research", "what is it", "--docs", "docs", "--set", "clarify.mode=ask", "-q")
     assert done.code == 2
-    assert "The question is unclear: it is short" in " ".join(done.out.split())
-    assert "add --set clarify.mode=assume" in " ".join(done.out.split())
+    assert "The question is unclear: it is short" in " ".join(done.err.split())
+    assert "add --set clarify.mode=assume" in " ".join(done.err.split())
     assert "continue in a terminal: leadline resume" in done.err
 
 
@@ -117,7 +121,7 @@ def test_resume_needs_no_options_and_repeats_no_call(cli: Cli, run: dict[str, An
     report = Path(run["report"]).read_bytes()
     done = cli("resume", run["run"][:8])
     assert done.code == 0
-    assert "Status    complete" in done.out
+    assert "Status    complete" in done.err
     assert Path(run["report"]).read_bytes() == report
     started = [json.loads(line) for line in (Path(run["folder"]) / "events.jsonl").read_text().splitlines()]
     second = [event["seq"] for event in started if event["kind"] == "run.started"][1]
@@ -143,7 +147,7 @@ def test_an_offline_replay_prints_the_report_and_writes_nothing(cli: Cli, run: d
 def test_a_long_question_is_shortened_on_the_screen_and_kept_whole(cli: Cli, docs: Path) -> None:
     question = f"{QUESTION} {'The harbour is wide. ' * 800}".strip()
     done = cli("research", question, "--docs", "docs")
-    assert f"{question[:400].rstrip()} … ({len(question):,} characters)" in " ".join(done.out.split())
+    assert f"{question[:400].rstrip()} … ({len(question):,} characters)" in " ".join(done.err.split())
     assert max(map(len, done.err.splitlines())) < 500
     (metadata,) = Path("runs").glob("*/metadata.json")
     assert json.loads(metadata.read_text())["question"] == question

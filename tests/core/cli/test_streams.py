@@ -86,9 +86,9 @@ def test_a_working_folder_may_be_deleted_while_a_run_goes_on(start: Start, docs:
     assert any("asked" in line for line in process.stderr)
     shutil.rmtree(gone)
     process.send_signal(signal.SIGTERM)
-    out, err = process.communicate(timeout=100)
+    _, err = process.communicate(timeout=100)
     assert process.returncode == 130
-    assert "Status    cancelled" in out
+    assert "Status    cancelled" in err
     assert f"Continue: leadline resume {next(folder.iterdir()).name}" in err
     assert "This is a bug" not in err
 

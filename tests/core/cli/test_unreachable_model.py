@@ -114,7 +114,7 @@ FAULTS = [
 
 
 def assert_stopped(done: Any, url: str, cause: str) -> None:
-    out = " ".join(done.out.split())
+    out = " ".join(done.err.split())
     assert done.code == 1
     assert f"no AI provider answered the first task (plan): openai at {url}: " in out
     assert cause in out
@@ -168,7 +168,7 @@ def test_a_model_that_fails_later_does_not_stop_the_run(cli: Cli, docs: Path, en
     endpoint.status, endpoint.message = 401, "Incorrect API key provided"
     done = research(cli, endpoint.url, "openai", **PATIENT)
     assert done.code == 4
-    assert "no AI provider answered" not in done.out
+    assert "no AI provider answered" not in done.err
     metadata = json.loads((folder_of() / "metadata.json").read_text())
     assert (metadata["status"], metadata["reason"]) == ("partial", "no model did synthesize, write: see the notices")
     refused = "does not accept the key (HTTP 401)"
@@ -183,7 +183,7 @@ def test_a_plan_of_another_run_is_no_answer(cli: Cli, docs: Path, endpoint: Endp
     research(cli, endpoint.url, "openai", **PATIENT)
     done = research(cli, endpoint.url, "openai", **PATIENT, **{"runs.folder": "others"})
     assert done.code == 1
-    assert "no AI provider answered the first task (query)" in " ".join(done.out.split())
+    assert "no AI provider answered the first task (query)" in " ".join(done.err.split())
 
 
 def test_auto_chooses_no_fallback_for_a_model_that_is_set_up(cli: Cli, docs: Path, closed_port: str) -> None:

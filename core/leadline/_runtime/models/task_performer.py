@@ -192,7 +192,10 @@ class TaskPerformer:
         addresses = {name: getattr(section, "base_url", "") for name, section in sections.items()}
         providers = ", ".join(f"{name} at {address}" if address else name for name, address in addresses.items())
         commands = ", ".join(f"`leadline plugins show {name}`" for name in sections)
+        stages = (self._plugins.loaded.plugins[name].offers["stages"] for name in self._plugins.chosen["pipeline"])
+        needed = any(getattr(stage, "by_model", False) for stage in stages)
         return (
             f"no AI provider answered the first task ({task.name}): {providers}: {failed.record.message}. "
-            f"Next: check its settings ({commands}), or research without a model (--set ai.providers=embedded)"
+            f"Next: check its settings ({commands})"
+            f"{'' if needed else ', or research without a model (--set ai.providers=embedded)'}"
         )

@@ -49,5 +49,6 @@ async def continued(
         await request.store(run.journal)
     about = route.model_dump(include={"pipeline", "reason", "by"})
     await run.bus.emit("route", {**about, "steps": list(after.stages)})
-    await run.bus.emit("notice", {"message": sentence})
+    for text in (sentence, *(one for one in plugins.loaded.choices if one not in run.plugins.loaded.choices)):
+        await run.bus.emit("notice", {"message": text})
     return after, pipeline

@@ -144,6 +144,10 @@ class OpenAISettings(PluginSettings):
         return bool(self.version) or _is_azure(_split(self.root))
 
 
+# The way without a key.
+_LOCAL = "for a local server, such as Ollama, its address: OPENAI_BASE_URL=http://127.0.0.1:11434/v1"
+
+
 def ready(settings: OpenAISettings) -> str | None:
     """Return the first fault of the settings: a bad address, proxy, header or file, or a missing key."""
     parts = _split(settings.root)
@@ -156,7 +160,7 @@ def ready(settings: OpenAISettings) -> str | None:
     names = {name.lower() for name in settings.headers}
     if settings.api_key.get_secret_value() or names & {"authorization", "api-key"} or _is_private(parts.hostname):
         return None
-    return f"no key for {settings.host}: set OPENAI_API_KEY, or api_key in the plugin's section"
+    return f"no key for {settings.host}: set OPENAI_API_KEY, or {_LOCAL}"
 
 
 def ssl_context(path: Path) -> SSLContext:

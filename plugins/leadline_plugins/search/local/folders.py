@@ -10,8 +10,9 @@ import errno
 import os
 import re
 import stat
+import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import translate
 from pathlib import Path
@@ -45,11 +46,24 @@ class LocalSettings(PluginSettings):
 
 
 def ready(settings: LocalSettings) -> str | None:
-    """Return the fault of the settings: no folder, or one that does not exist."""
+    """Return the fault of the settings: no folder, or folders that do not exist, cannot be read or have no files."""
     if not settings.folders:
         return "no folder is set: plugins.local.folders, or --docs DIR"
     missing = [folder for folder in settings.folders if not folder.expanduser().exists()]
-    return f"no such folder: {', '.join(map(missing_path, missing))}" if missing else None
+    if missing:
+        return f"no such folder: {', '.join(map(missing_path, missing))}"
+    faults = (_fault(settings, root) for root in resolve(settings.folders))
+    return "; ".join(filter(None, faults)) or None
+
+
+def _fault(settings: LocalSettings, root: Path) -> str:
+    """Return why nothing in a folder can be read; empty as soon as a file is found."""
+    refused = ""
+    for file in Walk([root], settings.include, settings.exclude, sys.maxsize, lambda _: True):
+        if not file.problem and os.access(file.path, os.R_OK):
+            return ""
+        refused = refused or f"{file.path} {file.problem or 'cannot be read: permission denied'}"
+    return refused or f"{root} has no files to search"
 
 
 class File(NamedTuple):
@@ -74,15 +88,16 @@ class Walk:
 
     def files(self) -> dict[str, File]:
         """Return the files by path."""
-        found: dict[str, File] = {}
+        return {file.path: file for file in self}
+
+    def __iter__(self) -> Iterator[File]:
         for root in self.roots:
             if root.is_dir():
-                self._walk(str(root), found)
+                yield from self._walk(str(root))
             elif self.wanted(media_type(root.name)):
-                self._add(str(root), os.lstat(root), found)
-        return found
+                yield from self._file(str(root), os.lstat(root))
 
-    def _walk(self, root: str, found: dict[str, File]) -> None:
+    def _walk(self, root: str) -> Iterator[File]:
         included, included_path = _matchers(self.include)
         excluded, excluded_path = _matchers(self.exclude)
         own = {str(folder) for folder in self.own}
@@ -95,7 +110,7 @@ class Walk:
                 with os.scandir(folder) as listing:
                     entries = list(listing)
             except OSError as error:
-                found[folder] = File(folder, 0, 0, f"cannot be listed: {error.strerror}")
+                yield File(folder, 0, 0, f"cannot be listed: {error.strerror}")
                 continue
             names = {entry.name for entry in entries}
             if folder != root and (names >= _RUN_FILES or _KNOWLEDGE_FILE in names):
@@ -113,18 +128,18 @@ class Walk:
                     wanted[extension] = self.wanted(media_type(f"name{extension}"))
                 if wanted[extension] and (included(name) or (included_path and included_path(path[len(root) + 1 :]))):
                     try:
-                        self._add(path, entry.stat(follow_symlinks=False), found)
+                        yield from self._file(path, entry.stat(follow_symlinks=False))
                     except FileNotFoundError:  # deleted since the folder was listed
                         continue
 
-    def _add(self, path: str, status: os.stat_result, found: dict[str, File]) -> None:
+    def _file(self, path: str, status: os.stat_result) -> Iterator[File]:
         if not stat.S_ISREG(status.st_mode):
             return
         problem = ""
         if status.st_size > self.max_bytes:
             sizes = f"{status.st_size / 1e6:.0f} MB of {self.max_bytes / 1e6:.0f} MB"
             problem = f"is larger than max_file_mb: {sizes}"
-        found[path] = File(path, status.st_size, status.st_mtime_ns, problem)
+        yield File(path, status.st_size, status.st_mtime_ns, problem)
 
 
 def without_documents(walk: Walk) -> str:

@@ -277,7 +277,7 @@ class Update:
             named = "; ".join(f"{Path(one.path).name}: {one.reason}" for one in problems[:_NAMED])
             more = "; …" if len(problems) > _NAMED else ""
             named = without_surrogates(named)
-            log.warning("%d files were not indexed beside %d that were: %s%s", len(problems), count, named, more)
+            log.warning("not indexed: %d of %d files: %s%s", len(problems), count + len(problems), named, more)
 
 
 def _remove(manifest: Manifest, writer: IndexWriter, gone: Sequence[str]) -> None:

@@ -255,9 +255,7 @@ DOCKS = {
         ("What is it?", ""),
     ],
 )
-def test_one_word_is_answered_by_headings_or_by_the_only_document_that_has_it(
-    question: str, shown: str
-) -> None:
+def test_one_word_is_answered_by_headings_or_by_the_only_document_that_has_it(question: str, shown: str) -> None:
     made = brief(request(question, DOCKS))
     assert re.findall(r"^### (.*)", made.text or "", re.MULTILINE) == ([shown] if shown else [])
     if not shown:
