@@ -19,6 +19,7 @@ from leadline.cli import INTERRUPTED, debugging
 from leadline.cli.common import near
 from leadline.cli.terminal import columns, plural, say, wrapped, write, write_json
 from leadline.display import group_by_reason, one_line, printable, shortened
+from leadline.rendering import readable_url
 from leadline.research_findings import FAILED
 from leadline.runs import Metadata, Result
 
@@ -303,7 +304,7 @@ def _show_report(result: Result) -> None:
 def _sources(result: Result) -> Iterator[str]:
     """Yield a line for each cited source."""
     for place, source in number(result.report).cited if result.report else ():
-        yield one_line(f"[{place}] {source.document.title if source.document else ''} {source.hit.url}")
+        yield one_line(f"[{place}] {source.hit.title} - {readable_url(source.hit.url)}")
 
 
 def _checked(result: Result) -> str:

@@ -28,7 +28,7 @@ def test_the_outcome_for_people(cli: Cli, docs: Path) -> None:
     assert done.code == 0
     labels = [line.split()[0] for line in done.err.splitlines() if line[:1].isupper() and line[9:10] == " "]
     assert ANSWER in done.out
-    assert done.out.splitlines()[-1].startswith("[1] The harbour of Port Ellery local:")
+    assert done.out.splitlines()[-1].startswith("[1] The harbour of Port Ellery - ")
     assert labels[-6:] == ["Question", "Status", "Done", "Checks", "Files", "Cost"] or "Note" in labels
     assert "Checks    passed; every claim is a verbatim quote" in done.err
     assert "report.md" in done.err
@@ -88,7 +88,7 @@ def test_tags_settings_and_folder_reach_the_run(cli: Cli, docs: Path) -> None:
         (("--docs", "docs", "--format", "markdwn"), "did you mean 'markdown'?"),
         (("--docs", "docs", "--set", "serch.timeout=1"), "did you mean 'search'?"),
         (("--docs", "docs", "--settings", "none.toml"), "none.toml: there is no such settings file"),
-        (("--set", "search.engines=local"), "no folder is set: use --docs DIR"),
+        (("--set", "search.engines=local"), "no folder is set: plugins.local.folders, or --docs DIR"),
     ],
 )
 def test_settings_that_cannot_work_exit_78_and_leave_no_run(

@@ -85,37 +85,22 @@ def _answer(
     code: str,
     level: int,
 ) -> _Answer:
-    rated = rate(question, passages, titles, whole)
+    rated, select = rate(question, passages, titles, whole), select_segments
     if is_short(f"{question} {whole}"):
-        if named := openings(frozenset(rated.weights), passages, titles):
-            begun = rate(question, named, titles, whole)
-            return _Answer(_shown(question, begun, select_first(begun, room, code), titles, urls, code, level))
         sources = list(dict.fromkeys(map(rated.source, rated.best_first())))
-        if len(sources) != 1 or is_bare(whole):
+        if named := openings(frozenset(rated.weights), passages, titles):
+            rated, select = rate(question, named, titles, whole), select_first
+        elif len(sources) != 1 or is_bare(whole):
             return _Answer("", f"{question} ({advice([titles.get(name, '') for name in sources], code)})")
     covered = coverage(rated)
-    shown = select_segments(rated, room, code) if covered >= RELATED else []
+    shown = select(rated, room, code) if covered >= RELATED else []
     lacking = missing_words(question, rated, shown or range(len(rated.segments))) if covered < ANSWERED else []
     gap = phrase("brief_lacking", code, what=_quoted_words(lacking, code)) if lacking else ""
     missing_text = _quoted_words(lacking, code) if shown and gap else f"{question} ({gap})" if gap else question
-    text = _shown(question, rated, shown, titles, urls, code, level, gap) if shown else ""
-    return _Answer(text, missing_text if covered < ANSWERED else "")
-
-
-def _shown(
-    question: str,
-    rated: Rated,
-    shown: Sequence[int],
-    titles: Mapping[str, str],
-    urls: Mapping[str, str],
-    code: str,
-    level: int,
-    gap: str = "",
-) -> str:
     parts = [f"### {escape_markdown(question)}"] if level > 3 else []
     about = escape_markdown(_introduction(gap, code))
     parts += [about if is_cjk(code) else f"*{about}*", brief_markdown(rated, shown, titles, urls, level)]
-    return "\n\n".join(parts)
+    return _Answer("\n\n".join(parts) if shown else "", missing_text if covered < ANSWERED else "")
 
 
 def _introduction(gap: str, code: str) -> str:
