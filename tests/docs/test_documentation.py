@@ -76,6 +76,7 @@ def given(folder: Path) -> dict[str, Any]:
     """Return what stands around a settings file: the folders that the documentation names, and no other source."""
     for name in ("papers", "minutes", "letters", "~/notes"):
         Path(name).expanduser().mkdir()
+        (Path(name).expanduser() / "note.md").write_text("A note.")
     (folder / "user.toml").write_text('[plugins.local]\nfolders = ["papers"]\n', encoding="utf-8")
     return {"cwd": folder, "user_file": folder / "user.toml"}
 

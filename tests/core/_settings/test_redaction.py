@@ -212,6 +212,7 @@ async def resumable(values: dict[str, Any], folder: Path) -> leadline.Result:
 
 async def test_the_journal_of_a_run_holds_no_password_of_a_proxy(tmp_path: Path) -> None:
     values = {"plugins.openai.proxy": f"http://someone:{KEY}@127.0.0.1:9", "plugins.openai.api_key": "k" * 20}
+    (tmp_path / "harbour.txt").write_text("The harbour is deep.")
     async with leadline.Client(docs=tmp_path, folder=tmp_path / "runs", cache=tmp_path / "cache", set=values) as runs:
         handle = await runs.start("How deep is the harbour?")
         await handle.cancel()

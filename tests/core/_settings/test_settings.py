@@ -144,6 +144,7 @@ def test_documents_that_a_client_was_given_are_what_their_engine_needs(tmp_path:
     catalog = PluginCatalog.discover()
     local = catalog.load("local")
     assert obstacles(catalog, [local])["local"].startswith("no folder is set: plugins.local.folders")
+    (tmp_path / "note.md").touch()
     assert obstacles(catalog, [local], docs=[str(tmp_path)]) == {"local": ""}
 
 

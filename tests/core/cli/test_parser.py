@@ -14,7 +14,7 @@ import pytest
 
 from leadline import __version__
 from leadline.cli import main
-from leadline.cli.commands import STATUSES
+from leadline.cli.arguments import STATUSES
 from leadline.runs import Status
 
 Cli = Callable[..., Any]

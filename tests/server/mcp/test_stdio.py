@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from leadline.cli.commands import MCP_CLIENTS
 from leadline.cli.mcp_clients import CLIENTS
+from leadline.cli.service_arguments import MCP_CLIENTS
 
 mcp = pytest.importorskip("mcp", reason="the extra mcp is not installed")
 

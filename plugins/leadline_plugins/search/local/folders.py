@@ -46,14 +46,14 @@ class LocalSettings(PluginSettings):
 
 
 def ready(settings: LocalSettings) -> str | None:
-    """Return the fault of the settings: no folder, or folders that do not exist, cannot be read or have no files."""
+    """Return the fault of the settings: no folder, one that does not exist, or nothing to read in any."""
     if not settings.folders:
         return "no folder is set: plugins.local.folders, or --docs DIR"
     missing = [folder for folder in settings.folders if not folder.expanduser().exists()]
     if missing:
         return f"no such folder: {', '.join(map(missing_path, missing))}"
-    faults = (_fault(settings, root) for root in resolve(settings.folders))
-    return "; ".join(filter(None, faults)) or None
+    faults = [_fault(settings, root) for root in resolve(settings.folders)]
+    return "; ".join(faults) if all(faults) else None
 
 
 def _fault(settings: LocalSettings, root: Path) -> str:
