@@ -48,7 +48,7 @@ class Static:
             raise Unsupported(f"static has no model {model!r}: choose from {', '.join(get_args(Model))}")
         words = await self._trained() if model != "hashed" else None
         rows = await self._context.in_thread(_vectors, model, request.texts, words)
-        return Embeddings(vectors=tuple(tuple(round(place, _DIGITS) for place in row) for row in rows))
+        return Embeddings(vectors=rows)
 
     async def _trained(self) -> Any:
         """Return the trained vectors, loaded once."""
@@ -66,7 +66,13 @@ def _load() -> Any:
     return wordllama.WordLlama.load(cache_dir=package, disable_download=True)
 
 
-def _vectors(model: str, texts: Sequence[str], words: Any) -> list[list[float]]:
+def _vectors(model: str, texts: Sequence[str], words: Any) -> tuple[tuple[float, ...], ...]:
+    """Return the vectors, rounded; most numbers of short texts are 0."""
+    rows = _rows(model, texts, words)
+    return tuple(tuple([place and round(place, _DIGITS) for place in row]) for row in rows)
+
+
+def _rows(model: str, texts: Sequence[str], words: Any) -> list[list[float]]:
     if model == "hashed":
         return [hashed(text) for text in texts]
     trained = [unit([float(place) for place in row]) for row in words.embed(list(texts))] if texts else []

@@ -42,7 +42,7 @@ def as_bytes(vector: Sequence[float]) -> bytes:
     """Return a vector with one signed byte a number; its length is lost, its direction is kept."""
     largest = max(map(abs, vector), default=0.0)
     factor = _LARGEST / largest if largest else 0.0
-    return array("b", [round(number * factor) for number in vector]).tobytes()
+    return array("b", [round(number * factor) if number else 0 for number in vector]).tobytes()
 
 
 @dataclass(frozen=True)
