@@ -10,7 +10,6 @@ from pathlib import Path
 
 from leadline.contracts import Call, Context
 from leadline.encoding import without_surrogates
-from leadline.errors import PluginError, ProviderError
 from leadline.records import AddedDocuments, Blob, Document, Hit, NewDocuments, Source, StoredDocument, UnreadFile
 from leadline.workers import compute
 from leadline_plugins.canonical import source_id
@@ -21,9 +20,7 @@ from leadline_plugins.knowledge.writer import ShelfWriter
 from leadline_plugins.parse.media import bare_type, media_type
 from leadline_plugins.passages.cutting import passages_of
 from leadline_plugins.search.local.folders import File, Walk, read, resolve
-
-# Files and bytes of a batch, which is held in memory.
-_FILES, _BYTES = 256, 16_000_000
+from leadline_plugins.search.local.reading import batches, parsed
 
 
 @dataclass(frozen=True)
@@ -80,7 +77,7 @@ class Addition:
             candidates = await writer.in_thread(self._candidates, request)
             outcome = _Outcome(await writer.in_thread(self._shelf.catalog.digests))
             done = 0
-            for batch in _batches(candidates):
+            for batch in batches(candidates, lambda one: one.size):
                 await self._add(batch, outcome)
                 done += len(batch)
                 await writer.progress(done, len(candidates), len(outcome.problems))
@@ -130,14 +127,10 @@ class Addition:
             empty = not file.problem and candidate.size == 0
             return _Read(candidate, file.digest, problem="it is empty" if empty else file.problem)
         name = Path(candidate.name).name
-        try:
-            blob = Blob(name=name, media_type=candidate.media_type, data=file.data)
-            document = await self._context.parse(blob, self._call)
-        except ProviderError as error:
-            return _Read(candidate, problem=str(error))
-        except Exception as error:  # noqa: BLE001 - a parser may raise anything; it costs its file only
-            reason = str(error) if isinstance(error, PluginError) else f"{type(error).__name__}: {error}"
-            return _Read(candidate, problem=f"its parser failed: {reason}")
+        blob = Blob(name=name, media_type=candidate.media_type, data=file.data)
+        document = await parsed(self._context, blob, self._call)
+        if isinstance(document, str):
+            return _Read(candidate, problem=document)
         return _Read(candidate, file.digest, file.data, document)
 
     async def _entry(self, file: _Read, document: Document) -> Entry:
@@ -212,16 +205,3 @@ class Addition:
 
 def _unread(candidate: _Candidate, reason: str) -> UnreadFile:
     return UnreadFile(name=candidate.name, reason=without_surrogates(reason))
-
-
-def _batches(candidates: Sequence[_Candidate]) -> Iterator[list[_Candidate]]:
-    batch: list[_Candidate] = []
-    total = 0
-    for candidate in candidates:
-        if batch and (len(batch) >= _FILES or total + candidate.size > _BYTES):
-            yield batch
-            batch, total = [], 0
-        batch.append(candidate)
-        total += candidate.size
-    if batch:
-        yield batch

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from leadline.contracts import Call, Context
-from leadline.errors import BadReply, Unsupported
+from leadline.errors import Unsupported
 from leadline.records import (
     AddedDocuments,
     Blob,
@@ -32,6 +32,7 @@ from leadline_plugins.knowledge.ranking import DEPTH, by_vectors, by_words, fuse
 from leadline_plugins.knowledge.shelf import PROBE, Shelf, document_id, owner_of, parsed
 from leadline_plugins.knowledge.writer import ShelfWriter
 from leadline_plugins.parse.media import bare_type
+from leadline_plugins.search.filters import place
 from leadline_plugins.search.local.folders import resolve
 
 _EMPTY = "the knowledge base has no documents: add some with `leadline knowledge add PATH`"
@@ -97,7 +98,7 @@ class Knowledge:
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
         """Return documents; the snippet is their best passage, verbatim."""
-        start = _offset(request.cursor)
+        start = place(request.cursor, first=0)
         shelves = await self._ranked_shelves(call)
         places = await self._ranked(request.query, shelves, call)
         hits = await self._context.in_thread(_hits, shelves, places)
@@ -128,10 +129,8 @@ def _by_words(shelves: Sequence[Shelf], query: str) -> list[Place]:
 
 def _found(shelves: Sequence[Shelf], places: Sequence[Place]) -> Iterable[tuple[Shelf, Place, Evidence]]:
     """Yield the passages that count, in order; a place may be of a version that was just replaced."""
-    found = {place: (shelf, one) for shelf in shelves for place, one in shelf.catalog.passages(places).items()}
-    for place in places:
-        if place in found:
-            yield found[place][0], place, found[place][1]
+    found = {at: (shelf, one) for shelf in shelves for at, one in shelf.catalog.passages(places).items()}
+    yield from ((found[at][0], at, found[at][1]) for at in places if at in found)
 
 
 def _passages(shelves: Sequence[Shelf], places: Sequence[Place], limit: int) -> Passages:
@@ -173,14 +172,6 @@ def _listed(shelves: Sequence[Shelf], request: DocumentSelection) -> list[Stored
     ids = {document_id(str(path)) for path in resolve([Path(name) for name in names])} | names
     folders = tuple(f"{name}/" for name in names)
     return [one for one in documents if one.id in ids or one.name in names or one.name.startswith(folders)]
-
-
-def _offset(cursor: str | None) -> int:
-    if cursor is None:
-        return 0
-    if not cursor.isdecimal():
-        raise BadReply(f"{cursor!r} is not a cursor of this engine")
-    return int(cursor)
 
 
 class KnowledgeFetcher:

@@ -6,7 +6,6 @@ of the run, in a collection whose name changes when everything is embedded again
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from contextlib import closing
@@ -18,6 +17,7 @@ from urllib.parse import quote, unquote, urlsplit
 from leadline.errors import Denied, Unsupported
 from leadline.records import Evidence, Principal
 from leadline_plugins.knowledge.catalog import Catalog, as_vector
+from leadline_plugins.passages.ranking import cosine
 from leadline_plugins.search.local.ranking import Passage
 from leadline_plugins.search.local.store import IndexReader, IndexWriter
 from leadline_plugins.vectors import safe_name
@@ -103,7 +103,7 @@ class Shelf:
             return
         command = f"`leadline knowledge reembed{f' --principal {self.owner}' if self.owner else ''}`"
         known, before = as_vector(about["probe"]), about["embedder"]
-        if len(known) != len(probe) or _cosine(known, probe) < _SAME:
+        if len(known) != len(probe) or cosine(known, probe) < _SAME:
             now = f"{embedder} now has another model" if before == embedder else f"knowledge.embedder is {embedder}"
             raise Denied(
                 f"the documents were embedded with {before}, and {now}: run {command}, "
@@ -157,8 +157,3 @@ def write_texts(folder: Path, unused: Sequence[str], added: Sequence[tuple[str, 
         for key, title, evidence in added:
             writer.replace(key, (Passage(key, title, number, text_of("", one)) for number, one in enumerate(evidence)))
         writer.commit()
-
-
-def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    size = math.sqrt(sum(value * value for value in one)) * math.sqrt(sum(value * value for value in other))
-    return sum(a * b for a, b in zip(one, other, strict=True)) / size if size else 0.0

@@ -123,7 +123,7 @@ async def _fused(
     found = []
     for question, words in enumerate(rankings):
         asked = vectors[len(places) + question]
-        near = {place: _cosine(asked, vectors[row]) for row, place in enumerate(places)}
+        near = {place: cosine(asked, vectors[row]) for row, place in enumerate(places)}
         found.append(fused([words, near]))
     return found
 
@@ -155,7 +155,8 @@ def fused(rankings: Sequence[Ranked]) -> Ranked:
     return dict(found)
 
 
-def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
+def cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    """Return the cosine of the angle of two vectors; 0 if one of them is zero."""
     size = math.sqrt(sum(value * value for value in one)) * math.sqrt(sum(value * value for value in other))
     return sum(a * b for a, b in zip(one, other, strict=True)) / size if size else 0.0
 

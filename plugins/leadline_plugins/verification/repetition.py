@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -86,8 +86,3 @@ def without_repetitions(sections: Sequence[Section]) -> tuple[tuple[Section, ...
         dropped += found
         now = without_claims(now, {one.claim.id for one in found})
     return now, dropped
-
-
-def shared_passages(sections: Sequence[Section]) -> Iterator[Repetition]:
-    """Yield the repetitions of a part of a statement."""
-    return (one for one in repetitions(sections) if not one.whole)

@@ -41,7 +41,6 @@ class LocalSettings(PluginSettings):
         [".*", "~*", "*~", "node_modules", "__pycache__", "*.lock"], description="files and folders to skip"
     )
     max_file_mb: float = Field(50, gt=0, description="largest file to read, in MB; larger ones are listed as problems")
-    passage: int = Field(1000, ge=100, le=10_000, description="characters of a passage, the unit that is ranked")
     refresh: float = Field(30, ge=0, description="seconds between two checks of the folders for changes")
 
 

@@ -39,7 +39,7 @@ class LocalIndex:
         self._roots = resolve(settings.folders)
         self._settings = settings
         self._context = context
-        self._folder = context.cache_dir / f"index-v{FORMAT}-{_name(self._roots, settings.passage)}"
+        self._folder = context.cache_dir / f"index-v{FORMAT}-{_name(self._roots)}"
         self._mutex = asyncio.Lock()
         self._reader: IndexReader | None = None
         self._checked = 0.0
@@ -112,7 +112,7 @@ class LocalIndex:
         await finish_in_thread(self._context, self._folder.mkdir, parents=True, exist_ok=True)
         if self._reader is None and (name := await finish_in_thread(self._context, broken_file, texts)):
             raise Damaged(f"the checksum of {name} is wrong")
-        await Update(self._folder, self._walk(), self._settings.passage, self._context).run(call)
+        await Update(self._folder, self._walk(), self._context).run(call)
         if self._reader is not None and self._reader.is_current():
             return self._reader
         return await finish_in_thread(self._context, IndexReader, texts)
@@ -143,8 +143,8 @@ def _unwritable(folder: Path) -> str:
         return "" if error.errno in _FULL else error.strerror or str(error)
 
 
-def _name(roots: tuple[Path, ...], passage: int) -> str:
-    key = json.dumps([[str(root) for root in roots], passage], ensure_ascii=True)
+def _name(roots: tuple[Path, ...]) -> str:
+    key = json.dumps([str(root) for root in roots], ensure_ascii=True)
     return blake2b(key.encode(), digest_size=8).hexdigest()
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from leadline.contracts import Call, Context
-from leadline.errors import BadReply, Denied, Unsupported
+from leadline.errors import Denied, Unsupported
 from leadline.records import Blob, FetchRequest, Hit, SearchPage, SearchRequest
 from leadline_plugins.parse.media import media_type
+from leadline_plugins.search.filters import place
 from leadline_plugins.search.local.addresses import Addresses
 from leadline_plugins.search.local.folders import LocalSettings, read, resolve
 from leadline_plugins.search.local.index import LocalIndex
@@ -25,7 +26,7 @@ class LocalSearch:
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
         """Return documents; the snippet is their best passage, verbatim."""
-        start = _offset(request.cursor)
+        start = place(request.cursor, first=0)
         end = start + request.limit
         matches, suggestion = await self._index.search(request.query, end + 1, call)
         await self._tell_unread(call)
@@ -79,11 +80,3 @@ class LocalFetcher:
         except OSError as error:
             raise Unsupported(f"{url}: {error.strerror or error}") from error
         return Blob(name=path.name, media_type=media_type(path.name), data=data)
-
-
-def _offset(cursor: str | None) -> int:
-    if cursor is None:
-        return 0
-    if not cursor.isdecimal():
-        raise BadReply(f"{cursor!r} is not a cursor of this engine")
-    return int(cursor)

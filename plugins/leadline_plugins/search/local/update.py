@@ -20,19 +20,20 @@ from typing import ParamSpec, TypeVar
 
 from leadline.contracts import Call, Context
 from leadline.encoding import without_surrogates
-from leadline.errors import PluginError, ProviderError
 from leadline.records import Blob, Document
 from leadline_plugins.parse.media import media_type
 from leadline_plugins.search.local.folders import File, Walk, read
 from leadline_plugins.search.local.ranking import Passage
+from leadline_plugins.search.local.reading import batches, parsed
 from leadline_plugins.search.local.store import Damaged, IndexWriter, size
 from leadline_plugins.text.sentences import FULL_STOPS, Span
 
 P = ParamSpec("P")
 T = TypeVar("T")
-# Files and bytes of a batch, which is held in memory.
-_FILES = 1_000
-_BYTES = 16_000_000
+
+
+# Characters of a passage, the unit that is ranked.
+_PASSAGE = 1000
 
 
 # --- the manifest ----------------------------------------------------------------------------------------------------
@@ -184,11 +185,10 @@ class Reading:
 class Update:
     """One update of the index, which needs its lock."""
 
-    def __init__(self, folder: Path, walk: Walk, passage: int, context: Context) -> None:
+    def __init__(self, folder: Path, walk: Walk, context: Context) -> None:
         self._texts = folder / "texts"
         self._manifest = folder / "manifest.db"
         self._walk = walk
-        self._passage = passage
         self._context = context
         self._seen_ns = 0
 
@@ -218,7 +218,7 @@ class Update:
         self, files: Sequence[tuple[File, bytes]], manifest: Manifest, writer: IndexWriter, call: Call
     ) -> None:
         done = 0
-        for batch in _batches(files):
+        for batch in batches(files, lambda pair: pair[0].size):
             loaded = await self._in_thread(self._load, batch)
             readings = await asyncio.gather(*(self._parse(*item, call) for item in loaded))
             await self._in_thread(self._write, readings, manifest, writer)
@@ -244,16 +244,12 @@ class Update:
             return Reading(entry)
         path = entry.file.path
         blob = Blob(name=Path(path).name, media_type=media_type(path), data=data)
-        try:
-            document = await self._context.parse(blob, call)
-            if document.incomplete:
-                self._context.log.warning("%s: %s", path, document.incomplete)
-            return Reading(entry, document)
-        except ProviderError as error:
-            return Reading(replace(entry, problem=str(error)))
-        except Exception as error:  # noqa: BLE001 - a parser may raise anything; it costs its file only
-            reason = str(error) if isinstance(error, PluginError) else f"{type(error).__name__}: {error}"
-            return Reading(replace(entry, problem=f"its parser failed: {reason}"))
+        document = await parsed(self._context, blob, call)
+        if isinstance(document, str):
+            return Reading(replace(entry, problem=document))
+        if document.incomplete:
+            self._context.log.warning("%s: %s", path, document.incomplete)
+        return Reading(entry, document)
 
     def _write(self, readings: Sequence[Reading], manifest: Manifest, writer: IndexWriter) -> None:
         changed = [reading for reading in readings if reading.document or reading.entry.problem]
@@ -267,7 +263,7 @@ class Update:
         if reading.document is None:
             return
         text, title = reading.document.text, reading.document.title
-        for number, (start, end) in enumerate(split_passages(text, self._passage)):
+        for number, (start, end) in enumerate(split_passages(text, _PASSAGE)):
             yield Passage(reading.entry.file.path, title, number, text[start:end])
 
     def _log(self, changes: Changes, manifest: Manifest, seconds: float) -> None:
@@ -285,19 +281,6 @@ def _remove(manifest: Manifest, writer: IndexWriter, gone: Sequence[str]) -> Non
         writer.remove(path)
     writer.commit()
     manifest.forget(gone)
-
-
-def _batches(files: Iterable[tuple[File, bytes]]) -> Iterator[list[tuple[File, bytes]]]:
-    batch: list[tuple[File, bytes]] = []
-    total = 0
-    for file, last_digest in files:
-        if batch and (len(batch) >= _FILES or total + file.size > _BYTES):
-            yield batch
-            batch, total = [], 0
-        batch.append((file, last_digest))
-        total += file.size
-    if batch:
-        yield batch
 
 
 # --- passages --------------------------------------------------------------------------------------------------------
