@@ -56,10 +56,16 @@ def plan(request: PlanRequest) -> Plan:
     if not content_words(text):  # such as `And why?`: its context says what about
         asked = [(text, request.question.topic)]
     sections = tuple(
-        PlannedSection(id=f"s{place}", title=part, goal=whole, questions=(whole,))
+        PlannedSection(id=f"s{place}", title=_titled(part, text), goal=whole, questions=(whole,))
         for place, (part, whole) in enumerate(asked, start=1)
     )
     return Plan(title=text, sections=sections)
+
+
+def _titled(part: str, text: str) -> str:
+    """Return a part of a question as a heading: a capital first, and the end mark of the whole."""
+    mark = text[-1:] if part[-1:].isalnum() and text[-1:] in ("?", "？") else ""
+    return f"{part[:1].upper()}{part[1:]}{mark}"
 
 
 def _whole(part: str, named: tuple[str, ...]) -> str:

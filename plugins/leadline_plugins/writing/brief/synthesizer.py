@@ -69,10 +69,20 @@ def brief(request: SectionRequest) -> Section:
             "title": phrase("brief", code) if len(request.outline) < 2 else request.section.title,
             "text": text,
             "evidence_ids": tuple(dict.fromkeys(cited(text))),
-            "unanswered": tuple(one.unanswered for one in answers if one.unanswered),
+            "unanswered": tuple(
+                _as_titled(one.unanswered, asked, request.section.title)
+                for one, asked in zip(answers, questions, strict=True)
+                if one.unanswered
+            ),
             "notices": ("no passage found is in the language of the question",) if foreign and text else (),
         }
     )
+
+
+def _as_titled(gap: str, question: str, title: str) -> str:
+    """Return a gap with the title of the section for a question that only adds names to it, for the search."""
+    part = title.rstrip("?？").casefold()
+    return gap.replace(question, title, 1) if part and question.casefold().startswith(part) else gap
 
 
 def _answer(

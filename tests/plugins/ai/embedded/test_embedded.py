@@ -30,6 +30,7 @@ def test_each_part_of_a_compound_question_is_a_section_and_keeps_the_name_it_poi
     first, second = planned("How deep is the harbour of Porto Alvo and when was it last dredged?").sections
     assert first.questions == ("How deep is the harbour of Porto Alvo",)
     assert second.questions == ("when was it last dredged? Porto Alvo",)
+    assert [first.title, second.title] == ["How deep is the harbour of Porto Alvo?", "When was it last dredged?"]
 
 
 def test_chinese_parts_are_told_by_their_question_marks() -> None:
