@@ -24,6 +24,7 @@ from leadline.research_findings import (
 from leadline_plugins.prompting.fallback import notify
 from leadline_plugins.prompting.inputs import single_section_plan
 from leadline_plugins.stages.synthesize import (
+    no_answer,
     no_evidence,
     section_notices,
     section_requests,
@@ -90,7 +91,7 @@ async def _report(findings: Findings, written: list[Section], gaps: tuple[Text, 
 def _reason(findings: Findings, gaps: tuple[Text, ...]) -> str:
     question, sources, unread, found = findings[QUESTION], findings[SOURCES], findings[UNREAD], findings[FOUND]
     if findings[EVIDENCE] and gaps:
-        reason = f"no source found answers: {'; '.join(gaps)}"
+        reason = no_answer(gaps)
     else:
         reason = no_evidence(question, found, sources, unread)
     meant = suggested_question(found)

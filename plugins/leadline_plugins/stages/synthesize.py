@@ -8,6 +8,7 @@ from math import inf
 from typing import Any
 
 from leadline.contracts import Run
+from leadline.display import shortened
 from leadline.errors import NoEvidence
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
@@ -70,8 +71,7 @@ class SynthesizeStage:
         kept = tuple(section for section in sections if (section.text or "").strip())
         missing = list(dict.fromkeys(gap for section in sections for gap in section.unanswered))
         if not kept:
-            reason = f"no source found answers: {'; '.join(missing) or question.text}"
-            raise NoEvidence("; ".join(filter(None, (reason, meant))))
+            raise NoEvidence("; ".join(filter(None, (no_answer(missing or [question.text]), meant))))
         for notice in dict.fromkeys(section_notices(findings[PLAN], requests, sections)):
             await notify(run, notice)
         if missing and meant:
@@ -240,6 +240,11 @@ def no_evidence(question: Question, found: Sequence[Found], sources: Sequence[So
     engines = [f"{one['engine']} failed in {one['searches']}: {one['reason']}" for one in failed_engines(found)]
     failures = [f"{len(failed)} of {len(found)} searches failed; the first: {failed[0]}"] if failed else engines
     return "; ".join([f"{kept} was found for: {question.text}", *failures])
+
+
+def no_answer(gaps: Sequence[str]) -> str:
+    """Return the reason for a report whose passages answer nothing; a model may have made up long gaps."""
+    return f"no source found answers: {shortened('; '.join(gaps))}"
 
 
 @hookimpl
