@@ -22,7 +22,7 @@ from leadline.research_findings import ANALYSIS, DIGEST, EVIDENCE, QUESTION, SOU
 from leadline.tasks import TaskKind
 from leadline_plugins.passages.cutting import tokens_of
 from leadline_plugins.prompting import estimates
-from leadline_plugins.prompting.fallback import perform_or
+from leadline_plugins.prompting.fallback import notify, perform_or
 from leadline_plugins.prompting.inputs import known_text, start_date, template
 from leadline_plugins.prompting.numbered_passages import group_by_source, ids_by_number
 from leadline_plugins.prompting.shrinking import halve_request_passages
@@ -56,8 +56,10 @@ class AnalyzeStage:
         question, evidence, sources = findings[QUESTION], findings[EVIDENCE], findings[SOURCES]
         if not evidence or not asks_for_analysis(question.text, self._settings):
             return
-        if self._settings.mode == "auto" and not await run.by_chat(TASK.name, TASK.role):
-            return  # optional, and no algorithm can analyse
+        if not await run.by_chat(TASK.name, TASK.role):
+            if self._settings.mode == "on":
+                await notify(run, "no critical analysis was made: no language model is set up")
+            return
         best = best_passages(evidence)
         request = AnalyzeRequest(
             question=question,

@@ -90,10 +90,7 @@ async def _report(findings: Findings, written: list[Section], gaps: tuple[Text, 
 
 def _reason(findings: Findings, gaps: tuple[Text, ...]) -> str:
     question, sources, unread, found = findings[QUESTION], findings[SOURCES], findings[UNREAD], findings[FOUND]
-    if findings[EVIDENCE] and gaps:
-        reason = no_answer(gaps)
-    else:
-        reason = no_evidence(question, found, sources, unread)
+    reason = no_answer(gaps) if findings[EVIDENCE] and gaps else no_evidence(question, found, sources, unread)
     meant = suggested_question(found)
     return f"{reason}; did you mean: {meant}" if meant else reason
 

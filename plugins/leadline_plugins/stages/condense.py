@@ -140,7 +140,8 @@ class CondenseStage:
             ),
             pairs=tuple(f"{places[one.earlier.id]} and {places[one.claim.id]}" for one in shared[:_NAMED]),
         )
-        reply = await perform_or(run, TASK.of(request), Repeats(), "repetitions in other words were not looked for")
+        notice = "repetitions in other words were not looked for"
+        reply = await perform_or(run, TASK.of(request), Repeats(), notice, closing=True)
         return list(acceptable(reply.repeats, numbers))
 
 

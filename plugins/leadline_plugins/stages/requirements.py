@@ -104,7 +104,7 @@ def _need(priority: str) -> str:
 
 
 def _list(items: Iterable[str]) -> str:
-    return "\n".join(f"- {one_line(item)}" for item in items if item.strip())
+    return "\n".join(f"- {one_line(item)}" for item in dict.fromkeys(items) if item.strip())
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

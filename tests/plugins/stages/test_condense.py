@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from leadline.records import Claim, Section
-from leadline.research_findings import Analysis, Perspective, Query, Question
+from leadline.errors import CallRefused
+from leadline.records import Claim, Failure, Section
+from leadline.research_findings import EVIDENCE, QUESTION, SOURCES, Analysis, Perspective, Query, Question
 from leadline.settings import Settings
 from leadline_plugins.prompting.lengths import plan_size, report_length
 from leadline_plugins.prompting.research_tasks import PlanRequest
-from leadline_plugins.stages.condense import Repeat, acceptable
+from leadline_plugins.stages.condense import CondenseStage, Repeat, acceptable
 from leadline_plugins.stages.query import new_tasks
 from leadline_plugins.stages.write import report_sections
 from leadline_plugins.verification.claims import section_statements
@@ -46,6 +48,36 @@ def test_no_section_loses_most_of_its_statements_to_a_model() -> None:
     same = claims(n1_1="It is deep", **{f"n2_{n}": "It is deep, they say" for n in range(1, 6)})
     repeats = [Repeat(statement=f"2.{n}", of="1.1") for n in range(1, 6)]
     assert len(list(acceptable(repeats, same))) == 2
+
+
+class SpentRun:
+    """A run whose model may not be asked any more."""
+
+    settings = SimpleNamespace(report=SimpleNamespace(write="single"))
+
+    def __init__(self) -> None:
+        self.notices: list[str] = []
+
+    async def by_chat(self, task: str, role: str = "task") -> bool:
+        return True
+
+    async def perform(self, task: Any) -> Any:
+        record = Failure(kind="task", provider="leadline", category="LLM", type="Refused", message="the time is spent")
+        raise CallRefused(record)
+
+    async def emit(self, kind: str, data: dict[str, str]) -> None:
+        self.notices.append(data["message"])
+
+    async def save(self, file: Any) -> None:
+        assert file.name == "repetition.json"
+
+
+async def test_a_spent_budget_costs_no_section() -> None:
+    sections = (Section(id="1", title="Depth", text="It is deep [@a]."),)
+    found = cast("Any", {QUESTION: Question(text="How deep?", language="en"), EVIDENCE: (), SOURCES: ()})
+    run = SpentRun()
+    assert await CondenseStage().rest(sections, found, cast("Any", run)) == sections
+    assert len(run.notices) == 1
 
 
 @pytest.mark.parametrize(
