@@ -14,11 +14,13 @@ from typing import Any
 
 import pytest
 
-from leadline_plugins.sandboxes import docker
+from leadline.hookspecs import Offer, PluginSettings
+from leadline.testing.plugins import plugin
+from leadline_plugins.sandboxes import bubblewrap, docker
 
 pytestmark = pytest.mark.slow
 AS_NOBODY = Path(__file__).parents[1] / "plugins" / "sandboxes" / "as_nobody.py"
-LIMITS = {"timeout": 3, "memory": 256, "preload": []}
+LIMITS: dict[str, Any] = {"timeout": 3, "memory": 256, "preload": []}
 REQUEST = "Calculate the sum of the squares of the numbers from 1 to 100"
 
 
@@ -29,17 +31,20 @@ def world(tools: Any) -> Iterator[Any]:
 
 
 @pytest.fixture(params=["docker", "bubblewrap"])
-def settings(request: pytest.FixtureRequest) -> dict[str, Any]:
-    """Return the settings of a sandbox; skip if what it needs is not installed."""
+def sandbox(request: pytest.FixtureRequest) -> tuple[dict[str, Any], list[Any]]:
+    """Return the settings and the plugins of a sandbox; skip if what it needs is not installed."""
     name = request.param
     if name == "docker" and (reason := docker.ready(docker.DockerSettings())):
         pytest.skip(f"docker: {reason}")
     if name == "bubblewrap" and not shutil.which("bwrap"):
         pytest.skip("bubblewrap: there is no bwrap: install bubblewrap")
+    plugins = []
     chosen = {f"plugins.{name}.{key}": value for key, value in LIMITS.items()}
-    if name == "bubblewrap" and os.geteuid() == 0:
-        chosen["plugins.bubblewrap.program"] = str(AS_NOBODY)
-    return {"pipeline": "code", "code.sandbox": name, "report.formats": ["markdown", "html", "json"]} | chosen
+    if name == "bubblewrap" and os.geteuid() == 0:  # root is refused: the tests become nobody then
+        form = bubblewrap.BubblewrapSettings(program=str(AS_NOBODY), **LIMITS)
+        offer = Offer(lambda s, c: bubblewrap.Bubblewrap(form), PluginSettings, "As nobody")
+        name, plugins, chosen = "nobody", [plugin("nobody", sandboxes=offer)], {}
+    return {"pipeline": "code", "code.sandbox": name, "report.formats": ["markdown", "html", "json"]} | chosen, plugins
 
 
 @pytest.mark.parametrize(
@@ -53,9 +58,9 @@ def settings(request: pytest.FixtureRequest) -> dict[str, Any]:
     ],
 )
 async def test_a_program_that_is_stopped_is_corrected_and_reported(
-    tools: Any, world: Any, tmp_path: Path, settings: dict[str, Any], limit: str, code: Any, error: str
+    tools: Any, world: Any, tmp_path: Path, sandbox: tuple[dict[str, Any], list[Any]], limit: str, code: Any, error: str
 ) -> None:
-    async with tools.client(world, tmp_path, settings) as runs:
+    async with tools.client(world, tmp_path, *sandbox) as runs:
         result = await runs.research(f"{REQUEST} {limit}".strip())
         if "has no image" in result.reason:
             pytest.skip(f"docker: {result.reason}")
