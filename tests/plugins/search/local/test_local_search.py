@@ -132,6 +132,8 @@ async def test_an_unreadable_file_whose_name_is_no_utf8_costs_no_other(desk: Any
 def test_without_a_folder_it_says_how_to_give_one(desk: Any) -> None:
     assert ready(LocalSettings()) == "no folder is set: plugins.local.folders, or --docs DIR"
     assert ready(LocalSettings(folders=[desk.docs / "gone"])) == f"no such folder: {desk.docs / 'gone'}"
+    assert ready(LocalSettings(folders=[desk.docs])) == f"{desk.docs} has no files to search"
+    desk.write("a.txt", "Tallow.")
     assert ready(LocalSettings(folders=[desk.docs])) is None
 
 

@@ -165,7 +165,7 @@ async def test_chance_damage_never_ends_in_an_error(desk: Any) -> None:
         age(desk.write(f"{number}.txt", f"Tallow {number}."))
     await desk.names("tallow")
     chance = random.Random(3)
-    for _ in range(25):
+    for _ in range(12):
         path = chance.choice(files(desk))
         data = bytearray(path.read_bytes())
         for _ in range(5):
@@ -247,6 +247,7 @@ async def test_killed_while_indexing_the_next_run_repairs_it(desk: Any) -> None:
     assert process.communicate()[0].split() == ["54", "54"]
 
 
+@pytest.mark.slow
 async def test_processes_may_search_side_by_side(desk: Any) -> None:
     for number in range(60):
         desk.write(f"{number}.txt", f"Tallow {number}.")
