@@ -54,6 +54,7 @@ async def test_pipelines_tell_what_they_lack_and_cost_of_those_that_can_run_is_e
         found = {one.name: one for one in client.describe_pipelines()}
         assert found["chat"].lacks == ("ai_providers",)
         assert "needs a language model" in found["chat"].problem
+        assert "ai_providers" in found["code"].lacks
         assert not found["mine"].problem
         mine, oneshot = [await client.estimate(pipeline=name) for name in ("mine", "oneshot")]
         assert mine.queries > oneshot.queries == 1

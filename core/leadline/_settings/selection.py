@@ -235,6 +235,7 @@ class Selector:
         if key not in _MAY_DROP:
             for name, reason in reasons.items():
                 self._problem(f"{selection.key_of(name)}: {reason}")
+                found.lacks.add(selection.kind)
             return
         for name, reason in reasons.items():
             named = name not in automatic and is_set

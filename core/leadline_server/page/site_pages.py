@@ -237,7 +237,8 @@ class SitePages:
         """Return a pipeline with its estimate, or with what it lacks in the words of a reader."""
         if about.problem:
             missing = [LACKING[kind] for kind in about.lacks if kind in LACKING]
-            return Choice(about, lacks=f"Needs {' and '.join(missing)}." if missing else "Not set up on this server.")
+            words = f"Needs {' and '.join(missing)}, which this server does not have."
+            return Choice(about, lacks=words if missing else "Not set up on this server.")
         return Choice(about, await self._client.estimate(pipeline=about.name))
 
     def _rank(self, choice: Choice) -> tuple[bool, bool, bool, int, str]:

@@ -79,9 +79,9 @@ ROUTER = "auto"
 LEVELS = ("fast", "analytical", "agent")
 # Kinds of plugin that a pipeline may lack.
 LACKING: Mapping[str, str] = {
-    "ai_providers": "a language model, which this server does not have",
-    "sandboxes": "a sandbox for programs, which this server does not have",
-    "search_engines": "a search engine, which this server does not have",
+    "ai_providers": "a language model",
+    "sandboxes": "a sandbox for programs",
+    "search_engines": "a search engine",
 }
 
 
