@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import Distribution, EntryPoint
@@ -20,6 +18,7 @@ import pluggy
 
 from leadline._hosting.declarations import faulty_field, faulty_settings
 from leadline._hosting.faults import trace, words
+from leadline._hosting.thread_output import printing_to_stderr
 from leadline.display import choose_from
 from leadline.errors import PluginError
 from leadline.hookspecs import KINDS, Hooks, MapOffer, Offer, PluginSettings, StageOffer
@@ -68,7 +67,7 @@ def load_plugin(point: EntryPoint) -> Plugin:
     """Import a plugin, call its hooks and check its offers. Raises `PluginError`, whatever the plugin does."""
     who = named(point.name, *origin(point))
     try:
-        with redirect_stdout(sys.stderr):  # a plugin that prints must not break the output of a command
+        with printing_to_stderr():  # a plugin that prints must not break the output of a command
             return _loaded(point, who)
     except (PluginError, KeyboardInterrupt):
         raise

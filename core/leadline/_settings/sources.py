@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -86,7 +87,7 @@ class Sources:
 
     def _files(self) -> list[Path]:
         user = self.user_file or _user_file(self.environ)
-        return [path for path in (self._project_file(), user) if path is not None and path.exists()]
+        return [path for path in (self._project_file(), user) if path is not None and _exists(path)]
 
     def _named(self) -> Path | str | None:
         """Return the settings file that an option or a variable names."""
@@ -166,7 +167,12 @@ def _user_file(environ: Mapping[str, str]) -> Path:
 
 def _settings_files(folder: Path) -> list[Path]:
     """Return the settings files of a folder, in their order."""
-    return [path for name in FILES if (path := folder / name).exists()]
+    return [path for name in FILES if _exists(path := folder / name)]
+
+
+def _exists(path: Path) -> bool:
+    """Return whether a file exists; false in a folder of another user, where `Path.exists` raises."""
+    return os.path.exists(path)  # noqa: PTH110
 
 
 def _toml(text: str, label: str) -> dict[str, Any]:

@@ -131,7 +131,10 @@ def _added(args: argparse.Namespace, work: Callable[[KnowledgeClient], Awaitable
     }
     told = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
     passages = sum(document.passages for document in found.documents)
-    say(f"{told or 'nothing to add'}" + (f"; {plural(passages, 'passage')}" if passages else ""))
+    say(
+        f"{told or 'nothing to add: no file that a parser of read.parsers reads'}"
+        + (f"; {plural(passages, 'passage')}" if passages else "")
+    )
     return PARTIAL if found.problems else 0
 
 

@@ -69,7 +69,7 @@ def new(args: argparse.Namespace) -> int:
         with path.open("a", encoding="utf-8") as file:
             file.write(f"\n{text}" if before.strip() else text)
     except (OSError, UnicodeDecodeError) as error:
-        raise LeadlineError(f"cannot write {path}: {error}") from error
+        raise LeadlineError(f"cannot write {path}: {getattr(error, 'strerror', '') or error}") from error
     write(f"Wrote [pipelines.{args.name}] to {path}. To see it: leadline explain --pipeline {args.name}")
     return 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import signal
 import sys
 import threading
@@ -151,7 +152,8 @@ def question_of(words: list[str]) -> str | None:
     """Return the question from the command line, or from standard input for `-`; None if there is none."""
     if words == ["-"]:
         return sys.stdin.read(MAX_QUESTION + 1)
-    return " ".join(words) if words else None
+    # Where the locale is not that of the text, as in a service, Python keeps the bytes of the words as surrogates.
+    return os.fsencode(" ".join(words)).decode("utf-8", "surrogateescape") if words else None
 
 
 def resume(args: argparse.Namespace) -> int:
