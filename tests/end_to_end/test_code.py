@@ -74,5 +74,11 @@ async def test_a_program_that_is_stopped_is_corrected_and_reported(
     assert 0 < last["seconds"] < 3
     assert len((result.folder / "code/files/squares.csv").read_text().splitlines()) == 101
     text = (result.folder / "report.md").read_text()
-    shown = ("sum of squares: 338350", "| Exit code | 0 |", "| Attempts | 2 |", "`code/files/squares.csv`")
+    shown = (
+        "sum of squares: 338350",
+        "| Exit code | 0 |",
+        "| Attempts | 2 |",
+        "| Error | `",
+        "`code/files/squares.csv`",
+    )
     assert not [words for words in shown if words not in text]

@@ -165,17 +165,24 @@ def _answer(last: Attempt, figures: Sequence[Figure], wording: str) -> str:
 
 
 def _facts(attempts: Sequence[Attempt], files: Sequence[str], run: Run, wording: str) -> str:
-    """Return a table: exit code, time, sandbox, attempts, files."""
+    """Return a table: exit code, time, sandbox, attempts, the error that was corrected, files."""
     last = attempts[-1].execution
     rows = [
         (phrase("exit_code", wording), str(last.exit_code)),
         (phrase("time", wording), f"{last.seconds:.2f} s"),
         (phrase("sandbox", wording), run.settings.code.sandbox),
         (phrase("attempts", wording), str(len(attempts))),
+        *((phrase("error", wording), f"`{_last_line(one.error)}`") for one in attempts[:-1]),
         (phrase("files", wording), ", ".join(f"`{name}`" for name in files) or phrase("none", wording)),
     ]
     lines = [f"| {name} | {value} |" for name, value in rows]
     return "\n".join(["|  |  |", "|---|---|", *lines])
+
+
+def _last_line(error: str) -> str:
+    """Return the last line of an error, such as `ZeroDivisionError: division by zero`, for a cell of a table."""
+    line = (error.strip().splitlines() or [""])[-1]
+    return line.replace("`", "'").replace("|", "\\|")[:200]
 
 
 def _figures(last: Attempt) -> Iterator[Figure]:
