@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+# The statuses of a run that has not ended.
+ACTIVE = ("pending", "running", "waiting")
+
 
 @dataclass(frozen=True)
 class RunSummary:

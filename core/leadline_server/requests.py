@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from decimal import Decimal
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -13,6 +14,8 @@ from leadline.display import choose_from
 from leadline.settings import Settings
 from leadline_server.problems import Problem
 
+# Nothing else becomes the path of a run.
+RUN_ID = re.compile(r"[0-9a-f]{8}_[0-9]{8}_[0-9]{6}")
 # Seconds in which a body must arrive.
 BODY_TIMEOUT = 30.0
 # Settings that a request may change: they choose the extent and the form of a report. None names a folder, a key, an

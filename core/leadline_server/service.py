@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import re
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
@@ -23,6 +22,7 @@ from leadline.comparison import Comparison
 from leadline.errors import ConfigError, JournalBusy, LeadlineError, UsageError
 from leadline.events import utc_now
 from leadline.records import Answer, Event, Json, Report, Turn
+from leadline.run_summary import ACTIVE
 from leadline.runs import Metadata, RunInfo
 from leadline_server.access import Identity
 from leadline_server.active import ActiveRuns
@@ -33,20 +33,17 @@ from leadline_server.pipelines import Pipelines
 from leadline_server.problems import Problem, no_such_run, too_many
 from leadline_server.queue import Full, Queue, QueuedRun, Taken
 from leadline_server.remedies import event_for_readers, record_for_readers
-from leadline_server.requests import NewRun, overrides
+from leadline_server.requests import RUN_ID, NewRun, overrides
 from leadline_server.store import Store
 from leadline_server.views import EvidenceView, RunItem, RunPage, RunView, readable
 from leadline_server.worker import has_ended
 
-_RUN_ID = re.compile(r"[0-9a-f]{8}_[0-9]{8}_[0-9]{6}")
 # Reports that are kept in memory, because a page asks for many passages of the same one.
 _REPORTS = 4
 _PAGE = 50
 # Characters of the source on either side of a passage.
 _CONTEXT = 1_000
 _MAX_KEY = 255
-_RUNNING = ("running", "waiting")
-_ACTIVE = ("pending", *_RUNNING)
 # Seconds between two looks at a run that a worker has taken, and at one that waits: both are told of every change.
 _BEGINS, _WAITS = 0.1, 5.0
 # Seconds that a message to a run waits until a worker has begun it.
@@ -190,7 +187,7 @@ class Service:
         folder = self.folder(run_id, principal)
         run = self.active.get(run_id, principal)
         found = await asyncio.to_thread(self._find, folder, principal)
-        if found is None or found.status in _ACTIVE:
+        if found is None or found.status in ACTIVE:
             pass
         elif run and not has_ended(found, run):
             found = replace(found, status="pending")
@@ -284,7 +281,7 @@ class Service:
     async def _active(self, run_id: str, principal: str | None) -> Path:
         """Wait for a run that is about to start, and return its folder. Raises `Problem` if it is not active."""
         end = time.monotonic() + _PATIENCE
-        while (view := await self.view(run_id, principal)).status not in _RUNNING:
+        while (view := await self.view(run_id, principal)).status not in ACTIVE[1:]:
             if view.status != "pending":
                 raise Problem(409, "not_active", f"the run is not active: it is {view.status}")
             if time.monotonic() > end:
@@ -304,7 +301,7 @@ class Service:
 
     async def resume(self, run_id: str, principal: str | None, *, retry_failed: bool = False) -> None:
         """Continue a run that has ended; completed calls are not repeated. Raises `Problem`, `JournalBusy`."""
-        if (await self.view(run_id, principal)).status in _ACTIVE:
+        if (await self.view(run_id, principal)).status in ACTIVE:
             raise JournalBusy("the run is active")
         try:
             await asyncio.to_thread(
@@ -375,7 +372,7 @@ class Service:
 
     def folder(self, run_id: str, principal: str | None) -> Path:
         """Return the folder in which the run of this principal is, or would be. Raises `Problem`."""
-        if not _RUN_ID.fullmatch(run_id):  # anything else never becomes a path
+        if not RUN_ID.fullmatch(run_id):  # anything else never becomes a path
             raise no_such_run()
         return self.client.runs_folder(principal=principal).absolute() / run_id
 

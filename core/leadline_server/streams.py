@@ -32,8 +32,13 @@ def frame(event: Event) -> bytes:
     if event.kind == "run.started":
         data["data"].pop("folder", None)  # of no use to a client
     number = f"id: {event.seq}\n" if event.kind != "call.delta" and event.seq >= 0 else ""
+    return f"{number}event: {event.kind}\n".encode() + encoded(data)
+
+
+def encoded(data: Any) -> bytes:
+    """Return data as the end of an event in the form of SSE."""
     text = _BREAKS.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(data, ensure_ascii=False))
-    return f"{number}event: {event.kind}\ndata: {text}\n\n".encode("utf-8", "replace")
+    return f"data: {text}\n\n".encode("utf-8", "replace")
 
 
 async def event_frames(events: AsyncIterator[Event]) -> AsyncIterator[bytes]:

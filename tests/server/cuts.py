@@ -72,6 +72,8 @@ QUESTION = "How deep was the harbour measured at each sounding, in fathoms"
 RUNS, READERS = 6, 4
 # Cuts by readers for each restart of the server: of twenty cuts one is a restart.
 CUTS_EACH = 19
+# Restarts after which a further run is ordered, if the last one has not ended.
+KILLS_EACH = 5
 # Runs that are resumed side by side.
 RESUMED = 8
 PATIENCE = 120.0
@@ -255,7 +257,10 @@ class Reader:
 async def cut(server: Server, cuts: int, seed: int) -> dict[str, Any]:
     """Cut streams so many times, and compare what their readers received."""
     chance, counted, readers = random.Random(seed), Counter[str](), list[Reader]()
-    began, runs = time.monotonic(), 0
+    began, runs, tasks = time.monotonic(), 0, set[asyncio.Task[None]]()
+
+    def received() -> int:
+        return sum(len(reader.received) for reader in readers)
 
     def enough() -> bool:
         return counted.total() >= cuts and server.kills >= cuts // (CUTS_EACH + 1)
@@ -268,17 +273,27 @@ async def cut(server: Server, cuts: int, seed: int) -> dict[str, Any]:
             run = (await server.ask("POST", "/v1/runs", question=question)).json()["id"]
             own = [Reader(server, run, random.Random(chance.random()), counted) for _ in range(READERS)]
             readers.extend(own)
-            await asyncio.gather(*(reader.read(enough) for reader in own))
+            following = {asyncio.create_task(reader.read(enough)) for reader in own}
+            tasks.update(following)
+            kills = server.kills
+            while server.kills < kills + KILLS_EACH and not enough():
+                if not (await asyncio.wait(following, timeout=0.5))[1]:
+                    break
 
     async def restart() -> None:
         while not enough():
-            await asyncio.sleep(chance.uniform(0.5, 3.0))
+            # Once the workers are at it again: a stream that is quiet shows nothing.
+            quiet, until = received(), time.monotonic() + PATIENCE / 4
+            while received() < quiet + 20 and time.monotonic() < until and not enough():
+                await asyncio.sleep(0.05)
+            await asyncio.sleep(chance.uniform(0, 1.5))
             if counted.total() >= server.kills * CUTS_EACH:
                 await server.restart()
 
     restarting = asyncio.create_task(restart())
     await asyncio.gather(*map(follow, range(RUNS)))
     await restarting
+    await asyncio.gather(*tasks)
     differing = [text for reader in readers if (text := reader.differs())]
     return {
         "cuts": counted.total(),
@@ -286,7 +301,8 @@ async def cut(server: Server, cuts: int, seed: int) -> dict[str, Any]:
         "kills": server.kills,
         "runs": runs,
         "readers": len(readers),
-        "events received": sum(len(reader.received) for reader in readers),
+        "sessions": sum(one["kind"] == "run.started" for reader in readers for one in reader.received) // READERS,
+        "events received": received(),
         "differing": differing,
         "seconds": round(time.monotonic() - began),
     }

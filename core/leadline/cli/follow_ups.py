@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leadline._runtime.runs.folder import find_run, run_info
-from leadline._runtime.runs.index import ACTIVE, RunIndex
+from leadline._runtime.runs.index import RunIndex
 from leadline._runtime.runs.memory import forget, memorable
 from leadline.cli.common import confirmed, folder_of
 from leadline.cli.terminal import say, table, write, write_json
 from leadline.display import one_line, shortened
 from leadline.errors import UsageError
+from leadline.run_summary import ACTIVE
 
 if TYPE_CHECKING:
     from leadline.run_summary import RunSummary

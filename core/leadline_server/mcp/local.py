@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from pathlib import Path
 
 from leadline import Client
@@ -11,11 +10,8 @@ from leadline.errors import LeadlineError, UsageError
 from leadline.records import Answer, Report
 from leadline.run_handle import RunHandle
 from leadline_server.pipelines import Pipelines
-from leadline_server.requests import NewRun
+from leadline_server.requests import RUN_ID, NewRun
 from leadline_server.views import RunView
-
-# Anything else never becomes a path.
-_RUN_ID = re.compile(r"[0-9a-f]{8}_[0-9]{8}_[0-9]{6}")
 
 
 class LocalService:
@@ -72,7 +68,7 @@ class LocalService:
             await asyncio.gather(*(event.wait() for event in events))
 
     async def _folder(self, run_id: str, principal: str | None) -> Path:
-        if not _RUN_ID.fullmatch(run_id):
+        if not RUN_ID.fullmatch(run_id):
             raise UsageError(f"{run_id!r:.80} is not the id of a run, such as 1a2b3c4d_20260131_120000")
         folder = self.client.runs_folder(principal=principal).absolute() / run_id
         if not await asyncio.to_thread(folder.is_dir):

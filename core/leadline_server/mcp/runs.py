@@ -14,6 +14,7 @@ from leadline.citations import number
 from leadline.errors import JournalBusy, UsageError
 from leadline.inventory import InstalledPipeline
 from leadline.records import Answer, Report
+from leadline.run_summary import ACTIVE
 from leadline.runs import OpenQuestion, report_text
 from leadline_server.evidence import evidence_view
 from leadline_server.mcp.records import AskedQuestion, RunState, Verdicts
@@ -98,7 +99,7 @@ class Runs:
 
     async def resume(self, run_id: str) -> None:
         """Continue a run that was interrupted, cancelled or failed; one that is active goes on."""
-        if (await self.state(run_id)).status in ("pending", "running", "waiting"):
+        if (await self.state(run_id)).status in ACTIVE:
             return None
         until = asyncio.get_running_loop().time() + _REOPEN
         while True:
@@ -155,7 +156,7 @@ class Runs:
 
     async def cancel(self, run_id: str, reason: str) -> None:
         """Cancel a run, and return when it has ended or `_REOPEN` seconds later; nothing happens if it has ended."""
-        if (await self.state(run_id)).status in ("pending", "running", "waiting"):
+        if (await self.state(run_id)).status in ACTIVE:
             await self._service.cancel(run_id, self._principal, reason)
             await self.wait(run_id, _REOPEN, _REOPEN, _silent)
 

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import re
 import time
 from dataclasses import dataclass, field
 from typing import Any
 
 from leadline_server.openai.requests import MODEL_PREFIX
+from leadline_server.streams import encoded
 from leadline_server.views import RunView
 
 DONE = b"data: [DONE]\n\n"
-# Further ends of lines in Python, by which clients divide a stream.
-_BREAKS = re.compile("[\x85\u2028\u2029]")
-
-
-def encoded(data: Any) -> bytes:
-    """Return data as an event of a stream."""
-    text = _BREAKS.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(data, ensure_ascii=False))
-    return f"data: {text}\n\n".encode("utf-8", "replace")
 
 
 @dataclass

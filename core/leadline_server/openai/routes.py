@@ -18,7 +18,7 @@ from leadline.events import utc_now
 from leadline.records import Event
 from leadline_server.endpoint import ANY_JSON, Endpoint
 from leadline_server.openai.answers import Narration, answer, asked
-from leadline_server.openai.chunks import DONE, Reply, encoded, model_of
+from leadline_server.openai.chunks import DONE, Reply, model_of
 from leadline_server.openai.requests import BODY_LIMIT, MODEL_PREFIX, ChatRequest
 from leadline_server.openai.side_requests import side_answer
 from leadline_server.openai.turns import Turn, Turns
@@ -26,7 +26,7 @@ from leadline_server.openai.writing import Answer
 from leadline_server.problems import OpenAIProblem, Problem, problem_of
 from leadline_server.requests import read
 from leadline_server.service import Service, principal_of
-from leadline_server.streams import Stream, disconnected
+from leadline_server.streams import Stream, disconnected, encoded
 from leadline_server.views import RunView
 
 # The header with which Open WebUI names a chat.

@@ -19,6 +19,7 @@ from leadline import records
 from leadline.errors import AlreadyAnswered, UsageError
 from leadline.events import utc_now
 from leadline.records import Answer
+from leadline.run_summary import ACTIVE
 from leadline.runs import OpenQuestion
 from leadline_server.openai.requests import ChatRequest
 from leadline_server.problems import Problem
@@ -26,7 +27,6 @@ from leadline_server.service import Service
 from leadline_server.views import RunView
 
 CHAT, REQUEST = "chat", "request"
-_ACTIVE = ("pending", "running", "waiting")
 # Seconds after the end of a run in which a repeated request is given the same run, if nobody received its answer.
 _RETRIES = 60.0
 # Requests that are remembered beside the tags of runs.
@@ -71,7 +71,7 @@ class Turns:
                 if known == len(asked) - 1 and (turn := await self._answer(earlier, asked[-1], principal)):
                     _keep(self._answered, key, turn)
                     return turn
-                before = earlier if known == len(asked) - 1 and earlier.status not in _ACTIVE else None
+                before = earlier if known == len(asked) - 1 and earlier.status not in ACTIVE else None
                 break
             tags = {CHAT: _digest(chat, asked), REQUEST: key}
             order = request.order(asked[-1], tags).model_copy(update={"follows": before.id if before else ""})
@@ -88,7 +88,7 @@ class Turns:
         view = await self._find(REQUEST, key, principal)
         if view is None:
             return None
-        if view.status in _ACTIVE:
+        if view.status in ACTIVE:
             return Turn(view.id)
         ended = (utc_now() - view.ended).total_seconds() if view.ended else _RETRIES
         return Turn(view.id) if ended < _RETRIES and key not in self._received else None
@@ -100,7 +100,7 @@ class Turns:
 
     async def _answer(self, view: RunView, text: str, principal: str | None) -> Turn | None:
         """Answer the open question of a run, if it has one."""
-        if not view.questions or view.status not in _ACTIVE:
+        if not view.questions or view.status not in ACTIVE:
             return None
         question = view.questions[0]
         try:

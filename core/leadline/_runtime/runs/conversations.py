@@ -12,13 +12,13 @@ from pathlib import Path
 
 from leadline._runtime.plugins import PluginRuntime
 from leadline._runtime.runs.folder import JOURNAL, find_run, run_info, write_atomically
-from leadline._runtime.runs.index import ACTIVE, RunIndex
+from leadline._runtime.runs.index import RunIndex
 from leadline.citations import cited
 from leadline.errors import ConfigError, LeadlineError, UsageError
 from leadline.pipeline import Pipeline
 from leadline.records import Conversation, Report, Source, Turn
 from leadline.research_findings import CONVERSATION
-from leadline.run_summary import RunSummary
+from leadline.run_summary import ACTIVE, RunSummary
 
 # Characters of an id that a caller chooses.
 MAX_ID = 200

@@ -11,9 +11,10 @@ from pathlib import Path
 from secrets import token_hex
 
 from leadline._runtime.journal.lock import FolderLock, is_locked
-from leadline._runtime.runs.index import ACTIVE, RunIndex
+from leadline._runtime.runs.index import RunIndex
 from leadline.display import nearest
 from leadline.errors import JournalBusy, LeadlineError, UsageError
+from leadline.run_summary import ACTIVE
 from leadline.runs import Metadata, RunInfo
 
 JOURNAL = "journal.sqlite"

@@ -22,7 +22,7 @@ from typing import Any
 from leadline._runtime.journal.lock import is_locked
 from leadline._runtime.runs.run_text import excerpt, fold, index_text, match_expression, report_text, terms_of, words_of
 from leadline.errors import LeadlineError
-from leadline.run_summary import RunSummary
+from leadline.run_summary import ACTIVE, RunSummary
 
 FILE = ".index.sqlite"
 _JOURNAL = "journal.sqlite"
@@ -52,8 +52,6 @@ _KEYS = ("status", "question", "pipeline", "reason", "exit_code", "began", "ende
 # Keys that runs of older versions lack.
 _NEWER_KEYS = ("conversation", "follows")
 Rows = list[tuple[str, str]]
-# Statuses of a run that a process works on.
-ACTIVE = ("pending", "running", "waiting")
 
 
 class RunIndex:
