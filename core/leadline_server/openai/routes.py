@@ -64,7 +64,7 @@ class OpenAIRoutes:
 
     async def model(self, request: Request) -> Response:
         """Return a model."""
-        name = self._known(request.path_params["model"])
+        name = await self._known(request.path_params["model"])
         pipelines = self._service.client.plugins.settings.pipelines
         return JSONResponse(model_of(name, pipelines[name].description, self._began))
 
@@ -76,7 +76,7 @@ class OpenAIRoutes:
         goes on if the client leaves; a repetition of the request joins it.
         """
         body, principal = await read(request, ChatRequest, BODY_LIMIT), principal_of(request)
-        self._known(body.model)
+        await self._known(body.model)
         side = side_answer(body)
         if side is not None:
             return _side_reply(body, side)
@@ -104,12 +104,13 @@ class OpenAIRoutes:
             headers=headers,
         )
 
-    def _known(self, model: str) -> str:
+    async def _known(self, model: str) -> str:
         """Return the pipeline of a model. Raises `Problem`."""
-        names = {f"{MODEL_PREFIX}{name}": name for name in self._service.client.plugins.settings.pipelines}
-        if model not in names:
-            raise Problem(404, "model_not_found", f"there is no model {model!r}", choose_from(model, names))
-        return names[model]
+        name = model.removeprefix(MODEL_PREFIX)
+        if name == model or name not in self._service.client.plugins.settings.pipelines:
+            able = [f"{MODEL_PREFIX}{one}" for one in await self._service.pipelines.able()]
+            raise Problem(404, "model_not_found", f"there is no model {model!r}", choose_from(model, able))
+        return name
 
 
 class _Exchange:

@@ -63,7 +63,7 @@ def test_a_thousand_streams_of_one_principal_are_refused_but_for_its_places(tmp_
 @pytest.mark.slow
 @pytest.mark.usefixtures("_files")
 def test_a_thousand_streams_are_served_where_they_are_allowed(tmp_path: Path) -> None:
-    with running(tmp_path, limits=Limits(streams=MANY, requests=100_000)) as server:
+    with running(tmp_path, limits=Limits(streams=MANY + 1, requests=100_000)) as server:
         http = server.client()
         with contextlib.ExitStack() as stack:
             with server.gate.closed():
