@@ -6,6 +6,7 @@ import asyncio
 import secrets
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,6 +15,7 @@ from starlette.responses import RedirectResponse, Response
 
 from leadline.errors import ConfigError, LeadlineError, UsageError
 from leadline.inventory import InstalledPipeline, Setting
+from leadline.settings import Settings
 from leadline_server.access import COOKIE, Identity, unknown_token
 from leadline_server.downloads import Downloads
 from leadline_server.page import forms
@@ -68,12 +70,16 @@ class SitePages:
         self._offered: tuple[float, Offered] = (float("-inf"), Offered())
         self._offering = asyncio.Lock()
 
+    @cached_property
+    def _settings(self) -> Settings:
+        return self._client.load(complete=False).settings
+
     async def home(self, request: Request) -> Response:
         """Show the form to ask, and the latest runs."""
         return await self._home(request, {"question": [request.query_params.get("question", "")]})
 
     async def _home(self, request: Request, form: forms.Form, problem: Problem | None = None) -> Response:
-        principal, settings = principal_of(request), self._client.load(complete=False).settings
+        principal, settings = principal_of(request), self._settings
         recent = await self._service.runs(principal, limit=_RECENT)
         follows = forms.first(form, "follows") or request.query_params.get("follows", "")
         earlier = await self._service.view(follows, principal) if follows else None
@@ -113,7 +119,7 @@ class SitePages:
 
     def _changed(self, body: NewRun) -> NewRun:
         """Return an order without what is as in the settings: a form sends all fields."""
-        settings = self._client.load(complete=False).settings
+        settings = self._settings
         same_formats = {*body.formats} == {*settings.report.formats}
         same_pipeline = body.pipeline == settings.pipeline
         kept = {"formats": [] if same_formats else body.formats, "pipeline": "" if same_pipeline else body.pipeline}
@@ -133,7 +139,7 @@ class SitePages:
         )
         chosen = [run for run in found.runs if wanted["pipeline"] in ("", run.pipeline)]
         runs, more = chosen[:_PAGE], len(chosen) > _PAGE
-        pipelines = sorted(self._client.load(complete=False).settings.pipelines)
+        pipelines = sorted(self._settings.pipelines)
         return self._templates.page(
             request,
             "runs.html",
