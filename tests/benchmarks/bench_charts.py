@@ -31,7 +31,7 @@ def drawn(repeats: int) -> None:
         times = []
         for _ in range(repeats):
             began = time.perf_counter()
-            draw(Chart(id="1", title="T", chart_type=form, rows=rows, unit="%"), CHAIN, False)
+            draw(Chart(id="1", title="T", chart_type=form, rows=rows, unit="%"), CHAIN)
             times.append(time.perf_counter() - began)
         print(f"matplotlib {form}: first {times[0]:.2f} s, then median {statistics.median(times[1:]):.2f} s")
 

@@ -103,7 +103,7 @@ def draw_charts(folder: Path) -> None:
     for number, form in enumerate(("line", "bar", "stacked", "scatter", "histogram") * 2):
         rows = tuple({"x": n, "value": (n * 7 + number) % 13, "series": f"s{n % 2}"} for n in range(24))
         chart = Chart(id="c", chart_type=form, title="Depths", rows=rows, unit="m")
-        media = draw(chart, ("DejaVu Sans",), titled=False)
+        media = draw(chart, ("DejaVu Sans",))
         (folder / f"{number}.png").write_bytes(media["image/png"])
         (folder / f"{number}.svg").write_bytes(media["image/svg+xml"])
 

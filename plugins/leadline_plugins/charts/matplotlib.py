@@ -137,7 +137,7 @@ def _others() -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda name: (not name.startswith("Noto Sans"), name)))
 
 
-def draw(chart: Chart, fonts: Sequence[str], titled: bool) -> dict[str, bytes]:
+def draw(chart: Chart, fonts: Sequence[str]) -> dict[str, bytes]:
     """Return PNG and SVG. Raises `Unsupported` for a chart that cannot be drawn."""
     form = form_of(chart.chart_type)
     if not form:
@@ -147,7 +147,7 @@ def draw(chart: Chart, fonts: Sequence[str], titled: bool) -> dict[str, bytes]:
     with _LOCK, warnings.catch_warnings():
         # Warnings of missing glyphs and of the layout belong in no log.
         warnings.simplefilter("ignore")
-        return _drawn(chart, form, points, fonts_for(_texts(chart, points), fonts), titled)
+        return _drawn(chart, form, points, fonts_for(_texts(chart, points), fonts))
 
 
 def _texts(chart: Chart, points: Sequence[Point]) -> list[str]:
@@ -155,7 +155,7 @@ def _texts(chart: Chart, points: Sequence[Point]) -> list[str]:
     return own + [text for point in points for text in (point.label, point.series)]
 
 
-def _drawn(chart: Chart, form: str, points: list[Point], fonts: list[str], titled: bool) -> dict[str, bytes]:
+def _drawn(chart: Chart, form: str, points: list[Point], fonts: list[str]) -> dict[str, bytes]:
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
@@ -165,7 +165,7 @@ def _drawn(chart: Chart, form: str, points: list[Point], fonts: list[str], title
         FigureCanvasAgg(figure)
         ax = figure.add_subplot()
         _DRAWN[form](ax, points, chart.unit)
-        _describe(figure, ax, chart, form, titled)
+        _describe(figure, ax, chart, form)
         return {"image/png": _saved(figure, "png"), "image/svg+xml": _saved(figure, "svg")}
 
 
@@ -176,7 +176,7 @@ def _height(form: str, points: Sequence[Point]) -> float:
     return min(14.0, max(4.5 if form != "timeline" else 1.5, 0.42 * rows.get(form, min(names, 12) * 0.5) + 1.4))
 
 
-def _describe(figure: Any, ax: Any, chart: Chart, form: str, titled: bool) -> None:
+def _describe(figure: Any, ax: Any, chart: Chart, form: str) -> None:
     """Add axes with units, a legend of the series, the source below."""
     if form not in _AXELESS:
         _label_axes(ax, chart, form)
@@ -184,8 +184,6 @@ def _describe(figure: Any, ax: Any, chart: Chart, form: str, titled: bool) -> No
         if len(handles) > 1 or (handles and names[0]):
             names = [folded(name, 24) for name in names]
             figure.legend(handles, names, loc="outside right upper", fontsize=9)
-    if titled:
-        figure.suptitle(folded(chart.title, 80), x=0.01, ha="left", fontsize=12)
     if chart.source:
         figure.supxlabel(folded(chart.source, 120).replace(" ·\n", "\n· "), x=0.01, ha="left", fontsize=8, color=QUIET)
 
@@ -215,10 +213,11 @@ def _saved(figure: Any, kind: str) -> bytes:
 class MatplotlibSettings(PluginSettings):
     """The look of charts."""
 
+    removed = {"title": "the caption has the title"}
+
     fonts: tuple[str, ...] = Field(
         CHAIN, min_length=1, description="Font families: the first with a character is used."
     )
-    title: bool = Field(False, description="Whether the picture shows the title; the caption has it.")
 
 
 class Matplotlib:
@@ -234,7 +233,7 @@ class Matplotlib:
 
     async def draw(self, chart: Chart, call: Call, /) -> Figure:
         """Return the chart as PNG and SVG."""
-        media = await self._context.in_thread(draw, chart, self._settings.fonts, self._settings.title)
+        media = await self._context.in_thread(draw, chart, self._settings.fonts)
         fields = {"caption": chart.title, "alt": alt_text(chart), "evidence_ids": chart.evidence_ids}
         return Figure(id=chart.id, media=media, **fields)
 
