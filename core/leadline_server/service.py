@@ -301,15 +301,21 @@ class Service:
 
     async def resume(self, run_id: str, principal: str | None, *, retry_failed: bool = False) -> None:
         """Continue a run that has ended; completed calls are not repeated. Raises `Problem`, `JournalBusy`."""
-        if (await self.view(run_id, principal)).status in ACTIVE:
-            raise JournalBusy("the run is active")
-        try:
-            await asyncio.to_thread(
-                self.queue.reopen, run_id, principal, retry_failed=retry_failed, most=self.limits.runs
-            )
-        except Full as full:
-            raise too_many(str(full), _FULL) from None
-        await self.active.refresh()
+        until = time.monotonic() + _PATIENCE
+        while (await self.view(run_id, principal)).status not in ACTIVE:
+            try:
+                await asyncio.to_thread(
+                    self.queue.reopen, run_id, principal, retry_failed=retry_failed, most=self.limits.runs
+                )
+            except JournalBusy:  # the run has ended, and its worker is about to tell the queue
+                if time.monotonic() > until:
+                    raise
+                await asyncio.sleep(_BEGINS)
+            except Full as full:
+                raise too_many(str(full), _FULL) from None
+            else:
+                return await self.active.refresh()
+        raise JournalBusy("the run is active")
 
     async def delete(self, run_id: str, principal: str | None) -> None:
         """Delete a run with all its files. Raises `Problem` while it is active."""
