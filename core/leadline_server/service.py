@@ -285,8 +285,9 @@ class Service:
             if view.status != "pending":
                 raise Problem(409, "not_active", f"the run is not active: it is {view.status}")
             if time.monotonic() > end:
-                wait = {"Retry-After": "10"}
-                raise Problem(503, "not_started", "the run waits for a worker", "try again later", wait)
+                raise Problem(
+                    503, "not_started", "the run waits for a worker", "try again later", {"Retry-After": "10"}
+                )
             await self.active.changed(self.active.version, _BEGINS)
         return self.folder(run_id, principal)
 
@@ -301,12 +302,11 @@ class Service:
 
     async def resume(self, run_id: str, principal: str | None, *, retry_failed: bool = False) -> None:
         """Continue a run that has ended; completed calls are not repeated. Raises `Problem`, `JournalBusy`."""
+        reopen = partial(self.queue.reopen, run_id, principal, retry_failed=retry_failed, most=self.limits.runs)
         until = time.monotonic() + _PATIENCE
         while (await self.view(run_id, principal)).status not in ACTIVE:
             try:
-                await asyncio.to_thread(
-                    self.queue.reopen, run_id, principal, retry_failed=retry_failed, most=self.limits.runs
-                )
+                await asyncio.to_thread(reopen)
             except JournalBusy:  # the run has ended, and its worker is about to tell the queue
                 if time.monotonic() > until:
                     raise
@@ -340,8 +340,7 @@ class Service:
                 try:
                     report = await self.client.report(folder, principal=principal)
                 except LeadlineError:
-                    message = f"the run has no report: {view.reason or view.status}"
-                    raise Problem(409, "no_report", message) from None
+                    raise Problem(409, "no_report", f"the run has no report: {view.reason or view.status}") from None
                 self._reports[folder] = (stamp, report)
             self._reports.move_to_end(folder)
             while len(self._reports) > _REPORTS:
