@@ -48,8 +48,9 @@ _MAX_KEY = 255
 _BEGINS, _WAITS = 0.1, 5.0
 # Seconds that a message to a run waits until a worker has begun it.
 _PATIENCE = 15.0
-# Seconds until a principal with too many runs may try again.
+# Seconds until a principal with too many runs may try again, or one whose run waits for a worker.
 _FULL = 10
+_LATER = {"Retry-After": str(_FULL)}
 # An end of the run that was not the last one, because the run was continued.
 SESSION_FINISHED = "session.finished"
 
@@ -281,13 +282,11 @@ class Service:
     async def _active(self, run_id: str, principal: str | None) -> Path:
         """Wait for a run that is about to start, and return its folder. Raises `Problem` if it is not active."""
         end = time.monotonic() + _PATIENCE
-        while (view := await self.view(run_id, principal)).status not in ACTIVE[1:]:
+        while (view := await self.view(run_id, principal)).status not in ("running", "waiting"):
             if view.status != "pending":
                 raise Problem(409, "not_active", f"the run is not active: it is {view.status}")
             if time.monotonic() > end:
-                raise Problem(
-                    503, "not_started", "the run waits for a worker", "try again later", {"Retry-After": "10"}
-                )
+                raise Problem(503, "not_started", "the run waits for a worker", "try again later", _LATER)
             await self.active.changed(self.active.version, _BEGINS)
         return self.folder(run_id, principal)
 
