@@ -193,7 +193,7 @@ class Reader:
             if kills != self.server.kills or not self.server.up.is_set():
                 why = "restart"
             if why == "refused":
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0.2)
             else:
                 self.cuts[why] += 1
 
@@ -218,6 +218,8 @@ class Reader:
                     return "restart"
                 size -= len(piece)
                 data = self._take(data + piece)
+                if data.startswith(b"HTTP/1.1 429"):  # the streams that were just left still count
+                    return "refused"
             return "bytes"
         except TimeoutError:
             return "time"
@@ -226,7 +228,7 @@ class Reader:
 
     def _take(self, data: bytes) -> bytes:
         """Take the complete events of what was received, as browsers do, and return the rest."""
-        if not self.faults and data.startswith(b"HTTP/") and b" 200 " not in data[:16] and len(data) > 15:
+        if not self.faults and data.startswith(b"HTTP/") and len(data) > 15 and data[9:12] not in (b"200", b"429"):
             self.faults.append(data[:200].decode())
         *frames, rest = data.split(b"\n\n")
         for frame in frames:
