@@ -92,14 +92,17 @@ async def test_requirements_are_a_document_and_data(tools: Any, world: Any, tmp_
     assert json.loads((result.folder / "requirements.json").read_text())["users"][0]["name"] == "Visitors"
 
 
-async def test_search_answers_with_citations_in_two_calls(tools: Any, world: Any, tmp_path: Path) -> None:
+async def test_search_answers_in_two_calls_and_has_every_claim_judged_three_a_call(
+    tools: Any, world: Any, tmp_path: Path
+) -> None:
     result = await run(tools, world, tmp_path, "search", tools.question())
-    assert chats(result) == {"query": 1, "synthesize": 1}
+    claims: Any = result.metadata.verification["claims"]
+    assert sum(claims.values()) > 3
+    assert "not_judged" not in claims
+    assert chats(result) == {"query": 1, "synthesize": 1, "verify_claim": -(-sum(claims.values()) // 3)}
     assert result.metadata.iterations == 1
     assert result.metadata.calls["search/alpha"] == 3
     assert result.metadata.citations["cited"]
-    claims: Any = result.metadata.verification["claims"]
-    assert sum(claims.values()) > 3
 
 
 async def test_oneshot_searches_once_and_calls_once(tools: Any, world: Any, tmp_path: Path) -> None:
@@ -132,7 +135,7 @@ async def test_without_a_model_the_answer_is_a_brief(tmp_path: Path, papers: Pat
 async def test_a_pipeline_that_needs_a_model_is_refused_before_anything_runs(tmp_path: Path, pipeline: str) -> None:
     values = {"ai.providers": ["embedded"]}
     async with leadline.Client(pipeline=pipeline, folder=tmp_path / "runs", set=values) as runs:
-        with pytest.raises(ConfigError, match=rf"pipeline '{pipeline}' needs a language model for .*--set ai\.prov"):
+        with pytest.raises(ConfigError, match=rf"pipeline '{pipeline}' needs a language model, and none is set up"):
             await runs.research("How deep is it?")
     assert not (tmp_path / "runs").exists()
 
