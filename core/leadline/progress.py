@@ -94,10 +94,11 @@ class RunProgress:
         message = one_line(event.data["message"])
         if any(message.endswith(earlier) for earlier in self._messages):
             return ""
-        if event.kind == "error" and any(f": {why}" in message for _, why in self._failures):
+        failure = _FAILURE.fullmatch(message)
+        if event.kind == "error" and not failure and any(f": {why}" in message for _, why in self._failures):
             return ""  # the end of the run tells it whole
         self._messages.append(message)
-        if not (failure := _FAILURE.fullmatch(message)):
+        if not failure:
             return self._without_failure(message)
         reported = failure["who"], failure["why"]
         if reported in self._failures:

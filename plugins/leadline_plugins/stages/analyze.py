@@ -58,7 +58,7 @@ class AnalyzeStage:
             return
         if not await run.by_chat(TASK.name, TASK.role):
             if self._settings.mode == "on":
-                await notify(run, "no critical analysis was made: no language model is set up")
+                await notify(run, "no critical analysis was made (no language model is set up)")
             return
         best = best_passages(evidence)
         request = AnalyzeRequest(

@@ -135,7 +135,7 @@ async def _search(tasks: Sequence[SearchTask], language: str, run: Run) -> list[
         except CallRefused:
             raise
         except CallFailed as failed:
-            await notify(run, f"no pictures were found for {task.query!r} ({failed.record.text})")
+            await notify(run, f"a search for pictures failed: '{task.query}' ({failed.record.text})")
             return ()
         return [(task.id, hit) for hit in page.hits if hit.images]
 

@@ -24,7 +24,7 @@ def problems(folder: Path, text: str = "", *, name: str = "leadline.toml", **mor
     return str(caught.value).splitlines()
 
 
-@pytest.mark.parametrize("keys", ["folders = ['docs']", "folders = ['docs']\npassage = 500"])
+@pytest.mark.parametrize("keys", ["folders = ['docs']", "folders = ['docs']\nrefresh = 500"])
 def test_a_second_instance_without_use_is_offered_the_plugin_with_its_keys(tmp_path: Path, keys: str) -> None:
     text = f"search.engines = ['papers']\n[plugins.papers]\n{keys}\n"
     assert problems(tmp_path, text) == [

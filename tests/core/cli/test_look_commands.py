@@ -19,7 +19,7 @@ def test_plugins_are_listed_with_what_they_lack(cli: Cli) -> None:
     by_name = {row.split()[0]: row for row in rows}
     assert "search_providers, fetchers" in by_name["local"]
     assert "incomplete" in by_name["local"]
-    assert by_name["local"].endswith("no folder is set: use --docs DIR or plugins.local.folders")
+    assert by_name["local"].endswith("no folder is set: plugins.local.folders, or --docs DIR")
     assert by_name["embedded"].endswith("ready")
 
 
@@ -47,7 +47,7 @@ def test_a_plugin_is_shown_with_its_settings(cli: Cli) -> None:
     words = " ".join(done.out.split())
     assert "search_providers: Your own documents in folders" in words
     assert "[plugins.local]" in words
-    assert "passage int 1000 characters of a passage" in words
+    assert "refresh float" in words
 
 
 def test_a_stage_is_shown_with_what_it_needs_and_gives(cli: Cli) -> None:
@@ -213,7 +213,7 @@ def test_doctor_says_that_research_can_run(cli: Cli, docs: Path) -> None:
 def test_doctor_says_what_to_do_first(cli: Cli) -> None:
     done = cli("doctor", "--set", "search.engines=local")
     assert done.code == 78
-    assert "no folder is set: use --docs DIR" in done.out
+    assert "--docs FOLDER" in done.out
     assert done.out.splitlines()[-1].strip() == 'leadline research "How does …?" --docs FOLDER'
 
 

@@ -90,6 +90,7 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_a_run_embeds_with_it(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("The harbour is deep.")
     settings = {"ai.embedder": "static", "search.engines": ["local"], "plugins.local.folders": [str(tmp_path)]}
     async with leadline.Client(set=settings, folder=tmp_path / "runs", cache=tmp_path / "cache") as client:
         member = client.plugins.instance("embedders", "static")

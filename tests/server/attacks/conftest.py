@@ -151,7 +151,7 @@ def _known(app: App) -> Iterator[Known]:
             yield from (Known(method, route.path, reads_query) for method in sorted(methods - {"HEAD"}))
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def attacked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
     """A server under attack, whose runs cite hostile pages."""
     with pytest.MonkeyPatch.context() as patch:

@@ -132,7 +132,7 @@ async def test_a_file_that_is_not_a_journal_is_an_error_and_unchanged(tmp_path: 
     modes: tuple[Mode, ...] = ("write", "read")
     for mode in modes:
         with pytest.raises(
-            JournalError, match=r"the journal .*journal\.sqlite is damaged .* leadline research QUESTION"
+            JournalError, match=r"the journal .*journal\.sqlite is damaged .*`leadline research QUESTION`"
         ):
             await Journal.open(path, mode=mode)
     assert path.read_bytes() == content

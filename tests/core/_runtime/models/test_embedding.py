@@ -46,6 +46,7 @@ class CallPath:
 async def test_the_model_after_the_colon_is_requested_and_priced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: str, model: str, cost: Decimal | None
 ) -> None:
+    (tmp_path / "a.md").write_text("The harbour is deep.")
     settings = {
         "ai.embedder": chosen,
         "ai.prices": {"hashed": {"input": 2, "output": 0}},

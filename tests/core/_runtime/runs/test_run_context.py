@@ -114,6 +114,7 @@ async def through(tmp_path: Path, do: Callable[[Any], Awaitable[object]], *plugi
     chosen: dict[str, Any] = {"pipeline": "probed", "pipelines": {"probed": {"stages": ["acts"]}}}
     chosen |= {"ai.providers": ["embedded"], "verify.judges": [], "retry.base": 0}
     chosen |= {name.replace("__", "."): value for name, value in settings.items()}
+    (tmp_path / "harbour.md").write_text("The harbour of Port Ellery is nine fathoms deep at the mole.")
     options: Any = {"folder": tmp_path / "runs", "cache": tmp_path / "cache", "docs": tmp_path}
     points = [plugin("acts", stages=stage), *plugins]
     async with leadline.Client(set=chosen, plugins=points, **options) as client:
