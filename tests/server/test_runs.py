@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -265,22 +266,27 @@ def test_health_readiness_and_metrics(http: httpx.Client, done: str) -> None:
 
 
 def test_a_run_that_is_continued_is_counted_without_its_earlier_calls(tmp_path: Path) -> None:
-    def figures(http: httpx.Client) -> tuple[float, float]:
-        text = http.get("/metrics").text
-        runs = re.findall(r'^leadline_runs_total\{status="complete"\} (\S+)', text, re.MULTILINE)
-        calls = re.findall(r'^leadline_calls_total\{kind="search",origin="live",.*\} (\S+)', text, re.MULTILINE)
+    def figures(http: httpx.Client, wanted: int) -> tuple[float, float]:
+        """Return the counts of runs and of live searches, once so many runs are counted, which takes a moment."""
+        for _ in range(500):
+            text = http.get("/metrics").text
+            runs = re.findall(r'^leadline_runs_total\{status="complete"\} (\S+)', text, re.MULTILINE)
+            calls = re.findall(r'^leadline_calls_total\{kind="search",origin="live",.*\} (\S+)', text, re.MULTILINE)
+            if sum(map(float, runs)) >= wanted:
+                break
+            time.sleep(0.02)
         return sum(map(float, runs)), sum(map(float, calls))
 
     with running(tmp_path) as server:
         http = server.client()
         run = order(http)
         finish(http, run)
-        first = figures(http)
+        first = figures(http, 1)
         assert http.post(f"/v1/runs/{run}/resume").status_code == 202
         finish(http, run)
-        assert figures(http) == (first[0] + 1, first[1])
+        assert figures(http, 2) == (first[0] + 1, first[1])
     with running(tmp_path) as server:  # whose counters begin anew
         http = server.client()
         assert http.post(f"/v1/runs/{run}/resume").status_code == 202
         finish(http, run)
-        assert figures(http) == (1, 0)
+        assert figures(http, 1) == (1, 0)
