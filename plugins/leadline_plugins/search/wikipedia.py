@@ -115,15 +115,7 @@ class Wikipedia:
 
 
 def _params(request: SearchRequest, start: int) -> dict[str, object]:
-    return {
-        "action": "query",
-        "format": "json",
-        "formatversion": 2,
-        "generator": "search",
-        "gsrsearch": shortened(request.query, _LONGEST),
-        "gsrlimit": limited(request.limit, _MOST),
-        "gsroffset": start or None,
-        "gsrnamespace": 0,
+    return _search_params(shortened(request.query, _LONGEST), request, start, namespace=0) | {
         "prop": "extracts|info|pageimages",
         "exintro": 1,
         "explaintext": 1,
@@ -135,20 +127,26 @@ def _params(request: SearchRequest, start: int) -> dict[str, object]:
 
 
 def _picture_params(request: SearchRequest, start: int) -> dict[str, object]:
-    return {
-        "action": "query",
-        "format": "json",
-        "formatversion": 2,
-        "generator": "search",
-        "gsrsearch": f"{shortened(request.query, _LONGEST)} filetype:bitmap|drawing",
-        "gsrlimit": limited(request.limit, _MOST),
-        "gsroffset": start or None,
-        "gsrnamespace": 6,
+    query = f"{shortened(request.query, _LONGEST)} filetype:bitmap|drawing"
+    return _search_params(query, request, start, namespace=6) | {
         "prop": "imageinfo",
         "iiprop": "url|extmetadata",
         "iiurlwidth": _WIDTH,
         "iiextmetadatafilter": "ImageDescription|LicenseShortName|Artist",
         "iiextmetadatalanguage": request.language.partition("-")[0] or "en",
+    }
+
+
+def _search_params(query: str, request: SearchRequest, start: int, *, namespace: int) -> dict[str, object]:
+    return {
+        "action": "query",
+        "format": "json",
+        "formatversion": 2,
+        "generator": "search",
+        "gsrsearch": query,
+        "gsrlimit": limited(request.limit, _MOST),
+        "gsroffset": start or None,
+        "gsrnamespace": namespace,
     }
 
 
