@@ -229,7 +229,8 @@ class Verification(Record):
     paragraphs_jsonl_cite_ids_passed: bool
     paragraph_end_citation_passed: bool
     paragraph_without_citation_count: int
-    passed: bool
+    passed: bool | None
+    """None if nothing was claimed: every section only shows passages."""
     grounds: tuple[Ground, ...] = ()
     """Why it did not pass. Unsupported claims count only with `verify.require_support`."""
     claims: dict[VerdictKind, int] = {}
@@ -248,7 +249,8 @@ class Verification(Record):
 class Audit(Record):
     """The decision on the run; `decides` means that it sets the exit code."""
 
-    accepted: bool
+    accepted: bool | None
+    """None if there was nothing to judge."""
     reasons: tuple[Text, ...] = ()
     decides: bool = False
 

@@ -121,6 +121,8 @@ class Metadata(Record):
     budget: dict[str, JsonValue] = {}
     retention: float | None = None
     citations: dict[str, JsonValue] = {}
+    missing_words: tuple[str, ...] = ()
+    """The words of the question that no passage of a report without a model has."""
     verification: dict[str, JsonValue] = {}
     audit: dict[str, JsonValue] = {}
     targets: dict[str, JsonValue] = {}

@@ -44,6 +44,7 @@ def summary(known: Metadata, folder: Path, status: str = "") -> str:
         ("Repeated", _repeated(known)),
         *(("Note", one_line(notice)) for notice in group_by_reason(known.notices)),
         *(("Error", text) for text in errors(known)),
+        ("Missing", f"no passage shown has: {', '.join(known.missing_words)}" if known.missing_words else ""),
         ("Checks", checks(known.verification)),
         ("Files", files(known, folder)),
         ("Cost", _cost(known)),
@@ -112,8 +113,8 @@ def checks(found: dict[str, Any]) -> str:
     if not found:
         return ""
     kinds: Mapping[str, int] = found.get("claims", {})
-    if found.get("passed") and found.get("judged_by", {}).keys() == {"exact"} and kinds.keys() == {"supported"}:
-        return "passed; every claim is a verbatim quote"
+    if found.get("passed") is None:
+        return "passages found, not judged"
     counts = ", ".join(f"{count} {_KINDS.get(kind, kind)}" for kind, count in sorted(kinds.items()) if count)
     changed = _changed(found.get("repairs", ()))
     return "; ".join(filter(None, (_decision(found), f"claims: {counts}" if counts else "", changed)))
@@ -272,6 +273,7 @@ def as_data(result: Result) -> dict[str, Any]:
         "question": known["question"],
         "report": str(report) if report else None,
         "files": [str(path) for path in result.files],
+        "missing_words": known["missing_words"],
         "checks": known["verification"],
         "usage": known["usage"],
         "citations": known["citations"],

@@ -21,6 +21,21 @@ class SearchRequest(Record):
     """Find pictures, each a hit with its address in `images`, its page as `url` and its caption as `title`."""
 
 
+class Passage(Record):
+    """A passage that a search engine returns with a hit, verbatim."""
+
+    text: Text
+    start: int = 0
+    """Where it begins in its document, in characters: passages are shown in this order."""
+    path: tuple[Text, ...] = ()
+    """The headings above it, outermost first."""
+    page: int | None = None
+    lead: Text = ""
+    """Verbatim context from earlier in the document, such as the lead-in of a list."""
+    score: float = 0.0
+    """How well it answers the query; larger is better."""
+
+
 class Hit(Record):
     """One search result. The engine fills in the fields it knows; the core sets `engine` and `tier`."""
 
@@ -30,6 +45,8 @@ class Hit(Record):
     snippet: Text = ""
     text: Text | None = None
     """The full text if the engine has it; the page is then not fetched."""
+    passages: tuple[Passage, ...] = ()
+    """The passages that answer the query best, if the engine has them; without a model, they are all that is read."""
     content_url: str | None = None
     """The address to read if it differs from `url`, such as the PDF of a DOI."""
     published: str | None = None

@@ -42,6 +42,10 @@ class Section(Record):
     """Open points that the evidence does not answer, in the words of the writer."""
     inferences: SkipJsonSchema[tuple[Text, ...]] = ()
     """Conclusions of the writer that no passage states; reports show them separately and mark them."""
+    quotes: SkipJsonSchema[bool] = False
+    """True if the section only shows passages: it claims nothing, so that nothing in it is judged."""
+    missing_words: SkipJsonSchema[tuple[Text, ...]] = ()
+    """The words of the question that no passage of the section has, as the question writes them."""
     data_points: SkipJsonSchema[tuple[DataPoint, ...]] = ()
     """Numbers that the text uses; charts are planned from them."""
 

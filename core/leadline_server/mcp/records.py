@@ -55,9 +55,9 @@ class RunState(Record):
 
 
 class Verdicts(Record):
-    """All verdicts of a report; `passed` is the decision of the run's verification."""
+    """All verdicts of a report; `passed` is the decision of the run's verification, None for quoted passages alone."""
 
-    passed: bool
+    passed: bool | None
     claims: Json
     verdicts: tuple[Verdict, ...]
     uncited: tuple[str, ...] = ()

@@ -208,7 +208,7 @@ class Runs:
         report = await self.report(run_id)
         known: Any = report.metadata.get("verification") or {}
         return Verdicts(
-            passed=bool(known.get("passed")),
+            passed=known.get("passed"),
             claims=known.get("claims") or {},
             verdicts=report.verdicts,
             uncited=tuple(one.text for one in report.uncited),

@@ -29,7 +29,6 @@ from leadline_plugins.formats.marks import (
     has_heading,
     legend,
     marks_of,
-    only_quotes,
     section_texts,
     summary,
     with_signs,
@@ -220,9 +219,9 @@ def method(report: Report) -> Iterator[str]:
 
 
 def checks(report: Report) -> Iterator[str]:
-    """Yield the verdicts; nothing for a report without verdicts or with quotations only."""
+    """Yield the verdicts; nothing for a report without verdicts."""
     marks, language = marks_of(report), report.language
-    if only_quotes(marks):
+    if not marks:
         return
     titles = {one.id: " ".join(one.title.split()) for one in report.sections if has_heading(one, report)}
     yield f"## {phrase('checks', language)}"

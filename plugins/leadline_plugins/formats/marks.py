@@ -110,19 +110,12 @@ def _shortened(markdown: str) -> str:
     return text if len(text) <= _BEGINNING else f"{text[:_BEGINNING].rsplit(' ', 1)[0]} …"
 
 
-def only_quotes(marks: Sequence[Mark]) -> bool:
-    """Return whether a report has only quotations, as a brief does: that they are supported is trivial."""
-    return all(mark.kind == "supported" and mark.judge == "exact" for mark in marks)
-
-
 def summary(marks: Sequence[Mark], language: str) -> str:
     """Return a summary of the verdicts; empty for a report without verdicts."""
     return join_items(_summary(marks, language), language, "space")
 
 
 def _summary(marks: Sequence[Mark], language: str) -> Iterator[str]:
-    if only_quotes(marks):
-        return
     counts = Counter(mark.kind for mark in marks)
     bare = counts.pop("uncited", 0)
     if against := [one.text for one in marks if (one.section_id, one.kind) == (_SUMMARY, "contradicted")]:

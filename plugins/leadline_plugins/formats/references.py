@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from leadline.citations import Numbered
 from leadline.records import Evidence, Report, Source
 from leadline.rendering import plain_title, readable_url
-from leadline_plugins.formats.marks import Mark, failures, legend, only_quotes, summary
+from leadline_plugins.formats.marks import Mark, failures, legend, summary
 from leadline_plugins.formats.passages import Passages, places
 from leadline_plugins.formats.tree import (
     Node,
@@ -131,7 +131,7 @@ def checks_section(
     `placed` are the numbers of the marks in the text, which the list links to.
     """
     language = report.language
-    if only_quotes(marks):
+    if not marks:
         return
     yield header(1, name(), words(phrase("checks", language)))
     yield from (para(words(line)) for line in (summary(marks, language), legend(marks, language)) if line)

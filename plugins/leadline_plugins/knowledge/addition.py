@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from leadline.contracts import Call, Context
-from leadline.encoding import without_surrogates
+from leadline.encoding import json_bytes, without_surrogates
 from leadline.records import AddedDocuments, Blob, Document, Hit, NewDocuments, Source, StoredDocument, UnreadFile
 from leadline.workers import compute
 from leadline_plugins.canonical import source_id
+from leadline_plugins.documents.store import Entry
 from leadline_plugins.knowledge import KnowledgeSettings
-from leadline_plugins.knowledge.catalog import Entry
 from leadline_plugins.knowledge.shelf import Shelf, document_id, file_digest
 from leadline_plugins.knowledge.writer import ShelfWriter
 from leadline_plugins.parse.media import bare_type, media_type
@@ -75,7 +76,8 @@ class Addition:
             again = await writer.embed_again() if request.reembed else 0
             await writer.check_vectors()
             candidates = await writer.in_thread(self._candidates, request)
-            outcome = _Outcome(await writer.in_thread(self._shelf.catalog.digests))
+            states = await writer.in_thread(self._shelf.states)
+            outcome = _Outcome({name: state.digest for name, state in states.items()})
             done = 0
             for batch in batches(candidates, lambda one: one.size):
                 await self._add(batch, outcome)
@@ -99,7 +101,7 @@ class Addition:
                 outcome.unchanged += not file.problem
                 continue
             entry = await self._entry(file, file.document)
-            if entry.evidence:
+            if entry.passages:
                 entries.append(entry)
                 stored[file.digest] = file.data
             else:
@@ -109,7 +111,8 @@ class Addition:
             return
         await self._writer.add(entries, list(stored.items()))
         outcome.replaced += sum(entry.id in outcome.known for entry in entries)
-        outcome.documents += [entry.document(shared=self._shelf.shared) for entry in entries]
+        abouts = (StoredDocument.model_validate_json(entry.about) for entry in entries)
+        outcome.documents += [about.model_copy(update={"shared": self._shelf.shared}) for about in abouts]
 
     def _load(self, candidate: _Candidate, known: Mapping[str, str]) -> _Read:
         if candidate.problem:
@@ -139,16 +142,26 @@ class Addition:
         title, engine = document.title or Path(candidate.name).stem, self._context.name
         hit = Hit(url=url, title=title, published=document.published, engine=engine)
         source = Source(id=source_id(url), hit=hit, document=document, engine=engine, labels=document.labels)
+        passages = tuple(await compute(passages_of, source))
+        about = StoredDocument(
+            id=candidate.id,
+            name=candidate.name,
+            title=title,
+            media_type=candidate.media_type,
+            size=len(file.data),
+            passages=len(passages),
+            pages=len(document.pages),
+            added=datetime.now(UTC),
+        )
         return Entry(
             id=candidate.id,
             key=f"{candidate.id}-{file.digest[:12]}",
             digest=file.digest,
-            name=candidate.name,
-            media_type=candidate.media_type,
+            title=title,
             size=len(file.data),
-            added=datetime.now(UTC),
-            source=source,
-            evidence=tuple(await compute(passages_of, source)),
+            about=json_bytes(about),
+            source=zlib.compress(json_bytes(source)),
+            passages=passages,
         )
 
     # --- the files ---------------------------------------------------------------------------------------------------

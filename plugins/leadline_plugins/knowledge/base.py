@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from leadline.contracts import Call, Context
@@ -27,11 +27,11 @@ from leadline.records import (
 )
 from leadline_plugins.knowledge import KnowledgeSettings
 from leadline_plugins.knowledge.addition import Addition
-from leadline_plugins.knowledge.catalog import Place
-from leadline_plugins.knowledge.ranking import DEPTH, by_vectors, by_words, fused
+from leadline_plugins.knowledge.ranking import DEPTH, Place, Scores, by_vectors, by_words, fused
 from leadline_plugins.knowledge.shelf import PROBE, Shelf, document_id, owner_of, parsed
 from leadline_plugins.knowledge.writer import ShelfWriter
 from leadline_plugins.parse.media import bare_type
+from leadline_plugins.passages.cutting import as_passage
 from leadline_plugins.search.filters import place
 from leadline_plugins.search.local.folders import resolve
 
@@ -53,7 +53,7 @@ class Shelves:
     def visible(self, principal: Principal | None) -> list[Shelf]:
         """Return the collections that a principal sees and that have documents, the shared one last."""
         shelves = [self.own(principal), *([self.own(None)] if principal else [])]
-        return [shelf for shelf in shelves if shelf.catalog.count()]
+        return [shelf for shelf in shelves if shelf.count()]
 
 
 class Knowledge:
@@ -74,7 +74,7 @@ class Knowledge:
     async def remove(self, request: DocumentSelection, call: Call, /) -> DocumentList:
         """Remove documents of the call's principal, and return them. Names without a document are ignored."""
         shelf = self._shelves.own(call.run.principal)
-        if not shelf.catalog.exists():
+        if not shelf.exists():
             return DocumentList()
         writer = ShelfWriter(shelf, self._context, call)
         async with writer.exclusive():
@@ -93,15 +93,15 @@ class Knowledge:
     async def retrieve(self, request: PassageRequest, call: Call, /) -> Passages:
         """Return the best passages with their documents. Raises `Unsupported` if there are no documents."""
         shelves = await self._ranked_shelves(call)
-        places = await self._ranked(request.query, shelves, call)
-        return await self._context.in_thread(_passages, shelves, places, request.limit)
+        ranking = await self._ranked(request.query, shelves, call)
+        return await self._context.in_thread(_passages, shelves, ranking, request.limit)
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
-        """Return documents; the snippet is their best passage, verbatim."""
+        """Return documents with their best passages, verbatim; the snippet is the best of them."""
         start = place(request.cursor, first=0)
         shelves = await self._ranked_shelves(call)
-        places = await self._ranked(request.query, shelves, call)
-        hits = await self._context.in_thread(_hits, shelves, places)
+        ranking = await self._ranked(request.query, shelves, call)
+        hits = await self._context.in_thread(_hits, shelves, ranking)
         end = start + request.limit
         return SearchPage(hits=tuple(hits[start:end]), cursor=str(end) if len(hits) > end else None)
 
@@ -111,7 +111,7 @@ class Knowledge:
             raise Unsupported(_EMPTY)
         return shelves
 
-    async def _ranked(self, query: str, shelves: Sequence[Shelf], call: Call) -> list[Place]:
+    async def _ranked(self, query: str, shelves: Sequence[Shelf], call: Call) -> Scores:
         run = call.run
         embedder, store = run.settings.knowledge.embedder, run.settings.knowledge.store
         asked, probe = (await run.embed([query, PROBE], embedder)).vectors
@@ -127,45 +127,54 @@ def _by_words(shelves: Sequence[Shelf], query: str) -> list[Place]:
     return by_words([shelf.reader() for shelf in shelves], query)
 
 
-def _found(shelves: Sequence[Shelf], places: Sequence[Place]) -> Iterable[tuple[Shelf, Place, Evidence]]:
-    """Yield the passages that count, in order; a place may be of a version that was just replaced."""
-    found = {at: (shelf, one) for shelf in shelves for at, one in shelf.catalog.passages(places).items()}
-    yield from ((found[at][0], at, found[at][1]) for at in places if at in found)
+def _scored(shelves: Sequence[Shelf], scores: Scores) -> list[tuple[Shelf, str, Evidence]]:
+    """Return the passages that count, best first, each with the key of its version; one may just have been replaced."""
+    passages = []
+    counting = [(shelf, shelf.ids(key for key, _ in scores)) for shelf in shelves]
+    for (key, number), score in scores.items():
+        shelf = next((shelf for shelf, ids in counting if key in ids), None)
+        indexed = shelf and shelf.reader().passage(key, number)
+        if shelf and indexed:
+            passages.append((shelf, key, indexed.evidence.model_copy(update={"score": score})))
+    return passages
 
 
-def _passages(shelves: Sequence[Shelf], places: Sequence[Place], limit: int) -> Passages:
-    best = list(_found(shelves, places))[:limit]
+def _passages(shelves: Sequence[Shelf], scores: Scores, limit: int) -> Passages:
+    best = _scored(shelves, scores)[:limit]
     sources: dict[str, Source] = {}
     for shelf in shelves:
-        sources |= shelf.catalog.sources(key for one, (key, _), _ in best if one is shelf)
-    kept = [(key, evidence) for _, (key, _), evidence in best if key in sources]
+        sources |= shelf.read_sources(key for owner, key, _ in best if owner is shelf)
+    kept = [(key, evidence) for _, key, evidence in best if key in sources]
     used = dict.fromkeys(key for key, _ in kept)
-    return Passages(evidence=tuple(one for _, one in kept), sources=tuple(sources[key] for key in used))
+    return Passages(evidence=tuple(evidence for _, evidence in kept), sources=tuple(sources[key] for key in used))
 
 
-def _hits(shelves: Sequence[Shelf], places: Sequence[Place]) -> list[Hit]:
-    best: dict[str, tuple[Shelf, Evidence]] = {}
-    for shelf, (key, _), evidence in _found(shelves, places):
-        best.setdefault(key, (shelf, evidence))
+def _hits(shelves: Sequence[Shelf], scores: Scores) -> list[Hit]:
+    own: dict[str, list[Evidence]] = {}
+    owner: dict[str, Shelf] = {}
+    for shelf, key, evidence in _scored(shelves, scores):
+        own.setdefault(key, []).append(evidence)
+        owner[key] = shelf
     hits: dict[str, Hit] = {}
     for shelf in shelves:
-        sources = shelf.catalog.sources(key for key, (one, _) in best.items() if one is shelf)
-        hits |= {key: source.hit.model_copy(update={"snippet": best[key][1].quote}) for key, source in sources.items()}
-    return [hits[key] for key in best if key in hits]
+        for key, source in shelf.read_sources(key for key in own if owner[key] is shelf).items():
+            passages = tuple(map(as_passage, own[key]))
+            hits[key] = source.hit.model_copy(update={"snippet": own[key][0].quote, "passages": passages})
+    return [hits[key] for key in own if key in hits]
 
 
 def _list(own: Shelf, shelves: Sequence[Shelf], request: DocumentSelection) -> DocumentList:
     return DocumentList(
         documents=tuple(_listed(shelves, request) if request.names != () else ()),
-        embedder=own.catalog.about().get("embedder", ""),
-        unfinished=len(own.catalog.unused()) if own.catalog.exists() else 0,
-        version=" ".join(shelf.catalog.fingerprint() for shelf in shelves),
+        embedder=own.about().get("embedder", ""),
+        unfinished=len(own.unused()) if own.exists() else 0,
+        version=" ".join(shelf.fingerprint() for shelf in shelves),
     )
 
 
 def _listed(shelves: Sequence[Shelf], request: DocumentSelection) -> list[StoredDocument]:
     """Return the documents with one of these ids or names, below one of these folders, or at one of these paths."""
-    documents = [document for shelf in shelves for document in shelf.catalog.documents(shared=shelf.shared)]
+    documents = [document for shelf in shelves for document in shelf.documents()]
     if request.names is None:
         return documents
     names = {name.rstrip("/") for name in request.names}
@@ -203,11 +212,10 @@ class KnowledgeFetcher:
         if not shared and principal is None:
             raise Unsupported(f"{url} belongs to a user, and this run has none")
         shelf = self._shelves.own(None if shared else principal)
-        found = shelf.catalog.file(one)
-        if found is None:
+        document, state = shelf.document(one), shelf.states().get(one)
+        if document is None or state is None:
             raise Unsupported(f"{url}: the knowledge base has no such document")
-        digest, name, media_type = found
         try:
-            return Blob(name=name, media_type=media_type, data=shelf.read_file(digest))
+            return Blob(name=document.name, media_type=document.media_type, data=shelf.read_file(state.digest))
         except OSError as error:
             raise Unsupported(f"{url}: {error.strerror or error}") from error

@@ -1,4 +1,4 @@
-"""Everything that is kept of one collection: the files, the catalog, the full-text index, and its vectors.
+"""Everything that is kept of one collection: the files, the store of documents, and its vectors.
 
 The documents of the operator are the collection `shared`; each principal has one of its own. Vectors are in the store
 of the run, in a collection whose name changes when everything is embedded again, so that the old ones serve until then.
@@ -6,20 +6,18 @@ of the run, in a collection whose name changes when everything is embedded again
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Sequence
-from contextlib import closing
+import zlib
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from threading import Lock
 from urllib.parse import quote, unquote, urlsplit
 
 from leadline.errors import Denied, Unsupported
-from leadline.records import Evidence, Principal
-from leadline_plugins.knowledge.catalog import Catalog, as_vector
+from leadline.records import Principal, Source, StoredDocument
+from leadline_plugins.documents.store import FILE, DocumentStore
 from leadline_plugins.passages.ranking import cosine
-from leadline_plugins.search.local.ranking import Passage
-from leadline_plugins.search.local.store import IndexReader, IndexWriter
 from leadline_plugins.vectors import safe_name
 
 SCHEME = "knowledge"
@@ -29,37 +27,40 @@ PROBE = "The tide tables of a harbour list the depth of its water by the hour."
 _SAME = 0.98
 
 
-class Shelf:
+class Shelf(DocumentStore):
     """One collection. `owner` is the principal's id, or empty for the shared one."""
 
     def __init__(self, folder: Path, owner: str = "") -> None:
+        super().__init__(folder / "users" / safe_name(owner) if owner else folder / "shared")
         self.owner = owner
         self.name = f"user {owner}" if owner else "shared"
-        self.folder = folder / "users" / safe_name(owner) if owner else folder / "shared"
-        self.catalog = Catalog(self.folder)
-        self._reader: IndexReader | None = None
-        self._opening = Lock()
 
     @property
     def shared(self) -> bool:
         """True if every principal finds its documents."""
         return not self.owner
 
-    @property
-    def texts(self) -> Path:
-        """The folder of the full-text index."""
-        return self.folder / "texts"
-
     def vectors(self) -> str:
         """Return the name of its collection in the vector store."""
-        return f"{self.name} {self.catalog.about().get('embedded', '1')}"
+        return f"{self.name} {self.about().get('embedded', '1')}"
 
-    def reader(self) -> IndexReader:
-        """Return a reader of the full-text index as of now."""
-        with self._opening:
-            if self._reader is None or not self._reader.is_current():
-                self._reader = IndexReader(self.texts)
-            return self._reader
+    def documents(self) -> list[StoredDocument]:
+        """Return all documents by name."""
+        documents = [
+            StoredDocument.model_validate_json(about).model_copy(update={"shared": self.shared})
+            for about in self.abouts().values()
+        ]
+        return sorted(documents, key=lambda document: (document.name, document.id))
+
+    def document(self, document_id: str) -> StoredDocument | None:
+        """Return a document by its id."""
+        about = self.abouts().get(document_id)
+        return StoredDocument.model_validate_json(about) if about else None
+
+    def read_sources(self, keys: Iterable[str]) -> dict[str, Source]:
+        """Return the documents of these versions, whole."""
+        packed = self.sources(dict.fromkeys(keys))
+        return {key: Source.model_validate_json(zlib.decompress(source)) for key, source in packed.items()}
 
     # --- addresses and files -----------------------------------------------------------------------------------------
 
@@ -90,7 +91,7 @@ class Shelf:
 
     def drop_files(self, digests: Sequence[str]) -> None:
         """Delete files that no document has any more."""
-        used = set(self.catalog.digests().values())
+        used = {state.digest for state in self.states().values()}
         for digest in set(digests) - used:
             self._file(digest).unlink(missing_ok=True)
 
@@ -98,7 +99,7 @@ class Shelf:
 
     def check_vectors(self, embedder: str, store: str, probe: Sequence[float]) -> None:
         """Raise `Denied`, with the command to run, if another model made the vectors, or another store has them."""
-        about = self.catalog.about()
+        about = self.about()
         if "probe" not in about:
             return
         command = f"`leadline knowledge reembed{f' --principal {self.owner}' if self.owner else ''}`"
@@ -114,12 +115,6 @@ class Shelf:
                 f"the vectors of the documents are in {filled}, and knowledge.store is {store}: run {command}, "
                 f"which leaves those in {filled} for you to delete, or set knowledge.store to what it was"
             )
-
-
-def text_of(title: str, evidence: Evidence) -> str:
-    """Return the text of a passage to embed: with the title and the headings, which often name its subject."""
-    path = [heading for heading in evidence.path if heading != title]
-    return "\n".join(filter(None, (title, " ".join(path), evidence.lead, evidence.quote)))
 
 
 def file_digest(data: bytes) -> str:
@@ -149,11 +144,11 @@ def parsed(url: str) -> tuple[bool, str, str]:
     return parts.netloc == "shared", place, unquote(name)
 
 
-def write_texts(folder: Path, unused: Sequence[str], added: Sequence[tuple[str, str, Sequence[Evidence]]]) -> None:
-    """Change the full-text index in one commit: remove versions, and add others by key, title and passages."""
-    with closing(IndexWriter(folder)) as writer:
-        for key in unused:
-            writer.remove(key)
-        for key, title, evidence in added:
-            writer.replace(key, (Passage(key, title, number, text_of("", one)) for number, one in enumerate(evidence)))
-        writer.commit()
+def as_vector(text: str) -> list[float]:
+    """Return the vector of a fact about the collection."""
+    return list(map(float, json.loads(text)))
+
+
+def has_documents(folder: Path) -> bool:
+    """Return whether anything was ever added to a collection of a base in this folder."""
+    return any(path for part in ("shared", "users/*") for path in folder.glob(f"{part}/{FILE}"))

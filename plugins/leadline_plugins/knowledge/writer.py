@@ -1,11 +1,12 @@
 """Writing to a collection: its lock, the order of the steps that makes additions durable, and embedding again.
 
-What is added is stored under new keys first, and then counts by one transaction of the catalog. Whatever ends the
+What is added is stored under new keys first, and then counts by one transaction of the store. Whatever ends the
 process, a search finds whole versions; the next writer removes what nothing names.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import ParamSpec, TypeVar
@@ -13,8 +14,9 @@ from uuid import uuid4
 
 from leadline.contracts import Call, Context
 from leadline.records import DocumentVectors, VectorBatch, VectorRemoval
-from leadline_plugins.knowledge.catalog import Entry, as_text
-from leadline_plugins.knowledge.shelf import PROBE, Shelf, text_of, write_texts
+from leadline_plugins.documents.store import Entry
+from leadline_plugins.documents.text_index import full_text
+from leadline_plugins.knowledge.shelf import PROBE, Shelf
 from leadline_plugins.search.local.index import locked
 from leadline_plugins.search.local.update import finish_in_thread
 
@@ -51,38 +53,37 @@ class ShelfWriter:
         """Note embedder and store at the first addition; later, raise `Denied` if they are others."""
         probe = await self._probe()
         await self.in_thread(self.shelf.check_vectors, self._embedder, self._store, probe)
-        if "probe" not in await self.in_thread(self.shelf.catalog.about):
-            await self.in_thread(self.shelf.catalog.set_about, self._facts(probe))
+        if "probe" not in await self.in_thread(self.shelf.about):
+            await self.in_thread(self.shelf.set_about, self._facts(probe))
 
     async def add(self, entries: Sequence[Entry], files: Sequence[tuple[str, bytes]]) -> None:
         """Add versions of documents with their files, given by digest and bytes; they replace those before."""
-        shelf, before = self.shelf, await self.in_thread(self.shelf.catalog.digests)
-        await self.in_thread(shelf.catalog.expect, [entry.key for entry in entries])
+        shelf, before = self.shelf, await self.in_thread(self.shelf.states)
+        await self.in_thread(shelf.expect, [entry.key for entry in entries])
         for digest, data in files:
             await self.in_thread(shelf.keep_file, digest, data)
-        texts = [(entry.key, [text_of(entry.source.hit.title, one) for one in entry.evidence]) for entry in entries]
+        texts = [(entry.key, [full_text(entry.title, passage) for passage in entry.passages]) for entry in entries]
         await self._store_vectors(await self.in_thread(shelf.vectors), texts)
-        titled = [(entry.key, entry.source.hit.title, entry.evidence) for entry in entries]
-        await self.in_thread(write_texts, shelf.texts, [], titled)
-        await self.in_thread(shelf.catalog.replace, entries)
+        await self.in_thread(shelf.add_texts, entries)
+        await self.in_thread(shelf.replace, entries)
         await self._sweep()
-        await self.in_thread(shelf.drop_files, [before[entry.id] for entry in entries if entry.id in before])
+        await self.in_thread(shelf.drop_files, [before[entry.id].digest for entry in entries if entry.id in before])
 
     async def remove(self, ids: Sequence[str]) -> None:
         """Remove documents with all that belongs to them."""
-        digests = await self.in_thread(self.shelf.catalog.digests)
-        await self.in_thread(self.shelf.catalog.remove, ids)
+        states = await self.in_thread(self.shelf.states)
+        await self.in_thread(self.shelf.remove, ids)
         await self._sweep()
-        await self.in_thread(self.shelf.drop_files, [digests[one] for one in ids if one in digests])
+        await self.in_thread(self.shelf.drop_files, [states[name].digest for name in ids if name in states])
 
     async def embed_again(self) -> int:
         """Embed all passages with the embedder of the settings, and return the number of documents.
 
         The vectors before serve until all new ones are there.
         """
-        catalog, probe, number = self.shelf.catalog, await self._probe(), uuid4().hex[:8]
+        probe, number = await self._probe(), uuid4().hex[:8]
         before, after = await self.in_thread(self.shelf.vectors), f"{self.shelf.name} {number}"
-        keys, done, waiting = await self.in_thread(catalog.keys), 0, list[Texts]()
+        keys, done, waiting = await self.in_thread(self.shelf.keys), 0, list[Texts]()
         try:
             for key in keys:
                 waiting.append(await self.in_thread(self._texts, key))
@@ -94,7 +95,7 @@ class ShelfWriter:
         except BaseException:
             await self._run.vectors.remove(VectorRemoval(collection=after))
             raise
-        await self.in_thread(catalog.set_about, {**self._facts(probe), "embedded": number})
+        await self.in_thread(self.shelf.set_about, {**self._facts(probe), "embedded": number})
         await self._run.vectors.remove(VectorRemoval(collection=before))
         return len(keys)
 
@@ -105,11 +106,10 @@ class ShelfWriter:
     # --- parts -------------------------------------------------------------------------------------------------------
 
     def _texts(self, key: str) -> Texts:
-        title, evidence = self.shelf.catalog.version(key)
-        return key, [text_of(title, one) for one in evidence]
+        return key, [full_text(passage.title, passage.evidence) for passage in self.shelf.reader().version(key)]
 
     def _facts(self, probe: Sequence[float]) -> dict[str, str]:
-        return {"embedder": self._embedder, "store": self._store, "probe": as_text(probe)}
+        return {"embedder": self._embedder, "store": self._store, "probe": json.dumps(list(probe))}
 
     async def _probe(self) -> tuple[float, ...]:
         return (await self._run.embed([PROBE], self._embedder, keep=False)).vectors[0]
@@ -137,9 +137,8 @@ class ShelfWriter:
     async def _sweep(self) -> None:
         """Remove what is stored under keys that do not count."""
         shelf = self.shelf
-        if not (keys := await self.in_thread(shelf.catalog.unused)):
+        if not (keys := await self.in_thread(shelf.unused)):
             return
         collection = await self.in_thread(shelf.vectors)
         await self._run.vectors.remove(VectorRemoval(collection=collection, documents=tuple(keys)))
-        await self.in_thread(write_texts, shelf.texts, keys, [])
-        await self.in_thread(shelf.catalog.forget, keys)
+        await self.in_thread(shelf.drop, keys)

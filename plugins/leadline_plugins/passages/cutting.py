@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from leadline.records import Block, Evidence, Source
+from leadline.records import Block, Document, Evidence, Passage, Source
 from leadline_plugins.parse.markdown_blocks import blocks_of
 from leadline_plugins.text import sentences
 from leadline_plugins.text.tokens import CJK
@@ -58,22 +58,38 @@ class _Piece:
 
 def passages_of(source: Source) -> list[Evidence]:
     """Return the passages of a source in document order; headings are in their paths."""
-    text, pages, found = source.document.text, source.document.pages, []
-    for pieces, lead in _grouped(text, blocks_of(source.document)):
+    return [located(passage, source.hit.url, source.id, source.task_id) for passage in cut(source.document)]
+
+
+def located(passage: Evidence, url: str, source_id: str, task_id: str = "") -> Evidence:
+    """Return a passage of a document as evidence of the source at an address."""
+    name = passage_id(url, *passage.span)
+    return passage.model_copy(update={"id": name, "source_id": source_id, "task_id": task_id})
+
+
+def as_passage(item: Evidence, score: float | None = None) -> Passage:
+    """Return a passage as a search engine returns it with a hit."""
+    known = item.score if score is None else score
+    return Passage(text=item.quote, start=item.span[0], path=item.path, page=item.page, lead=item.lead, score=known)
+
+
+def cut(document: Document) -> list[Evidence]:
+    """Return the passages of a document in order, not yet located: their ids are empty."""
+    text, pages, passages = document.text, document.pages, []
+    for pieces, lead in _grouped(text, blocks_of(document)):
         first, last = pieces[0], pieces[-1]
-        found.append(
+        passages.append(
             Evidence(
-                id=passage_id(source.hit.url, first.start, last.end),
-                source_id=source.id,
+                id="",
+                source_id="",
                 quote=text[first.start : last.end],
                 span=(first.start, last.end),
-                task_id=source.task_id,
                 path=first.block.path,
                 page=bisect_right(pages, first.start) if pages else first.block.page,
                 lead=lead,
             )
         )
-    return found
+    return passages
 
 
 def passage_id(url: str, start: int, end: int) -> str:

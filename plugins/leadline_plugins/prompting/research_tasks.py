@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from leadline.records import SINGLE, Evidence, Record, Text
+from leadline.records import SINGLE, Record, Text
 from leadline.research_findings import Digest, Plan, Query, Question, SectionReview
 from leadline.schemas import BOOLEAN, NUMBER, TEXT, list_of, object_of, one_of
 from leadline.tasks import Talk
@@ -98,10 +98,6 @@ class QueryRequest(Record):
     limit: int = 8
     past: tuple[PastSearch, ...] = ()
     gaps: tuple[Text, ...] = ()
-    # For an algorithm, which searches for names in them: the best passages so far, best first.
-    evidence: tuple[Evidence, ...] = ()
-    # For an algorithm: the titles of their sources by id.
-    titles: dict[str, Text] = {}
     today: str = ""
 
     def as_text(self) -> str:

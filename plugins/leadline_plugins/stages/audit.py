@@ -29,6 +29,9 @@ class AuditSettings(PluginSettings):
     accept_partial: bool = Field(True, description="Accept claims that their passages support only in part.")
 
 
+NOT_JUDGED = "Passages found, not judged"
+
+
 class AuditStage:
     """Accepts or rejects the report; with `audit.decides` the run of a rejected report fails with exit code 3."""
 
@@ -39,7 +42,8 @@ class AuditStage:
         """Set the audit and save `verification.md`."""
         checks = findings[VERIFICATION]
         why = tuple(reasons(checks, accept_partial=self._settings.accept_partial))
-        audit = Audit(accepted=checks.passed and not why, reasons=why, decides=self._settings.decides)
+        accepted = None if checks.passed is None else checks.passed and not why
+        audit = Audit(accepted=accepted, reasons=why, decides=self._settings.decides)
         findings[AUDIT] = audit
         text = markdown(findings[REPORT], audit, checks)
         await run.save(Blob(name="verification.md", media_type="text/markdown", data=text.encode()))
@@ -64,7 +68,8 @@ def reasons(checks: Verification, *, accept_partial: bool = True) -> Iterator[st
 
 def markdown(report: Report, audit: Audit, checks: Verification) -> str:
     """Return `verification.md`: the counts, and each claim that is not fully supported with its passages."""
-    lines = [f"# Verification: {one_line(report.title)}", "", f"**{'Accepted' if audit.accepted else 'Rejected'}**", ""]
+    decision = NOT_JUDGED if audit.accepted is None else "Accepted" if audit.accepted else "Rejected"
+    lines = [f"# Verification: {one_line(report.title)}", "", f"**{decision}**", ""]
     lines += [f"- {reason}" for reason in audit.reasons]
     lines += [""] if audit.reasons else []
     if checks.claims:

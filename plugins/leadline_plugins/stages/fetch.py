@@ -16,6 +16,8 @@ from leadline_plugins.canonical import canonical, source_id
 from leadline_plugins.duplicates import copies
 from leadline_plugins.prompting.fallback import model_writes
 
+# Between the passages of a document of which only these are known.
+PASSAGE_BREAK = "\n\n"
 # Pages below this share of the best hit's score are not read: in tests none of them had an answer.
 _WEAK = 0.25
 
@@ -29,13 +31,18 @@ class FetchStage:
     async def map(self, item: Found, findings: Findings, run: Run, /) -> Sequence[Source | Unread]:
         """Read the first pages of one search."""
         sources, near = findings[SOURCES], await model_writes(run)
-        chosen = first_pages(item, known_addresses(sources), pages_at_once(run), near=near)
+        known = known_addresses(sources)
+        if not near and (hits := [hit for hit in readable_hits(item, near=False) if hit.passages]):
+            return [await _quoted(hit, item.task.id, run) for hit in hits if canonical(hit.url) not in known]
+        chosen = first_pages(item, known, pages_at_once(run), near=near)
         return await without_duplicates(await run.each(chosen, lambda hit: read_page(hit, item.task.id, run)), sources)
 
     async def rest(self, items: Sequence[Found], findings: Findings, run: Run, /) -> Sequence[Source | Unread]:
         """Read the next best pages of all searches together."""
         sources = findings[SOURCES]
-        chosen = more_pages(items, known_addresses(sources), run, near=await model_writes(run))
+        near = await model_writes(run)
+        unread = [item for item in items if near or not any(hit.passages for hit in item.hits)]
+        chosen = more_pages(unread, known_addresses(sources), run, near=near)
         return await without_duplicates(await run.each(chosen, lambda pair: read_page(*pair, run)), sources)
 
 
@@ -112,10 +119,22 @@ async def read_page(hit: Hit, task_id: str, run: Run) -> Source | Unread:
         return await _unread(hit, task_id, failed.record.text, run)
     if not document.text.strip():
         return await _unread(hit, task_id, "the page has no text", run)
-    title = hit.title or document.title or hit.url
+    return await _source(hit.model_copy(update={"passages": ()}), document, task_id, run)
+
+
+async def _quoted(hit: Hit, task_id: str, run: Run) -> Source:
+    """Return a hit whose passages are all that a run without a model needs of it; nothing is fetched."""
+    passages = tuple(sorted(hit.passages, key=lambda passage: passage.start))
+    text = PASSAGE_BREAK.join(passage.text for passage in passages)
+    document = Document(text=text, title=hit.title, incomplete="the passages that the search returned")
+    return await _source(hit.model_copy(update={"passages": passages}), document, task_id, run)
+
+
+async def _source(hit: Hit, document: Document, task_id: str, run: Run) -> Source:
+    title, published = hit.title or document.title or hit.url, hit.published or document.published
     source = Source(
         id=source_id(hit.url),
-        hit=hit.model_copy(update={"title": title, "text": None, "published": hit.published or document.published}),
+        hit=hit.model_copy(update={"title": title, "text": None, "published": published}),
         document=document,
         engine=hit.engine,
         tier=hit.tier,

@@ -8,10 +8,8 @@ from typing import Any
 from leadline.contracts import Run
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import Evidence
 from leadline.research_findings import (
     DIGEST,
-    EVIDENCE,
     FOUND,
     PLAN,
     QUESTION,
@@ -25,8 +23,6 @@ from leadline.research_findings import (
     SearchTask,
 )
 from leadline.tasks import TaskKind
-from leadline.workers import compute
-from leadline_plugins.passages.ranking import KeyQuestion, by_words
 from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.fallback import perform_or
 from leadline_plugins.prompting.inputs import (
@@ -49,8 +45,6 @@ TASK = TaskKind(
     show=QueryRequest.as_text,
     expects=estimates.query,
 )
-# Passages from which an algorithm proposes queries.
-_ALGORITHM_PASSAGES = 60
 _ORDER: dict[Priority, int] = {"high": 0, "medium": 1, "low": 2}
 
 
@@ -90,15 +84,15 @@ async def _proposed_queries(findings: Findings, run: Run, limit: int) -> list[Qu
     if done and digest and digest.review:
         return []  # the digest proposed none
     # In the first round, one query is the question itself.
-    request = await _request(findings, plan, run, limit if done else max(1, limit - 1))
+    request = _request(findings, plan, run, limit if done else max(1, limit - 1))
     # A refused call must not end the run: the question itself can always be searched.
     reply = await perform_or(run, TASK.of(request), Queries(), "no queries were proposed", closing=not done)
     return next_queries(question, with_sections(plan, reply.queries), done)
 
 
-async def _request(findings: Findings, plan: Plan, run: Run, limit: int) -> QueryRequest:
+def _request(findings: Findings, plan: Plan, run: Run, limit: int) -> QueryRequest:
     done, sources, review = findings[TASKS], findings[SOURCES], findings.get(REVIEW)
-    request = QueryRequest(
+    return QueryRequest(
         question=question_input(findings[QUESTION]),
         plan=plan.model_copy(update={"queries": ()}),
         round=done[-1].round + 1 if done else 1,
@@ -107,18 +101,6 @@ async def _request(findings: Findings, plan: Plan, run: Run, limit: int) -> Quer
         gaps=review.priority_gaps if review else (),
         today=start_date(run),
     )
-    if await run.by_chat(TASK.name) or not findings[EVIDENCE]:
-        return request
-    by_id = {source.id: source.hit.title or source.document.title for source in sources}
-    best = await compute(_best_passages, findings[EVIDENCE], by_id, findings[QUESTION].topic)
-    named = {item.source_id: by_id.get(item.source_id, "") for item in best}
-    return request.model_copy(update={"evidence": best, "titles": named})
-
-
-def _best_passages(evidence: tuple[Evidence, ...], by_id: dict[str, str], question: str) -> tuple[Evidence, ...]:
-    scores = by_words(evidence, by_id, [KeyQuestion(question)])[0]
-    places = sorted(scores, key=lambda place: (-scores[place], place))[:_ALGORITHM_PASSAGES]
-    return tuple(evidence[place].model_copy(update={"score": scores[place]}) for place in places)
 
 
 def with_sections(plan: Plan, proposed: Iterable[Query]) -> Iterator[Query]:
@@ -208,7 +190,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         PluginSettings,
         "Proposes search queries: first from the plan, then from the gaps",
         needs=(QUESTION,),
-        wants=(PLAN, TASKS, FOUND, SOURCES, EVIDENCE, DIGEST, REVIEW),
+        wants=(PLAN, TASKS, FOUND, SOURCES, DIGEST, REVIEW),
         gives=(TASKS,),
         tasks=(TASK,),
         ends_loop=True,

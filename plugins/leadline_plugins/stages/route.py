@@ -118,7 +118,7 @@ class RouteStage:
 def _has_documents(run: Run) -> bool:
     """Return whether documents were added to the knowledge base; its section is the default until a stage uses it."""
     section = dict(run.settings.plugins).get(run.settings.knowledge.base)
-    from leadline_plugins.knowledge.catalog import has_documents
+    from leadline_plugins.knowledge.shelf import has_documents
 
     settings = section if isinstance(section, KnowledgeSettings) else KnowledgeSettings()
     return has_documents(settings.folder.expanduser())

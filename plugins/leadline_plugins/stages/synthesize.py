@@ -33,6 +33,7 @@ from leadline.research_findings import (
 )
 from leadline.settings import Settings
 from leadline.workers import compute
+from leadline_plugins.documents.ranking import scored
 from leadline_plugins.duplicates import copies
 from leadline_plugins.passages.cutting import tokens_of
 from leadline_plugins.passages.ranking import KeyQuestion, Ranked, ranked
@@ -49,8 +50,8 @@ _FULL_SHARE = 0.17
 CONDENSE = "condense"
 # The share of `budget.tokens` that passages may use.
 _BUDGET_SHARE = 0.4
-# Tokens of the passages for a section of a brief, which costs nothing.
-_BRIEF_TOKENS = 20_000
+# Passages that a brief chooses from.
+_BRIEF_PASSAGES = 50
 
 
 class SynthesizeStage:
@@ -109,13 +110,14 @@ async def section_requests(
     run: Run,
 ) -> list[SectionRequest]:
     """Return the inputs of each section; sections without a passage are left out."""
-    chat = await model_writes(run)
-    asked = [_key_questions(section, question, tasks if chat else ()) for section in plan.sections]
+    if not await model_writes(run):
+        return await _brief_request(plan, question, evidence, sources, run)
+    asked = [_key_questions(section, question, tasks) for section in plan.sections]
     rankings = await ranked(evidence, sources, [one for questions in asked for one in questions], run)
     own = _by_section(rankings, asked)
     counts = [len(section.questions) for section in plan.sections]
     # In a worker: a few hundred pages have thousands of passages.
-    chosen = await compute(select_passages, evidence, own, _token_budget(counts, sources, run.settings, chat))
+    chosen = await compute(select_passages, evidence, own, _token_budget(counts, sources, run.settings))
     length = report_length(run.settings, question.language)
     length = round(length * (1 - FRAME)) if is_long(run.settings) else length
     written = sum(map(bool, chosen))
@@ -142,6 +144,29 @@ async def section_requests(
             )
         )
     return requests
+
+
+async def _brief_request(
+    plan: Plan, question: Question, evidence: Sequence[Evidence], sources: Sequence[Source], run: Run
+) -> list[SectionRequest]:
+    """Return the one request of a report without a model: the best passages for the question, or none."""
+    titles = {source.id: source.hit.title or source.document.title for source in sources}
+    best = await compute(scored, evidence, titles, question.topic, _BRIEF_PASSAGES)
+    if not best:
+        return []
+    used = {item.source_id for item in best}
+    section = plan.sections[0]
+    return [
+        SectionRequest(
+            section=Section(id=section.id, title=section.title, evidence_ids=tuple(item.id for item in best)),
+            evidence=tuple(best),
+            sources=tuple(_without_text(source) for source in sources if source.id in used),
+            question=question.text,
+            language=question.language,
+            length=run.settings.report.length,
+            questions=(question.topic,),
+        )
+    ]
 
 
 def _without_text(source: Source) -> Source:
@@ -176,13 +201,11 @@ class TokenBudget:
     characters: float = 0.0
 
 
-def _token_budget(counts: Sequence[int], sources: Sequence[Source], settings: Settings, chat: bool) -> TokenBudget:
+def _token_budget(counts: Sequence[int], sources: Sequence[Source], settings: Settings) -> TokenBudget:
     """Return the budget of sections with these numbers of key questions.
 
     With `preset = "full"` a share of the fetched text is to be selected, as far as `budget.tokens` allows.
     """
-    if not chat:
-        return TokenBudget([_BRIEF_TOKENS] * len(counts))
     tokens = [float(settings.research.section_tokens * max(1, count)) for count in counts]
     most = settings.budget.tokens * _BUDGET_SHARE
     if sum(tokens) > most:

@@ -73,8 +73,9 @@ def verification(
     used = [name for section in report.sections for name in cited(section.text or "")]
     unknown = sorted({name for name in used if name not in known})
     counts = Counter(one.verdict for one in verdicts)
+    only_quotes = bool(report.sections) and all(section.quotes for section in report.sections)
     wrong: Mapping[Ground, bool] = {
-        "no_claims": not verdicts,
+        "no_claims": not verdicts and not only_quotes,
         "unknown_ids": bool(unknown),
         "uncited": bool(uncited),
         "unsupported": require_support and any(counts[kind] for kind in REQUIRED),
@@ -84,7 +85,7 @@ def verification(
         paragraphs_jsonl_cite_ids_passed=not unknown,
         paragraph_end_citation_passed=not uncited,
         paragraph_without_citation_count=len(uncited),
-        passed=not any(wrong.values()),
+        passed=None if only_quotes and not any(wrong.values()) else not any(wrong.values()),
         grounds=tuple(ground for ground, holds in wrong.items() if holds),
         claims=dict(counts),
         judged_by=dict(Counter(one.judge for one in verdicts if one.judge)),

@@ -76,7 +76,8 @@ def section_statements(sections: Sequence[Section]) -> Statements:
     """Return the claims and uncited paragraphs of sections, in order."""
     found = Statements()
     for section in sections:
-        _read_section(section, found)
+        if not section.quotes:
+            _read_section(section, found)
     return found
 
 

@@ -65,8 +65,9 @@ def is_notice(text: str) -> bool:
 
 @cache
 def _notices() -> re.Pattern[str]:
-    said = in_all_languages("brief_about", "brief_partial")
-    notices = [".+".join(map(re.escape, notice.split("{lacking}"))) for notice in said]
+    notices = [
+        ".+".join(map(re.escape, notice.split("{what}"))) for notice in in_all_languages("brief_about", "brief_missing")
+    ]
     keywords = "|".join(map(re.escape, in_all_languages("keywords")))
     return re.compile("|".join([*notices, rf"(?:{keywords})\s*[:：].+"]))
 

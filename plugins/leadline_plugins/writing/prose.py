@@ -28,7 +28,7 @@ from leadline_plugins.prompting.writing_tasks import (
     WrittenSection,
 )
 from leadline_plugins.text.reply_language import answered_in_language, foreign_paragraph
-from leadline_plugins.writing.brief.synthesizer import brief
+from leadline_plugins.writing.brief import brief
 from leadline_plugins.writing.model_markdown import parse_section, plain_title
 
 CITES_NOTHING = "it cites no passage: put the number of a passage, as [1], after every statement"

@@ -54,8 +54,9 @@ async def test_an_accepted_report_ends_complete_with_a_file_of_every_stage(tmp_p
     assert kept["verified"] == kept["passages"] > 0
     assert not kept["dropped"]
     assert result.metadata.audit["decides"] is True
-    verdicts = json.loads((result.folder / "verify.json").read_text())["claims"]
-    assert verdicts.keys() == {"supported"}
+    checks = json.loads((result.folder / "verify.json").read_text())
+    assert (checks["passed"], checks["claims"]) == (None, {})
+    assert "**Passages found, not judged**" in (result.folder / "verification.md").read_text()
 
 
 async def test_a_passage_that_its_source_does_not_contain_reaches_no_writer(tmp_path: Path) -> None:
@@ -75,7 +76,9 @@ async def test_a_rejected_report_fails_with_exit_code_3_and_stays_readable(tmp_p
             report = findings[REPORT]
             (first, *_) = report.sections
             text = f"The survey was paid for by 77 brewers [@{report.evidence[0].id}]."
-            findings[REPORT] = report.model_copy(update={"sections": (first.model_copy(update={"text": text}),)})
+            findings[REPORT] = report.model_copy(
+                update={"sections": (first.model_copy(update={"text": text, "quotes": False}),)}
+            )
 
     rewords = plugin(
         "rewords",

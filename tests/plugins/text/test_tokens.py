@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leadline_plugins.text import content_set, content_words, length, tokens
-from leadline_plugins.text.repeats import RepeatIndex
 
 
 @pytest.mark.parametrize(
@@ -97,18 +96,6 @@ def test_content_words_leave_out_question_words_and_particles() -> None:
 )
 def test_length_is_words_or_characters(text: str, code: str, expected: int) -> None:
     assert length(text, code) == expected
-
-
-def test_near_repetitions_are_seen() -> None:
-    one, same, other = (
-        frozenset(content_words(text))
-        for text in ("The old bridge was built by Ada.", "Ada built the old bridge.", "The tower is high.")
-    )
-    said = RepeatIndex()
-    said.add(other)
-    assert not said.repeats(one)
-    said.add(same)
-    assert said.repeats(one)
 
 
 @given(st.text(max_size=100))

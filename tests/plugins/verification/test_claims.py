@@ -148,8 +148,7 @@ def test_code_in_a_quotation_is_an_omission_of_its_claim() -> None:
 
 @pytest.mark.parametrize("language", report_languages())
 def test_notices_of_leadline_above_passages_are_no_claims(language: str) -> None:
-    lacking = phrase("brief_lacking", language, what="“x. Y”; “z”")
-    notices = (phrase("brief_about", language), phrase("brief_partial", language, lacking=lacking))
+    notices = (phrase("brief_about", language), phrase("brief_missing", language, what="“x. Y”; “z”"))
     for notice in (*notices, *(f"*{one}*" for one in notices)):
         assert uncited(f"{notice}\n\n> It rose.[@a]") == []
 

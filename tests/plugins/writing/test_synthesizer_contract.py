@@ -14,5 +14,5 @@ from leadline.testing.contracts import SynthesizerContract
 class TestBrief(SynthesizerContract):
     @pytest.fixture
     def offer(self) -> Offer[Any, Any]:
-        (found,) = import_module("leadline_plugins.writing.brief.synthesizer").leadline_synthesizers()
+        (found,) = import_module("leadline_plugins.writing.brief").leadline_synthesizers()
         return found  # type: ignore[no-any-return]

@@ -12,7 +12,7 @@ from leadline._runtime.journal.journal import Journal
 from leadline._runtime.journal.rows import Row
 from leadline._runtime.models.chains import chain_of
 from leadline._runtime.plugins import PluginRuntime
-from leadline._runtime.runs.call_statistics import answering_models, models, refused_stages, useless_models
+from leadline._runtime.runs.call_statistics import answering_models, refused_stages, useless_models
 from leadline._runtime.runs.engine import Engine
 from leadline._runtime.runs.findings_board import FindingsBoard
 from leadline.display import shortened
@@ -45,10 +45,6 @@ async def outcome(
     reasons += await _missing_parts(journal, rows, engine.pipeline, plugins, explained=bool(reasons))
     reasons += _empty_parts(report)
     reasons += report.lacks if report else ()
-    if report and not models(rows):
-        # A model mentions gaps in its text; a report without a model omits them, so the run must not look complete.
-        gaps = dict.fromkeys(gap for section in report.sections for gap in section.unanswered)
-        reasons += [f"not found: {'; '.join(gaps)}"] if gaps else []
     reasons += [f"not written: {name} ({shortened(why)})" for name, why in sorted(format_failures.items())]
     reason = "; ".join(dict.fromkeys(reasons))
     if report is None and any(key.name == REPORT.name for step in engine.pipeline.steps() for key in step.writes):
@@ -64,7 +60,7 @@ async def outcome(
 def rejection(board: FindingsBoard) -> str:
     """Return the reason for which a deciding audit rejected the report; empty if none did."""
     audit = board.get(AUDIT)
-    if audit is None or not audit.decides or audit.accepted:
+    if audit is None or not audit.decides or audit.accepted is not False:
         return ""
     return f"rejected by the audit: {'; '.join(audit.reasons)}" if audit.reasons else "rejected by the audit"
 

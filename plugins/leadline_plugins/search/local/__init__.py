@@ -1,7 +1,7 @@
 """The plugin `local`: the user's own documents as a search engine, private and without a key.
 
-`folders` finds the files, `update` reads the changed ones into `store` (the full-text index), `ranking` answers
-queries, `index` keeps the index up to date, and `provider` has the search engine and the fetcher.
+`folders` finds the files, `update` reads the changed ones into the store of documents, `index` keeps it up to date, and
+`provider` has the search engine and the fetcher.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from leadline_plugins.parse.media import media_type
 _Matcher = Callable[[str], object]
 # A folder with both files is the folder of a run; one with the other file, of the knowledge base.
 _RUN_FILES = {"journal.sqlite", "metadata.json"}
-_KNOWLEDGE_FILE = "knowledge.sqlite"
+_KNOWLEDGE_FILE = "documents.sqlite"
 # Extensions that a message names.
 _EXTENSIONS = 5
 

@@ -12,21 +12,21 @@ import sqlite3
 import time
 import weakref
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from hashlib import blake2b
 from pathlib import Path
 from tempfile import TemporaryFile, mkdtemp
 
 from leadline.contracts import Call, Context
 from leadline.errors import Denied, Unsupported
+from leadline_plugins.documents.store import DocumentStore
+from leadline_plugins.documents.text_index import Damaged, Match, broken_file
 from leadline_plugins.search.local.folders import LocalSettings, Walk, resolve, without_documents
-from leadline_plugins.search.local.ranking import Match, rank
 from leadline_plugins.search.local.spelling import suggestion
-from leadline_plugins.search.local.store import Damaged, IndexReader, broken_file
-from leadline_plugins.search.local.update import Manifest, Problem, Update, finish_in_thread
+from leadline_plugins.search.local.update import Update, finish_in_thread
 
 # Version of the files and tokens of the index; an index of another version is ignored.
-FORMAT = 4
+FORMAT = 5
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 # Seconds between two attempts to get the lock.
 _LOCK_PAUSE = 0.1
@@ -39,83 +39,84 @@ class LocalIndex:
         self._roots = resolve(settings.folders)
         self._settings = settings
         self._context = context
-        self._folder = context.cache_dir / f"index-v{FORMAT}-{_name(self._roots)}"
+        self._store = DocumentStore(context.cache_dir / f"index-v{FORMAT}-{_name(self._roots)}")
         self._mutex = asyncio.Lock()
-        self._reader: IndexReader | None = None
-        self._checked = 0.0
+        self._checked: float | None = None
 
-    async def search(self, query: str, limit: int, call: Call) -> tuple[list[Match], str]:
-        """Return the best passage of each of the best documents, best first, and a suggestion for a misspelt query.
+    async def search(self, query: str, limit: int, call: Call) -> tuple[list[tuple[str, Match]], str]:
+        """Return the best passages with the paths of their files, and a suggestion for a misspelt query.
 
         Raises `Unsupported` if the folders have no document that can be read.
         """
-        reader = await self._fresh_reader(call)
+        await self._refresh(call)
         try:
-            matches, meant = await self._context.in_thread(_answer, reader, query, limit)
-        except Damaged as error:
+            matches, meant = await self._context.in_thread(self._answer, query, limit)
+        except (Damaged, sqlite3.DatabaseError) as error:
             async with self._mutex:
-                self._reader = reader = await self._updated_reader(call, error)
-            matches, meant = await self._context.in_thread(_answer, reader, query, limit)
-        if not matches and not await self._context.in_thread(_count, self._folder / "manifest.db"):
+                await self._update(call, error)
+            matches, meant = await self._context.in_thread(self._answer, query, limit)
+        if not matches and not await self._context.in_thread(self._store.count):
             raise Unsupported(await self._context.in_thread(without_documents, self._walk()))
         return matches, meant
 
-    async def problems(self, call: Call) -> tuple[Problem, ...]:
+    def _answer(self, query: str, limit: int) -> tuple[list[tuple[str, Match]], str]:
+        if not self._store.count():
+            return [], ""
+        return self._store.search(query, limit), suggestion(self._store.reader(), query)
+
+    async def problems(self, call: Call) -> list[tuple[str, str]]:
         """Return the files that could not be read, with the reasons."""
-        await self._fresh_reader(call)
+        await self._refresh(call)
         return await self.known_problems()
 
-    async def known_problems(self) -> tuple[Problem, ...]:
+    async def known_problems(self) -> list[tuple[str, str]]:
         """Return the files that the last update could not read."""
-        return await self._context.in_thread(_problems, self._folder / "manifest.db")
+        return await self._context.in_thread(self._store.problems)
 
-    async def _fresh_reader(self, call: Call) -> IndexReader:
+    async def _refresh(self, call: Call) -> None:
         async with self._mutex:
-            if self._reader is None or time.monotonic() - self._checked > self._settings.refresh:
-                self._reader = await self._updated_reader(call)
+            if self._checked is None or time.monotonic() - self._checked > self._settings.refresh:
+                await self._update(call)
                 self._checked = time.monotonic()
-            return self._reader
 
-    async def _updated_reader(self, call: Call, damage: Exception | None = None) -> IndexReader:
-        if self._reader is None:
+    async def _update(self, call: Call, damage: Exception | None = None) -> None:
+        if self._checked is None:
             await self._move_if_unwritable(call)
+        folder = self._store.folder
         try:
-            async with locked(self._folder.with_suffix(".lock")):
+            async with locked(folder.with_suffix(".lock")):
                 if damage is None:
                     try:
-                        return await self._update(call)
+                        return await self._update_locked(call)
                     except (Damaged, sqlite3.DatabaseError, UnicodeDecodeError) as error:
                         damage = error
-                self._context.log.warning("the index in %s is damaged (%s): rebuilding it", self._folder, damage)
-                await finish_in_thread(self._context, shutil.rmtree, self._folder, ignore_errors=True)
-                return await self._update(call)
+                self._context.log.warning("the index in %s is damaged (%s): rebuilding it", folder, damage)
+                await finish_in_thread(self._context, shutil.rmtree, folder, ignore_errors=True)
+                self._store = DocumentStore(folder)
+                return await self._update_locked(call)
         except (OSError, Damaged, sqlite3.DatabaseError) as error:
-            raise Denied(f"the index cannot be stored in {self._folder}: {error}") from error
+            raise Denied(f"the index cannot be stored in {folder}: {error}") from error
+
+    async def _update_locked(self, call: Call) -> None:
+        texts = self._store.texts
+        if self._checked is None and (name := await finish_in_thread(self._context, broken_file, texts)):
+            raise Damaged(f"the checksum of {name} is wrong")
+        await Update(self._store, self._walk(), self._context).run(call)
 
     async def _move_if_unwritable(self, call: Call) -> None:
         """Use a temporary folder if the cache cannot be written."""
-        cache = self._folder.parent
+        cache = self._store.folder.parent
         reason = await finish_in_thread(self._context, _unwritable, cache)
         if not reason:
             return
         temporary = await finish_in_thread(self._context, mkdtemp, prefix="leadline-index-")
         weakref.finalize(self, shutil.rmtree, temporary, ignore_errors=True)
-        self._folder = Path(temporary) / self._folder.name
+        self._store = DocumentStore(Path(temporary) / self._store.folder.name)
         name = self._context.name
         message = f"{name}: the index is not stored, because the cache cannot be written ({reason}); all files are read"
         self._context.log.warning("%s: %s", cache, message)
         if call.run is not None:  # the report, which names no folder of the machine, shows its notices
             await call.run.emit("notice", {"message": message})
-
-    async def _update(self, call: Call) -> IndexReader:
-        texts = self._folder / "texts"
-        await finish_in_thread(self._context, self._folder.mkdir, parents=True, exist_ok=True)
-        if self._reader is None and (name := await finish_in_thread(self._context, broken_file, texts)):
-            raise Damaged(f"the checksum of {name} is wrong")
-        await Update(self._folder, self._walk(), self._context).run(call)
-        if self._reader is not None and self._reader.is_current():
-            return self._reader
-        return await finish_in_thread(self._context, IndexReader, texts)
 
     def _walk(self) -> Walk:
         settings = self._settings
@@ -125,12 +126,8 @@ class LocalIndex:
             settings.exclude,
             int(settings.max_file_mb * 1e6),
             self._context.parses,
-            resolve((*self._context.own, self._folder.parent)),
+            resolve((*self._context.own, self._store.folder.parent)),
         )
-
-
-def _answer(reader: IndexReader, query: str, limit: int) -> tuple[list[Match], str]:
-    return rank(reader, query, limit), suggestion(reader, query)
 
 
 def _unwritable(folder: Path) -> str:
@@ -146,16 +143,6 @@ def _unwritable(folder: Path) -> str:
 def _name(roots: tuple[Path, ...]) -> str:
     key = json.dumps([str(root) for root in roots], ensure_ascii=True)
     return blake2b(key.encode(), digest_size=8).hexdigest()
-
-
-def _problems(path: Path) -> tuple[Problem, ...]:
-    with closing(Manifest(path)) as manifest:
-        return manifest.problems()
-
-
-def _count(path: Path) -> int:
-    with closing(Manifest(path)) as manifest:
-        return manifest.count()
 
 
 # --- one writer over all processes -----------------------------------------------------------------------------------

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from leadline.contracts import Call, Context
 from leadline.errors import Denied, Unsupported
 from leadline.records import Blob, FetchRequest, Hit, SearchPage, SearchRequest
+from leadline_plugins.documents.text_index import Match
 from leadline_plugins.parse.media import media_type
+from leadline_plugins.passages.cutting import as_passage
 from leadline_plugins.search.filters import place
 from leadline_plugins.search.local.addresses import Addresses
 from leadline_plugins.search.local.folders import LocalSettings, read, resolve
 from leadline_plugins.search.local.index import LocalIndex
-from leadline_plugins.search.local.ranking import Match
-from leadline_plugins.search.local.update import Problem
 
+# Passages that are ranked, at least.
+_PASSAGES = 50
 # Files that a notice names.
 _NAMED = 5
 
@@ -25,16 +29,20 @@ class LocalSearch:
         self._addresses = Addresses(context.name, resolve(settings.folders))
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
-        """Return documents; the snippet is their best passage, verbatim."""
+        """Return documents with the passages that rank highest, verbatim; the snippet is the best of them."""
         start = place(request.cursor, first=0)
         end = start + request.limit
-        matches, suggestion = await self._index.search(request.query, end + 1, call)
+        matches, suggestion = await self._index.search(request.query, max(_PASSAGES, 5 * end), call)
         await self._tell_unread(call)
-        more = str(end) if len(matches) > end else None
-        return SearchPage(hits=tuple(map(self._hit, matches[start:end])), cursor=more, suggestion=suggestion)
+        by_path: dict[str, list[Match]] = {}
+        for path, match in matches:
+            by_path.setdefault(path, []).append(match)
+        hits = [self._hit(*pair) for pair in list(by_path.items())[start:end]]
+        more = str(end) if len(by_path) > end else None
+        return SearchPage(hits=tuple(hits), cursor=more, suggestion=suggestion)
 
-    async def problems(self, call: Call) -> tuple[Problem, ...]:
-        """Return the files that could not be read, with the reasons."""
+    async def problems(self, call: Call) -> list[tuple[str, str]]:
+        """Return the paths of the files that could not be read, with the reasons."""
         return await self._index.problems(call)
 
     async def _tell_unread(self, call: Call) -> None:
@@ -42,15 +50,20 @@ class LocalSearch:
         problems = await self._index.known_problems()
         if not problems:
             return
-        named = "; ".join(f"{self._addresses.shown(one.path)} ({one.reason})" for one in problems[:_NAMED])
+        named = "; ".join(f"{self._addresses.shown(path)} ({reason})" for path, reason in problems[:_NAMED])
         more = " …" if len(problems) > _NAMED else ""
         files = "1 file was" if len(problems) == 1 else f"{len(problems)} files were"
         await call.run.emit("notice", {"message": f"{files} not read: {named}{more}"})
 
-    def _hit(self, match: Match) -> Hit:
-        passage = match.passage
-        url = self._addresses.of(passage.path)
-        return Hit(url=url, title=passage.title, snippet=passage.text, score=match.score)
+    def _hit(self, path: str, matches: Sequence[Match]) -> Hit:
+        best = matches[0]
+        return Hit(
+            url=self._addresses.of(path),
+            title=best.passage.title,
+            snippet=best.passage.evidence.quote,
+            score=best.score,
+            passages=tuple(as_passage(match.passage.evidence, match.score) for match in matches),
+        )
 
 
 class LocalFetcher:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from leadline_plugins.search.local.ranking import Match
+from leadline_plugins.documents.text_index import Match, full_text
 from leadline_plugins.text import content_words
 from leadline_plugins.text.tokens import CJK
 
@@ -27,9 +27,9 @@ _STEMS, _PASSAGES = 30, 3
 class Vocabulary(Protocol):
     """The parts of a full-text index that suggestions use."""
 
-    def knows(self, term: str) -> bool: ...
-    def terms(self, prefix: str) -> list[tuple[str, int]]: ...
-    def best(self, terms: Sequence[str], title_weight: float, limit: int) -> list[Match]: ...
+    def frequency(self, word: str) -> int: ...
+    def words(self, prefix: str) -> list[tuple[str, int]]: ...
+    def best(self, words: Sequence[str], limit: int) -> list[Match]: ...
 
 
 def suggestion(index: Vocabulary, query: str) -> str:
@@ -37,7 +37,7 @@ def suggestion(index: Vocabulary, query: str) -> str:
     found: dict[str, str] = {}
     for word in dict.fromkeys(_WORD.findall(query)):
         stems = content_words(word)
-        if len(word) >= _SHORTEST and len(stems) == 1 and not index.knows(stems[0]):
+        if len(word) >= _SHORTEST and len(stems) == 1 and not index.frequency(stems[0]):
             found[word] = _nearest(index, word.casefold(), stems[0])
     if not any(found.values()):
         return ""
@@ -49,7 +49,7 @@ def _nearest(index: Vocabulary, word: str, stem: str) -> str:
     letters = set(stem)
     near = sorted(
         (distance(stem, term), -count, term)
-        for term, count in index.terms(stem[0])
+        for term, count in index.words(stem[0])
         if abs(len(term) - len(stem)) <= _STEM_ERRORS and len(letters.symmetric_difference(term)) <= 2 * _STEM_ERRORS
     )
     most = 2 if len(word) >= _LONG else 1
@@ -65,7 +65,7 @@ def _nearest(index: Vocabulary, word: str, stem: str) -> str:
 
 def _words(index: Vocabulary, term: str) -> Iterator[str]:
     """Yield the words with a stem, from a few passages that have it."""
-    texts = (f"{match.passage.title}\n{match.passage.text}" for match in index.best([term], 1.0, _PASSAGES))
+    texts = (full_text(match.passage.title, match.passage.evidence) for match in index.best([term], _PASSAGES))
     for word in {word.casefold() for text in texts for word in _WORD.findall(text)}:
         if content_words(word) == [term]:
             yield word

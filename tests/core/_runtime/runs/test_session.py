@@ -22,7 +22,7 @@ from leadline.research_findings import QUESTION, REPORT
 from leadline.runs import Metadata
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
-from leadline_plugins.ai.embedded.provider import Embedded
+from leadline_plugins.ai.embedded import Embedded
 from leadline_plugins.verification.judges.exact import ExactJudge
 
 QUESTION_TEXT = "How deep was the harbour measured at each sounding, in fathoms?"

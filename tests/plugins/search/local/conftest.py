@@ -58,7 +58,7 @@ class Desk:
 
     async def problems(self, **settings: Any) -> dict[str, str]:
         problems = await self.engine(**settings).problems(self.call)
-        return {Path(problem.path).name: problem.reason for problem in problems}
+        return {Path(path).name: reason for path, reason in problems}
 
 
 @pytest.fixture

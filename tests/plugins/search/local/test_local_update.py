@@ -188,7 +188,7 @@ async def test_where_the_cache_cannot_be_written_the_documents_are_found_all_the
     told = desk.call.run.emitted[0][1]["message"]
     assert "index is not stored, because the cache cannot be written" in told
     assert str(desk.cache) not in told, "reports show notices, and name no folder of the machine"
-    folder = engine._index._folder.parent
+    folder = engine._index._store.folder.parent
     assert folder.is_dir()
     del engine
     gc.collect()

@@ -1,7 +1,8 @@
-"""The full-text index in tantivy.
+"""The full-text index of passages in tantivy, on disk or in memory.
 
-Texts are stored as the tokens of `leadline_plugins.text`, joined by spaces, so that index and query are split in the
-same way in every script. A document is all passages with one `file`; deleting by that field makes writes repeatable.
+One field has the words of a passage: title, heading path, lead-in and text, as the tokens of `leadline_plugins.text`
+joined by spaces, so that index and question are split in the same way in every script. All passages of a version of a
+document have its key; deleting by that field makes writes repeatable.
 """
 
 from __future__ import annotations
@@ -10,16 +11,17 @@ import json
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import wraps
-from hashlib import blake2b
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 import tantivy
 from tantivy import Occur, Query
 
-from leadline_plugins.search.local.ranking import Match, Names, Passage, name
-from leadline_plugins.text import tokens
+from leadline.records import Evidence
+from leadline_plugins.documents.names import Names, name
+from leadline_plugins.text import content_words
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -37,6 +39,24 @@ _CHUNK = 1 << 20
 
 class Damaged(Exception):
     """The index cannot be read or written."""
+
+
+@dataclass(frozen=True)
+class IndexedPassage:
+    """A passage of one version of a document; `evidence` has the address of the document only once it is cited."""
+
+    key: str
+    number: int
+    title: str
+    evidence: Evidence
+
+
+@dataclass(frozen=True)
+class Match:
+    """A passage with its score."""
+
+    passage: IndexedPassage
+    score: float
 
 
 def _guarded(function: Callable[P, T]) -> Callable[P, T]:
@@ -58,10 +78,10 @@ def _guarded(function: Callable[P, T]) -> Callable[P, T]:
 
 def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
-    builder.add_text_field("file", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("key", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("place", tokenizer_name="raw", index_option="basic")
     builder.add_text_field("name", tokenizer_name="raw", index_option="basic")
-    builder.add_text_field("title", tokenizer_name="whitespace", index_option="freq")
-    builder.add_text_field("body", tokenizer_name="whitespace", index_option="freq")
+    builder.add_text_field("words", tokenizer_name="whitespace", index_option="freq")
     builder.add_bytes_field("passage", stored=True)
     return builder.build()
 
@@ -78,23 +98,23 @@ def size(folder: Path) -> int:
 
 
 class IndexWriter:
-    """Adds and removes documents; only one may exist over all processes."""
+    """Adds and removes versions of documents; only one may exist over all processes. Without a folder, in memory."""
 
     @_guarded
-    def __init__(self, folder: Path) -> None:
-        self._writer = _open(folder).writer(_MEMORY, num_threads=1)
+    def __init__(self, folder: Path | None = None) -> None:
+        self.index = _open(folder) if folder else tantivy.Index(_schema())
+        self._writer = self.index.writer(_MEMORY, num_threads=1)
 
     @_guarded
-    def replace(self, path: str, passages: Iterable[Passage]) -> None:
-        """Replace all passages of a file."""
-        self.remove(path)
+    def add(self, passages: Iterable[IndexedPassage]) -> None:
+        """Add passages."""
         for passage in passages:
             self._writer.add_document(_document(passage))
 
     @_guarded
-    def remove(self, path: str) -> None:
-        """Remove a file."""
-        self._writer.delete_documents_by_term("file", _key(path))
+    def remove(self, key: str) -> None:
+        """Remove all passages of a version."""
+        self._writer.delete_documents_by_term("key", key)
 
     @_guarded
     def commit(self) -> None:
@@ -107,37 +127,45 @@ class IndexWriter:
         self._writer.wait_merging_threads()
 
 
-def _document(passage: Passage) -> tantivy.Document:
+def words_of(title: str, evidence: Evidence) -> list[str]:
+    """Return the words by which a passage is found: those of its title, headings, lead-in and text."""
+    return content_words(full_text(title, evidence))
+
+
+def full_text(title: str, evidence: Evidence) -> str:
+    """Return a passage with the title and the headings above it, which often name its subject."""
+    path = [heading for heading in evidence.path if heading != title]
+    return "\n".join(filter(None, (title, *path, evidence.lead, evidence.quote)))
+
+
+def _document(passage: IndexedPassage) -> tantivy.Document:
+    evidence = passage.evidence
+    packed = [passage.key, passage.number, passage.title, evidence.model_dump(mode="json", exclude_defaults=True)]
     return tantivy.Document(
-        file=_key(passage.path),
+        key=passage.key,
+        place=f"{passage.key} {passage.number}",
         name=name(passage.title) if passage.number == 0 else "",
-        title=_terms(passage.title),
-        body=_terms(passage.text),
-        passage=_pack(passage),
+        words=" ".join(word for word in words_of(passage.title, evidence) if len(word) <= _LONGEST),
+        passage=json.dumps(packed).encode(),
     )
 
 
-def _key(path: str) -> str:
-    """Return the id of a file in the index."""
-    return blake2b(path.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
-
-
-def _terms(text: str) -> str:
-    return " ".join([token for token in tokens(text) if len(token) <= _LONGEST])
+def _unpack(document: tantivy.Document) -> IndexedPassage:
+    key, number, title, evidence = json.loads(bytes(document.get_first("passage") or b""))
+    return IndexedPassage(key, number, title, Evidence.model_validate(evidence))
 
 
 class IndexReader:
     """A snapshot of the index; safe to use from any thread."""
 
     @_guarded
-    def __init__(self, folder: Path) -> None:
-        self._commit = folder / "meta.json"
+    def __init__(self, index: Path | tantivy.Index) -> None:
+        self._commit = index / "meta.json" if isinstance(index, Path) else None
         self._version = _version(self._commit)
-        self._index = _open(folder)
+        self._index = _open(index) if isinstance(index, Path) else index
         self._index.config_reader("manual")
         self._index.reload()
         self._searcher = self._index.searcher()
-        self._frequencies: dict[str, int] = {}
         terms = self._searcher.terms_with_prefix("name", "")
         self.names = Names(term for term, count in terms if count <= _NAMESAKES)
 
@@ -150,39 +178,43 @@ class IndexReader:
         return int(self._searcher.num_docs)
 
     @_guarded
-    def frequency(self, term: str) -> int:
-        """Return the number of passages whose text has the term."""
-        found = self._frequencies.get(term)
-        if found is None:
-            found = self._frequencies[term] = int(self._searcher.doc_freq("body", term))
-        return found
-
-    def knows(self, term: str) -> bool:
-        """Return whether a text or title has the term."""
-        return self.frequency(term) > 0 or self._in_titles(term)
+    def frequency(self, word: str) -> int:
+        """Return the number of passages that have a word."""
+        return int(self._searcher.doc_freq("words", word))
 
     @_guarded
-    def _in_titles(self, term: str) -> bool:
-        return int(self._searcher.doc_freq("title", term)) > 0
+    def words(self, prefix: str) -> list[tuple[str, int]]:
+        """Return the words that begin with a prefix, each with the number of passages that have it."""
+        return [(str(term), int(count)) for term, count in self._searcher.terms_with_prefix("words", prefix)]
+
+    def best(self, words: Sequence[str], limit: int, key: str = "") -> list[Match]:
+        """Return the best passages for some words by BM25, of all documents or of the version with this key."""
+        any_word = Query.boolean_query([(Occur.Should, self._term("words", word)) for word in words])
+        if not key:
+            return self._search(any_word, limit)
+        return self._search(
+            Query.boolean_query([(Occur.Must, self._term("key", key)), (Occur.Should, any_word)]), limit
+        )
+
+    def named(self, title: str) -> list[IndexedPassage]:
+        """Return the first passages of the documents whose title is this name."""
+        return [match.passage for match in self._search(self._term("name", title), _NAMESAKES)]
+
+    def passage(self, key: str, number: int) -> IndexedPassage | None:
+        """Return a passage of a version by its number; None if the index does not have it."""
+        return next((match.passage for match in self._search(self._term("place", f"{key} {number}"), 1)), None)
+
+    def version(self, key: str) -> list[IndexedPassage]:
+        """Return all passages of a version in order."""
+        passages = (match.passage for match in self._search(self._term("key", key), max(1, self._count(key))))
+        return sorted(passages, key=lambda passage: passage.number)
 
     @_guarded
-    def terms(self, prefix: str) -> list[tuple[str, int]]:
-        """Return the terms of the texts that begin with a prefix, each with the number of passages that have it."""
-        return [(str(term), int(count)) for term, count in self._searcher.terms_with_prefix("body", prefix)]
+    def _count(self, key: str) -> int:
+        return int(self._searcher.doc_freq("key", key))
 
-    def best(self, terms: Sequence[str], title_weight: float, limit: int) -> list[Match]:
-        """Return the best passages for some terms, by BM25 over text and title."""
-        schema = self._index.schema
-        fields = (("body", 1.0), ("title", title_weight))
-        parts = [(Occur.Should, _term(schema, *field, term)) for field in fields for term in terms]
-        return self._search(Query.boolean_query(parts), limit)
-
-    def named(self, names: Sequence[str]) -> list[Passage]:
-        """Return the first passages of the documents whose title is one of these names."""
-        if not names:
-            return []
-        query = Query.term_set_query(self._index.schema, "name", list(names))
-        return [match.passage for match in self._search(query, _NAMESAKES * len(names))]
+    def _term(self, field: str, value: str) -> Query:
+        return Query.term_query(self._index.schema, field, value, "freq" if field == "words" else "basic")
 
     @_guarded
     def _search(self, query: Query, limit: int) -> list[Match]:
@@ -190,30 +222,13 @@ class IndexReader:
         return [Match(_unpack(self._searcher.doc(address)), float(score)) for score, address in hits]
 
 
-def _version(path: Path) -> tuple[int, int] | None:
+def _version(path: Path | None) -> tuple[int, int] | None:
     """Return what changes with every commit, which replaces the file."""
     try:
-        status = path.stat()
+        status = path.stat() if path else None
     except FileNotFoundError:
         return None
-    return status.st_ino, status.st_mtime_ns
-
-
-def _term(schema: tantivy.Schema, field: str, weight: float, term: str) -> Query:
-    query = Query.term_query(schema, field, term, "freq")
-    return query if weight == 1.0 else Query.boost_query(query, weight)
-
-
-def _pack(passage: Passage) -> bytes:
-    """Return a passage as one field, because every field adds to the time of every search."""
-    parts = (passage.path, passage.title, str(passage.number), passage.text)
-    return "\0".join(parts).encode("utf-8", "surrogateescape")
-
-
-def _unpack(document: tantivy.Document) -> Passage:
-    packed = bytes(document.get_first("passage") or b"").decode("utf-8", "surrogateescape")
-    path, title, number, text = packed.split("\0", 3)
-    return Passage(path, title, int(number), text)
+    return (status.st_ino, status.st_mtime_ns) if status else None
 
 
 # --- checksums -------------------------------------------------------------------------------------------------------

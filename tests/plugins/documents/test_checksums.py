@@ -2,13 +2,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from leadline_plugins.search.local.ranking import Passage
-from leadline_plugins.search.local.store import IndexWriter, broken_file
+from leadline.records import Evidence
+from leadline_plugins.documents.text_index import IndexedPassage, IndexWriter, broken_file
 
 
 def write(folder: Path) -> list[Path]:
     writer = IndexWriter(folder)
-    writer.replace("/a", [Passage("/a", "Title", 0, "Tallow and rope.")])
+    passage = Evidence(id="", source_id="", quote="Tallow and rope.", span=(0, 16))
+    writer.add([IndexedPassage("a", 0, "Title", passage)])
     writer.commit()
     writer.close()
     return [path for path in sorted(folder.iterdir()) if len(path.stem) == 32]

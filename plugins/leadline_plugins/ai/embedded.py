@@ -1,0 +1,61 @@
+"""The provider `embedded`: what a run needs where there is no language model.
+
+It is exact, private and free, and it invents nothing: the only search is the question itself, and the report is a
+brief of the passages that were found (`writing/brief.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from leadline.contracts import Call, Context, TaskProvider
+from leadline.errors import Unsupported
+from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.records import Record
+from leadline.research_findings import Plan, PlannedSection
+from leadline.tasks import Task
+from leadline_plugins.prompting.research_tasks import PlanRequest, Queries, QueryRequest
+
+R = TypeVar("R", bound=Record)
+
+
+class Embedded:
+    """Performs two tasks without a model."""
+
+    async def perform(self, task: Task[R], call: Call, /) -> R:
+        """Perform a task. Raises `Unsupported` for one that needs a language model."""
+        algorithm = _ALGORITHMS.get(task.name)
+        if algorithm is None:
+            raise Unsupported(
+                f"The embedded provider has no algorithm for the task '{task.name}'; it has {', '.join(_ALGORITHMS)}. "
+                "Put a language model into ai.providers for it."
+            )
+        reply = algorithm(task.inputs)
+        assert isinstance(reply, task.reply)
+        return reply
+
+
+def _plan(request: PlanRequest) -> Plan:
+    """Return one section for the whole question."""
+    text, topic = request.question.text, request.question.topic
+    return Plan(title=text, sections=(PlannedSection(id="s1", title=text, goal=topic, questions=(topic,)),))
+
+
+def _query(request: QueryRequest) -> Queries:
+    """Return no query beside the question itself, which is always searched for."""
+    return Queries()
+
+
+_ALGORITHMS: Mapping[str, Callable[[Any], Record]] = {"plan": _plan, "query": _query}
+
+
+def _make(settings: PluginSettings, context: Context) -> TaskProvider:
+    return Embedded()
+
+
+@hookimpl
+def leadline_ai_providers() -> Iterable[Offer[PluginSettings, TaskProvider]]:
+    """Offer the provider that needs no key, no network and no model."""
+    summary = "Research without a model: no key, and the report is the passages found"
+    yield Offer(_make, PluginSettings, summary, free=True, algorithm=True)

@@ -1,0 +1,109 @@
+"""The store of documents: what counts, what a killed writer leaves, and the ranking of passages."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from leadline.records import Evidence
+from leadline_plugins.documents.ranking import scored
+from leadline_plugins.documents.store import DocumentStore, Entry
+from leadline_plugins.documents.text_index import Damaged
+
+
+def passages(*texts: str, source: str = "") -> list[Evidence]:
+    return [Evidence(id="", source_id=source, quote=text, span=(0, len(text))) for text in texts]
+
+
+def entry(name: str, *texts: str, version: str = "1", title: str = "") -> Entry:
+    return Entry(name, f"{name!a}-{version}", version, title, passages=passages(*texts))
+
+
+def add(store: DocumentStore, *entries: Entry) -> None:
+    store.expect(item.key for item in entries)
+    store.add_texts(entries)
+    store.replace(entries)
+
+
+def found(store: DocumentStore, question: str) -> list[tuple[str, str]]:
+    return [(name, match.passage.evidence.quote) for name, match in store.search(question, 10)]
+
+
+def test_a_version_counts_from_its_row_on(tmp_path: Path) -> None:
+    store = DocumentStore(tmp_path)
+    add(store, entry("a", "Old tallow."))
+    new = entry("a", "New tallow.", version="2")
+    store.expect([new.key])
+    store.add_texts([new])  # here a writer may be killed
+    assert found(store, "tallow") == [("a", "Old tallow.")]
+    assert store.unused() == [new.key]
+    store.replace([new])
+    assert found(store, "tallow") == [("a", "New tallow.")]
+    store.drop(store.unused())
+    assert store.reader().size() == 1
+
+
+def test_what_a_killed_writer_stored_is_stored_once_when_it_is_repeated(tmp_path: Path) -> None:
+    store = DocumentStore(tmp_path)
+    add(store, entry("a", "Tallow."))
+    add(store, entry("a", "Tallow."))
+    assert store.reader().size() == 1
+    assert store.unused() == []
+
+
+def test_removed_documents_are_not_found_before_they_are_dropped(tmp_path: Path) -> None:
+    store = DocumentStore(tmp_path)
+    add(store, entry("a", "Tallow."), entry("b", "Tallow, too."))
+    store.remove(["a"])
+    assert found(store, "tallow") == [("b", "Tallow, too.")]
+    assert store.count() == 1
+
+
+def test_a_name_with_any_bytes_is_a_document(tmp_path: Path) -> None:
+    store = DocumentStore(tmp_path)
+    add(store, entry("\udcff.txt", "Tallow."))
+    assert [name for name, _ in found(store, "tallow")] == ["\udcff.txt"]
+
+
+def test_a_missing_index_and_a_broken_table_are_damage(tmp_path: Path) -> None:
+    store = DocumentStore(tmp_path)
+    add(store, entry("a", "Tallow."))
+    store.check()
+    for path in store.texts.iterdir():
+        path.unlink()
+    with pytest.raises(Damaged, match="full-text index is missing"):
+        store.check()
+    (tmp_path / "documents.sqlite").write_bytes(b"no database" * 500)
+    with pytest.raises(sqlite3.DatabaseError):
+        DocumentStore(tmp_path).check()
+
+
+def test_a_title_and_a_heading_are_words_of_a_passage(tmp_path: Path) -> None:
+    store = DocumentStore(tmp_path)
+    headed = passages("It is nine fathoms.")[0].model_copy(update={"path": ("Depth",), "lead": "Soundings:"})
+    add(store, Entry("a", "a", "1", "Porto Alvo", passages=[headed]), entry("b", "A harbour."))
+    for question in ("Porto Alvo", "depth", "soundings"):
+        assert [name for name, _ in found(store, question)] == ["a"]
+
+
+def test_a_document_that_the_best_passage_names_inherits_from_it(tmp_path: Path) -> None:
+    store = DocumentStore(tmp_path)
+    add(
+        store,
+        entry("band", "Black Sand is a band whose singer is Edda Holm.", title="Black Sand (band)"),
+        entry("singer", "She was born in Varde.", title="Edda Holm"),
+        *(entry(f"x{number}", f"A note on singers, number {number}.") for number in range(5)),
+    )
+    best = found(store, "Where was the singer of the band Black Sand born?")[:2]
+    assert {name for name, _ in best} == {"singer", "band"}
+
+
+def test_pages_are_ranked_as_documents_are_and_scores_of_engines_stay() -> None:
+    pages = passages("Tallow on the lead.", "Nothing of it.", source="page")
+    known = passages("From an engine.", source="hit")[0].model_copy(update={"score": 0.1})
+    best = scored([*pages, known], {"page": "A page"}, "Which lead has tallow?", 10)
+    assert [item.quote for item in best] == ["Tallow on the lead.", "From an engine."]
+    assert 0.5 < best[0].score < 2.2, "a share of the weight of the question's words"
+    assert best[1].score == 0.1
