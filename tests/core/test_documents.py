@@ -53,14 +53,14 @@ def test_offsets_outside_the_text_or_out_of_order_are_named(
 
 
 class Redact:
-    """Takes the name from a text; with `stale`, it gives the blocks of the old text."""
+    """Takes the name from a text; with `stale`, it gives the passages of the old text."""
 
     def __init__(self, stale: bool) -> None:
         self._stale = stale
 
     async def map(self, item: Any, findings: Any, run: Any, /) -> Any:
         text = item.document.text.replace("Anna Miller", "A keeper whose name was taken out")
-        old = {"blocks": item.document.blocks} if self._stale else {}
+        old = {"passages": item.document.passages} if self._stale else {}
         return [item.model_copy(update={"document": item.document.model_copy(update={"text": text, **old})})]
 
 
@@ -86,12 +86,12 @@ async def test_passages_of_a_redacted_text_are_whole_blocks_of_it(tmp_path: Path
     assert "A cable is a hundred fathoms and was measured by a rope." in quotes
 
 
-async def test_a_stage_that_keeps_the_blocks_of_the_old_text_is_refused_by_name(tmp_path: Path) -> None:
+async def test_a_stage_that_keeps_the_passages_of_the_old_text_is_refused_by_name(tmp_path: Path) -> None:
     result = await redacted(tmp_path, stale=True)
     assert result.status == "failed"
     said = f"{result.reason} {result.metadata.errors}"
     assert "stage 'red' returned" in said
-    assert "blocks are those of the old text" in said
+    assert "is not in the text: give new passages" in said
 
 
 class Zork:

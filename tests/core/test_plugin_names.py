@@ -47,7 +47,6 @@ WORDS = {
 # Uses of a plugin's name that are meant: module and name, with the reason.
 ALLOWED = {
     ("_runtime/models/prices.py", "litellm"): "the Python package whose table of prices is read",
-    ("cli/outcome.py", "exact"): "the judge of a report that quotes everything word for word",
 }
 
 

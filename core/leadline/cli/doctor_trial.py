@@ -24,7 +24,7 @@ from leadline.records.base import Record
 
 R = TypeVar("R", bound=Record)
 # Common words of several languages; the next is asked for if one has no hit.
-QUERIES = ("time", "the", "der", "de", "的")
+QUERIES = ("time", "year", "name", "number", "use", "Jahr", "année", "año", "年")
 
 
 @dataclass(frozen=True)

@@ -140,6 +140,8 @@ class Document(Record):
     text: Text
     blocks: tuple[Block, ...] = ()
     """In the order of the text, without overlap. Without blocks, they are read from the Markdown."""
+    passages: tuple[Passage, ...] = ()
+    """If a search engine returned them: all that is cited of the document, by their places in its text."""
     title: Text = ""
     language: str = ""
     pages: tuple[int, ...] = ()
@@ -155,9 +157,9 @@ class Document(Record):
     """The core adds those of the file that was parsed."""
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """Return a copy. One with another text has no blocks and pages but those of `update`: theirs were offsets."""
+        """Return a copy. One with another text has no blocks, pages and passages but those of `update`."""
         if update and update.get("text", self.text) != self.text:
-            update = {"blocks": (), "pages": (), **update}
+            update = {"blocks": (), "pages": (), "passages": (), **update}
         return super().model_copy(update=update, deep=deep)
 
     def misfit(self, before: Document | None = None) -> str:
@@ -175,6 +177,9 @@ class Document(Record):
                     "the end of the text: blocks are in the order of the text, without overlap"
                 )
             end = block.end
+        for passage in self.passages:
+            if not self.text.startswith(passage.text, passage.start):
+                return f"the passage at {passage.start} is not in the text: give new passages, or passages=()"
         places = (0, *self.pages, len(self.text))
         if list(places) != sorted(places):
             return f"page offsets are not ascending or not in the text: {self.pages}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from base64 import b32encode
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -58,19 +58,43 @@ class _Piece:
 
 def passages_of(source: Source) -> list[Evidence]:
     """Return the passages of a source in document order; headings are in their paths."""
-    return [located(passage, source.hit.url, source.id, source.task_id) for passage in cut(source.document)]
+    url, document = source.hit.url, source.document
+    if document.passages:  # their places depend on what was searched for, so their ids do not
+        named = [(f"{url}:{item.text}", _as_evidence(item)) for item in document.passages]
+    else:
+        named = [("{}:{}:{}".format(url, *item.span), item) for item in cut(document)]
+    located = {"source_id": source.id, "task_id": source.task_id}
+    return [item.model_copy(update={"id": passage_id(name), **located}) for name, item in named]
 
 
-def located(passage: Evidence, url: str, source_id: str, task_id: str = "") -> Evidence:
-    """Return a passage of a document as evidence of the source at an address."""
-    name = passage_id(url, *passage.span)
-    return passage.model_copy(update={"id": name, "source_id": source_id, "task_id": task_id})
+def _as_evidence(passage: Passage) -> Evidence:
+    return Evidence(
+        id="",
+        source_id="",
+        quote=passage.text,
+        span=(passage.start, passage.start + len(passage.text)),
+        path=passage.path,
+        page=passage.page,
+        lead=passage.lead,
+        score=passage.score,
+    )
 
 
 def as_passage(item: Evidence, score: float | None = None) -> Passage:
     """Return a passage as a search engine returns it with a hit."""
     known = item.score if score is None else score
     return Passage(text=item.quote, start=item.span[0], path=item.path, page=item.page, lead=item.lead, score=known)
+
+
+def as_document(passages: Iterable[Passage], title: str) -> Document:
+    """Return the document that has these passages and nothing else, in their order."""
+    own, text = list[Passage](), ""
+    for passage in sorted(passages, key=lambda passage: passage.start):
+        text += "\n\n" if text else ""
+        own.append(passage.model_copy(update={"start": len(text)}))
+        text += passage.text
+    incomplete = "the passages that the search returned"
+    return Document(text=text, title=title, passages=tuple(own), incomplete=incomplete)
 
 
 def cut(document: Document) -> list[Evidence]:
@@ -92,9 +116,9 @@ def cut(document: Document) -> list[Evidence]:
     return passages
 
 
-def passage_id(url: str, start: int, end: int) -> str:
+def passage_id(name: str) -> str:
     """Return a short id that is the same in every run: `p` and seven letters or digits."""
-    digest = blake2b(f"{url}:{start}:{end}".encode("utf-8", "surrogatepass"), digest_size=_ID_BYTES).digest()
+    digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=_ID_BYTES).digest()
     return "p" + b32encode(digest).decode().lower()[:7]
 
 

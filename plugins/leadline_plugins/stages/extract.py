@@ -11,9 +11,8 @@ from leadline.hookspecs import MapOffer, PluginSettings, hookimpl
 from leadline.records import Evidence, Json, Source
 from leadline.research_findings import EVIDENCE, PLAN, QUESTION, SOURCES, TASKS
 from leadline.workers import compute
-from leadline_plugins.passages.cutting import passage_id, passages_of
+from leadline_plugins.passages.cutting import passages_of
 from leadline_plugins.passages.ranking import KeyQuestion, by_words
-from leadline_plugins.stages.fetch import PASSAGE_BREAK
 from leadline_plugins.text import sentences
 
 # Passages kept of one source, the best for the questions of the run.
@@ -27,8 +26,6 @@ class ExtractStage:
         """Return the passages of one source, in the order of its document."""
         if any(evidence.source_id == item.id for evidence in findings[EVIDENCE]):
             return ()  # a later search found the source again
-        if item.hit.passages:
-            return _engine_passages(item)
         questions = _questions(item, findings)
         # Short documents as well: hundreds of them come at once, and would be cut in one step of the event loop.
         found = await compute(best_passages, item, questions)
@@ -38,26 +35,6 @@ class ExtractStage:
             about: Json = {"kind": "learning", "text": text, "source": item.hit.url, "passages": len(found)}
             await run.emit("message", about)
         return found
-
-
-def _engine_passages(source: Source) -> list[Evidence]:
-    """Return the passages that the search engine returned; the document is made of them."""
-    passages, at = [], 0
-    for one in source.hit.passages:
-        passage = Evidence(
-            id=passage_id(source.hit.url, one.start, one.start + len(one.text)),
-            source_id=source.id,
-            quote=one.text,
-            span=(at, at + len(one.text)),
-            path=one.path,
-            page=one.page,
-            lead=one.lead,
-            score=one.score,
-            task_id=source.task_id,
-        )
-        passages.append(passage)
-        at = passage.span[1] + len(PASSAGE_BREAK)
-    return passages
 
 
 def _questions(source: Source, findings: Findings) -> list[str]:

@@ -14,10 +14,9 @@ from leadline.records import Document, FetchRequest, Hit, Json, Source
 from leadline.research_findings import FOUND, SOURCES, UNREAD, Found, Unread
 from leadline_plugins.canonical import canonical, source_id
 from leadline_plugins.duplicates import copies
+from leadline_plugins.passages.cutting import as_document
 from leadline_plugins.prompting.fallback import model_writes
 
-# Between the passages of a document of which only these are known.
-PASSAGE_BREAK = "\n\n"
 # Pages below this share of the best hit's score are not read: in tests none of them had an answer.
 _WEAK = 0.25
 
@@ -124,10 +123,8 @@ async def read_page(hit: Hit, task_id: str, run: Run) -> Source | Unread:
 
 async def _quoted(hit: Hit, task_id: str, run: Run) -> Source:
     """Return a hit whose passages are all that a run without a model needs of it; nothing is fetched."""
-    passages = tuple(sorted(hit.passages, key=lambda passage: passage.start))
-    text = PASSAGE_BREAK.join(passage.text for passage in passages)
-    document = Document(text=text, title=hit.title, incomplete="the passages that the search returned")
-    return await _source(hit.model_copy(update={"passages": passages}), document, task_id, run)
+    document = as_document(hit.passages, hit.title)
+    return await _source(hit.model_copy(update={"passages": ()}), document, task_id, run)
 
 
 async def _source(hit: Hit, document: Document, task_id: str, run: Run) -> Source:

@@ -22,6 +22,8 @@ class ReviewStage:
         findings[REVIEW] = review
         if review.is_sufficient:
             findings.end_loop("the research is sufficient")
+        elif digest.review is None and not await run.by_chat("digest"):
+            findings.end_loop("without a model there is one search")
         elif len(tasks) >= run.settings.research.max_queries:
             findings.end_loop("the search budget is spent")
         elif not (tasks and evidence_of_last_round(findings[EVIDENCE], tasks)):

@@ -22,7 +22,7 @@ Port Ellery lies on the northern coast of the island.
 """,
     "lighthouse.md": """# The lighthouse
 
-The lighthouse of Port Ellery was lit in 1880. Its lamp stands forty metres above the sea.
+The lighthouse of Port Ellery was lit in the year 1880. Its lamp stands forty metres above the sea.
 """,
     "trade.md": """# Trade
 

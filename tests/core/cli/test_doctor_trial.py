@@ -31,7 +31,9 @@ def two_folders(docs: Path) -> Path:
     """Return a folder with settings of two instances of `local`, as the how-to page has them."""
     minutes = docs.parent / "minutes"
     minutes.mkdir()
-    (minutes / "may.md").write_text("# Minutes of May\n\nThe council of Port Ellery met on the third of May.\n")
+    (minutes / "may.md").write_text(
+        "# Minutes of May\n\nThe council of Port Ellery met on the third of May this year.\n"
+    )
     settings = docs.parent / "leadline.toml"
     settings.write_text(TWO_INSTANCES)
     return docs.parent

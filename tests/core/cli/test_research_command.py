@@ -29,8 +29,8 @@ def test_the_outcome_for_people(cli: Cli, docs: Path) -> None:
     labels = [line.split()[0] for line in done.err.splitlines() if line[:1].isupper() and line[9:10] == " "]
     assert ANSWER in done.out
     assert done.out.splitlines()[-1].startswith("[1] The harbour of Port Ellery - ")
-    assert labels[-6:] == ["Question", "Status", "Done", "Checks", "Files", "Cost"] or "Note" in labels
-    assert "Checks    passed; every claim is a verbatim quote" in done.err
+    assert labels[-7:] == ["Question", "Status", "Done", "Missing", "Checks", "Files", "Cost"]
+    assert "Checks    passages found, not judged" in done.err
     assert "report.md" in done.err
     assert "Cost      nothing: no model was called" in done.err
     assert "clarify, plan, query" in done.err
@@ -52,7 +52,8 @@ def test_json_is_one_object_with_everything_a_program_needs(run: dict[str, Any])
     assert ANSWER in Path(run["report"]).read_text()
     assert Path(run["folder"]).name == run["run"]
     assert run["report"] in run["files"]
-    assert run["checks"]["passed"] is True
+    assert run["checks"]["passed"] is None
+    assert run["missing_words"] == ["measured"]
     assert run["usage"]["tokens"] == 0
     assert run["citations"]["cited"] >= 1
     assert run["errors"] == []

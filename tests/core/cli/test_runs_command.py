@@ -14,7 +14,7 @@ import pytest
 
 Cli = Callable[..., Any]
 QUESTION = "How deep was the harbour of Port Ellery sounded in 1871?"
-CHINESE = "1871年的港口有多深，当时是怎样测量的？"
+CHINESE = "那座大桥是谁设计的，当时的港口怎样？"
 
 
 class Terminal(io.StringIO):

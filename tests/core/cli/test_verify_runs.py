@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.stating import install
 
 Cli = Callable[..., Any]
 QUESTION = "When was the harbour of Port Ellery sounded, and how deep is it?"
 
 
 @pytest.fixture
-def folder(cli: Cli, docs: Path) -> Path:
-    """Return the folder of a run over the documents."""
+def folder(cli: Cli, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder of a run over the documents, whose report has claims."""
+    install(tmp_path, monkeypatch)
     done = cli("research", QUESTION, "--docs", "docs", "--json", "-q", "--format", "markdown,json")
     return Path(json.loads(done.out)["folder"])
 

@@ -1,0 +1,53 @@
+"""A synthesizer without a model whose reports have claims: each passage is a paragraph that cites it.
+
+Tests of verdicts use it; a brief, which is what a run without a model shows, claims nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from leadline.citations import cite
+from leadline.contracts import Call
+from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.records import Section, SectionRequest
+from leadline.testing.plugins import plugin
+
+SETTINGS = {"research.synthesizer": "stating"}
+
+
+class Stating:
+    """States what the passages state."""
+
+    async def synthesize(self, request: SectionRequest, call: Call, /) -> Section:
+        text = "\n\n".join(f"{item.quote} {cite(item.id)}" for item in request.evidence)
+        ids = tuple(item.id for item in request.evidence)
+        return request.section.model_copy(update={"text": text, "evidence_ids": ids})
+
+
+OFFER: Offer[Any, Any] = Offer(lambda settings, context: Stating(), PluginSettings, "For tests")
+
+
+def stating() -> Any:
+    """Return the plugin for a client."""
+    return plugin("stating", synthesizers=OFFER)
+
+
+def install(folder: Path, patch: pytest.MonkeyPatch) -> None:
+    """Install the plugin for commands in this process, and select it."""
+    info = folder / "stating-site" / "stating-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stating\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[leadline.v1]\nstating = tests.stating\n")
+    patch.syspath_prepend(str(info.parent))
+    patch.setenv("LEADLINE_RESEARCH__SYNTHESIZER", "stating")
+
+
+@hookimpl
+def leadline_synthesizers() -> Iterable[Offer[Any, Any]]:
+    """Offer the synthesizer."""
+    yield OFFER
