@@ -1,4 +1,4 @@
-"""A synthesizer without a model whose reports have claims: each passage is a paragraph that cites it.
+"""A synthesizer without a model whose reports have claims: it states what the best passage states, and cites it.
 
 Tests of verdicts use it; a brief, which is what a run without a model shows, claims nothing.
 """
@@ -21,12 +21,11 @@ SETTINGS = {"research.synthesizer": "stating"}
 
 
 class Stating:
-    """States what the passages state."""
+    """States the best passage."""
 
     async def synthesize(self, request: SectionRequest, call: Call, /) -> Section:
-        text = "\n\n".join(f"{item.quote} {cite(item.id)}" for item in request.evidence)
-        ids = tuple(item.id for item in request.evidence)
-        return request.section.model_copy(update={"text": text, "evidence_ids": ids})
+        best = request.evidence[0]
+        return request.section.model_copy(update={"text": f"{best.quote} {cite(best.id)}", "evidence_ids": (best.id,)})
 
 
 OFFER: Offer[Any, Any] = Offer(lambda settings, context: Stating(), PluginSettings, "For tests")

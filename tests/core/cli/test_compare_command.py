@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.stating import install
 
 Cli = Callable[..., Any]
 QUESTION = "How deep was the harbour of Port Ellery sounded in 1871?"

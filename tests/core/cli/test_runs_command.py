@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.stating import install
 
 Cli = Callable[..., Any]
 QUESTION = "How deep was the harbour of Port Ellery sounded in 1871?"
@@ -25,8 +26,9 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture
-def runs(cli: Cli, docs: Path) -> list[str]:
-    """Make two runs, a complete one and one without evidence; return their ids."""
+def runs(cli: Cli, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Make two runs, a complete one with claims and one without evidence; return their ids."""
+    install(tmp_path, monkeypatch)
     asked = [cli("research", question, "--docs", "docs", "--json", "-q") for question in (QUESTION, CHINESE)]
     return [json.loads(done.out)["run"] for done in asked]
 

@@ -27,6 +27,10 @@ from leadline_plugins.ai.embedded import Embedded
 from leadline_plugins.verification.judges.exact import ExactJudge
 
 QUESTION_TEXT = "How deep was the harbour measured at each sounding, in fathoms?"
+# Without the stage `review`, which ends the loop where there is no model, `query` is asked in a second round.
+_LOOP = {"loop": ["query", "search", "fetch", "extract"], "at_most": 3}
+_STAGES = ["clarify", "plan", _LOOP, "synthesize", "write", "verify", "export"]
+ROUNDS: dict[str, Any] = {"pipeline": "mine", "pipelines": {"mine": {"stages": _STAGES}}}
 WEB = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "retry.base": 0}
 
 
@@ -152,7 +156,7 @@ async def test_a_stopped_run_writes_up_its_findings_as_partial(tmp_path: Path, m
         return await proceed(task)
 
     around_local(monkeypatch, Embedded, "perform", stop_at_the_second_round)
-    async with client(tmp_path) as runs:
+    async with client(tmp_path, **ROUNDS) as runs:
         handle = await runs.start(QUESTION_TEXT)
         result = await handle.result()
     assert (result.status, result.exit_code) == ("partial", 130)
@@ -233,7 +237,7 @@ async def test_the_replay_of_a_stopped_run_has_the_same_findings(
     middleware = plugin("stops", middleware=Offer(lambda settings, _: stops, PluginSettings, "For a test"))
     if task == "query":
         around_local(monkeypatch, Embedded, "perform", stops.around)
-    async with client(tmp_path, middleware, middleware=["stops"]) as runs:
+    async with client(tmp_path, middleware, middleware=["stops"], **ROUNDS) as runs:
         stops.handle = await runs.start(QUESTION_TEXT)
         result = await stops.handle.result()
         assert stops.stopped
@@ -253,13 +257,13 @@ async def test_the_replay_of_a_run_stopped_between_rounds_has_no_second_round(tm
             self.handle: Any = None
 
         async def observe(self, event: Any, /) -> None:
-            done = event.kind == "progress" and (event.data["step"], event.data["status"]) == ("review", "finished")
+            done = event.kind == "progress" and (event.data["step"], event.data["status"]) == ("extract", "finished")
             if done and self.handle:
                 self.handle.stop("stopped by the test")
 
     stopping = Stopping()
     observer = plugin("stopping", observers=Offer(lambda settings, _: stopping, PluginSettings, "For a test"))
-    async with client(tmp_path, observer, observers=["stopping"]) as runs:
+    async with client(tmp_path, observer, observers=["stopping"], **ROUNDS) as runs:
         stopping.handle = await runs.start(QUESTION_TEXT)
         result = await stopping.handle.result()
         stopping.handle = None
@@ -269,6 +273,7 @@ async def test_the_replay_of_a_run_stopped_between_rounds_has_no_second_round(tm
     assert (result.status, result.reason) == (again.status, again.reason) == ("partial", "stopped by the test")
     assert again.report == result.report
     assert resumed.status == "complete"
+    assert [step.times for step in resumed.metadata.steps if step.name == "query"] == [2]
 
 
 async def test_a_cancelled_run_stops_everything_and_resumes_where_it_was(tmp_path: Path) -> None:
@@ -457,11 +462,8 @@ async def test_the_events_of_a_run_are_complete_and_in_order(tmp_path: Path) -> 
     numbered = [event for event in events if event.kind != "call.delta"]
     assert [event.seq for event in numbered] == list(range(len(numbered)))
     assert (events[0].kind, events[-1].kind) == ("run.started", "run.finished")
-    assert events[-1].data == {
-        "status": "complete",
-        "reason": "",
-        "claims": {"supported": events[-1].data["claims"]["supported"]},
-    }
+    assert (events[-1].data["status"], events[-1].data["reason"]) == ("complete", "")
+    assert events[-1].data["claims"]
     started = {event.data["step"] for event in events if event.kind == "progress" and event.data["status"] == "started"}
     assert started >= {"clarify", "plan", "query", "search", "fetch", "extract", "write", "export"}
 
