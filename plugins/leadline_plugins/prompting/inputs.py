@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
@@ -9,6 +10,8 @@ from importlib.resources import files
 from leadline.contracts import Run
 from leadline.records import Record, Source, Text
 from leadline.research_findings import Digest, Found, Plan, PlannedSection, Question
+
+_MARKED = re.compile(r"\s*(?:- |[|>])")
 
 
 @cache
@@ -98,6 +101,16 @@ def digest_text(digest: Digest) -> str:
     coverage = [f"section {name}: {coverage}" for name, coverage in digest.section_coverage.items()]
     known = [f"Known so far: {text}"] if (text := known_text(digest)) else []
     return "\n".join((*known, *bullet_list("Coverage", coverage), *bullet_list("Gaps", digest.knowledge_gaps)))
+
+
+def quoted(*texts: str) -> str:
+    """Return foreign texts below each other, as a prompt shows them after a mark of its own.
+
+    All lines but the first begin with `>`, as no line of a prompt does, and none is blank. List items and table rows
+    need no such mark.
+    """
+    first, *others = [line for text in texts for line in text.splitlines() if line.strip()] or [""]
+    return "\n".join((first, *(line if _MARKED.match(line) else f">{line}" for line in others)))
 
 
 def bullet_list(title: str, items: Iterable[str]) -> list[str]:

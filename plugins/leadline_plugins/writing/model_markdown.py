@@ -37,7 +37,10 @@ _CALLED = r"(?:(?:passages?|sources?|refs?)[ \t]*[:#]?[ \t]*)?"
 _NUMBERS = rf"{_CALLED}{_NUMBER}(?:(?:{_AND}|{_RANGE}){_CALLED}{_NUMBER})*"
 _ID = r"@[\w.:-]+"
 _IDS = rf"{_ID}(?:(?:{_AND}|[ \t]+)@?[\w.:-]+)*"
-_INSIDE = rf"[ \t]*(?:{_NUMBERS}|{_IDS}|{_CALLED}{_IDS})[ \t]*(?:†[^\]】\n]{{0,80}})?"
+_PLACE = r"[ \t]*(?:†[^\]】\n]{0,80})?"
+_INSIDE = rf"[ \t]*(?:{_NUMBERS}|{_IDS}|{_CALLED}{_IDS}){_PLACE}"
+# A citation by number, in its brackets.
+CITED_NUMBERS = rf"[\[【［][ \t]*({_NUMBERS}){_PLACE}[\]】］]"
 _TOKEN = re.compile(
     rf"""(?P<code>(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`))
     |(?P<image>!\[[^\]]*\]\([^)\s]*\))
