@@ -41,9 +41,9 @@ BLOCKS = frozenset({
     "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul", "xmp",
 })  # fmt: skip
 _UNSEEN = frozenset({
-    "annotation", "annotation-xml", "area", "audio", "button", "canvas", "datalist", "embed", "head", "iframe", "input", "link", "map", "meta",
-    "noscript", "object", "option", "rp", "rt", "script", "select", "style", "svg", "template", "textarea", "title",
-    "video",
+    "annotation", "annotation-xml", "area", "audio", "button", "canvas", "datalist", "embed", "head", "iframe", "input",
+    "link", "map", "meta", "noscript", "object", "option", "rp", "rt", "script", "select", "style", "svg", "template",
+    "textarea", "title", "video",
 })  # fmt: skip
 # Elements whose attributes are not looked at unless the page hides by class.
 _PLAIN = frozenset({"b", "br", "em", "i", "strong", "tbody", "thead", "tr"})

@@ -11,7 +11,8 @@ from leadline.contracts import Run
 from leadline.records import Record, Source, Text
 from leadline.research_findings import Digest, Found, Plan, PlannedSection, Question
 
-_MARKED = re.compile(r"\s*(?:- |[|>])")
+# What a line of foreign text may begin with: nothing that a mark of a prompt begins with, such as `# Source` or `[1]`.
+_PLAIN = re.compile(r"\s*[\w\-|>:`(\"'“‘«「$.)}]")
 
 
 @cache
@@ -106,11 +107,10 @@ def digest_text(digest: Digest) -> str:
 def quoted(*texts: str) -> str:
     """Return foreign texts below each other, as a prompt shows them after a mark of its own.
 
-    All lines but the first begin with `>`, as no line of a prompt does, and none is blank. List items and table rows
-    need no such mark.
+    They have no blank line, and a line that could pass for a mark of the prompt begins with `>`.
     """
     first, *others = [line for text in texts for line in text.splitlines() if line.strip()] or [""]
-    return "\n".join((first, *(line if _MARKED.match(line) else f">{line}" for line in others)))
+    return "\n".join((first, *(line if _PLAIN.match(line) else f">{line}" for line in others)))
 
 
 def bullet_list(title: str, items: Iterable[str]) -> list[str]:

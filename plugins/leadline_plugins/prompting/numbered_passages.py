@@ -100,7 +100,7 @@ def _line(text: str) -> str:
 def passages_text(sources: Iterable[ShownSource]) -> str:
     """Return sources as prompt text: title, headings where they change, numbered passages.
 
-    Further lines of a passage are quoted, and what the page calls itself comes last, so that no page passes for another.
+    Only marks begin with `#` and `[`, and what a page calls itself comes last, so that no page passes for another.
     """
     return "\n\n".join("\n".join(_lines(source)) for source in sources)
 
