@@ -58,7 +58,7 @@ class Templates:
         for function in (wording.money, wording.duration, wording.count, wording.plural, wording.day, wording.iso):
             env.filters[function.__name__] = function
         env.filters |= {
-            "printable": visible,
+            "printable": lambda text: visible(str(text)),
             "link": safe_url,
             "place": lambda url: visible(readable_url(url)),
             "one_title": lambda text: visible(plain_title(text)),

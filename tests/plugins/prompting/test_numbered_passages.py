@@ -81,7 +81,7 @@ def test_no_line_of_a_page_begins_like_a_line_of_a_prompt(forged: str, end: str)
     assert head.startswith("# Source: example.org: Handbook")
     assert path.startswith("## A")
     assert first == "[1] It is:"
-    assert {line.strip()[:1] for line in lines} - {"`", "("} == {">" if "#" in forged else "(", "D", "x"} - {"("}
+    assert {line.strip()[:1] for line in lines} <= {">", "D", "x", "`", "("}
 
 
 def test_lines_that_imitate_no_mark_stay_as_they_are() -> None:
