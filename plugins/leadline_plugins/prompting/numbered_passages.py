@@ -13,11 +13,18 @@ from urllib.parse import urlsplit
 from leadline.citations import uncitable
 from leadline.records import Evidence, Record, Source, Text, Tier
 from leadline_plugins.prompting.inputs import quoted
-from leadline_plugins.writing.model_markdown import CITED_NUMBERS
 
+# How replies cite passages by number, without the brackets.
+_NUMBER = r"\^?@?\d{1,3}"
+AND = r"[ \t]*(?:[,;，、；&]|and)[ \t]*"
+RANGE = r"[ \t]*[-–—~][ \t]*"
+CALLED = r"(?:(?:passages?|sources?|refs?)[ \t]{0,3}[:#]?[ \t]{0,3})?"
+NUMBERS = rf"{CALLED}{_NUMBER}(?:(?:{AND}|{RANGE}){CALLED}{_NUMBER})*"
+PLACE = r"[ \t]*(?:†[^\]】\n]{0,80})?"
 # A reference mark of the page itself, outside of code, indexes and links: a model might copy it as a citation.
 _PAGE_MARK = re.compile(
-    rf"(```.*?```|`[^`\n]*`|(?<=[a-z_])\[\d+\])|\\?{CITED_NUMBERS}(?!\((?!#|https?:))", re.DOTALL | re.IGNORECASE
+    rf"(```.*?```|`[^`\n]*`|(?<=[a-z_])\[\d+\])|\\?[\[【［][ \t]*({NUMBERS}){PLACE}[\]】］](?!\((?!#|https?:))",
+    re.DOTALL | re.IGNORECASE,
 )
 # Characters of a date.
 _DAY = 10
