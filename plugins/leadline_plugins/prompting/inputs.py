@@ -115,7 +115,7 @@ def quoted(*texts: str) -> str:
 
 def bullet_list(title: str, items: Iterable[str]) -> list[str]:
     """Return the lines of a titled list; none if the list is empty."""
-    lines = [f"- {item}" for item in items]
+    lines = [f"- {quoted(item)}" for item in items]
     return [f"{title}:", *lines] if lines else []
 
 

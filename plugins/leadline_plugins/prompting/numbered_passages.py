@@ -26,8 +26,6 @@ _PAGE_MARK = re.compile(
     rf"(```.*?```|`[^`\n]*`|(?<=[a-z_])\[\d+\])|\\?[\[【［][ \t]*({NUMBERS}){PLACE}[\]】］](?!\((?!#|https?:))",
     re.DOTALL | re.IGNORECASE,
 )
-# Characters of a date.
-_DAY = 10
 _TIERS: dict[Tier, str] = {1: " (primary source)", 2: " (reputable secondary source)", 3: ""}
 # Between the headings of a path.
 ARROW = " > "
@@ -83,7 +81,7 @@ def group_by_source(evidence: Iterable[Evidence], sources: Iterable[Source], sta
                 title=_line(title),
                 host=_host(source.hit.url),
                 tier=source.tier,
-                published=published and published[:_DAY],
+                published=published and published[:10],  # the day
                 passages=tuple(passages),
             )
         )

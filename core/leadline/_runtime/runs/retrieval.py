@@ -162,19 +162,13 @@ def _plain_hits(page: SearchPage, engine: str) -> SearchPage:
     wrong = next((hit for hit in hits if not isinstance(hit, Hit)), None)
     if wrong is not None:
         raise TypeError(f"the hits of the reply contain {type(wrong).__name__}, not Hit")
-    plain = [
-        hit.model_copy(
-            update={
-                "title": strip_markup(hit.title),
-                "snippet": visible(hit.snippet),
-                "text": hit.text and visible(hit.text),
-                "engine": engine,
-            }
-        )
-        for hit in hits
-        if hit.url.strip()
-    ]
+    plain = [hit.model_copy(update={**_visible(hit), "engine": engine}) for hit in hits if hit.url.strip()]
     return page.model_copy(update={"hits": tuple(plain)})
+
+
+def _visible(hit: Hit) -> dict[str, str | None]:
+    text = hit.text and visible(hit.text)
+    return {"title": strip_markup(hit.title), "snippet": visible(hit.snippet), "text": text}
 
 
 def _with_failures(page: SearchPage, failed: Sequence[Failure]) -> SearchPage:
