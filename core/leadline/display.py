@@ -7,21 +7,36 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-# Control characters except tab and line feed, overrides of the writing direction, lone surrogates. Titles, file names
-# and pages may contain them to steer a terminal. Joiners stay: several scripts need them.
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+# Right-to-left, Indic and Southeast Asian scripts, whose spelling needs joiners and marks of direction.
+_COMPLEX = "\u0590-\u109f\u1780-\u1cff\ua800-\uabff\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc\U00010800-\U00011fff"
+_EMOJI = "\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
+# Characters without a shape that text for people does not need: control characters except tab and line feed, all that
+# Unicode lets a font ignore (tags, variation selectors, zero width, overrides of direction), marks of annotations.
+# One of them stays where its script or emoji needs it: after a letter, a Mongolian letter, an emoji, a digit of a key.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    f"\U000e0000-\U000e0fff](?<![{_COMPLEX}][\u061c\u200c-\u200f])(?<![\u1820-\u18aa][\u180b-\u180f])"
+    f"(?<![{_EMOJI}][\ufe0e\ufe0f\u200d])(?<![{_EMOJI}]\ufe0f\u200d)(?<![#*0-9]\ufe0f(?=\u20e3))"
+)
+_SURROGATES = re.compile("[\ud800-\udfff]")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,500}>")
 _REASON = re.compile(r"(?P<subject>.+?)(?P<reason> \(.+\)|（.+）)", re.DOTALL)
 
 
-def printable(text: object) -> str:
-    """Return text, possibly of several lines, without characters that control a terminal."""
-    return _UNPRINTABLE.sub(" ", str(text))
+def visible(text: str) -> str:
+    """Return a text without characters that readers do not see, but models read and terminals and programs obey.
+
+    Lone surrogates, which cannot be stored, become U+FFFD.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return _SURROGATES.sub("\ufffd", _HIDDEN.sub("", text))
 
 
 def one_line(text: object) -> str:
-    """Return printable text on one line."""
-    return " ".join(printable(text).split())
+    """Return visible text on one line."""
+    return " ".join(visible(" ".join(str(text).split())).split())
 
 
 def shortened(text: object, most: int = 400) -> str:
@@ -34,7 +49,7 @@ def shortened(text: object, most: int = 400) -> str:
 
 def strip_markup(markup: str) -> str:
     """Return a title or snippet on one line, without tags and with entities decoded."""
-    return " ".join(html.unescape(_TAG.sub("", markup)).split())
+    return one_line(html.unescape(_TAG.sub("", markup)))
 
 
 def group_by_reason(messages: Iterable[str]) -> list[str]:

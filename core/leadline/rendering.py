@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from urllib.parse import quote, unquote
 
-# Control characters, which XML forbids, and overrides of the reading direction, which disguise text.
-_HARMFUL = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff\ufffe\uffff]|\\[?\ufdd0(?:\\d{1,6}\\])?"
-)
+from leadline.display import visible
+
 SIGN = "\ufdd0"
-_SURROGATES = re.compile("[\ud800-\udfff]")
+_SIGNS = re.compile(rf"\[?{SIGN}(?:\d{{1,6}}\])?")
 # Characters; programs that read or write PDF and Word files refuse longer addresses.
 LONGEST = 2000
 _SAFE = re.compile(r"(?:https?|ftp)://[^\s/?#]|mailto:", re.IGNORECASE)
@@ -21,8 +19,8 @@ _KEPT = re.compile(r"\{\{([^{}]*)\}\}|\$\\\{\$([^$]*)\$\\\}\$")
 
 
 def clean(text: str) -> str:
-    """Return a text without invisible characters that some renderers obey."""
-    return text if text.isprintable() else _SURROGATES.sub("\ufffd", _HARMFUL.sub("", text))
+    """Return a text without invisible characters and marks of renderers."""
+    return visible(_SIGNS.sub("", text) if SIGN in text else text)
 
 
 def plain_title(text: str) -> str:

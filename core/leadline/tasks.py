@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from leadline.encoding import prompt_json, without_surrogates
+from leadline.display import visible
+from leadline.encoding import prompt_json
 from leadline.errors import BadReply
 from leadline.estimates import Expected, Scope
 from leadline.records import Json, Message, Record, Text, Tool
@@ -149,7 +150,7 @@ def reply_schema(task: ReplyForm) -> Json:
 
 # The name of the tag around data, which may contain text from anywhere.
 FENCE = "data"
-# The first character of such a tag, with or without white space, slashes or invisible characters after it.
+# The first character of such a tag, with or without white space and slashes after it.
 _MARK = re.compile(rf"<(?=[^\w<>]{{0,9}}{FENCE}\b)", re.IGNORECASE)
 
 
@@ -159,8 +160,8 @@ def as_json(data: Json) -> str:
 
 
 def fenced(text: str) -> str:
-    """Return text inside the tags of FENCE. Such tags in the text are escaped, so that it cannot close the fence."""
-    return f"<{FENCE}>\n{_MARK.sub('&lt;', without_surrogates(text))}\n</{FENCE}>"
+    """Return visible text inside the tags of FENCE. Such tags in it are escaped, so that it cannot close the fence."""
+    return f"<{FENCE}>\n{_MARK.sub('&lt;', visible(text))}\n</{FENCE}>"
 
 
 # Begins the message if a check refuses a well-formed reply.

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leadline.display import choose_from, one_line, printable
+from leadline.display import choose_from, one_line, visible
 from leadline.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class _SafeFormatter(logging.Formatter):
         return one_line(super().formatMessage(record))
 
     def format(self, record: logging.LogRecord) -> str:
-        return printable(super().format(record))
+        return visible(super().format(record))
 
 
 def client_of(

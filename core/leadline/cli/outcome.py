@@ -18,7 +18,7 @@ from leadline.citations import number
 from leadline.cli import INTERRUPTED, debugging
 from leadline.cli.common import near
 from leadline.cli.terminal import columns, plural, say, wrapped, write, write_json
-from leadline.display import group_by_reason, one_line, printable, shortened
+from leadline.display import group_by_reason, one_line, shortened, visible
 from leadline.rendering import readable_url
 from leadline.research_findings import FAILED
 from leadline.runs import Metadata, Result
@@ -290,7 +290,7 @@ def report_file(folder: Path, metadata: Metadata, first: str = "report.md") -> P
 
 
 def _show_report(result: Result) -> None:
-    text, path = printable(_checked(result) or result.text), report_file(result.folder, result.metadata)
+    text, path = visible(_checked(result) or result.text), report_file(result.folder, result.metadata)
     sources = list(_sources(result))
     if not sys.stdout.isatty():
         write("\n".join((text, "", *sources)).rstrip())

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, TextIO
 
-from leadline.display import one_line, printable
+from leadline.display import one_line, visible
 
 _lost_output = False
 
@@ -69,7 +69,7 @@ def finish() -> None:
 
 def _put(stream: TextIO, text: str) -> None:
     try:
-        print(printable(text), file=stream)
+        print(visible(text), file=stream)
     except OSError as error:
         _silence(stream, error)
     _flush(stream)

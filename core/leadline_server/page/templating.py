@@ -14,7 +14,7 @@ from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from leadline.display import printable
+from leadline.display import visible
 from leadline.rendering import plain_title, readable_url, safe_url
 from leadline_server.access import Identity
 from leadline_server.openai.turns import CHAT, REQUEST
@@ -58,10 +58,10 @@ class Templates:
         for function in (wording.money, wording.duration, wording.count, wording.plural, wording.day, wording.iso):
             env.filters[function.__name__] = function
         env.filters |= {
-            "printable": printable,
+            "printable": lambda text: visible(str(text)),
             "link": safe_url,
-            "place": lambda url: printable(readable_url(url)),
-            "one_title": lambda text: printable(plain_title(text)),
+            "place": lambda url: visible(readable_url(url)),
+            "one_title": lambda text: visible(plain_title(text)),
             "strong": lambda text: Markup("<b>{}</b>{}{}").format(*str(text).partition(" ")),
             "stage": lambda name: wording.STAGES.get(name, name.replace("_", " ").capitalize()),
             "own_tags": _own_tags,

@@ -7,16 +7,27 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 from leadline.records import Blob, Figure, Report
 from leadline_plugins.formats.tree import Node, address_nodes, joined, text, words
 from leadline_plugins.wording.phrases import in_all_languages, phrase
 
-_ACTIVE = re.compile(
-    r"""<(?:\w+:)?(?:script|foreignObject|handler|listener)\b|<!ENTITY|\son\w+\s*=|@import
-    |(?:href|src)\s*=\s*["']\s*(?!\#|data:image/(?:png|jpeg);)|url\(\s*["']?(?!\#)""",
-    re.IGNORECASE | re.VERBOSE,
-)
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+# What an SVG may consist of: elements that draw or describe, and functions of styles beside `url(#…)`.
+_ELEMENTS = frozenset({
+    "circle", "clipPath", "defs", "desc", "ellipse", "g", "image", "line", "linearGradient", "marker", "mask",
+    "metadata", "path", "pattern", "polygon", "polyline", "radialGradient", "rect", "stop", "style", "svg", "symbol",
+    "text", "textPath", "title", "tspan", "use",
+})  # fmt: skip
+_FUNCTIONS = frozenset({"hsl", "hsla", "matrix", "rgb", "rgba", "rotate", "scale", "skewX", "skewY", "translate"})
+_SVG = "{http://www.w3.org/2000/svg}"
+_METADATA = ("{http://www.w3.org/1999/02/22-rdf-", "{http://purl.org/dc/", "{http://creativecommons.org/ns#}")
+_HREF = ("href", "{http://www.w3.org/1999/xlink}href")
+_WORDS = ("id", "class", "role", "lang", "{http://www.w3.org/XML/1998/namespace}space")
+_NO_NAME = re.compile(r"[^\w-]")
 ENDINGS = {"image/svg+xml": "svg", "image/png": "png", "image/jpeg": "jpg"}
 _BEGINS = {"image/png": b"\x89PNG\r\n", "image/jpeg": b"\xff\xd8", "image/svg+xml": b"<"}
 # Other names by which texts mention a figure.
@@ -24,14 +35,45 @@ _SHORT = ("Fig.", "Abb.", "Рис.", "рис.", "рисунке", "рисуно�
 
 
 def is_harmless_svg(svg: bytes) -> bool:
-    """Return whether an SVG is well-formed, and neither runs nor loads anything. A broken one fails a whole PDF."""
+    """Return whether an SVG is well-formed, and only draws. A broken one fails a whole PDF."""
     from xml.etree.ElementTree import ParseError, fromstring
 
     try:
         text = svg.decode("utf-8")
-        return not _ACTIVE.search(text) and str(fromstring(text).tag).endswith("svg")  # noqa: S314 - without entities
+        # Entities may grow, instructions load style sheets.
+        if "<!ENTITY" in text or "<?" in text.lstrip().removeprefix("<?xml "):
+            return False
+        root = fromstring(text)  # noqa: S314 - without entities
     except (UnicodeDecodeError, ParseError, ValueError):  # the last for a declared encoding
         return False
+    return root.tag == f"{_SVG}svg" and all(map(_only_draws, root.iter()))
+
+
+def _only_draws(element: Element) -> bool:
+    tag = element.tag
+    if tag.startswith(_METADATA):
+        return True
+    if not (tag.startswith(_SVG) and tag.removeprefix(_SVG) in _ELEMENTS):
+        return False
+    style = "".join(element.itertext()) if tag == f"{_SVG}style" else ""
+    return _loads_nothing(style) and all(_is_allowed(name, value) for name, value in element.attrib.items())
+
+
+def _is_allowed(name: str, value: str) -> bool:
+    if name in _HREF:
+        return value.startswith(("#", "data:image/png;", "data:image/jpeg;"))
+    return name in _WORDS or name.startswith("aria-") or (name[:2] != "on" and name[0] != "{" and _loads_nothing(value))
+
+
+def _loads_nothing(style: str) -> bool:
+    """Return whether a style has only known functions, no rules such as `@import`, and no escapes."""
+    before, *calls = style.split("(")
+    for call in calls:
+        name = _NO_NAME.split(before[-20:])[-1]
+        if name not in _FUNCTIONS and not (name == "url" and call.lstrip(" \"'").startswith("#")):
+            return False
+        before = call
+    return "@" not in style and "\\" not in style
 
 
 @dataclass(frozen=True)

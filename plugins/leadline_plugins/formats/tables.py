@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,8 +13,10 @@ from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Files, Report, Table
 
-# A cell that begins like this is a formula in spreadsheets.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# What a cell may begin with: spreadsheets take other signs, also full-width ones, for formulas. Where `;` separates
+# cells, one begins after each, and a quotation mark there is read as that of a cell.
+_TEXT = r"\w\s'(\[{<>~≈≤≥±€$£¥–—…•·*#§°†‡.!?%&/:;“”„‘’«»"
+_BEGINS = re.compile(rf'(^(?=[^{_TEXT}"])|;\s*(?=[^{_TEXT}]))')
 
 
 class Tables:
@@ -37,11 +40,11 @@ def _csv(table: Table) -> Blob:
 
 
 def _safe(cell: str) -> str:
-    number = cell.replace(",", "").replace("−", "-").rstrip("%").strip()
+    cell = " ".join(cell.split())
     try:
-        float(number)
+        float(cell.replace(",", "").replace("−", "-").rstrip("%"))
     except ValueError:
-        return f"'{cell}" if cell.startswith(_FORMULA) else cell
+        return _BEGINS.sub(r"\1'", cell)
     return cell
 
 

@@ -11,6 +11,7 @@ import re
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
+from leadline.display import visible
 from leadline.errors import Unsupported
 from leadline.records import Blob, Document
 from leadline_plugins.parse.layout import Layout
@@ -58,7 +59,6 @@ __all__ = ["beginning", "clean", "decode", "document", "file_title", "printable"
 # Characters that the language is identified from.
 _LANGUAGE_SAMPLE = 1_000
 _LINE_ENDS = re.compile("[\r\v\f\x85\u2028\u2029]")
-_INVISIBLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\xad\ufeff\ufffe\uffff\ud800-\udfff]")
 _TRAILING = re.compile(r"[ \t]+$", re.MULTILINE)
 _GAPS = re.compile(r"\n{3,}")
 
@@ -129,8 +129,8 @@ def clean(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Normalize line ends and remove invisible and unstorable characters."""
-    return _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text.replace("\r\n", "\n")))
+    """Normalize line ends and remove invisible characters."""
+    return visible(_LINE_ENDS.sub("\n", text.replace("\r\n", "\n")))
 
 
 def document(

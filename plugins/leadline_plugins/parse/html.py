@@ -14,7 +14,7 @@ from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.parsing import parse_in_worker
 from leadline.records import Blob, Document
-from leadline_plugins.parse.decode import beginning, decode, document, printable
+from leadline_plugins.parse.decode import beginning, clean, decode, document, printable
 from leadline_plugins.parse.html_main import main_pieces
 from leadline_plugins.parse.html_metadata import page_images, page_metadata
 from leadline_plugins.parse.html_tree import Hidden, copy, prepared
@@ -61,7 +61,7 @@ def parse(blob: Blob) -> Document:
     if tree.cut:
         incomplete = "the page has too many elements or characters; only its beginning was read"
     result = document(blob, lay_out(main_pieces(tree)), named.title, named.language, incomplete=incomplete)
-    return result.model_copy(update={"published": named.published, "author": named.author, "images": pictures})
+    return result.model_copy(update={"published": named.published, "author": clean(named.author), "images": pictures})
 
 
 def _meta_charset(data: bytes) -> str:

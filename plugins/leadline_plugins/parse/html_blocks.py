@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from itertools import chain
 
+from leadline.display import visible
 from leadline_plugins.parse.html_tree import BLOCKS, Node
 from leadline_plugins.parse.layout import Item, Piece, collapse
 
@@ -72,7 +73,7 @@ def pieces_of(node: Node, *, linked: bool = False) -> list[Piece]:
     if tag in ("pre", "listing", "xmp"):
         run: list[str] = []
         _inline(node, run, code=True)
-        code = "".join(run).replace(_BREAK, "\n").strip("\n").rstrip()
+        code = visible("".join(run).replace(_BREAK, "\n")).strip("\n").rstrip()
         return [Piece("code", code)] if code.strip() else []
     if tag in ("ul", "ol", "menu", "dir"):
         return _list(node, linked=linked)

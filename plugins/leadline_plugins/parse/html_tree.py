@@ -14,8 +14,9 @@ from typing import Any
 from leadline_plugins.parse.layout import weight
 
 _HIDES = re.compile(
-    r"""display:none | visibility:(hidden|collapse) | opacity:0?\.?0*(?![.\d])
-    | font-size:0*\.?0*(px|em|rem|pt|%)?(?=;|!|$)
+    r"""display:none | visibility:(hidden|collapse) | opacity:(0+(\.0\d*)?|\.0\d*)(?![.\d])
+    | font-size:0*(\.?0*(px|em|rem|pt|%)?|[0-4](\.\d+)?(px|pt)|\.[0-2]\d*r?em|\d(\.\d+)?%)(?=;|!|$)
+    | ^(?!.*background-clip).*(?<![-\w])color:(transparent|rgba\(([\d.]+,){3}0*\.?0*\)) | transform:scale\([0.]+[,)]
     | text-indent:-\d{3,} | (left|top|right|bottom|margin-left|margin-top):-\d{4,} | clip:rect\([01]
     | clip-path:inset\((50|100)% | content-visibility:hidden
     | (?<![-\w])(height|width):[01](px)?(?=;|!|$)(?=.*overflow:hidden)""",
@@ -40,9 +41,9 @@ BLOCKS = frozenset({
     "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul", "xmp",
 })  # fmt: skip
 _UNSEEN = frozenset({
-    "area", "audio", "button", "canvas", "datalist", "embed", "head", "iframe", "input", "link", "map", "meta",
-    "noscript", "object", "option", "rp", "rt", "script", "select", "style", "svg", "template", "textarea", "title",
-    "video",
+    "annotation", "annotation-xml", "area", "audio", "button", "canvas", "datalist", "embed", "head", "iframe", "input",
+    "link", "map", "meta", "noscript", "object", "option", "rp", "rt", "script", "select", "style", "svg", "template",
+    "textarea", "title", "video",
 })  # fmt: skip
 # Elements whose attributes are not looked at unless the page hides by class.
 _PLAIN = frozenset({"b", "br", "em", "i", "strong", "tbody", "thead", "tr"})

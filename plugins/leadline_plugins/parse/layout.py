@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+from leadline.display import visible
 from leadline.parsing import MOST_BLOCKS
 from leadline.records import Block, BlockKind
 
@@ -82,10 +83,10 @@ class Layout:
 
 
 def collapse(text: str) -> str:
-    """Collapse white space; a line break between CJK characters vanishes."""
+    """Collapse white space and remove invisible characters; a line break between CJK characters vanishes."""
     if "\n" in text and not text.isascii():
         text = _CJK_BREAK.sub("", text)
-    return " ".join(text.split())
+    return visible(" ".join(text.split()))
 
 
 def weight(text: str) -> int:

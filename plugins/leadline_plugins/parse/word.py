@@ -35,6 +35,8 @@ _LONGEST_CODE = 20_000
 _HEADING = re.compile(r"(?:heading|überschrift|titre|título|titolo|标题|標題|見出し)\s*(\d)")
 _CODE = re.compile(r"source ?code|\bcode\b|preformatted|verbatim|listing")
 _QUOTE = re.compile(r"quote|block text|quotation")
+# Values of a property that is on; it usually has none.
+_ON = ("1", "true", "on")
 _SIGNS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
 
 
@@ -270,7 +272,14 @@ def _value(element: Any, path: str) -> str:
 
 def _text(paragraph: Any) -> str:
     run = paragraph.iter(f"{_W}t", _MATH_TEXT, *_SIGNS)
-    return "".join(_SIGNS.get(element.tag) or element.text or "" for element in run)
+    return "".join(_SIGNS.get(element.tag) or element.text or "" for element in run if not _is_hidden(element))
+
+
+def _is_hidden(text: Any) -> bool:
+    """Return whether a text is in a run that is hidden or smaller than five points."""
+    run = text.getparent()
+    size, hidden = _value(run, "rPr/sz"), run.find(f"{_W}rPr/{_W}vanish")
+    return (size.isdecimal() and int(size[:9]) < 10) or (hidden is not None and hidden.get(f"{_W}val", "1") in _ON)
 
 
 def _free(element: Any) -> None:

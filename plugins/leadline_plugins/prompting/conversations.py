@@ -13,7 +13,7 @@ from leadline.records import SINGLE, Conversation, Record, Text, Turn
 from leadline.research_findings import FAILED, Query, Question
 from leadline.schemas import BOOLEAN, TEXT, list_of, object_of
 from leadline_plugins.passages.cutting import tokens_of
-from leadline_plugins.prompting.inputs import bullet_list, paragraphs, question_text
+from leadline_plugins.prompting.inputs import bullet_list, paragraphs, question_text, quoted
 from leadline_plugins.prompting.numbered_passages import ShownSource, passages_text
 from leadline_plugins.prompting.research_tasks import QUERIES
 
@@ -46,7 +46,7 @@ def _shown(turns: Sequence[Turn]) -> list[tuple[Turn, int]]:
 
 def _turn_text(turn: Turn, tokens: int) -> str:
     answer = _answer_text(turn, tokens)
-    return f"Question: {turn.question}\n\n" + (f"Answer:\n\n{answer}" if answer else "It has no answer.")
+    return f"Question: {turn.question}\n\n" + (f"Answer: {quoted(answer)}" if answer else "It has no answer.")
 
 
 def _answer_text(turn: Turn, tokens: int) -> str:

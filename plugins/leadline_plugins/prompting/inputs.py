@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
@@ -9,6 +10,9 @@ from importlib.resources import files
 from leadline.contracts import Run
 from leadline.records import Record, Source, Text
 from leadline.research_findings import Digest, Found, Plan, PlannedSection, Question
+
+# What a line of foreign text may begin with: nothing that a mark of a prompt begins with, such as `# Source` or `[1]`.
+_PLAIN = re.compile(r"\s*[\w\-|>:`(\"'“‘«「$.)}]")
 
 
 @cache
@@ -100,9 +104,18 @@ def digest_text(digest: Digest) -> str:
     return "\n".join((*known, *bullet_list("Coverage", coverage), *bullet_list("Gaps", digest.knowledge_gaps)))
 
 
+def quoted(*texts: str) -> str:
+    """Return foreign texts below each other, as a prompt shows them after a mark of its own.
+
+    They have no blank line, and a line that could pass for a mark of the prompt begins with `>`.
+    """
+    first, *others = [line for text in texts for line in text.splitlines() if line.strip()] or [""]
+    return "\n".join((first, *(line if _PLAIN.match(line) else f">{line}" for line in others)))
+
+
 def bullet_list(title: str, items: Iterable[str]) -> list[str]:
     """Return the lines of a titled list; none if the list is empty."""
-    lines = [f"- {item}" for item in items]
+    lines = [f"- {quoted(item)}" for item in items]
     return [f"{title}:", *lines] if lines else []
 
 

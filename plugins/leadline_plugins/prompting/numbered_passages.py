@@ -12,9 +12,20 @@ from urllib.parse import urlsplit
 
 from leadline.citations import uncitable
 from leadline.records import Evidence, Record, Source, Text, Tier
+from leadline_plugins.prompting.inputs import quoted
 
-# A reference mark of the page itself, outside of code: a model might copy it as a citation.
-_PAGE_MARK = re.compile(r"(```.*?```|`[^`\n]*`)|(?<![\w\\])\[(\d{1,3}(?:[,–-]\s?\d{1,3})*)\](?!\()", re.DOTALL)
+# How replies cite passages by number, without the brackets.
+_NUMBER = r"\^?@?\d{1,3}"
+AND = r"[ \t]*(?:[,;，、；&]|and)[ \t]*"
+RANGE = r"[ \t]*[-–—~][ \t]*"
+CALLED = r"(?:(?:passages?|sources?|refs?)[ \t]{0,3}[:#]?[ \t]{0,3})?"
+NUMBERS = rf"{CALLED}{_NUMBER}(?:(?:{AND}|{RANGE}){CALLED}{_NUMBER})*"
+PLACE = r"[ \t]*(?:†[^\]】\n]{0,80})?"
+# A reference mark of the page itself, outside of code, indexes and links: a model might copy it as a citation.
+_PAGE_MARK = re.compile(
+    rf"(```.*?```|`[^`\n]*`|(?<=[a-z_])\[\d+\])|\\?[\[【［][ \t]*({NUMBERS}){PLACE}[\]】］](?!\((?!#|https?:))",
+    re.DOTALL | re.IGNORECASE,
+)
 _TIERS: dict[Tier, str] = {1: " (primary source)", 2: " (reputable secondary source)", 3: ""}
 # Between the headings of a path.
 ARROW = " > "
@@ -36,7 +47,7 @@ class ShownSource(Record):
 
     id: str
     title: Text
-    # The host of its address; empty for a local file.
+    # The host of its address; the scheme of another than a web page's.
     host: str = ""
     tier: Tier = 3
     published: str | None = None
@@ -59,7 +70,7 @@ def group_by_source(evidence: Iterable[Evidence], sources: Iterable[Source], sta
         title = source.hit.title or source.document.title or source.hit.url
         passages = []
         for item in sorted(items, key=lambda one: one.span):
-            path = tuple(uncitable(name) for name in item.path if name.strip() != title.strip())
+            path = tuple(_line(name) for name in item.path if name.strip() != title.strip())
             lead, text = _without_marks(item.lead), _without_marks(item.quote)
             passages.append(ShownPassage(id=item.id, number=number, path=path, page=item.page, lead=lead, text=text))
             number += 1
@@ -67,10 +78,10 @@ def group_by_source(evidence: Iterable[Evidence], sources: Iterable[Source], sta
         found.append(
             ShownSource(
                 id=source_id,
-                title=uncitable(title),
+                title=_line(title),
                 host=_host(source.hit.url),
                 tier=source.tier,
-                published=published,
+                published=published and published[:10],  # the day
                 passages=tuple(passages),
             )
         )
@@ -78,8 +89,8 @@ def group_by_source(evidence: Iterable[Evidence], sources: Iterable[Source], sta
 
 
 def _host(url: str) -> str:
-    """Return the host of a web page; empty for other sources."""
-    return urlsplit(url).hostname or "" if url.startswith("http") else ""
+    """Return the host of a web page, and the scheme of another address."""
+    return urlsplit(url).hostname or "" if url.startswith("http") else url.partition("://")[0]
 
 
 def _without_marks(text: str) -> str:
@@ -87,21 +98,27 @@ def _without_marks(text: str) -> str:
     return uncitable(_PAGE_MARK.sub(lambda match: match[1] or f"({match[2]})", text))
 
 
+def _line(text: str) -> str:
+    return " ".join(_without_marks(text).split())
+
+
 def passages_text(sources: Iterable[ShownSource]) -> str:
-    """Return sources as prompt text: title, headings where they change, numbered passages."""
-    return "\n\n".join("\n\n".join(_lines(source)) for source in sources)
+    """Return sources as prompt text: title, headings where they change, numbered passages.
+
+    Only marks begin with `#` and `[`, and what a page calls itself comes last, so that no page passes for another.
+    """
+    return "\n\n".join("\n".join(_lines(source)) for source in sources)
 
 
 def _lines(source: ShownSource) -> Iterator[str]:
-    facts = ", ".join(filter(None, (source.title, source.host, source.published)))
-    yield f"# Source: {facts}{_TIERS[source.tier]}"
+    facts = ", ".join(filter(None, (source.host, source.published)))
+    yield f"# Source: {facts}{_TIERS[source.tier]}: {source.title}"
     path: tuple[str, ...] = ()
     for passage in source.passages:
         if passage.path != path and passage.path:
             yield f"## {ARROW.join(passage.path)}"
         path = passage.path
-        lead = f"{passage.lead}\n" if passage.lead else ""
-        yield f"[{passage.number}] {lead}{passage.text}"
+        yield f"[{passage.number}] {quoted(passage.lead, passage.text)}"
 
 
 def ids_by_number(sources: Iterable[ShownSource]) -> dict[int, str]:

@@ -56,7 +56,6 @@ class SynthesizeRequest(Record):
             f"Known from the whole research, not to be cited: {self.digest}" if self.digest else "",
             "\n".join(bullet_list("Sections of the report", outline)),
             "\n".join(filter(None, section)),
-            "Passages:",
             passages_text(self.sources),
         )
 
@@ -212,7 +211,6 @@ class AnalyzeRequest(Record):
         return paragraphs(
             question_text(self.question, self.today),
             f"Known so far: {self.synthesis}" if self.synthesis else "",
-            "Passages:",
             passages_text(self.sources),
         )
 

@@ -10,7 +10,7 @@ from leadline.records import Claim, Evidence, Record, Source, Text, VerdictKind
 from leadline.schemas import INTEGER, TEXT, list_of, object_of, one_of
 from leadline.tasks import TaskKind
 from leadline_plugins.prompting import estimates
-from leadline_plugins.prompting.inputs import template
+from leadline_plugins.prompting.inputs import quoted, template
 from leadline_plugins.prompting.numbered_passages import ShownSource, group_by_source, passages_text
 
 # Maximum characters of passages and claims in one call: some 6,000 tokens.
@@ -135,14 +135,14 @@ def _as_text(inputs: ClaimsRequest) -> str:
 
 
 def _lines(claim: ShownClaim) -> Iterator[str]:
-    yield f"Claim {claim.number}: {claim.text}"
+    yield f"Claim {claim.number}: {quoted(claim.text)}"
     yield f"cites: {''.join(f'[{number}]' for number in claim.passages)}"
     if claim.under:
-        yield f"under: {' > '.join(claim.under)}"
+        yield f"under: {quoted(' > '.join(claim.under))}"
     if claim.before:
-        yield f"after: {claim.before}"
+        yield f"after: {quoted(claim.before)}"
     if claim.note:
-        yield f"note: {claim.note}"
+        yield f"note: {quoted(claim.note)}"
 
 
 def _halved(inputs: ClaimsRequest) -> ClaimsRequest | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from leadline.citations import CITATIONS, cite, cited
 from leadline.report_markdown import parser
+from leadline_plugins.prompting.numbered_passages import AND, CALLED, NUMBERS, PLACE, RANGE
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -30,14 +31,9 @@ _ENTRY = re.compile(r"\s*(?:[-*+][ \t]+)?(?:[\[【]\^?\d{1,3}[\]】][:.]?|\d{1,3
 _ADDRESS = re.compile(r"https?://\S")
 _MOST_IN_RANGE = 30
 
-_NUMBER = r"\^?@?\d{1,3}"
-_AND = r"[ \t]*(?:[,;，、；&]|and)[ \t]*"
-_RANGE = r"[ \t]*[-–—~][ \t]*"
-_CALLED = r"(?:(?:passages?|sources?|refs?)[ \t]*[:#]?[ \t]*)?"
-_NUMBERS = rf"{_CALLED}{_NUMBER}(?:(?:{_AND}|{_RANGE}){_CALLED}{_NUMBER})*"
 _ID = r"@[\w.:-]+"
-_IDS = rf"{_ID}(?:(?:{_AND}|[ \t]+)@?[\w.:-]+)*"
-_INSIDE = rf"[ \t]*(?:{_NUMBERS}|{_IDS}|{_CALLED}{_IDS})[ \t]*(?:†[^\]】\n]{{0,80}})?"
+_IDS = rf"{_ID}(?:(?:{AND}|[ \t]+)@?[\w.:-]+)*"
+_INSIDE = rf"[ \t]*(?:{NUMBERS}|{_IDS}|{CALLED}{_IDS}){PLACE}"
 _TOKEN = re.compile(
     rf"""(?P<code>(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`))
     |(?P<image>!\[[^\]]*\]\([^)\s]*\))
@@ -51,7 +47,7 @@ _TOKEN = re.compile(
     |(?P<numeric>\[[\d\s.,;–-]+\])""",
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
-_PART = re.compile(rf"(?P<first>\d{{1,3}})(?:{_RANGE}{_CALLED}\^?@?(?P<last>\d{{1,3}}))?(?![\w.:-])", re.IGNORECASE)
+_PART = re.compile(rf"(?P<first>\d{{1,3}})(?:{RANGE}{CALLED}\^?@?(?P<last>\d{{1,3}}))?(?![\w.:-])", re.IGNORECASE)
 # Marks a removed citation until the white space around it is removed too.
 _DROPPED = "\x00"
 _TIDY = re.compile(rf"[ \t]*{_DROPPED}+(?=[ \t]*(?:[.,;:!?)\n。，；：！？、]|\Z|{_DROPPED}))|{_DROPPED}+[ \t]?")

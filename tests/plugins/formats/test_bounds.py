@@ -57,7 +57,14 @@ SVG = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:x="http://www.w3.org/1999/x
 
 
 @pytest.mark.parametrize(
-    "inside", ["", '<rect fill="url(#a)"/><use x:href="#a"/>', '<image href="data:image/png;base64,AA"/>']
+    "inside",
+    [
+        *("", '<rect fill="url(#a)"/><use x:href="#a"/>', '<image href="data:image/png;base64,AA"/>'),
+        '<style>*{stroke: rgb(1, 2, 3)}</style><g id="f (x)" style="clip-path: url(&quot;#a&quot;)"/>',
+        '<g transform="translate(1 2) rotate(9)"/>',
+        "<text>GDP (million), a@b, C:\\x</text>",
+        '<metadata><r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#" r:about="http://x"/></metadata>',
+    ],
 )
 def test_a_drawing_is_harmless(inside: str) -> None:
     assert is_harmless_svg(SVG.format(inside).encode())
@@ -74,6 +81,17 @@ def test_a_drawing_is_harmless(inside: str) -> None:
         '<rect fill="url(http://x)"/>',
         '<a href="javascript:1"/>',
         "<g>",
+        '<a><animate attributeName="href" values="javascript:1"/></a>',
+        '<set attributeName="href" to="javascript:1"/>',
+        "<style>rect{fill:u\\72l(http://x)}</style>",
+        "<style>@\\69mport 'http://x';</style>",
+        "<style>rect{background:image-set('http://x' 1x)}</style>",
+        "<rect style=\"fill:URL( 'http://x')\"/>",
+        '<g xml:base="http://x"><use href="#a"/></g>',
+        '<metadata><s:script xmlns:s="http://www.w3.org/1999/xhtml">1</s:script></metadata>',
+        '<?xml-stylesheet href="http://x"?>',
+        '<filter><feImage href="http://x"/></filter>',
+        '<image href="data:image/svg+xml;base64,AA"/>',
     ],
 )
 def test_an_svg_that_runs_loads_or_is_broken_is_harmful(inside: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ import yaml
 
 import leadline
 from leadline.errors import ConfigError
-from leadline.records import Report, Section
+from leadline.records import Report, Section, Table
 from leadline.templates import render_file
 from leadline.testing.fakes import fake_web, quoting
-from leadline_plugins.formats.tables import Tables
+from leadline_plugins.formats.tables import Tables, _csv, _safe
 from leadline_plugins.verification.reports.reader import read_report
 from leadline_plugins.verification.tables import tables_of
 
@@ -54,6 +55,25 @@ async def test_the_format_tables_writes_csv_without_formulas_and_json(call: Any)
     assert json.loads(whole.data)[0]["rows"] == [["1907", "9"], ["1911", "=1+1"]]
     rows = list(csv.reader(io.StringIO(one.data.decode("utf-8-sig"))))
     assert rows == [["Year", "Depth"], ["1907", "9"], ["1911", "'=1+1"]]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        *("=1+1", "+a", "-a", "@x", "\t=1", "|x", "\uff1d1+1", "\uff0b1+1", "\uff20SUM(1)", "\uff0d1+1"),
+        *('text;=A1("a";"b")', 'text; "=A1"', "text\n=1", "a;\t@x"),
+    ],
+)
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_no_cell_is_a_formula_whatever_separates_cells(cell: str, separator: str) -> None:
+    table = Table(id="t", section_id="1", columns=("a", "b"), rows=((cell, "x"), ("x", cell)))
+    rows = csv.reader(io.StringIO(_csv(table).data.decode("utf-8-sig")), delimiter=separator)
+    assert not [one for row in rows for one in row if unicodedata.normalize("NFKC", one.strip())[:1] in tuple("=+-@|")]
+
+
+@pytest.mark.parametrize("cell", ["", "-5", "+3.2%", "−1,000", "–", "“x”", '"x"', "(3)", "€5", "< 5", "*", "x;y", "是"])
+def test_numbers_and_words_stay_as_they_are(cell: str) -> None:
+    assert _safe(cell) == cell
 
 
 async def test_front_matter_names_the_run_and_is_no_part_of_the_report(tmp_path: Path) -> None:

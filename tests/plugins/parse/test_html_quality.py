@@ -40,6 +40,14 @@ def read(body: str, head: str = "", lang: str = "en") -> Document:
         ("", "<dialog>SECRET</dialog>"),
         ("", "<img alt='' title='SECRET' data-x='SECRET'>"),
         ("", "<input type=hidden value=SECRET>"),
+        ("", "<div style='font-size:1px'>SECRET</div>"),
+        ("", "<div style='font-size: .1em'>SECRET</div>"),
+        ("", "<div style='opacity:.01'>SECRET</div>"),
+        ("", "<div style='color: transparent'>SECRET</div>"),
+        ("", "<div style='color: rgba(0, 0, 0, 0)'>SECRET</div>"),
+        ("", "<div style='transform: scale(0)'>SECRET</div>"),
+        ("", "<p><math><mi>x</mi><annotation encoding=x>SECRET</annotation></math></p>"),
+        ("", "<p><math><mi>x</mi><annotation-xml>SECRET</annotation-xml></math></p>"),
         ("", "<?php SECRET ?>"),
     ],
 )
@@ -51,10 +59,32 @@ def test_text_hidden_by_a_trick_is_not_read(head: str, body: str, main: str) -> 
 
 
 @pytest.mark.parametrize(
-    "style", ["opacity:0.5", "font-size:0.9em", "left:-5px", "height:100px;overflow:hidden", "opacity:1"]
+    "style",
+    [
+        *("opacity:0.5", "font-size:0.9em", "left:-5px", "height:100px;overflow:hidden", "opacity:1"),
+        *("opacity:inherit", "font-size:10px", "font-size:inherit", "color:rgb(255,0,0)", "color:rgba(0,0,0,0.8)"),
+        "background-clip:text;color:transparent",
+    ],
 )
 def test_styled_text_is_kept(style: str) -> None:
     assert not hides(style)
+
+
+@pytest.mark.parametrize("hidden", ["&#xE0041;&#x200B;", "\U000e0041\u2060", "&#x1b;", "&#xFE01;"])
+def test_characters_that_nobody_sees_are_in_no_part_of_a_document(hidden: str) -> None:
+    seen = f"The br{hidden}idge"
+    rows = f"<table><tr><th>a<th>{seen}<tr><td>1<td>{seen}<tr><td>2<td>3</table>"
+    rows += f"<ul><li>{seen}</ul><dl><dt>{seen}<dd>x</dl>"
+    body = f"<article><h1>{seen}</h1>{BODY}<h2>{seen}</h2><p>{seen}</p><pre>{seen}</pre>{rows}</article>"
+    document = read(body, f"<title>{seen}</title><meta name=author content='{seen}'>")
+    texts = [
+        document.text,
+        document.title,
+        document.author,
+        *(name for block in document.blocks for name in block.path),
+    ]
+    assert "".join(texts).count("The bridge") == document.model_dump_json().count("idge") >= 8
+    assert not document.misfit()
 
 
 def test_text_that_the_stylesheet_shows_again_is_kept() -> None:

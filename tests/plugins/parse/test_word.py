@@ -50,6 +50,14 @@ def test_styles_and_numberings_make_headings_lists_code_and_definitions(word_fil
     assert document.blocks[-1].path == ("Soundings", "Leads")
 
 
+@pytest.mark.parametrize("hidden", ["<w:vanish/>", '<w:vanish w:val="true"/>', '<w:sz w:val="2"/>'])
+def test_hidden_and_tiny_text_is_not_read(word_file: Make, hidden: str) -> None:
+    runs = "<w:r>{}<w:t>{}</w:t></w:r>"
+    shown = runs.format('<w:rPr><w:vanish w:val="0"/><w:sz w:val="24"/></w:rPr>', "Seen.")
+    body = f"<w:p>{shown}{runs.format(f'<w:rPr>{hidden}</w:rPr>', 'SECRET')}</w:p>"
+    assert parse(Blob(name="a.docx", media_type=DOCX, data=word_file(body))).text == "Seen."
+
+
 def test_a_span_is_bounded(word_file: Make, paragraph: Text) -> None:
     cell = '<w:tc><w:tcPr><w:gridSpan w:val="2000000000"/></w:tcPr>{}</w:tc>'
     rows = "".join(f"<w:tr>{cell.format(paragraph(text))}</w:tr>" for text in ("deep", "shallow"))

@@ -159,7 +159,7 @@ async def test_the_planner_sees_passages_with_two_numbers_in_digits_or_words() -
     assert all(f"[{number}] {shown}" in text for number, shown in enumerate(TEXTS[:3], start=1))
     assert TEXTS[3] not in text
     assert "Limit: 5 charts" in text
-    assert "# Source: Book s2" in text
+    assert "# Source: s2.example: Book s2" in text
     assert "1. Ships" in text
 
 

@@ -64,7 +64,11 @@ async def test_a_digest_sees_searches_and_numbered_passages(tmp_path: Path) -> N
     first, *_ = await prompts(tmp_path)
     assert '"harbour fathoms": 3 new pages' in first
     assert "[1] The harbour of page" in first
-    assert first.count("# Source: On ") == sum(map(int, re.findall(r'": (\d+) new pages', first))) > 0
+    assert (
+        len(re.findall(r"^# Source: \S+: On ", first, re.MULTILINE))
+        == sum(map(int, re.findall(r'": (\d+) new pages', first)))
+        > 0
+    )
 
 
 async def test_a_later_digest_sees_the_last_one_and_only_new_passages(tmp_path: Path) -> None:

@@ -215,7 +215,7 @@ async def test_the_prompt_has_passages_by_source_and_claims_by_number(new_run: N
 
     assert VERIFY_TASK.show
     shown = VERIFY_TASK.show(next(inputs for name, inputs in run.asked if name == "verify_claim"))
-    assert "# Source: Page 0, 0.example\n\n[1] Some ships arrive." in shown
+    assert "# Source: 0.example: Page 0\n[1] Some ships arrive." in shown
     assert "Claim 2: 50 ships come.\ncites: [1][2]\nunder: The bay > Ships\nafter: It is old.\nnote: “50” does" in shown
 
 

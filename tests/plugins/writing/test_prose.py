@@ -136,12 +136,12 @@ def test_the_prompt_groups_numbered_passages_under_their_source_and_headings() -
         "Write the section: The port",
         f"- {DUES}",
         "Length: about 400 words",
-        "# Source: Accounts",
+        ": Accounts",
         "## Dues",
         "[1] The dues were:\n- a toll on coal",
         "## Dues > Income",
         "[2] The dues brought 12 pounds in 1790.",
-        "# Source: Tides",
+        ": Tides",
         "[3] The channel was dredged",
     ]
     places = [text.find(part) for part in order]

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from leadline._runtime.calls.keys import plain
 from leadline._runtime.replies.parsing import WrongForm
+from leadline.display import visible
 from leadline.errors import BadReply
 from leadline.records import Message, Record
 from leadline.tasks import FENCE, UNUSABLE, ReplyForm, Talk, Task, TaskKind, TaskRequest, as_json, fenced, reply_schema
@@ -58,7 +59,7 @@ def render(task: Task[Any], prompt: str) -> tuple[Message, ...]:
     material = task.show(task.inputs) if task.show else as_json(inputs)
     return (
         Message(role="system", text=instructions(task, prompt)),
-        Message(role="user", text=f"{fenced(material)}{reminder}"),
+        Message(role="user", text=f"{fenced(material)}{visible(reminder)}"),
     )
 
 

@@ -20,7 +20,7 @@ from leadline._runtime.journal.rows import Need
 from leadline._runtime.plugins import PluginRuntime, ProviderInstance, combined_fingerprint
 from leadline._runtime.source_tiers import SourceTiers
 from leadline.contracts import Call, Fetcher, Parser, Search
-from leadline.display import strip_markup
+from leadline.display import strip_markup, visible
 from leadline.encoding import digest, require_type
 from leadline.errors import CallFailed, CallRefused, Unsupported
 from leadline.parsing import whole
@@ -157,15 +157,18 @@ async def _with_further_pages(
 
 
 def _plain_hits(page: SearchPage, engine: str) -> SearchPage:
-    """Return a page without markup in titles and without hits that lack an address. Raises `TypeError`."""
+    """Return a page of visible text, without markup in titles and hits that lack an address. Raises `TypeError`."""
     hits = require_type(page, SearchPage).hits
     wrong = next((hit for hit in hits if not isinstance(hit, Hit)), None)
     if wrong is not None:
         raise TypeError(f"the hits of the reply contain {type(wrong).__name__}, not Hit")
-    plain = (
-        hit.model_copy(update={"title": strip_markup(hit.title), "engine": engine}) for hit in hits if hit.url.strip()
-    )
+    plain = [hit.model_copy(update={**_visible(hit), "engine": engine}) for hit in hits if hit.url.strip()]
     return page.model_copy(update={"hits": tuple(plain)})
+
+
+def _visible(hit: Hit) -> dict[str, str | None]:
+    text = hit.text and visible(hit.text)
+    return {"title": strip_markup(hit.title), "snippet": visible(hit.snippet), "text": text}
 
 
 def _with_failures(page: SearchPage, failed: Sequence[Failure]) -> SearchPage:

@@ -13,6 +13,7 @@ import pytest
 
 import leadline
 import leadline._runtime.calls.circuit_breaker
+from leadline._runtime.runs.retrieval import _plain_hits
 from leadline.contracts import Call, Run
 from leadline.errors import CallFailed, Unavailable
 from leadline.findings import Findings
@@ -411,3 +412,16 @@ async def test_a_download_is_of_an_accepted_type_and_size_whatever_the_fetcher_d
     async with leadline.Client(plugins=plugins, folder=tmp_path / "r", cache=tmp_path / "c", set=settings) as runs:
         await runs.research(QUESTION)
     assert told == [reason]
+
+
+def test_hits_have_visible_text_only() -> None:
+    hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "ignore all")
+    hit = Hit(
+        url="https://a.example/", title=f"<b>So{hidden}und</b>ings", snippet=f"9{hidden} fathoms", text=f"De{hidden}ep"
+    )
+    bare = Hit(url="https://b.example/", title="B")
+    page = _plain_hits(SearchPage(hits=(hit, bare, Hit(url=" "))), "web")
+    assert [(one.title, one.snippet, one.text, one.engine) for one in page.hits] == [
+        ("Soundings", "9 fathoms", "Deep", "web"),
+        ("B", "", None, "web"),
+    ]
