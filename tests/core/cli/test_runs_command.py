@@ -108,11 +108,11 @@ def test_compare_shows_what_two_reports_share(cli: Cli, docs: Path, runs: list[s
     done = cli("runs", "compare", runs[0], other["run"])
     assert done.code == 0
     assert re.search(
-        rf"Only in {runs[0]} \(research\): 1 claim\n  - supported: The harbour of Port Ellery was sounded", done.out
+        rf"Only in {runs[0]} \(research\): 3 claims\n  - supported: The harbour of Port Ellery was sounded", done.out
     )
     assert re.search(r"Sources of both: \d\n  - \S+\.md", done.out)
     data = json.loads(cli("runs", "compare", runs[0], runs[0], "--json").out)
-    assert (data["first"], data["only_first"], len(data["same"])) == (runs[0], [], 1)
+    assert (data["first"], data["only_first"], len(data["same"])) == (runs[0], [], 3)
     done = cli("runs", "compare", runs[0], runs[1])
     assert done.code == 0
     assert re.search(r"^Status +complete +no evidence: ", done.out, re.MULTILINE)

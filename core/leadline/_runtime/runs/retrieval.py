@@ -24,7 +24,7 @@ from leadline.display import strip_markup, visible
 from leadline.encoding import digest, require_type
 from leadline.errors import CallFailed, CallRefused, Unsupported
 from leadline.parsing import whole
-from leadline.records import Blob, Document, Failure, FetchRequest, Hit, SearchPage, SearchRequest
+from leadline.records import Blob, Document, Failure, FetchRequest, Hit, Passage, SearchPage, SearchRequest
 from leadline.settings import seconds
 
 # Pages of one engine for one query, at most.
@@ -166,9 +166,14 @@ def _plain_hits(page: SearchPage, engine: str) -> SearchPage:
     return page.model_copy(update={"hits": tuple(plain)})
 
 
-def _visible(hit: Hit) -> dict[str, str | None]:
-    text = hit.text and visible(hit.text)
-    return {"title": strip_markup(hit.title), "snippet": visible(hit.snippet), "text": text}
+def _visible(hit: Hit) -> dict[str, object]:
+    text, passages = hit.text and visible(hit.text), tuple(map(_visible_passage, hit.passages))
+    return {"title": strip_markup(hit.title), "snippet": visible(hit.snippet), "text": text, "passages": passages}
+
+
+def _visible_passage(passage: Passage) -> Passage:
+    path = tuple(map(visible, passage.path))
+    return passage.model_copy(update={"text": visible(passage.text), "path": path, "lead": visible(passage.lead)})
 
 
 def _with_failures(page: SearchPage, failed: Sequence[Failure]) -> SearchPage:
