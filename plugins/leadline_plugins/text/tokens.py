@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain, pairwise
 
 from leadline_plugins.text.language import is_cjk
 from leadline_plugins.text.stems import korean_stem, stem
-from leadline_plugins.text.word_lists import all_stopwords, cjk_stopwords
+from leadline_plugins.text.word_lists import all_stopwords, cjk_stopwords, word_sets
 
 # Character classes: Han, kana and Hangul; Thai, Lao, Burmese and Khmer without their digits and signs.
 CJK = "\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
@@ -35,13 +35,16 @@ _CLUSTERED_STOPWORDS = re.compile(
 # Combining signs, above all vowels and tones of Indic scripts: no word ends before one.
 _MARKS = "".join(chr(code) for code in range(0x300, 0x1D00) if unicodedata.category(chr(code)) in ("Mn", "Mc"))
 _LETTER = rf"[^\W_{CJK}{_CLUSTERED}]"
-_PIECE = re.compile(rf"[{CJK}]+|[{_CLUSTERED}]+|{_LETTER}+(?:(?:['’](?={_LETTER})|[{_MARKS}]+){_LETTER}*)*")
+WORD = rf"{_LETTER}+(?:(?:['’](?={_LETTER})|[{_MARKS}]+){_LETTER}*)*"
+_PIECE = re.compile(rf"[{CJK}]+|[{_CLUSTERED}]+|{WORD}")
 # The same for a text without runs, in half the time; for ASCII without apostrophes, in a fifth of the time.
 _SPACED = re.compile(rf"[^\W_]+(?:(?:['’](?=[^\W_])|[{_MARKS}]+)[^\W_]*)*")
 _ASCII_WORDS = "".join(sign.lower() if sign.isalnum() else " " for sign in map(chr, range(128)))
 # Runs that begin below this character are clustered, the others CJK.
 _EAST = "\u3000"
 _HANGUL = "\uac00"
+_LAST_KANA = "\u31ff"
+_HIRAGANA = re.compile("[\u3041-\u309f]{2,}")
 _FIRST_CJK = re.compile(rf"[{CJK}]")
 _FIRST_UNSPACED = re.compile(rf"[{CJK}{_CLUSTERED}]")
 # Words as they are counted: of clustered scripts four signs, the mean length of a word.
@@ -91,9 +94,18 @@ def tokens(text: str) -> list[str]:
 def content_words(text: str) -> list[str]:
     """Return the index tokens of the topic: no stop words, and of CJK only pairs between function words.
 
-    Hiragana is left out, because it inflects and joins in Japanese. A run of one character is a token.
+    Of hiragana, which inflects and joins in Japanese, only words without the particles around them. A run of one
+    character is a token.
     """
     return list(_content_words(text) if len(text) <= _SENTENCE else _content(*_pieces(text)))
+
+
+def index_words(text: str) -> list[str]:
+    """Return the tokens to index of a text, so that the content words of a question find them.
+
+    They are its content words, the Han characters in longer words, and all pairs of hiragana.
+    """
+    return list(_content(*_pieces(text), _indexed_grams))
 
 
 def content_set(text: str) -> frozenset[str]:
@@ -127,7 +139,7 @@ def _is_run(piece: str) -> bool:
     return not piece.isascii() and bool(_FIRST_UNSPACED.match(piece))
 
 
-def _without_apostrophe(word: str) -> str:
+def without_apostrophe(word: str) -> str:
     """Return the word without its possessive or elided part: `hoover's`, `l'eau`."""
     if word.isalnum():
         return word
@@ -142,7 +154,7 @@ def _grams(run: str) -> list[str]:
 
 @lru_cache(maxsize=1 << 16)
 def _token(piece: str) -> str:
-    return stem(_without_apostrophe(piece))
+    return stem(without_apostrophe(piece))
 
 
 @lru_cache(8192)
@@ -150,29 +162,60 @@ def _content_words(text: str) -> tuple[str, ...]:
     return tuple(_content(*_pieces(text)))
 
 
-def _content(pieces: Iterable[str], runs: bool) -> Iterable[str]:
+def _content(pieces: Iterable[str], runs: bool, grams: Callable[[str], list[str]] | None = None) -> Iterable[str]:
     if not runs:
         return filter(None, map(_content_token, pieces))
+    grams = grams or _content_grams
     return chain.from_iterable(
-        _content_grams(piece) if _is_run(piece) else filter(None, (_content_token(piece),)) for piece in pieces
+        grams(piece) if _is_run(piece) else filter(None, (_content_token(piece),)) for piece in pieces
     )
 
 
 @lru_cache(maxsize=1 << 14)
 def _content_token(piece: str) -> str:
     """Return the token of a word; empty for a stop word or a single letter."""
-    word = _without_apostrophe(piece)
+    word = without_apostrophe(piece)
     carries = word not in all_stopwords() and (len(word) > 1 or not word.isascii() or word.isdigit())
     return stem(word) if carries else ""
 
 
 def _content_grams(run: str) -> list[str]:
-    """Return the pairs between the function words of a run."""
+    """Return the pairs between the function words of a run, and those of its words in hiragana."""
+    return [*chain.from_iterable(map(_pairs, _parts(run))), *chain.from_iterable(map(_pairs, _hiragana_words(run)))]
+
+
+def _indexed_grams(run: str) -> list[str]:
+    """Return the pairs between the function words of a run, the Han characters in them, and all pairs of hiragana."""
+    parts = _parts(run)
+    han = [sign for part in parts if len(part) > 1 for sign in part if _LAST_KANA < sign < _HANGUL]
+    return [*chain.from_iterable(map(_pairs, chain(parts, _HIRAGANA.findall(run)))), *han]
+
+
+def _pairs(part: Sequence[str]) -> Iterable[str]:
+    return map("".join, pairwise(part)) if len(part) > 1 else part
+
+
+def _parts(run: str) -> list[Sequence[str]]:
+    """Return the clusters or characters between the function words of a run."""
     if run[0] < _EAST:
-        parts = [_CLUSTER.findall(part) for part in _CLUSTERED_STOPWORDS.split(run)]
-    else:
-        parts = [list(part) for part in _cjk_function_words().split(korean_stem(run) if run[-1] >= _HANGUL else run)]
-    return [gram for part in parts if part for gram in (map("".join, pairwise(part)) if len(part) > 1 else part)]
+        return [_CLUSTER.findall(part) for part in _CLUSTERED_STOPWORDS.split(run)]
+    return [*_cjk_function_words().split(korean_stem(run) if run[-1] >= _HANGUL else run)]
+
+
+def _hiragana_words(run: str) -> Iterator[str]:
+    """Yield the words of hiragana without particles; after another sign, what no particle begins is an ending."""
+    first, last = _particles()
+    for found in _HIRAGANA.finditer(run):
+        word = first.sub("", found[0]) if found.start() else found[0]
+        if (not found.start() or word != found[0]) and len(word := last.sub("", word)) > 1:
+            yield word
+
+
+@cache
+def _particles() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of a particle that begins hiragana and of all that end it."""
+    words = "|".join(sorted(word_sets("stopwords")["hiragana"], key=len, reverse=True))
+    return re.compile(f"^(?:{words})"), re.compile(f"(?:{words})+$")
 
 
 @cache

@@ -24,7 +24,7 @@ def word_sets(name: str) -> Mapping[str, frozenset[str]]:
 @cache
 def stopwords() -> Mapping[str, frozenset[str]]:
     """Return the stop words by language."""
-    return {code: words for code, words in word_sets("stopwords").items() if code not in ("cjk", "korean")}
+    return {code: words for code, words in word_sets("stopwords").items() if code not in ("cjk", "hiragana", "korean")}
 
 
 @cache
