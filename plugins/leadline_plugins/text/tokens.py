@@ -97,13 +97,14 @@ def content_words(text: str) -> list[str]:
     Of hiragana, which inflects and joins in Japanese, only words without the particles around them. A run of one
     character is a token.
     """
-    return list(_content_words(text) if len(text) <= _SENTENCE else _content(*_pieces(text)))
+    return list(_content_words(text) if len(text) <= _SENTENCE else _content(*_pieces(text), _content_grams))
 
 
 def index_words(text: str) -> list[str]:
     """Return the tokens to index of a text, so that the content words of a question find them.
 
-    They are its content words, the Han characters in longer words, and all pairs of hiragana.
+    They are its content words, their Han characters, and all pairs of hiragana. A Han character that is a word
+    by itself counts twice, so that it ranks before longer words with it.
     """
     return list(_content(*_pieces(text), _indexed_grams))
 
@@ -113,7 +114,7 @@ def content_set(text: str) -> frozenset[str]:
     if len(text) <= _SENTENCE:
         return frozenset(_content_words(text))
     pieces, runs = _pieces(text)
-    return frozenset(_content(set(pieces), runs))
+    return frozenset(_content(set(pieces), runs, _content_grams))
 
 
 def length(text: str, code: str = "") -> int:
@@ -159,13 +160,12 @@ def _token(piece: str) -> str:
 
 @lru_cache(8192)
 def _content_words(text: str) -> tuple[str, ...]:
-    return tuple(_content(*_pieces(text)))
+    return tuple(_content(*_pieces(text), _content_grams))
 
 
-def _content(pieces: Iterable[str], runs: bool, grams: Callable[[str], list[str]] | None = None) -> Iterable[str]:
+def _content(pieces: Iterable[str], runs: bool, grams: Callable[[str], list[str]]) -> Iterable[str]:
     if not runs:
         return filter(None, map(_content_token, pieces))
-    grams = grams or _content_grams
     return chain.from_iterable(
         grams(piece) if _is_run(piece) else filter(None, (_content_token(piece),)) for piece in pieces
     )
@@ -187,7 +187,7 @@ def _content_grams(run: str) -> list[str]:
 def _indexed_grams(run: str) -> list[str]:
     """Return the pairs between the function words of a run, the Han characters in them, and all pairs of hiragana."""
     parts = _parts(run)
-    han = [sign for part in parts if len(part) > 1 for sign in part if _LAST_KANA < sign < _HANGUL]
+    han = [sign for part in parts for sign in part if _LAST_KANA < sign < _HANGUL]
     return [*chain.from_iterable(map(_pairs, chain(parts, _HIRAGANA.findall(run)))), *han]
 
 
