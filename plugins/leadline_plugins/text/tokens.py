@@ -103,8 +103,8 @@ def content_words(text: str) -> list[str]:
 def index_words(text: str) -> list[str]:
     """Return the tokens to index of a text, so that the content words of a question find them.
 
-    They are its content words, their Han characters, and all pairs of hiragana. A Han character that is a word
-    by itself counts twice, so that it ranks before longer words with it.
+    They are its content words, its Han characters, and all pairs of hiragana. A Han character that is a word by itself
+    counts twice, so that it ranks before longer words with it.
     """
     return list(_content(*_pieces(text), _indexed_grams))
 
