@@ -36,7 +36,7 @@ from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import Evidence, Hit, SearchPage, SearchRequest, Section
 from leadline.testing.plugins import plugin
 from leadline_plugins.passages.ranking import KeyQuestion, by_words
-from leadline_plugins.text.tokens import fold, length
+from leadline_plugins.text.tokens import fold
 from leadline_plugins.verification.repetition import repetitions
 
 ROOT = Path("/usr/share")
@@ -133,6 +133,11 @@ async def main(folder: Path, form: str, language: str) -> dict[str, Any]:
             seconds = time.perf_counter() - began
     assert result.report, result.reason
     return {"status": result.status, "reason": result.reason, "seconds": round(seconds, 1)} | figures(result)
+
+
+def length(text: str, code: str) -> int:
+    """Return the characters of a Chinese or Japanese text, the words of another."""
+    return len("".join(text.split()) if code[:2] in ("zh", "ja") else text.split())
 
 
 def figures(result: leadline.Result) -> dict[str, Any]:

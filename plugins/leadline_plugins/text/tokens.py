@@ -1,4 +1,4 @@
-"""Index tokens, content words and lengths of texts in all scripts.
+"""Index tokens and content words of texts in all scripts.
 
 Scripts without spaces need no dictionary, which would age: Han, kana and Hangul are indexed as characters and pairs of
 them; Thai, Lao, Burmese and Khmer as clusters, a consonant with its vowel signs and tones.
@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain, pairwise
 
-from leadline_plugins.text.language import is_cjk
 from leadline_plugins.text.stems import korean_stem, stem
 from leadline_plugins.text.word_lists import all_stopwords, cjk_stopwords, word_sets
 
@@ -47,8 +46,6 @@ _LAST_KANA = "\u31ff"
 _HIRAGANA = re.compile("[\u3041-\u309f]{2,}")
 _FIRST_CJK = re.compile(rf"[{CJK}]")
 _FIRST_UNSPACED = re.compile(rf"[{CJK}{_CLUSTERED}]")
-# Words as they are counted: of clustered scripts four signs, the mean length of a word.
-_COUNTED = re.compile(rf"[{CJK}]|[{_CLUSTERED}]{{1,4}}|[^\s{CJK}{_CLUSTERED}]+")
 # Vowel points and stretching signs of Arabic and Hebrew, digits and separators of all scripts, invisible characters.
 _VARIANT = re.compile(
     "[\u00ad\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u066c\u0670\u06d6-\u06dc\u06df-\u06ed\u06f0-\u06f9"
@@ -115,16 +112,6 @@ def content_set(text: str) -> frozenset[str]:
         return frozenset(_content_words(text))
     pieces, runs = _pieces(text)
     return frozenset(_content(set(pieces), runs, _content_grams))
-
-
-def length(text: str, code: str = "") -> int:
-    """Return the length of a text: characters without space in CJK languages, else words.
-
-    In other languages each CJK character and each four signs of a clustered script count as a word.
-    """
-    if is_cjk(code):
-        return sum(map(len, text.split()))
-    return len(text.split() if text.isascii() else _COUNTED.findall(text))
 
 
 def _pieces(text: str) -> tuple[list[str], bool]:

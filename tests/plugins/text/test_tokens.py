@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadline_plugins.text import content_set, content_words, index_words, length, tokens
+from leadline_plugins.text import content_set, content_words, index_words, tokens
 
 
 @pytest.mark.parametrize(
@@ -110,20 +110,6 @@ def test_the_words_of_a_text_are_indexed(text: str) -> None:
     assert set(content_words(text)) <= set(index_words(text)) <= set(tokens(text))
 
 
-@pytest.mark.parametrize(
-    ("text", "code", "expected"),
-    [
-        ("Two words.", "en", 2),
-        ("well-known 3.5 %", "en", 3),
-        ("桥长 5 米。", "zh", 5),
-        ("The 桥 stands", "en", 3),
-        ("น้ำมันราคาแพง", "th", 4),
-    ],
-)
-def test_length_is_words_or_characters(text: str, code: str, expected: int) -> None:
-    assert length(text, code) == expected
-
-
 LATIN = st.text("abst' ’-_.,é½ \n1E", max_size=60)
 
 
@@ -131,7 +117,6 @@ LATIN = st.text("abst' ’-_.,é½ \n1E", max_size=60)
 def test_a_text_is_cut_alike_whether_or_not_there_is_cjk_in_it(text: str) -> None:
     assert tokens(text) == tokens(f"{text}\n塔")[:-1]
     assert content_words(text) == content_words(f"{text}\n塔")[:-1]
-    assert length(text) == length(f"{text}\n塔") - 1
 
 
 @given(LATIN)
