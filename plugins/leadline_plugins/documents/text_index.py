@@ -21,7 +21,7 @@ from tantivy import Occur, Query
 
 from leadline.records import Evidence
 from leadline_plugins.documents.names import Names, name
-from leadline_plugins.text import content_words
+from leadline_plugins.text import index_words
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -129,7 +129,7 @@ class IndexWriter:
 
 def words_of(title: str, evidence: Evidence) -> list[str]:
     """Return the words by which a passage is found: those of its title, headings, lead-in and text."""
-    return content_words(full_text(title, evidence))
+    return index_words(full_text(title, evidence))
 
 
 def full_text(title: str, evidence: Evidence) -> str:

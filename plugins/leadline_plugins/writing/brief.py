@@ -51,7 +51,7 @@ def brief(request: SectionRequest) -> Section:
     titles = {source.id: source.hit.title or source.document.title for source in request.sources}
     # A word is missing only if even the passages that would fill the room lack it.
     texts = (full_text(titles.get(item.source_id, ""), item) for item in chosen(request.evidence, room))
-    missing = tuple(missing_words(request.question, texts, code))
+    missing = tuple(missing_words(request.question, texts))
     rest = [item for item in request.evidence if item not in shown]
     parts = [_introduction(missing, code), *_documents(shown, request.sources, titles), *_further(rest, titles, code)]
     return request.section.model_copy(
