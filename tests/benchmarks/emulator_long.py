@@ -138,7 +138,7 @@ def long_plan(question: str, least: int, most: int, said: cjk.Tongue | None = No
         }
         for place, topic in enumerate(found, start=1)
     ]
-    return {"title": re.split("[:：]", question, maxsplit=1)[0].strip(), "sections": sections, "queries": queries}
+    return {"title": re.split("[:：]", question, maxsplit=1)[0].strip(), "queries": queries, "sections": sections}
 
 
 _ASKED = ("How does {topic} work?", "Which tools and rules belong to {topic}?", "{topic} in practice")

@@ -53,7 +53,7 @@ def _plan(text: str) -> dict[str, Any]:
     sections = [_planned(str(place), angle) for place, angle in enumerate(_ANGLES[:SECTIONS], start=1)]
     queries = [_query(asked, angle, str(place)) for place, angle in enumerate(_ANGLES[:SECTIONS], start=1)]
     queries += [_query(asked, "statistics by country", "4"), _query(asked, "official report", "1")]
-    return {"title": f"{asked}: an overview", "sections": sections, "queries": queries}
+    return {"title": f"{asked}: an overview", "queries": queries, "sections": sections}
 
 
 def _planned(name: str, angle: str) -> dict[str, Any]:

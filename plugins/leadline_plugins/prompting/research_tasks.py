@@ -72,19 +72,19 @@ class PlanRequest(Record):
 # The schema of a list of queries, used by three tasks.
 QUERIES = list_of(object_of(query=TEXT, goal=TEXT, priority=one_of("high", "medium", "low"), section=TEXT))
 _SECTIONS = list_of(object_of(id=TEXT, title=TEXT, goal=TEXT, questions=list_of(TEXT), domain=TEXT))
-PLAN_SCHEMA = object_of(title=TEXT, sections=_SECTIONS, queries=QUERIES)
+PLAN_SCHEMA = object_of(title=TEXT, queries=QUERIES, sections=_SECTIONS)
 PLAN_EXAMPLE = (
-    '{"title": "Heat pumps in old houses", "sections": [{"id": "1", "title": "Cost", "goal": "What a heat pump costs", '
-    '"questions": ["What does installation cost?"], "domain": "economics"}], "queries": [{"query": "heat pump '
-    'installation cost old house", "goal": "prices", "priority": "high", "section": "1"}]}'
+    '{"title": "Heat pumps in old houses", "queries": [{"query": "heat pump installation cost old house", "goal": '
+    '"prices", "priority": "high", "section": "1"}], "sections": [{"id": "1", "title": "Cost", "goal": "What a heat '
+    'pump costs", "questions": ["What does installation cost?"], "domain": "economics"}]}'
 )
 # Of a long report: each search has a category, and a priority from 1 (first) to 5.
 LONG_PLAN_SCHEMA = object_of(
     title=TEXT,
-    sections=_SECTIONS,
     queries=list_of(
         object_of(query=TEXT, goal=TEXT, category=TEXT, priority=one_of("1", "2", "3", "4", "5"), section=TEXT)
     ),
+    sections=_SECTIONS,
 )
 LONG_PLAN_EXAMPLE = PLAN_EXAMPLE.replace('"priority": "high"', '"category": "economics", "priority": "1"')
 

@@ -26,7 +26,7 @@ from leadline_plugins.prompting.research_tasks import (
     PLAN_SCHEMA,
     PlanRequest,
 )
-from leadline_plugins.stages.prefetch import SearchPrefetch, acceptance_check, can_prefetch
+from leadline_plugins.stages.prefetch import SearchPrefetch, can_prefetch
 from leadline_plugins.text.reply_language import answered_in_language
 
 _NO_PLAN = "no usable plan: one section answers the whole question"
@@ -80,10 +80,7 @@ class PlanStage:
         if size:
             task = replace(task, schema=LONG_PLAN_SCHEMA, example=LONG_PLAN_EXAMPLE)
         if await can_prefetch(task, run):
-            task = replace(
-                task,
-                heard=SearchPrefetch(question, run, acceptance_check(task, lambda plan: bool(plan.sections))).receive,
-            )
+            task = replace(task, heard=SearchPrefetch(question, run, lambda _: True).receive)
         # A spent budget costs the outline, not the report.
         plan = await perform_or(run, task, last_resort, _NO_PLAN, closing=True)
         if not plan.sections:

@@ -1,20 +1,19 @@
 """Prefetching: searches start while the model still writes the plan or digest that proposes them.
 
-The stages `search` and `fetch` make the same calls later and reuse these. Searches count against the budget, so none
-starts before the part of the reply above it is known to be accepted, and none after a retry once the first attempt has
-proposed one. Rarely, a search was made in vain: a later part of the reply spoils it, or the process is killed before
-the reply is complete, and the model then proposes other searches.
+The stages `search` and `fetch` make the same calls later and reuse these. Searches count against the budget: none
+starts after a retry once the first attempt has proposed one, and none of a digest that ends the research. A plan
+proposes its searches first, so they start before its sections are known; a search was made in vain if the plan is then
+rejected, or if the process is killed before the reply is complete and the model then proposes other searches.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from leadline.contracts import Run
 from leadline.encoding import without_surrogates
@@ -29,9 +28,6 @@ from leadline_plugins.stages.search import search_request
 R = TypeVar("R", bound=Record)
 # By task, the stages that must be adjacent: a custom stage between them may change the searches.
 _FOLLOWING = {"plan": ("plan query search fetch",), "digest": ("query search fetch", "digest review")}
-_LIST = re.compile(r'(?<!\\)"queries"\s*:\s*\[')
-_SEPARATOR = re.compile(r"[\s,]*")
-_DECODER = json.JSONDecoder()
 
 
 async def can_prefetch(task: Task[Any], run: Run) -> bool:
@@ -61,7 +57,7 @@ class SearchPrefetch:
         self._done = done
         self._before = known_addresses(sources)
         self._searched: dict[str, asyncio.Future[Found]] = {}
-        self._attempt, self._text, self._place, self._ended = 1, "", 0, False
+        self._attempt, self._text, self._ended = 1, "", False
         self._proposed: list[Query] = []
         self._ignored = False
 
@@ -76,30 +72,36 @@ class SearchPrefetch:
             self._attempt, self._ended = attempt, bool(self._proposed)
             self._ignored = self._ended
             if not self._ignored:
-                self._text, self._place = "", 0
+                self._text = ""
         if self._ignored:
             return
         self._text += piece
         if self._ended:
             return
-        if "}" in piece or "]" in piece:  # only these end a query or the list
+        if "{" in piece or '"' in piece:  # only these begin what follows a query or the list
             self._look()
 
     def _look(self) -> None:
-        if not self._place and not self._find_list():
+        """Begin the searches that the reply has proposed so far, unless the part above them will be rejected."""
+        parts = _parts(self._text[self._text.find("{") :])
+        names = list(parts)
+        if "queries" not in names or not isinstance(parts["queries"], list):
             return
-        found, self._place, self._ended = parse_items(self._text, self._place, Query)
-        self._proposed += found
+        above = names[: names.index("queries")]
+        is_closed = names[-1] != "queries"
+        if not self._proposed and not self._fits({name: parts[name] for name in above}):
+            self._ended = True
+            return
+        try:  # the last one of a list that is still open may be incomplete
+            complete = parts["queries"] if is_closed else parts["queries"][:-1]
+            self._proposed = [Query.model_validate(without_surrogates(query)) for query in complete]
+        except ValidationError:
+            self._ended = True  # the reply will be rejected
+            return
+        self._ended = is_closed
         self._begin(next_queries(self._question, self._proposed, self._done))
         if self._ended and self._proposed:
             self._run.prefetch(self._read_more(list(self._searched.values())))
-
-    def _find_list(self) -> bool:
-        """Find the start of the list of searches; stop listening if the part above it will be rejected."""
-        if found := parse_head(self._text):
-            head, self._place = found
-            self._ended = not self._fits(head)
-        return bool(self._place) and not self._ended
 
     def _begin(self, queries: Sequence[Query]) -> None:
         """Start the queries that the stage `query` will choose."""
@@ -126,6 +128,15 @@ class SearchPrefetch:
             self._run.prefetch(fetch_document(hit, self._run))
 
 
+def _parts(text: str) -> dict[str, Any]:
+    """Return the fields of a reply that is still being written, as far as it can be read."""
+    try:
+        parts = from_json(text, allow_partial=True)
+    except ValueError:
+        return {}
+    return parts if isinstance(parts, dict) else {}
+
+
 def acceptance_check(task: Task[R], wanted: Callable[[R], bool]) -> Callable[[Any], bool]:
     """Return a predicate for the part of a reply above its searches: will the reply be accepted?"""
 
@@ -136,29 +147,3 @@ def acceptance_check(task: Task[R], wanted: Callable[[R], bool]) -> Callable[[An
             return False
 
     return fits
-
-
-def parse_head(text: str) -> tuple[Any, int] | None:
-    """Return the reply above its searches, and the offset of their list; None before the list begins."""
-    start = text.find("{")
-    for match in _LIST.finditer(text, max(start, 0)):
-        try:
-            return json.loads(f"{text[start : match.end()]}]}}"), match.end()
-        except (ValueError, RecursionError):
-            continue  # the words occur inside a text or a nested list
-    return None
-
-
-def parse_items(text: str, place: int, kind: type[R]) -> tuple[list[R], int, bool]:
-    """Return the complete items of a list from an offset, the offset after them, and whether the list has ended."""
-    found: list[R] = []
-    while True:
-        between = _SEPARATOR.match(text, place)
-        place = between.end() if between else place
-        try:
-            one, place = _DECODER.raw_decode(text, place)
-            found.append(kind.model_validate(without_surrogates(one)))
-        except ValidationError:
-            return found, place, True  # the reply will be rejected
-        except (ValueError, RecursionError):
-            return found, place, text.startswith("]", place)
