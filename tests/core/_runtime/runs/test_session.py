@@ -128,7 +128,7 @@ async def test_every_citation_of_the_report_is_verbatim_in_the_stored_source(tmp
 async def test_a_run_that_finds_nothing_ends_without_evidence_and_report(tmp_path: Path) -> None:
     async with client(tmp_path, plugins__fakeweb={"hits": 0}) as runs:
         result = await runs.research(QUESTION_TEXT)
-    assert (result.status, result.exit_code, result.report) == ("no_evidence", 5, None)
+    assert (result.status, result.exit_code, result.report) == ("failed", 1, None)
     assert not (result.folder / "report.md").exists()
     assert "nothing was found for" in metadata(result)["reason"]
 
