@@ -60,13 +60,7 @@ STAGES: Mapping[str, str] = {
     "audit": "Accept or reject",
     "export": "Write files",
 }
-STAGE_STATES: Mapping[str, str] = {
-    "pending": "to do",
-    "started": "at work",
-    "finished": "done",
-    "idle": "nothing to do",
-    "failed": "failed",
-}
+STAGE_STATES: Mapping[str, str] = {"pending": "to do", "started": "at work", "finished": "done", "failed": "failed"}
 # Formats in the order in which readers want them; those of other packages follow.
 FORMATS: Mapping[str, str] = {
     "pdf": "PDF",

@@ -58,7 +58,7 @@ async def refuse_small_talk(question: str, run: Run) -> None:
     if by_rules(question, (TALK,)) and not await run.by_chat("reply", "thinking"):
         raise UsageError(
             "only a language model answers a greeting or small talk, and none is set up: ask a question, such as "
-            '"How does …?", or set up a model, as `leadline doctor` says'
+            '"How does …?", or set up a model (see `leadline doctor`)'
         )
 
 
