@@ -73,6 +73,9 @@ class RunProgress:
                 self.status, self.reason = str(data["status"]), shortened(data["reason"], 1_000)
 
     def _progress(self, step: str, status: str, data: Any) -> None:
+        if _table(data).get("idle") and not any(step == name for name, _ in self._counts):
+            self.steps.pop(step, None)
+            return
         self.steps[step] = status
         number = int(_table(data).get("round", 0))
         if status == "finished":
