@@ -45,8 +45,9 @@ class Earlier(TypedDict, total=False):
 class Client(StoredRuns):
     """Runs with one set of settings and shared plugins. Use it as an async context manager.
 
-    `docs` are folders of documents to search first. `settings` is the settings file, by default `leadline.toml` in the
-    working folder; `set` are single settings, as `{"search.strategy": "race"}` or `["search.strategy=race"]`.
+    `docs` are folders of documents to search, alone or before the engines that the settings name. `settings` is the
+    settings file, by default `leadline.toml` in the working folder; `set` are single settings, as
+    `{"search.strategy": "race"}` or `["search.strategy=race"]`.
     `folder` is the folder of runs and `cache` that of plugins' indexes. `plugins` are used like installed ones, for
     notebooks and tests (`leadline.testing.plugins.plugin` makes them). With `permits` the limits of providers hold for
     all processes that share them.

@@ -12,6 +12,7 @@ first call and exited at the end, both in the same task. Both have a time limit.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from logging import Logger
 from pathlib import Path
@@ -316,8 +317,20 @@ class Context(Protocol):
 
 # --- contracts -----------------------------------------------------------------------------------------------
 
-# An engine as strategies see it: one page that combines as many pages of results as the limit of the request needs.
-Search = Callable[[SearchRequest], Awaitable[SearchPage]]
+
+@dataclass(frozen=True)
+class Search:
+    """An engine as strategies see it: one page with as many pages of results as the limit of the request needs.
+
+    `free`: it contacts nobody, such as an index on this machine. A strategy never drops it as too slow.
+    """
+
+    ask: Callable[[SearchRequest], Coroutine[Any, Any, SearchPage]]
+    free: bool = False
+
+    def __call__(self, request: SearchRequest) -> Coroutine[Any, Any, SearchPage]:
+        """Search."""
+        return self.ask(request)
 
 
 class AIProvider(Protocol):

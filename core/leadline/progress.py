@@ -65,12 +65,17 @@ class RunProgress:
             case "source":
                 self._urls.add(str(data["url"]))
                 self.source = one_line(data.get("title") or data["url"])
+            case "message" if data.get("kind") == "index":
+                self.source = one_line(data["text"])
             case "call.finished" if usage := _table(data.get("usage")):
                 self._usage[str(data["key"])] = usage
             case "run.finished":
                 self.status, self.reason = str(data["status"]), shortened(data["reason"], 1_000)
 
     def _progress(self, step: str, status: str, data: Any) -> None:
+        if _table(data).get("idle") and not any(step == name for name, _ in self._counts):
+            self.steps.pop(step, None)
+            return
         self.steps[step] = status
         number = int(_table(data).get("round", 0))
         if status == "finished":
@@ -149,9 +154,11 @@ def format_counts(data: Any) -> str:
 
 
 def format_step(event: Event) -> str:
-    """Return a finished step as text: `search (round 1): 5 searches`."""
+    """Return a finished step as text: `search (round 1): 5 searches`; empty if it was idle."""
     data = event.data["data"]
     assert isinstance(data, dict)
+    if event.data["status"] == "started" or data.get("idle"):
+        return ""
     number = f" (round {data['round']})" if data.get("round") and any(key in data for key in _PER_ROUND) else ""
     failed = event.data["status"] == "failed"
     outcome = f"not done: {one_line(data.get('reason', ''))}" if failed else format_counts(data)

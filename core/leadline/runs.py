@@ -62,10 +62,10 @@ class StepError(Record):
 
 
 class StepState(Record):
-    """The state of a stage; `times` counts how often it started."""
+    """The state of a stage; `times` counts how often it started and was not `idle`: it had nothing to do."""
 
     name: str
-    status: Literal["pending", "started", "finished", "failed"] = "pending"
+    status: Literal["pending", "started", "finished", "idle", "failed"] = "pending"
     times: int = 0
     reason: str = ""
 

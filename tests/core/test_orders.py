@@ -19,6 +19,7 @@ from leadline._runtime.runs.folder import JOURNAL, read_metadata
 from leadline.contracts import Call
 from leadline.errors import JournalBusy, LeadlineError, UsageError
 from leadline.hookspecs import Offer, PluginSettings
+from leadline.progress import format_step
 from leadline.runs import Metadata, Order
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
@@ -134,7 +135,7 @@ async def test_the_snapshot_is_right_at_every_step(tmp_path: Path) -> None:
     async with client(tmp_path) as runs:
         handle = await runs.start(QUESTION)
         async for event in handle.events():
-            if event.kind == "progress" and event.data["status"] == "finished":
+            if event.kind == "progress" and format_step(event):
                 seen.append((handle.snapshot(), str(event.data["step"])))
         result = await handle.result()
         assert handle.snapshot() == result.metadata == read_metadata(result.folder)
@@ -157,7 +158,7 @@ async def test_the_metadata_on_disk_follows_the_run(tmp_path: Path) -> None:
         await handle.result()
 
 
-@pytest.mark.parametrize(("action", "status"), [("stop", "no_evidence"), ("cancel", "cancelled")])
+@pytest.mark.parametrize(("action", "status"), [("stop", "failed"), ("cancel", "cancelled")])
 @pytest.mark.parametrize("where", ["here", "elsewhere"])
 async def test_a_run_is_stopped_and_cancelled_from_anywhere(
     action: str, status: str, where: str, tmp_path: Path

@@ -133,7 +133,7 @@ async def test_a_run_whose_time_was_spent_before_it_found_anything_says_so(tools
         world.behave(**SLOW_PLAN, hanging=("alpha",))
         async with tools.client(world, tmp_path, {"budget.seconds": 1}) as runs:
             result = await runs.research(tools.question(4))
-    assert (result.status, result.exit_code) == ("no_evidence", 5)
+    assert (result.status, result.exit_code) == ("failed", 1)
     assert result.reason.startswith("the run's time is spent; more with --set budget.seconds=2; until then nothing was")
 
 

@@ -90,7 +90,7 @@ async def test_each_round_of_a_loop_explores_what_was_missing(tools: Any, world:
 async def test_the_guard_stands_before_what_a_model_wants_to_read(tools: Any, world: Any, tmp_path: Path) -> None:
     async with tools.client(world, tmp_path, EXPLORING | {"plugins.web.allow": []}) as runs:
         result = await runs.research(tools.question())
-    assert result.status == "no_evidence"
+    assert result.status == "failed"
     assert not [path for path in world.tally()["served"] if path.startswith("/page")]
 
 

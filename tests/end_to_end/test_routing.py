@@ -74,11 +74,16 @@ async def test_without_a_model_the_rest_is_researched(tmp_path: Path) -> None:
     async with leadline.Client(pipeline="auto", set={"ai.providers": ["embedded"]}, **options) as runs:
         result = await runs.research("Is coffee good for the heart?")
         refused = await runs.research("Hello!")
+        unable = await runs.research("Calculate the sum of the squares of 1 to 100")
     assert (result.status, result.metadata.pipeline) == ("complete", "research")
     assert events(result, "route")[0]["by"] == "default"
-    assert (refused.status, refused.exit_code) == ("failed", 78)
-    assert refused.reason.startswith("the pipeline chat was chosen (a greeting or small talk) and cannot run: ")
-    assert "choose another pipeline" in refused.reason
+    assert (refused.status, refused.exit_code) == ("failed", 64)
+    assert refused.reason.startswith("only a language model answers a greeting or small talk, and none is set up: ")
+    assert (unable.status, unable.exit_code) == ("failed", 78)
+    assert unable.reason.startswith(
+        "the pipeline code was chosen (a calculation that a program makes) and cannot run: "
+    )
+    assert "choose another pipeline" in unable.reason
 
 
 async def test_own_documents_are_asked_once_there_are_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

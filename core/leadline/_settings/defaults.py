@@ -101,7 +101,7 @@ def _parsed(point: EntryPoint) -> Defaults:
         raise ConfigError(f"{where} cannot be read: {error}; reinstall {point.name}") from error
     about = {name: values.pop(name) for name in Defaults.model_fields if name in values}
     layer = Layer()
-    for path, value in leaves(values) if values else ():
+    for path, value in leaves(values):
         # Leadline's own have no origin, and so count as defaults.
         layer.put(path, value, "" if point.name == OWN else f"defaults of {point.name}")
     try:

@@ -56,7 +56,7 @@ class Layer:
         A table in such a text is given as a whole, and so is an empty map.
         """
         found = Layer(whole=set(self.whole))
-        for path, value in leaves(self.values) if self.values else ():
+        for path, value in leaves(self.values):
             section = path[0] == "plugins" and len(path) <= len(("plugins", "NAME"))
             annotation = dict[str, Any] if section else annotation_at(Settings, path)
             parsed = read_text(value, annotation, path, self._refuse)
@@ -69,7 +69,7 @@ class Layer:
         if not replaced:
             return self
         found = Layer(whole=self.whole)
-        for path, value in leaves(self.values) if self.values else ():
+        for path, value in leaves(self.values):
             if not any(path[:depth] in replaced for depth in range(1, len(path) + 1)):
                 found.put(path, value, self.origin(path))
         return found
@@ -202,8 +202,8 @@ def from_environment(variables: Mapping[str, str | None], label: str) -> Layer:
 
 
 def leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
-    """Yield every leaf of nested tables with its path; an empty table is a leaf."""
-    if isinstance(value, Mapping) and value:
+    """Yield every leaf of nested tables with its path; an empty table is a leaf, unless it is the outermost one."""
+    if isinstance(value, Mapping) and (value or not path):
         for key, item in value.items():
             yield from leaves(item, (*path, str(key)))
     else:

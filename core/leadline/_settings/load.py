@@ -115,8 +115,9 @@ def load_settings(
     The sources, strongest first: `arguments`, `sets` (`--set`), environment, `.env`, project file, user file, pipeline,
     preset, defaults. `stored` are the settings of an earlier run; they replace all sources except arguments and
     `--set`, and secrets, which are read again. Other sources that differ from them are reported, but not `offline`.
-    With `complete` false, as for `config show`, problems are listed instead of raised. `docs` are folders to search
-    before all engines. `tags` stand for what the earlier run did not store; the key of tags is in the folder `cache`.
+    With `complete` false, as for `config show`, problems are listed instead of raised. `docs` are folders to search,
+    alone or before the engines that are named. `tags` stand for what the earlier run did not store; the key of tags is
+    in the folder `cache`.
     """
     sources = Sources(cwd or Path.cwd(), os.environ if environ is None else environ, file, user_file, catalog.names())
     defaults = read_defaults(catalog.defaults)
@@ -134,7 +135,7 @@ def load_settings(
     jinja = {name: path for name, path in jinja.items() if name in prompts}
     # The templates of Jinja are filled in once the plugins are known, whose own texts they may include.
     core = core.model_copy(update={"prompts": prompts | dict.fromkeys(jinja, "to be filled in")})
-    core = _documents_first(core, defaults.documents) if docs else core
+    core = _with_documents(core, defaults.documents, sections) if docs else core
     selected = Selector(catalog, sections, defaults, has_docs=bool(docs)).select(core)
     core = _with_sandbox(core, selected.names["code.sandbox"])
     prompts, unfilled = render_prompts(core, jinja, selected.plugins.values(), sections.place)
@@ -181,9 +182,10 @@ def _with_sandbox(core: Settings, chosen: Sequence[str]) -> Settings:
     return core.model_copy(update={"code": code})
 
 
-def _documents_first(core: Settings, documents: str) -> Settings:
-    """Return settings that search the user's own documents first, and read them."""
-    engines, fetchers = core.search.engines, core.read.fetchers
+def _with_documents(core: Settings, documents: str, sections: PluginSections) -> Settings:
+    """Return settings that search and read the user's own documents: only these, or before what the user named."""
+    named = sections.place("search.engines"), sections.place("read.fetchers")
+    engines, fetchers = core.search.engines if named[0] else (), core.read.fetchers if any(named) else ()
     if engines[:1] != ("auto",):  # which puts them first anyway
         engines = tuple(dict.fromkeys((documents, *engines)))
     if documents not in fetchers:

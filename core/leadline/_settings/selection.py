@@ -85,8 +85,8 @@ class Selector:
         used = self._used_keys(chosen)
         for selection in chosen[1:]:
             self._require(selection, used)
-        for problem in self._unserved_stages(core.pipeline):
-            self._problem(problem)
+        if problem := self._unserved_stages(core.pipeline):
+            found.problems.insert(0, problem)
             found.lacks.add("ai_providers")
         for reasons, emptied in self._emptied.items():
             listed = "".join(f"\n  {name}: {reason}" for name, reason in reasons)
@@ -248,10 +248,15 @@ class Selector:
 
     def _report_choice(self, selection: Selection, kept: tuple[str, ...], automatic: frozenset[str]) -> None:
         key = selection.key
-        if not kept or not (automatic or key == "ai.providers"):
+        alone = key == "search.engines" and self._documents and not self._sections.place(key)
+        if not kept or not (automatic or key == "ai.providers" or alone):
             return
         order = self._defaults.auto.get(key, _NO_ORDER)
-        if order.reason and {*kept} <= {*order.otherwise}:
+        if alone:
+            others = [*filter(self._sections.is_mentioned, order.configured), *order.otherwise]
+            other = next((name for name in others if name != self._documents), "NAME")
+            reason = f"only the documents; to search elsewhere too: --set {key}={self._documents},{other}"
+        elif order.reason and {*kept} <= {*order.otherwise}:
             reason = order.reason
         elif automatic & {*kept}:
             reason = "chosen by auto"
@@ -285,15 +290,16 @@ class Selector:
             f"such as --set {key}={example}{self._sections.place(key)}"
         )
 
-    def _unserved_stages(self, pipeline: str) -> Iterator[str]:
-        """Yield a problem if stages work only with a language model, and all AI providers work by algorithm."""
+    def _unserved_stages(self, pipeline: str) -> str:
+        """Return the problem if stages work only with a language model, and all AI providers work by algorithm."""
         names, plugins = self._selected.names, self._selected.plugins
         stages = [
             name for name in names.get("pipeline", ()) if getattr(plugins[name].offers["stages"], "by_model", False)
         ]
         providers = {name for key, chosen in names.items() if kind_of(key) == "ai_providers" for name in chosen}
         if stages and providers and all(plugins[name].offers["ai_providers"].algorithm for name in providers):
-            yield f"pipeline '{pipeline}' needs a language model, and none is set up: {self._model_advice()}"
+            return f"pipeline '{pipeline}' needs a language model, and none is set up: {self._model_advice()}"
+        return ""
 
     def _model_advice(self) -> str:
         """Return how to set up a language model."""

@@ -41,7 +41,11 @@ def folder_option(parser: Parser, default: str | None = None) -> None:
 
 def docs_option(parser: Parser) -> None:
     parser.add_argument(
-        "--docs", action="append", default=[], metavar="DIR", help="folder of documents to search first (repeatable)"
+        "--docs",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="folder of documents to search, alone unless search.engines is set (repeatable)",
     )
 
 

@@ -19,6 +19,7 @@ from leadline.cli import INTERRUPTED, debugging
 from leadline.cli.common import near
 from leadline.cli.terminal import columns, plural, say, wrapped, write, write_json
 from leadline.display import group_by_reason, one_line, shortened, visible
+from leadline.errors import UsageError
 from leadline.rendering import readable_url
 from leadline.research_findings import FAILED
 from leadline.runs import Metadata, Result
@@ -231,7 +232,9 @@ def advise(result: Result, args: argparse.Namespace) -> None:
     kept = KEPT_NOTICE in result.metadata.notices  # the earlier, complete output was kept
     if result.status == "waiting":
         say(f"Nobody could be asked. To answer, continue in a terminal: {resume_command(result.folder, args)}")
-    elif result.exit_code == INTERRUPTED or (result.status in ("failed", "partial") and not kept):
+    elif result.exit_code != UsageError.exit_code and (
+        result.exit_code == INTERRUPTED or (result.status in ("failed", "partial") and not kept)
+    ):
         say(f"Continue: {resume_command(result.folder, args, raised(result.metadata))}")
     if debugging():
         for place in dict.fromkeys(filter(None, (error.traceback for error in result.metadata.errors))):

@@ -45,12 +45,14 @@ class Narration:
         match event.kind:
             case "run.started":
                 return f"[Run {event.run_id}]({self._url})\n\n"
-            case "progress" if data["status"] != "started":
+            case "progress":
                 return _line(format_step(event))
             case "source":
                 return _line(f"read: {one_line(data.get('title') or data['url'])}")
             case "message" if data.get("kind") == "plan":
                 return f"\n{shortened_lines(str(data['text']))}\n\n"
+            case "message" if data.get("kind") == "index":
+                return _line(self._progress.source)
             case "notice" | "error":
                 return _line(self._progress.new_message(event))
             case "call.held":

@@ -92,8 +92,10 @@ class PlainView:
                 self._start = now
                 for text in (self._progress.question, *self._progress.choices):
                     self._write(text)
-            case "progress" if data["status"] != "started":
-                self._write(f"{now - self._start:6.1f} s  {format_step(event)}")
+            case "progress" if step := format_step(event):
+                self._write(f"{now - self._start:6.1f} s  {step}")
+            case "message" if data.get("kind") == "index":
+                self._write(f"{now - self._start:6.1f} s  {self._progress.source}")
             case "notice" | "error":
                 if message := self._progress.new_message(event):
                     self._write(f"{'note' if event.kind == 'notice' else 'error'}: {message}")

@@ -13,12 +13,16 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from leadline.contracts import Run
+from leadline.errors import UsageError
 from leadline.research_findings import Route
 
 # The pipeline of questions that ask for several things.
 MIXED = "research"
 # A question about somebody's own documents is answered from these, whatever else it asks.
 FIRST = "knowledge"
+# Greetings and small talk, which only a language model answers.
+TALK = "chat"
 # A long report is research, too, and takes its place where there is no other.
 LONG = "longform"
 
@@ -47,6 +51,15 @@ def _rows(text: str) -> list[Rule]:
     return [
         Rule(**{**row, "pattern": re.compile(row["pattern"].strip(), flags)}) for row in tomllib.loads(text)["rule"]
     ]
+
+
+async def refuse_small_talk(question: str, run: Run) -> None:
+    """Raise `UsageError` for a greeting or small talk without a language model: nothing can be searched for."""
+    if by_rules(question, (TALK,)) and not await run.by_chat("reply", "thinking"):
+        raise UsageError(
+            "only a language model answers a greeting or small talk, and none is set up: ask a question, such as "
+            '"How does …?", or set up a model (see `leadline doctor`)'
+        )
 
 
 def by_rules(question: str, pipelines: Collection[str]) -> Route | None:

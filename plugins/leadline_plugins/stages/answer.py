@@ -56,7 +56,7 @@ class AnswerStage:
             findings[REVIEW] = Review(priority_gaps=gaps or (question.text,))
         else:
             findings.end_loop("the question is answered")
-        if not (gaps and run.rounds_left):
+        if written and not (gaps and run.rounds_left):
             for notice in dict.fromkeys(section_notices(plan, requests, sections)):
                 await notify(run, notice)
         findings[REPORT] = await _report(findings, written, gaps, run)

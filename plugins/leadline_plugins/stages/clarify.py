@@ -26,6 +26,7 @@ from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.fallback import notify, perform_or
 from leadline_plugins.prompting.inputs import start_date, template
 from leadline_plugins.prompting.research_tasks import CLARIFY_EXAMPLE, CLARIFY_SCHEMA, Clarification, ClarifyRequest
+from leadline_plugins.routing import refuse_small_talk
 from leadline_plugins.text import content_words, language
 from leadline_plugins.text.reply_language import answered_in_language
 from leadline_plugins.text.tokens import has_cjk
@@ -97,6 +98,7 @@ class ClarifyStage:
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Replace the question with the clarified one."""
         question, wanted = findings[QUESTION], run.settings.language
+        await refuse_small_talk(question.text, run)
         found = language(question.text) if wanted == "auto" else wanted
         question = question.model_copy(update={"language": found})
         if self._settings.mode != "off":

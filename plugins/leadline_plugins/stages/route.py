@@ -20,7 +20,7 @@ from leadline_plugins.knowledge import KnowledgeSettings
 from leadline_plugins.prompting.conversations import conversation_text
 from leadline_plugins.prompting.fallback import perform_or
 from leadline_plugins.prompting.inputs import bullet_list, paragraphs, question_input, template
-from leadline_plugins.routing import FIRST, MIXED, by_rules
+from leadline_plugins.routing import FIRST, MIXED, by_rules, refuse_small_talk
 from leadline_plugins.writing.plain_report import in_own_language
 
 _PIPELINES: Names = (
@@ -101,6 +101,7 @@ class RouteStage:
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Set the route."""
         question, known = findings[QUESTION], run.settings.pipelines
+        await refuse_small_talk(question.text, run)
         documents = await run.fact("the knowledge base has documents", lambda: _has_documents(run))
         names = [name for name in self._settings.pipelines if name in known and (name != FIRST or documents)]
         found = by_rules(question.text, names)

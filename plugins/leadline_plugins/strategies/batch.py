@@ -48,7 +48,7 @@ class Punctuality:
 
 
 class Batch:
-    """Searches with all engines; after the first hits the others have `search.straggler` seconds."""
+    """Searches with all engines; after the first hits those that are not free have `search.straggler` seconds."""
 
     def __init__(self, settings: BatchSettings, clock: Callable[[], float] = time.monotonic) -> None:
         self._punctual = Punctuality(settings, clock)
@@ -67,8 +67,10 @@ class Batch:
 
     async def _stragglers(self, searches: ParallelSearch, seconds: float) -> None:
         end = time.monotonic() + seconds
-        while any(map(self._punctual.trusted, searches.running)) and (left := end - time.monotonic()) > 0:
+        while any(map(self._punctual.trusted, searches.droppable)) and (left := end - time.monotonic()) > 0:
             await searches.next(left)
+        while searches.running - searches.droppable:
+            await searches.next()
 
 
 @hookimpl

@@ -36,15 +36,16 @@ class Hybrid:
                     searches.start(spare.pop(0))
                 if not await searches.next(self._patience(searches, spare, call)) and not spare:
                     break
-                if searches.enough(self._enough):
+                if searches.enough(self._enough) and searches.running == searches.droppable:
                     break
             return searches.merged()
 
     def _patience(self, searches: ParallelSearch, spare: list[str], call: Call) -> float | None:
-        """Return the seconds to wait; with results and no engine left, only those for stragglers."""
+        """Return the seconds to wait; with results and only engines to drop left, those for stragglers."""
         if spare:
             return self._slow
-        return call.run.settings.search.straggler if searches.enough(1) else None
+        droppable = searches.enough(1) and searches.running == searches.droppable
+        return call.run.settings.search.straggler if droppable else None
 
 
 @hookimpl

@@ -36,7 +36,7 @@ class ParallelSearch:
 
     def start(self, name: str) -> None:
         """Start the search of one engine."""
-        self._tasks[name] = asyncio.create_task(_page(self._engines[name], self._request), name=f"search {name}")
+        self._tasks[name] = asyncio.create_task(self._engines[name](self._request), name=f"search {name}")
 
     def start_all(self) -> None:
         """Start the searches of all engines."""
@@ -47,6 +47,11 @@ class ParallelSearch:
     def running(self) -> set[str]:
         """The engines that have not finished."""
         return {name for name, task in self._tasks.items() if not task.done()}
+
+    @property
+    def droppable(self) -> set[str]:
+        """The engines that have not finished and may be dropped: free ones are waited for."""
+        return {name for name in self.running if not self._engines[name].free}
 
     async def next(self, patience: float | None = None) -> set[str]:
         """Wait until an engine finishes, at most `patience` seconds, and return those that did."""
@@ -85,10 +90,6 @@ def _failure(task: SearchTask) -> CallFailed | None:
     if error is None or isinstance(error, CallFailed):
         return error
     raise error
-
-
-async def _page(engine: Search, request: SearchRequest) -> SearchPage:
-    return await engine(request)
 
 
 # --- fusion ----------------------------------------------------------------------------------------------------------

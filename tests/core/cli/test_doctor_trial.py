@@ -103,7 +103,7 @@ def test_an_engine_that_is_down_is_named(cli: Cli, docs: Path, nobody: str) -> N
 
 
 def test_a_fetcher_for_which_nothing_was_found_is_not_tried(cli: Cli, docs: Path) -> None:
-    code, found = findings(cli, "--docs", "docs")
+    code, found = findings(cli, "--docs", "docs", "--set", "search.engines=local")
     assert (code, found["fetcher web"]) == (0, ("ok", "not tried: no engine found an address for it"))
 
 

@@ -62,6 +62,21 @@ def test_plain_progress_is_a_line_a_step(event: Make) -> None:
     ]
 
 
+def test_the_index_of_documents_has_lines_and_an_idle_step_has_none(event: Make) -> None:
+    steps = [
+        event("message", kind="index", text="local: 512 of 4,002 files read"),
+        *(event("progress", step="chart", status=status, data={"idle": True}) for status in ("started", "finished")),
+        event("progress", step="query", status="finished", data={"round": 1, "tasks": 2}),
+        event("progress", step="query", status="finished", data={"round": 2, "tasks": 0, "idle": True}),
+    ]
+    lines = [line.split(" s  ")[-1] for line in plain(iter([started(event), *steps]))]
+    assert lines[2:] == ["local: 512 of 4,002 files read", "query (round 1): 2 queries"]
+    progress = RunProgress()
+    for one in steps:
+        progress.update(one)
+    assert progress.steps == {"query": "finished"}
+
+
 def test_a_wait_for_a_provider_is_told_once(event: Make) -> None:
     waits = [event("call.held", provider="acme", task="write", key=key, seconds=13.0) for key in "ab"]
     later = event("call.held", provider="acme", task="write", key="c", seconds=20.0)

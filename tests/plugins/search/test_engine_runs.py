@@ -58,9 +58,11 @@ async def test_a_rejected_key_is_told_without_the_key(server: ScriptedServer, tm
 
 async def test_nothing_rests_on_what_a_model_remembers(server: ScriptedServer, tmp_path: Path) -> None:
     told = json.dumps({"statements": [{"title": "Harbour", "text": TEXT}]})
-    server.answers = [json_answer({"model": "m", "choices": [{"message": {"role": "assistant", "content": told}}]})]
+    choice = {"message": {"role": "assistant", "content": told}, "finish_reason": "stop"}
+    server.answers = [json_answer({"model": "m", "choices": [choice]})]
     settings = {"plugins__recall__base_url": server.url, "plugins__recall__model": "m"}
     async with client(tmp_path, ["recall"], **settings) as runs:
         result = await runs.research(QUESTION)
     assert (result.status, result.report) == ("no_evidence", None)
+    assert result.reason.startswith("nothing that can be cited was found for: ")
     assert server.asked  # it was asked, and answered

@@ -303,7 +303,7 @@ async def test_failures_stay_in_view_and_end_nothing(tmp_path: Path) -> None:
     assert fenced_data(read)["text"].startswith("The harbour of page")
     replies = [tool_turn(search("depth")), tool_turn(search("soundings")), Message(role="assistant", text="Nothing.")]
     result, chat = await explored(tmp_path / "none", replies, broken, search__engines=["broken"])
-    assert result.status == "no_evidence"
+    assert result.status == "failed"
     assert "this engine cannot" in fenced_data(tool_results(chat.asked[1])[0])["error"]
     assert [bool(one["failure"]) for one in searches(result)] == [True, True]
 

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
+from leadline.contracts import Search
 from leadline.errors import CallFailed, JournalError
 from leadline.records import Failure, Hit, SearchPage, SearchRequest
 from leadline.settings import Settings
@@ -17,7 +17,6 @@ from leadline_plugins.strategies.parallel_search import fuse
 from leadline_plugins.strategies.race import Race, RaceSettings
 
 REQUEST = SearchRequest(query="depth", limit=3)
-Engine = Callable[[SearchRequest], Awaitable[SearchPage]]
 
 
 def page(*names: str) -> SearchPage:
@@ -28,7 +27,7 @@ def names(found: SearchPage) -> list[str]:
     return [hit.url.rpartition("/")[2] for hit in found.hits]
 
 
-def finds(*hits: str, after: float = 0, ended: list[str] | None = None) -> Engine:
+def finds(*hits: str, after: float = 0, ended: list[str] | None = None, free: bool = False) -> Search:
     async def search(request: SearchRequest) -> SearchPage:
         try:
             await asyncio.sleep(after)
@@ -38,14 +37,14 @@ def finds(*hits: str, after: float = 0, ended: list[str] | None = None) -> Engin
             raise
         return page(*hits)
 
-    return search
+    return Search(search, free)
 
 
-def fails(message: str) -> Engine:
+def fails(message: str) -> Search:
     async def search(request: SearchRequest) -> SearchPage:
         raise CallFailed(Failure(kind="search", provider="x", category="NETWORK", type="Unavailable", message=message))
 
-    return search
+    return Search(search)
 
 
 def call(straggler: float = 2) -> FakeCall:
@@ -109,6 +108,13 @@ async def test_batch_waits_for_stragglers_only_so_long_and_ends_them() -> None:
     assert (names(found), ended) == (["a"], ["cancelled"])
 
 
+@pytest.mark.parametrize("strategy", [batch(), hybrid(slow=0.01, enough=1)])
+async def test_documents_of_this_machine_are_waited_for_however_long_their_index_takes(strategy: Any) -> None:
+    engines = {"local": finds("b", after=0.1, free=True), "web": finds("a"), "slow": finds("c", after=60)}
+    found = await strategy.search(REQUEST, engines, call(straggler=0.01))
+    assert sorted(names(found)) == ["a", "b"]
+
+
 async def test_batch_says_which_engine_it_did_not_wait_for() -> None:
     found = await batch().search(REQUEST, {"slow": finds("b", after=60), "one": finds("a")}, call(straggler=0.01))
     assert [failure.text for failure in found.failures] == ["search by slow: no answer within 0.01 s after the first"]
@@ -155,13 +161,13 @@ async def test_fallback_over_empty_engines_finds_nothing_and_says_no_failure() -
     assert (await Fallback().search(REQUEST, {"down": fails("x"), "empty": finds()}, call())).hits == ()
 
 
-def noting(asked: list[str], engines: dict[str, Engine]) -> dict[str, Engine]:
-    def noted(name: str, engine: Engine) -> Engine:
+def noting(asked: list[str], engines: dict[str, Search]) -> dict[str, Search]:
+    def noted(name: str, engine: Search) -> Search:
         async def search(request: SearchRequest) -> SearchPage:
             asked.append(name)
             return await engine(request)
 
-        return search
+        return Search(search)
 
     return {name: noted(name, engine) for name, engine in engines.items()}
 
@@ -192,7 +198,7 @@ async def test_race_waits_for_an_engine_that_brings_enough_and_takes_all_there_i
     ids=["enough", "too little", "empty", "failing", "hanging"],
 )
 async def test_hybrid_asks_the_next_only_where_the_first_lacks(
-    first: Engine, asked: list[str], found: list[str]
+    first: Search, asked: list[str], found: list[str]
 ) -> None:
     said: list[str] = []
     engines = noting(said, {"first": first, "second": finds("x", "y", "z"), "third": finds("t")})
@@ -217,7 +223,7 @@ async def test_a_fault_that_is_no_failure_of_an_engine_is_raised_at_once(strateg
     async def broken(request: SearchRequest) -> SearchPage:
         raise JournalError("the disk is full")
 
-    engines = {"broken": broken, "slow": finds("a", after=60)}
+    engines = {"broken": Search(broken), "slow": finds("a", after=60)}
     with pytest.raises(JournalError, match="the disk is full"):
         await asyncio.wait_for(strategy.search(REQUEST, engines, call()), 5)
 

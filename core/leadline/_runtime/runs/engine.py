@@ -21,7 +21,6 @@ from leadline.errors import CallRefused, PluginFault
 from leadline.findings import Key
 from leadline.hookspecs import MapOffer
 from leadline.pipeline import Loop, Pipeline, Step
-from leadline.research_findings import CONVERSATION
 
 # The path component of the outputs of `rest`: it sorts them after those of all items.
 _REST = 1 << 31
@@ -76,7 +75,7 @@ class Engine:
             return False
         if missing is not None:
             for step in group:
-                await self.run.report_progress(step.name, "finished", {"round": self.rounds})
+                await self.run.report_progress(step.name, "finished", {"round": self.rounds, "idle": True})
             return False
         for step in group:
             await self.run.report_progress(step.name, "started", {"round": self.rounds})
@@ -90,8 +89,8 @@ class Engine:
             return False
 
     def _is_needless(self, missing: Key[Any]) -> bool:
-        """Return whether a stage has nothing to do without these items: earlier turns answer the question."""
-        return missing.grows and self.board.has(CONVERSATION) and not self.lost
+        """Return whether a stage has nothing to do without these items, because nothing was found."""
+        return missing.grows and not self.lost
 
     async def _lose(self, group: Sequence[Step], reason: str) -> None:
         for step in group:
@@ -133,11 +132,16 @@ class Engine:
             self._taken[step.name] = len(self.board.get(step.changes)) if step.changes else mapped
 
     async def _merge(self, step: Step, patch: dict[Key[Any], Any]) -> None:
-        """Merge the findings of a stage into the board, and report how many items the growing keys gained."""
+        """Merge the findings of a stage into the board, and report how many items the growing keys gained.
+
+        A stage whose findings change nothing was idle. One that writes none has an effect elsewhere.
+        """
         gained: dict[str, int] = {}
+        idle = bool(step.writes)
         for key, value in patch.items():
             # Items with known ids are skipped, so the gain may be less than the number of items.
-            before = len(self.board.get(key)) if key.grows else 0
+            earlier = self.board.get(key)
+            before = len(earlier) if key.grows else 0
             if step.changes and key.name == step.changes.name:
                 self.board.replace(key, self._taken.get(step.name, 0), value)
             else:
@@ -147,7 +151,9 @@ class Engine:
                 await self.run.save_finding(key, self.board.get(key))
             if key.grows:
                 gained[key.name] = len(self.board.get(key)) - before
-        await self.run.report_progress(step.name, "finished", {"round": self.rounds, **gained})
+            idle = idle and self.board.get(key) == earlier
+        note = {"idle": True} if idle else {}
+        await self.run.report_progress(step.name, "finished", {"round": self.rounds, **gained, **note})
 
     def _check_unchanged(self, step: Step, key: Key[Any], value: Any) -> None:
         """Refuse changed items: the stage has read the key, so it means to change them, and they would be dropped."""

@@ -19,7 +19,7 @@ from leadline.display import shortened
 from leadline.errors import JournalError, NoEvidence
 from leadline.pipeline import Pipeline
 from leadline.records import Failure, Report
-from leadline.research_findings import AUDIT, FOUND, REPORT
+from leadline.research_findings import AUDIT, FOUND, REPORT, SOURCES, UNREAD
 from leadline.runs import Status
 from leadline.tasks import TaskKind
 
@@ -70,6 +70,15 @@ def no_evidence_reason(error: NoEvidence, engine: Engine | None, shutdown_reason
     lost = engine.lost if engine and not shutdown_reason else {}
     reasons = _lost_stages(lost, shutdown_reason)
     return f"{'; '.join(reasons)}; until then {error}" if reasons else str(error)
+
+
+def could_not_look(engine: Engine | None) -> bool:
+    """Return whether a run has no source because searches or pages failed, and not because nothing matches."""
+    if engine is None or engine.board.get(SOURCES):
+        return False
+    searches = engine.board.get(FOUND)
+    lost = any(step.name in engine.lost and {*step.writes} & {FOUND, SOURCES} for step in engine.pipeline.steps())
+    return lost or bool(engine.board.get(UNREAD)) or bool(searches and all(item.failure for item in searches))
 
 
 async def middleware_refusal(journal: Journal, rows: Iterable[Row]) -> str:

@@ -112,7 +112,7 @@ class EngineSearch:
             page = await _with_further_pages(page, request, search_page, page_failures)
             return self._tiers.mark(page)  # outside the call, so that changed rules also apply to replayed pages
 
-        return search
+        return Search(search, free=engine.offer.free)
 
     def _ttl(self, engine: ProviderInstance) -> float:
         """Return the seconds for which other runs may use its hits: 0 for local hits."""
@@ -127,7 +127,7 @@ class EngineSearch:
 
 
 async def _with_further_pages(
-    first: SearchPage, request: SearchRequest, search: Search, failures: list[Failure]
+    first: SearchPage, request: SearchRequest, search: Callable[..., Awaitable[SearchPage]], failures: list[Failure]
 ) -> SearchPage:
     """Return a page with the hits of the next ones up to the limit; each page is one call.
 

@@ -283,7 +283,7 @@ class RunContext(ProviderCalls):
 
     async def report_progress(self, step: str, status: Any, data: dict[str, Any]) -> None:
         """Record and emit the progress of a stage, which is a span from its start to its end."""
-        self.state.set_step(step, status, str(data.get("reason", "")))
+        self.state.set_step(step, "idle" if data.get("idle") else status, str(data.get("reason", "")))
         self.step_changed()
         if status == "started":
             self._stage_spans[step] = new_span()

@@ -35,10 +35,13 @@ class RunState:
         """The stages, in the order of the pipeline."""
         return tuple(self._steps.values())
 
-    def set_step(self, name: str, status: Literal["started", "finished", "failed"], reason: str = "") -> None:
-        """Set the status of a stage."""
+    def set_step(self, name: str, status: Literal["started", "finished", "idle", "failed"], reason: str = "") -> None:
+        """Set the status of a stage; a round in which it was idle does not count."""
         before = self._steps.get(name, StepState(name=name))
         times = before.times + (status == "started")
+        if status == "idle":
+            times = max(0, times - (before.status == "started"))
+            status = "finished" if times else status
         self._steps[name] = StepState(name=name, status=status, times=times, reason=self._secrets.scrub(reason))
         if status == "started":
             self.current_step = name

@@ -23,7 +23,7 @@ from leadline._runtime.runs.engine import Engine
 from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK
 from leadline._runtime.runs.metadata import recovered_failures, report_files, summarize
 from leadline._runtime.runs.metadata_writer import MetadataWriter
-from leadline._runtime.runs.outcome import middleware_refusal, no_evidence_reason, outcome, rejection
+from leadline._runtime.runs.outcome import could_not_look, middleware_refusal, no_evidence_reason, outcome, rejection
 from leadline._runtime.runs.previous_output import KEPT_NOTICE, PreviousOutput
 from leadline._runtime.runs.questions import Asker
 from leadline._runtime.runs.resumption import forget_failures, interrupted_notice, next_seq
@@ -297,12 +297,10 @@ class Session:
             self._answer.keep(engine.board)
 
     async def _end_without_evidence(self, reason: str) -> None:
-        """End a run that found nothing; if a middleware refused calls, it could not look."""
+        """End a run that found nothing; if a middleware refused calls, or all searches failed, it could not look."""
         refusal = await middleware_refusal(self.journal, self.journal.rows())
-        if refusal:
-            self._end("failed", reason if refusal in reason else f"{refusal}; {reason}")
-        else:
-            self._end("no_evidence", reason)
+        status: Status = "failed" if refusal or could_not_look(self.engine) else "no_evidence"
+        self._end(status, reason if refusal in reason else f"{refusal}; {reason}")
 
     def _end(self, status: Status, reason: str, exit_code: int | None = None) -> None:
         self.run.state.end(status, reason)

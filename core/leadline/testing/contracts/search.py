@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -226,10 +226,10 @@ def engine(name: str, *, fails: bool = False) -> Search:
             raise CallFailed(Failure(category="NETWORK", **words))
         return SearchPage(hits=tuple(hits(name, request)))
 
-    return search
+    return Search(search)
 
 
-def silent(name: str, ended: list[str]) -> Callable[[SearchRequest], Awaitable[SearchPage]]:
+def silent(name: str, ended: list[str]) -> Search:
     """Return an engine that never answers and records its end."""
 
     async def search(request: SearchRequest) -> SearchPage:
@@ -239,4 +239,4 @@ def silent(name: str, ended: list[str]) -> Callable[[SearchRequest], Awaitable[S
             ended.append(name)
         raise AssertionError("nobody sets the event")
 
-    return search
+    return Search(search)

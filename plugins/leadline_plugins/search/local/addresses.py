@@ -32,10 +32,6 @@ class Addresses:
         inside = os.path.relpath(path, root) if path != str(root) else ""
         return f"{SCHEME}://{self._host}/{quote_from_bytes(os.fsencode('/'.join(filter(None, (label, inside)))))}"
 
-    def shown(self, path: str) -> str:
-        """Return the path of a file for people: the name of its folder, and the path in it."""
-        return unquote_to_bytes(urlsplit(self.of(path)).path).decode(errors="replace").lstrip("/")
-
     def path(self, url: str) -> Path:
         """Return the resolved path of an address, or of a file URL. Raises `Denied` for what is in no folder."""
         try:

@@ -67,10 +67,6 @@ class LocalIndex:
     async def problems(self, call: Call) -> list[tuple[str, str]]:
         """Return the files that could not be read, with the reasons."""
         await self._refresh(call)
-        return await self.known_problems()
-
-    async def known_problems(self) -> list[tuple[str, str]]:
-        """Return the files that the last update could not read."""
         return await self._context.in_thread(self._store.problems)
 
     async def _refresh(self, call: Call) -> None:

@@ -17,8 +17,6 @@ from leadline_plugins.search.local.index import LocalIndex
 
 # Passages that are ranked, at least.
 _PASSAGES = 50
-# Files that a notice names.
-_NAMED = 5
 
 
 class LocalSearch:
@@ -33,7 +31,6 @@ class LocalSearch:
         start = place(request.cursor, first=0)
         end = start + request.limit
         matches, suggestion = await self._index.search(request.query, max(_PASSAGES, 5 * end), call)
-        await self._tell_unread(call)
         by_path: dict[str, list[Match]] = {}
         for path, match in matches:
             by_path.setdefault(path, []).append(match)
@@ -44,16 +41,6 @@ class LocalSearch:
     async def problems(self, call: Call) -> list[tuple[str, str]]:
         """Return the paths of the files that could not be read, with the reasons."""
         return await self._index.problems(call)
-
-    async def _tell_unread(self, call: Call) -> None:
-        """Notify of the files that could not be read; a run shows each notice once."""
-        problems = await self._index.known_problems()
-        if not problems:
-            return
-        named = "; ".join(f"{self._addresses.shown(path)} ({reason})" for path, reason in problems[:_NAMED])
-        more = " …" if len(problems) > _NAMED else ""
-        files = "1 file was" if len(problems) == 1 else f"{len(problems)} files were"
-        await call.run.emit("notice", {"message": f"{files} not read: {named}{more}"})
 
     def _hit(self, path: str, matches: Sequence[Match]) -> Hit:
         best = matches[0]

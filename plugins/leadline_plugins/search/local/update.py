@@ -24,7 +24,9 @@ T = TypeVar("T")
 # Resolution of the coarsest file system clock (FAT). A file that changed so shortly before it was read may change
 # again without a new time.
 _TICK_NS = 2_000_000_000
-# Unreadable files that a warning names.
+# Seconds between two messages about the files read so far.
+_PROGRESS = 2.0
+# Unreadable files that a notice names.
 _NAMED = 5
 
 
@@ -97,7 +99,9 @@ class Update:
         await self._in_thread(self._store.remove, found.gone)
         await self._add(found.read, call)
         await self._in_thread(lambda: self._store.drop(self._store.unused()))
-        await self._in_thread(self._log, found, time.monotonic() - start)
+        seconds = time.monotonic() - start
+        self._context.log.info("read %d files, removed %d in %.1f s", len(found.read), len(found.gone), seconds)
+        await self._tell_unread(await self._in_thread(self._store.problems), call)
 
     def _in_thread(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
         return finish_in_thread(self._context, function, *args, **kwargs)
@@ -109,13 +113,15 @@ class Update:
         return changes(self._walk.files(), self._states)
 
     async def _add(self, files: Sequence[tuple[File, str]], call: Call) -> None:
-        done = 0
+        done, shown = 0, time.monotonic()
         for batch in batches(files, lambda pair: pair[0].size):
             loaded = await self._in_thread(self._load_all, batch)
             read_files = await asyncio.gather(*(self._parse(*pair, call) for pair in loaded))
             await self._in_thread(self._write, read_files)
             done += len(batch)
-            self._context.log.info("indexed %d of %d files", done, len(files))
+            if time.monotonic() - shown > _PROGRESS and done < len(files) and call.run is not None:
+                shown, text = time.monotonic(), f"{self._context.name}: {done:,} of {len(files):,} files read"
+                await call.run.emit("message", {"kind": "index", "text": text})
 
     def _load_all(self, files: Sequence[tuple[File, str]]) -> list[tuple[Entry, bytes | None]]:
         return [self._load(*pair) for pair in files]
@@ -159,11 +165,19 @@ class Update:
         self._store.replace(entries)
         self._store.touch(entry for entry, document in files if not document and not entry.problem)
 
-    def _log(self, found: Changes, seconds: float) -> None:
-        log, count, problems = self._context.log, self._store.count(), self._store.problems()
-        log.info("read %d files, removed %d in %.1f s", len(found.read), len(found.gone), seconds)
-        if problems:
-            named = "; ".join(f"{Path(path).name}: {reason}" for path, reason in problems[:_NAMED])
-            more = "; …" if len(problems) > _NAMED else ""
-            total = count + len(problems)
-            log.warning("not indexed: %d of %d files: %s%s", len(problems), total, without_surrogates(named), more)
+    async def _tell_unread(self, problems: Sequence[tuple[str, str]], call: Call) -> None:
+        """Notify of the files that cannot be read, once after each change of the folders."""
+        if not problems:
+            return
+        named = "; ".join(f"{self._shown(Path(path))} ({reason})" for path, reason in problems[:_NAMED])
+        more = " …" if len(problems) > _NAMED else ""
+        files = "1 file was" if len(problems) == 1 else f"{len(problems)} files were"
+        message = without_surrogates(f"{files} not read: {named}{more}")
+        if call.run is None:
+            self._context.log.warning("%s", message)
+        else:
+            await call.run.emit("notice", {"message": message})
+
+    def _shown(self, path: Path) -> Path:
+        """Return the path of a file for people: the name of its folder, and the path in it."""
+        return next(path.relative_to(root.parent) for root in self._walk.roots if path.is_relative_to(root))

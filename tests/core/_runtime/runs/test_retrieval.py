@@ -163,7 +163,7 @@ async def test_clients_of_one_process_share_a_circuit_breaker(tmp_path: Path) ->
         asked = len(dying.asked)
         async with client(tmp_path, {"one": dying}) as yours:
             result = await yours.research(QUESTION)
-    assert (result.status, len(dying.asked)) == ("no_evidence", asked)
+    assert (result.status, len(dying.asked)) == ("failed", asked)
     async with client(tmp_path, {"one": dying}) as later:
         await later.research(QUESTION)
     assert len(dying.asked) > asked, "with those who used it, what was known of it is gone"
