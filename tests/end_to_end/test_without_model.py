@@ -29,7 +29,7 @@ def docs(tmp_path: Path) -> Path:
 
 def client(folder: Path, pipeline: str = "research", settings: dict[str, Any] | None = None, **options: Any) -> Any:
     values = {"ai.providers": ["embedded"], "retry.base": 0, "plugins.knowledge.folder": str(folder / "knowledge")}
-    places = {"folder": folder / "runs", "cache": folder / "cache"}
+    places: dict[str, Any] = {"folder": folder / "runs", "cache": folder / "cache"}
     return leadline.Client(pipeline=pipeline, set=values | (settings or {}), **places, **options)
 
 
