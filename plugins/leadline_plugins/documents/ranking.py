@@ -22,6 +22,8 @@ from leadline_plugins.text import content_words, tokens
 # Headings and names were worth .10 and .23 on sets they were not chosen on; these values come from `local`.
 _MENTIONING = 5
 _INHERITED = 0.7
+# The weight of vectors beside 1 of the words, chosen on 108 questions in users' own words (docs/decisions).
+_MEANING = 2.0
 
 
 class Index(Protocol):
@@ -78,6 +80,18 @@ def _rarity(index: Index, word: str) -> float:
     """Return the inverse document frequency of a word."""
     count = index.frequency(word)
     return math.log(1 + (index.size() - count + 0.5) / (count + 0.5))
+
+
+def reordered(ranked: Sequence[Evidence], near: Sequence[float]) -> list[Evidence]:
+    """Return passages in the order of words and meaning; `near` are the cosines of their vectors to the question's.
+
+    Each takes the score of its new place, so that as many passages are shown as by words alone.
+    """
+    best, low = ranked[0].score, min(near)
+    width = (max(near) - low) or 1.0
+    fused = [item.score / best + _MEANING * (cosine - low) / width for item, cosine in zip(ranked, near, strict=True)]
+    order = sorted(range(len(ranked)), key=lambda place: -fused[place])
+    return [ranked[place].model_copy(update={"score": item.score}) for place, item in zip(order, ranked, strict=True)]
 
 
 def scored(passages: Sequence[Evidence], titles: Mapping[str, str], question: str, limit: int) -> list[Evidence]:

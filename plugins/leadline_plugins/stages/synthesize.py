@@ -33,10 +33,11 @@ from leadline.research_findings import (
 )
 from leadline.settings import Settings
 from leadline.workers import compute
-from leadline_plugins.documents.ranking import scored
+from leadline_plugins.documents.ranking import reordered, scored
+from leadline_plugins.documents.text_index import full_text
 from leadline_plugins.duplicates import copies
 from leadline_plugins.passages.cutting import tokens_of
-from leadline_plugins.passages.ranking import KeyQuestion, Ranked, ranked
+from leadline_plugins.passages.ranking import KeyQuestion, Ranked, cosine, ranked
 from leadline_plugins.passages.selection import select
 from leadline_plugins.prompting.fallback import model_writes, notify
 from leadline_plugins.prompting.inputs import known_text
@@ -154,6 +155,10 @@ async def _brief_request(
     best = await compute(scored, evidence, titles, question.topic, _BRIEF_PASSAGES)
     if not best:
         return []
+    if embedder := run.settings.ai.embedder:
+        texts = [full_text(titles.get(item.source_id, ""), item) for item in best]
+        asked, *vectors = (await run.embed([question.topic, *texts], embedder)).vectors
+        best = reordered(best, [cosine(asked, vector) for vector in vectors])
     used = {item.source_id for item in best}
     section = plan.sections[0]
     return [

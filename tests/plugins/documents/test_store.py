@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from leadline.records import Evidence
-from leadline_plugins.documents.ranking import scored
+from leadline_plugins.documents.ranking import reordered, scored
 from leadline_plugins.documents.store import DocumentStore, Entry
 from leadline_plugins.documents.text_index import Damaged
 
@@ -107,3 +107,13 @@ def test_pages_are_ranked_as_documents_are_and_scores_of_engines_stay() -> None:
     assert [item.quote for item in best] == ["Tallow on the lead.", "From an engine."]
     assert 0.5 < best[0].score < 2.2, "a share of the weight of the question's words"
     assert best[1].score == 0.1
+
+
+def test_meaning_reorders_passages_and_shows_as_many() -> None:
+    ranked = [
+        passage.model_copy(update={"score": score})
+        for passage, score in zip(passages("a", "b", "c"), (1.0, 0.9, 0.2), strict=True)
+    ]
+    order = reordered(ranked, [0.1, 0.2, 0.9])
+    assert [(item.quote, item.score) for item in order] == [("c", 1.0), ("b", 0.9), ("a", 0.2)]
+    assert reordered(ranked, [0.5, 0.5, 0.5]) == ranked
