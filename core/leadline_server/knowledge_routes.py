@@ -17,6 +17,7 @@ from leadline_server.endpoint import Endpoint
 from leadline_server.limits import Slots
 from leadline_server.problems import Problem
 from leadline_server.requests import read_body
+from leadline_server.run_routes import number
 from leadline_server.service import Service, principal_of
 from leadline_server.views import Done
 
@@ -105,13 +106,11 @@ class KnowledgeRoutes:
     async def search(self, request: Request) -> Passages:
         """Return the passages that answer a question best, without the whole texts of their documents."""
         principal, query = principal_of(request), request.query_params.get("q", "")[:20_000]
-        limit = request.query_params.get("limit", "5")
-        if not limit.isdecimal() or not 1 <= int(limit) <= _MOST:
-            raise Problem(422, "invalid_request", f"limit must be a number from 1 to {_MOST}")
+        limit = number(request.query_params, "limit", 5, 1, _MOST)
         if not (await self._base.documents(principal=principal)).documents:
             return Passages()
         try:
-            found = await self._base.search(query, limit=int(limit), principal=principal)
+            found = await self._base.search(query, limit=limit, principal=principal)
         except CallFailed as failed:
             raise _problem(failed) from failed
         brief = [

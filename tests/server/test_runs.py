@@ -121,6 +121,13 @@ def test_a_question_of_a_run_is_answered_once(tmp_path: Path) -> None:
         assert (view["status"], view["questions"][0]["id"]) == ("waiting", asked["id"])
         unknown = http.post(f"/v1/runs/{run}/answers", json={"question_id": "no such", "content": {"answer": "x"}})
         assert unknown.status_code == 422
+        for content in ('{"answer": NaN}', '{"answer": 5}', '{"wrong": "x"}', '{"answer": 1' + "0" * 4_000 + "}"):
+            body = f'{{"question_id": "{asked["id"]}", "content": {content}}}'
+            headers = {"Content-Type": "application/json"}
+            refused = http.post(f"/v1/runs/{run}/answers", content=body, headers=headers)
+            assert (refused.status_code, refused.json()["code"]) == (422, "invalid_request")
+            assert "answer: " in refused.json()["message"]
+            assert http.get(f"/v1/runs/{run}").json()["questions"][0]["id"] == asked["id"]
         answer = {"question_id": asked["id"], "content": {"answer": QUESTION}}
         assert http.post(f"/v1/runs/{run}/answers", json=answer).json() == {"ok": True}
         finish(http, run)
