@@ -6,7 +6,7 @@ A node is `{"t": type, "c": content}`; see https://hackage.haskell.org/package/p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 from leadline.citations import unspaced
@@ -101,6 +101,30 @@ def text(node: Any) -> str:
             case {"c": content}:
                 waiting.append(content)
     return "".join(found)
+
+
+def formulas(node: Any) -> Iterator[str]:
+    """Yield the TeX of the formulas in a node or a list of nodes."""
+    match node:
+        case list():
+            for one in node:
+                yield from formulas(one)
+        case {"t": "Math", "c": [_, tex]}:
+            yield tex
+        case {"c": content}:
+            yield from formulas(content)
+
+
+def with_code(node: Any, unset: Container[str]) -> Any:
+    """Return a tree in which these formulas are code."""
+    match node:
+        case list():
+            return [with_code(one, unset) for one in node]
+        case {"t": "Math", "c": [_, tex]} if tex in unset:
+            return {"t": "Code", "c": [attributes(), tex]}
+        case {"t": kind, "c": content}:
+            return {"t": kind, "c": with_code(content, unset)}
+    return node
 
 
 def after_text(before: list[Node], marks: list[Node]) -> list[Node]:
