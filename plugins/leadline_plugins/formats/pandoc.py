@@ -44,7 +44,7 @@ async def run(command: tuple[str, ...], data: bytes, failure: str, call: Call) -
 
 
 async def write(blocks: list[Node], metadata: Mapping[str, Node], to: str, call: Call, *options: str) -> bytes:
-    """Return a document in a format of Pandoc; `metadata` are nodes, made by `meta`. Raises `Unsupported` on failure."""
+    """Return a document in a format of Pandoc; `metadata` are nodes, made by `meta`. Raises `Unsupported`."""
     pypandoc: Any = import_module("pypandoc")
     tree = {"pandoc-api-version": API, "meta": dict(metadata), "blocks": blocks}
     data = json.dumps(tree).encode()
