@@ -17,9 +17,10 @@ from tests.server.conftest import QUESTION, Served, events, finish, order, runni
 def test_a_question_becomes_a_report_with_files(http: httpx.Client, served: Served, done: str) -> None:
     view = http.get(f"/v1/runs/{done}").json()
     stored = json.loads((served.folder / "runs" / done / "metadata.json").read_text())
-    assert {key: view[key] for key in ("status", "question", "files", "steps", "tags")} == {
-        key: stored[key] for key in ("status", "question", "files", "steps", "tags")
+    assert {key: view[key] for key in ("status", "question", "steps", "tags")} == {
+        key: stored[key] for key in ("status", "question", "steps", "tags")
     }
+    assert {*stored["files"]} - {*view["files"]} == {"metadata.json", "events.jsonl"}  # of the operator
     for name in view["files"]:
         sent = http.get(f"/v1/runs/{done}/files/{name}")
         assert sent.content == (served.folder / "runs" / done / name).read_bytes()
