@@ -6,8 +6,7 @@ Folders of the server become an ellipsis.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel
 
@@ -62,18 +61,9 @@ def record_for_readers(record: Message, *names: str, folder: str = "") -> Messag
 
 def event_for_readers(event: Event, folder: str) -> Event:
     """Return an event whose message is for readers; none of its texts has this folder of the server."""
-    told = _without(event.data, folder)
-    if event.kind in _TOLD:
-        told = {key: for_readers(value) if isinstance(value, str) else value for key, value in told.items()}
+    if folder in (text := event.model_dump_json()):
+        event = Event.model_validate_json(text.replace(folder, "…"))
+    if event.kind not in _TOLD:
+        return event
+    told = {key: for_readers(value) if isinstance(value, str) else value for key, value in event.data.items()}
     return event.model_copy(update={"data": told})
-
-
-def _without(value: Any, folder: str) -> Any:
-    match value:
-        case str():
-            return value.replace(folder, "…")
-        case Mapping():
-            return {key: _without(one, folder) for key, one in value.items()}
-        case list() | tuple():
-            return [_without(one, folder) for one in value]
-    return value

@@ -159,8 +159,7 @@ async def _found(
         return await from_web(run, wanted)
     if is_run(Path(args.sources)):
         return from_run(await stored(Path(args.sources), client), wanted)
-    await client.plugins.open()
-    return await from_folder(client.plugins, Path(args.sources), wanted, checker().matches)
+    return await from_folder(run, Path(args.sources), wanted, checker().matches)
 
 
 def _show(checked: Checked) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
@@ -45,15 +45,15 @@ class PandocFormat:
         try:
             return await self._write(tree, self._context, call)
         except Unsupported:
-            if not (unset := {*formulas(tree.blocks)}):
+            if not (unset := formulas(tree.blocks)):
                 raise
-            await notice_of_formulas(call, unset)
-            return await self._write(replace(tree, blocks=with_code(tree.blocks, unset)), self._context, call)
+            await notice_of_formulas(call, len(unset))
+            return await self._write(replace(tree, blocks=with_code(tree.blocks, bool)), self._context, call)
 
 
-async def notice_of_formulas(call: Call, unset: Collection[str]) -> None:
-    """Tell which formulas the files show as code."""
-    await call.run.emit("notice", {"message": f"formulas that could not be set are shown as TeX: {len(unset)}"})
+async def notice_of_formulas(call: Call, count: int) -> None:
+    """Tell how many formulas the files show as code."""
+    await call.run.emit("notice", {"message": f"formulas that could not be set are shown as TeX: {count}"})
 
 
 def pandoc_offer(name: str, summary: str, medium: Medium, write: Write, *modules: str) -> Offer[Any, PandocFormat]:

@@ -75,13 +75,13 @@ class Pdf:
         except Unsupported:
             # One broken picture or formula fails the whole report, and Typst does not always name it.
             broken = await self._broken_pictures(report, tree, call)
-            unset = await self._unset_formulas(list(dict.fromkeys(formulas(tree.blocks))), tree, call)
+            unset = await self._unset_formulas(formulas(tree.blocks), tree, call)
             if not broken and not unset:
                 raise
             tree = await build_document(_without_pictures(report, broken), MEDIUM, self._context, call)
-            pages = await self._pages(replace(tree, blocks=with_code(tree.blocks, unset)), call)
+            pages = await self._pages(replace(tree, blocks=with_code(tree.blocks, unset.__contains__)), call)
             if unset:
-                await notice_of_formulas(call, unset)
+                await notice_of_formulas(call, len(unset))
             for number, error in broken.items():
                 await call.run.emit("notice", {"message": NO_PICTURE.format(number=number, error=error)})
         if pages.missing:

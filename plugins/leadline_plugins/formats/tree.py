@@ -6,7 +6,7 @@ A node is `{"t": type, "c": content}`; see https://hackage.haskell.org/package/p
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from leadline.citations import unspaced
@@ -103,27 +103,22 @@ def text(node: Any) -> str:
     return "".join(found)
 
 
-def formulas(node: Any) -> Iterator[str]:
-    """Yield the TeX of the formulas in a node or a list of nodes."""
-    match node:
-        case list():
-            for one in node:
-                yield from formulas(one)
-        case {"t": "Math", "c": [_, tex]}:
-            yield tex
-        case {"c": content}:
-            yield from formulas(content)
+def formulas(node: Any) -> list[str]:
+    """Return the distinct formulas in a node or a list of nodes, as TeX."""
+    found: dict[str, None] = {}
+    with_code(node, lambda tex: bool(found.setdefault(tex)))
+    return list(found)
 
 
-def with_code(node: Any, unset: Container[str]) -> Any:
-    """Return a tree in which these formulas are code."""
+def with_code(node: Any, chosen: Callable[[str], bool]) -> Any:
+    """Return a tree in which the chosen formulas are code."""
     match node:
         case list():
-            return [with_code(one, unset) for one in node]
-        case {"t": "Math", "c": [_, tex]} if tex in unset:
+            return [with_code(one, chosen) for one in node]
+        case {"t": "Math", "c": [_, tex]} if chosen(tex):
             return {"t": "Code", "c": [attributes(), tex]}
         case {"t": kind, "c": content}:
-            return {"t": kind, "c": with_code(content, unset)}
+            return {"t": kind, "c": with_code(content, chosen)}
     return node
 
 

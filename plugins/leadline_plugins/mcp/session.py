@@ -144,22 +144,18 @@ class McpSession:
     async def _receive(self, process: Process, arrives: Any, printing: asyncio.Task[None]) -> None:
         assert process.stdout
         async with arrives:
-            with suppress(anyio.BrokenResourceError):  # the session is gone
-                while line := await self._line(process.stdout):
+            try:
+                while line := await process.stdout.readline():
                     try:
                         message: Any = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
                     except ValueError as error:
                         message = error
                     await arrives.send(message)
                 await asyncio.wait({printing}, timeout=_ENDING)
-
-    async def _line(self, output: asyncio.StreamReader) -> bytes:
-        """Return the next line; none at the end of the output, or for a line that is too long."""
-        try:
-            return await output.readline()
-        except ValueError:
-            self._printed = _TOO_LONG.encode()
-            return b""
+            except ValueError:  # of a line that is too long
+                self._printed = _TOO_LONG.encode()
+            except anyio.BrokenResourceError:
+                pass  # the session is gone
 
     async def _keep_end(self, process: Process) -> None:
         assert process.stderr

@@ -14,13 +14,13 @@ from leadline.events import utc_now
 from leadline.records import Answer, Json, Record
 from leadline.runs import OpenQuestion
 
-# The types of an answer's fields, with their names for people.
-_TYPES: dict[str, tuple[tuple[type, ...], str]] = {
-    "string": ((str,), "a text"),
-    "boolean": ((bool,), "true or false"),
-    "integer": ((int,), "a whole number"),
-    "number": ((int, float), "a number"),
-    "array": ((list, tuple), "a list"),
+# The types of an answer's fields.
+_TYPES: dict[Any, Any] = {
+    "string": str,
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+    "array": (list, tuple),
 }
 # Answers questions in the program; takes a message and the JSON schema of the answer.
 Asker = Callable[[str, Json], Awaitable[Answer]]
@@ -119,9 +119,10 @@ def _fault(schema: Json, content: Json) -> str:
         if name not in properties:
             return f"{name}: there is no such field; choose from {', '.join(properties)}"
         about = properties[name]
-        types, noun = _TYPES.get(str(about.get("type")), ((object,), ""))
-        if not isinstance(value, types) or (isinstance(value, bool) and int in types):
-            return f"{name}: it must be {noun}"
+        kind = str(about.get("type"))
+        mistaken = isinstance(value, bool) and kind in ("integer", "number")
+        if mistaken or not isinstance(value, _TYPES.get(kind, object)):
+            return f"{name}: it must be of the type {kind}"
         if "enum" in about and value not in about["enum"]:
             return f"{name}: choose from {', '.join(map(str, about['enum']))}"
         try:

@@ -7,19 +7,17 @@ import mimetypes
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any
 
-from leadline._runtime.plugins import PluginRuntime
+from leadline._runtime.runs.run_context import RunContext
 from leadline.citations import number
-from leadline.contracts import Run
 from leadline.errors import UsageError
-from leadline.records import Blob, Document, FetchRequest, Report, Usage
+from leadline.records import Blob, Document, FetchRequest, Report
 
 AT_ONCE = 5
 # Characters after which no further source of the web is read: all are in memory at once.
 _MOST = 20_000_000
 _WEB = ("https://", "http://")
-_TIMEOUT = 60.0
 
 
 @dataclass
@@ -28,26 +26,6 @@ class Found:
 
     documents: dict[str, Document] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
-
-
-class StandaloneCall:
-    """A call outside any run, without journal and events."""
-
-    run = cast("Run", None)
-    task = "verify"
-    key = "verify"
-    traceparent = ""
-    followed = False
-
-    def remaining(self) -> float:
-        """Return the timeout in seconds."""
-        return _TIMEOUT
-
-    def emit(self, kind: Literal["text", "reasoning"], delta: str) -> None:
-        """Discard the piece."""
-
-    def spend(self, usage: Usage) -> None:
-        """Discard the usage: fetchers and parsers are free."""
 
 
 def from_run(report: Report, wanted: Iterable[Any]) -> Found:
@@ -66,14 +44,14 @@ def from_run(report: Report, wanted: Iterable[Any]) -> Found:
     return found
 
 
-async def from_folder(plugins: PluginRuntime, folder: Path, wanted: Sequence[Any], match: Callable[..., Any]) -> Found:
+async def from_folder(run: RunContext, folder: Path, wanted: Sequence[Any], match: Callable[..., Any]) -> Found:
     """Read the sources whose files `match` finds: by address, number or the words of their names."""
     matched = match(wanted, _files(folder), folder)
     found = Found(problems=matched.problems)
     for key, path in matched.files.items():
         kind = "text/markdown" if path.suffix == ".md" else mimetypes.guess_type(path.name)[0] or "text/plain"
         blob = Blob(name=path.name, media_type=kind, data=path.read_bytes())
-        await _add(found, key, asyncio.wait_for(plugins.parse(blob, StandaloneCall()), _TIMEOUT))
+        await _add(found, key, run.parse(blob))
     return found
 
 
@@ -83,7 +61,7 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
 
 
-async def from_web(run: Run, wanted: Sequence[Any]) -> Found:
+async def from_web(run: RunContext, wanted: Sequence[Any]) -> Found:
     """Read the sources that have an address of the web, a few at a time, within the limits of a run."""
     found, limits, gate = Found(), run.settings.research, asyncio.Semaphore(AT_ONCE)
     pages = limits.max_queries * limits.pages_per_query

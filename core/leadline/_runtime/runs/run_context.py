@@ -156,6 +156,10 @@ class RunContext(ProviderCalls):
     async def fetch(self, request: FetchRequest, /) -> Document:
         return await self._reader.read(request)
 
+    async def parse(self, blob: Blob) -> Document:
+        """Parse a file with the first parser that accepts it."""
+        return await self._reader.parse(blob)
+
     async def download(self, request: FetchRequest, /) -> Blob:
         return await self._reader.fetch(request)
 
