@@ -270,7 +270,7 @@ class Client(StoredRuns):
         A report as data is judged by its stored sources. One in Markdown is judged by the sources that it lists if
         `fetch` reads them from the web; otherwise only its citations are checked. Raises `ConfigError`.
         """
-        return await checked(self.load(), self.plugins, report, fetch=fetch)
+        return await checked(self.load(), report, fetch=fetch)
 
     def explain(self) -> Explanation:
         """Return the plan of a run, without any call."""

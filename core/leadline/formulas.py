@@ -9,8 +9,12 @@ from html import escape
 # Characters of a formula.
 LONGEST = 2000
 _COMMAND = re.compile(r"\\([A-Za-z]+)(?:\s*\{([^{}]*)\})?")
-# Depth at which converters of formulas crash.
-_MONSTROUS = re.compile(r"(?:\{[^{}]*){20}|(?:\\[A-Za-z]+\s*){40}")
+# Groups in groups: Pandoc takes twice as long for each script in a script, and readers of Word files refuse deep ones.
+_DEEPEST = 8
+_GROUPS = re.compile(r"\\(?:left|begin|right|end)(?![A-Za-z])|\\.|[{}]", re.DOTALL)
+_OPENED = {"{": 1, r"\left": 1, r"\begin": 1, "}": -1, r"\right": -1, r"\end": -1}
+# Commands whose argument is a command, so many times, which is deep too.
+_CHAINED = re.compile(r"(?:\\[A-Za-z]+\s*+){40}")
 # Marks that end a formula or hide its end: comments, delimiters, characters by code.
 _OUTSIDE = re.compile(r"(?<!\\)(?:\\\\)*(?:[%$#]|\\[()\[\]])|\^\^")
 _DEFINES = {"def", "newcommand", "newenvironment", "DeclareMathOperator", "verb", "href", "unicode"}
@@ -20,16 +24,17 @@ _ENVIRONMENTS = re.compile(r"(?:[bBpvV]?matrix|smallmatrix|cases|array|split|gat
 
 def is_safe_formula(tex: str) -> bool:
     """Return whether a text is a formula of known commands, which is safe in a LaTeX file."""
-    if len(tex) > LONGEST or _MONSTROUS.search(tex) or _OUTSIDE.search(tex) or not _balanced(tex):
+    if len(tex) > LONGEST or _CHAINED.search(tex) or _OUTSIDE.search(tex) or not _shallow(tex):
         return False
     return all(_known(name, argument) for name, argument in _COMMAND.findall(tex))
 
 
-def _balanced(tex: str) -> bool:
+def _shallow(tex: str) -> bool:
+    """Return whether the groups of a formula are closed, and not too deep."""
     depth = 0
-    for mark in re.findall(r"\\.|[{}]", tex, re.DOTALL):
-        depth += {"{": 1, "}": -1}.get(mark, 0)
-        if depth < 0:
+    for mark in _GROUPS.findall(tex):
+        depth += _OPENED.get(mark, 0)
+        if not 0 <= depth <= _DEEPEST:
             return False
     return depth == 0
 

@@ -1,7 +1,7 @@
-"""Parsers of untrusted bytes: a function that reads a file, called in a worker process within limits.
+"""Readers of untrusted bytes and texts: functions that are called in a worker process within limits.
 
-A file that exceeds a limit, or crashes its worker, is refused with the limit in the message; no other file is affected.
-The limits of time are processor time, so that a file is read or refused whatever else the machine does.
+What exceeds a limit, or crashes its worker, is refused with the limit in the message; nothing else is affected. The
+limits of time are processor time, so that a file is read or refused whatever else the machine does.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Any, TypeVar
 
 from leadline.encoding import require_type
 from leadline.errors import Unsupported
@@ -22,6 +23,7 @@ MEMORY = 256 * 2**20
 # Characters of a document that are kept, and its blocks: more than the longest manuals have.
 MOST_CHARACTERS = 4_000_000
 MOST_BLOCKS = 50_000
+T = TypeVar("T")
 
 
 async def parse_in_worker(function: Callable[[Blob], Document], blob: Blob) -> Document:
@@ -31,18 +33,26 @@ async def parse_in_worker(function: Callable[[Blob], Document], blob: Blob) -> D
     much time or memory, crashes the worker or nests too deeply; a document that is too long is cut, and says so in
     `incomplete`.
     """
-    seconds = min(_MOST_SECONDS, _SECONDS + _SECONDS_PER_MB * len(blob.data) / 1e6)
+    return await within_limits(blob.name, len(blob.data), _read, function, blob)
+
+
+async def within_limits(name: str, size: int, function: Callable[..., T], *args: Any) -> T:
+    """Return what a function makes of so many bytes that Leadline did not write, in a worker process.
+
+    `name` begins the messages. Raises what `parse_in_worker` does.
+    """
+    seconds = min(_MOST_SECONDS, _SECONDS + _SECONDS_PER_MB * size / 1e6)
     try:
-        return await run(_read, function, blob, timeout=seconds, memory=MEMORY)
+        return await run(function, *args, timeout=seconds, memory=MEMORY)
     except TimeoutError as error:
-        raise Unsupported(f"{blob.name}: was not parsed within {seconds:.0f} s of processor time") from error
+        raise Unsupported(f"{name}: was not parsed within {seconds:.0f} s of processor time") from error
     except MemoryError as error:
-        raise Unsupported(f"{blob.name}: needs more than {MEMORY >> 20} MB of memory to parse") from error
+        raise Unsupported(f"{name}: needs more than {MEMORY >> 20} MB of memory to parse") from error
     except RecursionError as error:
-        raise Unsupported(f"{blob.name}: nests too deeply to parse") from error
+        raise Unsupported(f"{name}: nests too deeply to parse") from error
     except WorkerDied as error:
         reason = f"crashed the parser ({_status(error.status)}), which may use {MEMORY >> 20} MB of memory"
-        raise Unsupported(f"{blob.name}: {reason}") from error
+        raise Unsupported(f"{name}: {reason}") from error
     except NotPicklable as error:
         raise TypeError(
             f"{getattr(function, '__qualname__', function)} cannot run in a worker process ({error}): define it in a "

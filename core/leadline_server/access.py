@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
@@ -169,7 +168,7 @@ class Access:
         """Refuse requests that pages of other sites cause."""
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
         follows_link = method in _READING and headers.get("sec-fetch-mode") == "navigate"
-        foreign = origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower()
+        foreign = origin is not None and origin.partition("://")[2].lower() != headers.get("host", "").lower()
         if foreign or (site not in ("same-origin", "none") and not follows_link):
             raise Problem(403, "cross_origin", "requests of other sites are refused")
 

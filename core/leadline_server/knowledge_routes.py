@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
+from itertools import accumulate
 
 from starlette.requests import Request
 
@@ -17,11 +18,12 @@ from leadline_server.endpoint import Endpoint
 from leadline_server.limits import Slots
 from leadline_server.problems import Problem
 from leadline_server.requests import read_body
+from leadline_server.run_routes import number
 from leadline_server.service import Service, principal_of
 from leadline_server.views import Done
 
-# Passages of one reply.
-_MOST = 50
+# Passages of one reply, and their characters.
+_MOST, _CHARACTERS = 50, 1_000_000
 # Characters of the name of a file.
 _LONGEST = 300
 
@@ -105,20 +107,22 @@ class KnowledgeRoutes:
     async def search(self, request: Request) -> Passages:
         """Return the passages that answer a question best, without the whole texts of their documents."""
         principal, query = principal_of(request), request.query_params.get("q", "")[:20_000]
-        limit = request.query_params.get("limit", "5")
-        if not limit.isdecimal() or not 1 <= int(limit) <= _MOST:
-            raise Problem(422, "invalid_request", f"limit must be a number from 1 to {_MOST}")
+        limit = number(request.query_params, "limit", 5, 1, _MOST)
         if not (await self._base.documents(principal=principal)).documents:
             return Passages()
         try:
-            found = await self._base.search(query, limit=int(limit), principal=principal)
+            found = await self._base.search(query, limit=limit, principal=principal)
         except CallFailed as failed:
             raise _problem(failed) from failed
-        brief = [
+        sizes = accumulate(len(one.quote) + len(one.lead) + sum(map(len, one.path)) for one in found.evidence)
+        shown = tuple(one for one, size in zip(found.evidence, sizes, strict=True) if size <= _CHARACTERS)
+        used = {one.source_id for one in shown}
+        brief = (
             source.model_copy(update={"document": Document(text="", title=source.document.title)})
             for source in found.sources
-        ]
-        return found.model_copy(update={"sources": tuple(brief)})
+            if source.id in used
+        )
+        return Passages(evidence=shown, sources=tuple(brief))
 
     async def _check_room(self, principal: str | None, name: str) -> None:
         """Raise `Problem` if the principal has as many documents as the server allows."""

@@ -1,4 +1,7 @@
-"""Advice in messages, for readers without a shell: commands become requests, and options the settings that they set."""
+"""Messages for readers without a shell: commands become requests, options the settings that they set.
+
+Folders of the server become an ellipsis.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +31,10 @@ _COMMAND = re.compile(
 )
 
 
-def for_readers(text: str) -> str:
-    """Return a message of Leadline in which no command line is left."""
-    return _COMMAND.sub(_remedy, text)
+def for_readers(text: str, folder: str = "") -> str:
+    """Return a message of Leadline in which no command line is left, nor this folder of the server."""
+    text = _COMMAND.sub(_remedy, text)
+    return text.replace(folder, "…") if folder else text
 
 
 def _remedy(found: re.Match[str]) -> str:
@@ -43,19 +47,22 @@ def _remedy(found: re.Match[str]) -> str:
     return _REQUESTS.get(words) or _REQUESTS.get(command) or f"`{words}` by the operator"
 
 
-def record_for_readers(record: Message, *names: str) -> Message:
+def record_for_readers(record: Message, *names: str, folder: str = "") -> Message:
     """Return a record with these texts, or tuples of texts, for readers; it is the same one if nothing changes."""
     update = {}
     for name in names:
         value = getattr(record, name)
-        told = for_readers(value) if isinstance(value, str) else tuple(map(for_readers, value))
-        if told != value:
-            update[name] = told
+        told = [for_readers(text, folder) for text in ([value] if isinstance(value, str) else value)]
+        changed = told[0] if isinstance(value, str) else tuple(told)
+        if changed != value:
+            update[name] = changed
     return record.model_copy(update=update) if update else record
 
 
-def event_for_readers(event: Event) -> Event:
-    """Return an event whose message is for readers."""
+def event_for_readers(event: Event, folder: str) -> Event:
+    """Return an event whose message is for readers; none of its texts has this folder of the server."""
+    if folder in (text := event.model_dump_json()):
+        event = Event.model_validate_json(text.replace(folder, "…"))
     if event.kind not in _TOLD:
         return event
     told = {key: for_readers(value) if isinstance(value, str) else value for key, value in event.data.items()}

@@ -71,6 +71,14 @@ class NewRun(RequestBody):
     """The id of the run that this one follows, instead of the last one."""
 
 
+def order(**fields: Any) -> NewRun:
+    """Return an order that other requests, forms and tools make up. Raises `Problem`."""
+    try:
+        return NewRun(**fields)
+    except ValidationError as error:
+        raise invalid(error) from None
+
+
 class NewAnswer(RequestBody):
     """An answer to a question of a run."""
 

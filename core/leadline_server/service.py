@@ -11,7 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,8 @@ _PATIENCE = 15.0
 # Seconds until a principal with too many runs may try again, or one whose run waits for a worker.
 _FULL = 10
 _LATER = {"Retry-After": str(_FULL)}
+# Files of a run with the tracebacks and folders of the operator: readers have its state and its events.
+_OPERATORS = frozenset({"metadata.json", "events.jsonl"})
 # An end of the run that was not the last one, because the run was continued.
 SESSION_FINISHED = "session.finished"
 
@@ -76,6 +78,10 @@ class Service:
         self.active.when_ended = self._count
         self._reports: OrderedDict[Path, tuple[tuple[int, ...], Report]] = OrderedDict()
         self._reading = asyncio.Lock()
+
+    @cached_property
+    def _root(self) -> str:
+        return str(self.client.runs_folder().absolute())
 
     # --- order and list ----------------------------------------------------------------------------------------------
 
@@ -147,7 +153,7 @@ class Service:
         With the id of a conversation, return its runs. Raises `Problem`.
         """
         found = await asyncio.to_thread(self.client.runs, text=text, conversation=conversation, principal=principal)
-        items = [record_for_readers(RunItem.of(run), "reason") for run in found]
+        items = [record_for_readers(RunItem.of(run), "reason", folder=self._root) for run in found]
         if not text.strip():
             known = {item.id for item in items if item.status != "unreadable"}  # one that begins has no metadata yet
             orders = (run.order for run in self.active.of(principal) if run.run_id not in known)
@@ -184,7 +190,10 @@ class Service:
     # --- watch -------------------------------------------------------------------------------------------------------
 
     async def metadata(self, run_id: str, principal: str | None) -> tuple[Metadata, str] | None:
-        """Return the metadata of a run as of now, and its status; None if it has no folder yet. Raises `Problem`."""
+        """Return the metadata of a run as of now, and its status; None if it has no folder yet. Raises `Problem`.
+
+        `files` are those for readers.
+        """
         folder = self.folder(run_id, principal)
         run = self.active.get(run_id, principal)
         found = await asyncio.to_thread(self._find, folder, principal)
@@ -198,7 +207,10 @@ class Service:
                 found = replace(found, status=ended.status)
         if found and found.metadata is None:
             raise Problem(500, "unreadable", "the state of the run cannot be read", "POST …/resume restores it")
-        return (found.metadata, found.status) if found and found.metadata else None
+        if found is None or found.metadata is None:
+            return None
+        public = tuple(name for name in found.metadata.files if name not in _OPERATORS)
+        return found.metadata.model_copy(update={"files": public}), found.status
 
     def _find(self, folder: Path, principal: str | None) -> RunInfo | None:
         if not (folder / "metadata.json").is_file():
@@ -214,11 +226,11 @@ class Service:
     async def view(self, run_id: str, principal: str | None) -> RunView:
         """Return a run as of now. Raises `Problem` if the principal has no such run."""
         if known := await self.metadata(run_id, principal):
-            return readable(RunView.of(*known))
+            return readable(RunView.of(*known), self._root)
         run = self.active.get(run_id, principal) or await asyncio.to_thread(self.queue.get, run_id, principal)
         if run is None or run.order is None:
             raise no_such_run()
-        return readable(RunView.of_order(run.order, run.status or "pending", run.problem))
+        return readable(RunView.of_order(run.order, run.status or "pending", run.problem), self._root)
 
     async def events(
         self, run_id: str, principal: str | None, after: int = -1, *, deltas: bool = False
@@ -242,7 +254,7 @@ class Service:
                         end = None
                     if event.kind != "call.delta":
                         last = max(last, event.seq)
-                    event = event_for_readers(event)
+                    event = event_for_readers(event, self._root)
                     if event.kind == "run.finished":
                         end = event
                     else:

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from leadline_server.downloads import ENDINGS, Downloads
 from leadline_server.endpoint import FILE, Endpoint
-from leadline_server.requests import Long, Name, NewRun, RequestBody, read
+from leadline_server.requests import Long, Name, RequestBody, order, read
 from leadline_server.run_routes import required
 from leadline_server.service import Service, principal_of
 from leadline_server.views import TaskStarted, TaskStatus
@@ -50,8 +50,8 @@ class ShortRoutes:
     async def start(self, request: Request) -> TaskStarted:
         """Start a run; `task_id` is its id."""
         body = await read(request, NewTask, self._service.limits.body)
-        order = NewRun(question=body.question or body.query, formats=body.formats)
-        return TaskStarted(task_id=await self._service.order(order, principal_of(request)), status="pending")
+        new = order(question=body.question or body.query, formats=body.formats)
+        return TaskStarted(task_id=await self._service.order(new, principal_of(request)), status="pending")
 
     async def status(self, request: Request) -> TaskStatus:
         """Return the state of a run."""

@@ -78,12 +78,12 @@ class RunView(Metadata):
         return cls.of(metadata)
 
 
-def readable(view: RunView) -> RunView:
-    """Return a view whose messages are for readers without a shell."""
-    return record_for_readers(view, "reason", "notices").model_copy(
+def readable(view: RunView, folder: str) -> RunView:
+    """Return a view whose messages are for readers without a shell, who do not see this folder."""
+    return record_for_readers(view, "reason", "notices", folder=folder).model_copy(
         update={
-            "errors": tuple(record_for_readers(error, "message") for error in view.errors),
-            "steps": tuple(record_for_readers(step, "reason") for step in view.steps),
+            "errors": tuple(record_for_readers(error, "message", folder=folder) for error in view.errors),
+            "steps": tuple(record_for_readers(step, "reason", folder=folder) for step in view.steps),
         }
     )
 

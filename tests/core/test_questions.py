@@ -133,6 +133,53 @@ async def test_the_first_answer_counts_and_unknown_questions_are_refused(tmp_pat
                 await run.answer(name, {"answer": "late"})
 
 
+FORM: Json = {
+    "type": "object",
+    "properties": {
+        "answer": {"type": "string"},
+        "depth": {"type": "number"},
+        "soundings": {"type": "integer"},
+        "tide": {"type": "string", "enum": ["low", "high"]},
+        "sure": {"type": "boolean"},
+        "basins": {"type": "array"},
+    },
+    "required": ["answer"],
+}
+MISSED: list[tuple[Json, str]] = [
+    ({}, "answer: field required"),
+    ({"wrong": "x"}, "answer: field required"),
+    ({"answer": "x", "wrong": "x"}, "wrong: there is no such field; choose from answer, depth"),
+    ({"answer": float("nan")}, "answer: it must be of the type string"),
+    ({"answer": 5}, "answer: it must be of the type string"),
+    ({"answer": ["x"]}, "answer: it must be of the type string"),
+    ({"answer": None}, "answer: it must be of the type string"),
+    ({"answer": "x", "depth": float("nan")}, "depth: JSON has no such number"),
+    ({"answer": "x", "depth": True}, "depth: it must be of the type number"),
+    ({"answer": "x", "soundings": 1.5}, "soundings: it must be of the type integer"),
+    ({"answer": "x", "soundings": 10**5_000}, "soundings: JSON has no such number"),
+    ({"answer": "x", "tide": "ebb"}, "tide: choose from low, high"),
+    ({"answer": "x", "sure": "yes"}, "sure: it must be of the type boolean"),
+    ({"answer": "x", "basins": [float("inf")]}, "basins: JSON has no such number"),
+]
+
+
+async def test_an_answer_that_misses_the_schema_names_its_field_and_the_question_stays_open(tmp_path: Path) -> None:
+    async def form(run: Run) -> tuple[str, ...]:
+        return (text_of(await run.ask("Which basin?", FORM)),)
+
+    async with client(tmp_path, form) as runs:
+        run = await runs.start("How deep is it?", interactive=True)
+        while not run.questions():
+            await asyncio.sleep(0.01)
+        question = run.questions()[0]
+        for content, fault in MISSED:
+            with pytest.raises(UsageError, match=f"does not fit the question: {fault}"):
+                await run.answer(question.id, content)
+            assert run.questions() == (question,)
+        await run.answer(question.id, {"answer": "outer", "depth": 7, "tide": "low", "sure": True, "basins": ["x"]})
+        assert written(await run.result()) == ["accept: outer"]
+
+
 async def test_a_run_that_is_cancelled_while_it_waits_asks_again_what_was_not_answered(tmp_path: Path) -> None:
     async with client(tmp_path, two) as runs:
         run = await runs.start("How deep is it?", interactive=True)

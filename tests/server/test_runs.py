@@ -17,9 +17,10 @@ from tests.server.conftest import QUESTION, Served, events, finish, order, runni
 def test_a_question_becomes_a_report_with_files(http: httpx.Client, served: Served, done: str) -> None:
     view = http.get(f"/v1/runs/{done}").json()
     stored = json.loads((served.folder / "runs" / done / "metadata.json").read_text())
-    assert {key: view[key] for key in ("status", "question", "files", "steps", "tags")} == {
-        key: stored[key] for key in ("status", "question", "files", "steps", "tags")
+    assert {key: view[key] for key in ("status", "question", "steps", "tags")} == {
+        key: stored[key] for key in ("status", "question", "steps", "tags")
     }
+    assert {*stored["files"]} - {*view["files"]} == {"metadata.json", "events.jsonl"}  # of the operator
     for name in view["files"]:
         sent = http.get(f"/v1/runs/{done}/files/{name}")
         assert sent.content == (served.folder / "runs" / done / name).read_bytes()
@@ -121,6 +122,13 @@ def test_a_question_of_a_run_is_answered_once(tmp_path: Path) -> None:
         assert (view["status"], view["questions"][0]["id"]) == ("waiting", asked["id"])
         unknown = http.post(f"/v1/runs/{run}/answers", json={"question_id": "no such", "content": {"answer": "x"}})
         assert unknown.status_code == 422
+        for content in ('{"answer": NaN}', '{"answer": 5}', '{"wrong": "x"}', '{"answer": 1' + "0" * 4_000 + "}"):
+            body = f'{{"question_id": "{asked["id"]}", "content": {content}}}'
+            headers = {"Content-Type": "application/json"}
+            refused = http.post(f"/v1/runs/{run}/answers", content=body, headers=headers)
+            assert (refused.status_code, refused.json()["code"]) == (422, "invalid_request")
+            assert "answer: " in refused.json()["message"]
+            assert http.get(f"/v1/runs/{run}").json()["questions"][0]["id"] == asked["id"]
         answer = {"question_id": asked["id"], "content": {"answer": QUESTION}}
         assert http.post(f"/v1/runs/{run}/answers", json=answer).json() == {"ok": True}
         finish(http, run)

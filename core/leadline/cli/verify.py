@@ -24,7 +24,7 @@ from leadline.cli.terminal import plural, say, table, write, write_json
 from leadline.client import Client
 from leadline.display import one_line
 from leadline.errors import NoEvidence, UsageError
-from leadline.records import Document, Report
+from leadline.records import Report
 from leadline.research_findings import FAILED
 
 # The exit code if a claim is not supported, or a citation has no entry.
@@ -97,8 +97,14 @@ async def _markdown(
     """Check a report in Markdown against the sources that the arguments name, or those that its run stored."""
     if not (own or args.sources or args.fetch):
         return Checked(await checker.check(text, {}, strict=strict), own=strict)
-    documents = await _documents(args, checker.cited_sources(text), client, own)
-    found = await _judged(client, lambda run: checker.check(text, documents, run, strict=strict))
+
+    async def check(run: Any) -> Any:
+        found = await _found(args, await checker.cited_sources(text), client, own, run)
+        for key, problem in found.problems.items():
+            say(f"[{key}] could not be read: {problem}")
+        return await checker.check(text, found.documents, run, strict=strict)
+
+    found = await _judged(client, check)
     return Checked(*found, own=strict, stored=own is not None, tolerated=own is not None and _tolerated(own.report))
 
 
@@ -144,25 +150,16 @@ def _read(name: str) -> str:
     return text
 
 
-async def _documents(
-    args: argparse.Namespace, wanted: tuple[Any, ...], client: Client, own: OwnReport | None
-) -> dict[str, Document]:
-    found = from_run(own.report, wanted) if own else await _found(args, wanted, client)
-    for key, problem in found.problems.items():
-        say(f"[{key}] could not be read: {problem}")
-    return found.documents
-
-
-async def _found(args: argparse.Namespace, wanted: tuple[Any, ...], client: Client) -> Found:
-    if args.sources and is_run(Path(args.sources)):
+async def _found(
+    args: argparse.Namespace, wanted: tuple[Any, ...], client: Client, own: OwnReport | None, run: Any
+) -> Found:
+    if own:
+        return from_run(own.report, wanted)
+    if not args.sources:
+        return await from_web(run, wanted)
+    if is_run(Path(args.sources)):
         return from_run(await stored(Path(args.sources), client), wanted)
-    plugins = client.plugins
-    await plugins.open()
-    return await (
-        from_folder(plugins, Path(args.sources), wanted, checker().matches)
-        if args.sources
-        else from_web(plugins, wanted)
-    )
+    return await from_folder(run, Path(args.sources), wanted, checker().matches)
 
 
 def _show(checked: Checked) -> None:

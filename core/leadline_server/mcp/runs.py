@@ -7,8 +7,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Protocol
 
-from pydantic import ValidationError
-
 from leadline import Client
 from leadline.citations import number
 from leadline.errors import JournalBusy, UsageError
@@ -20,7 +18,7 @@ from leadline_server.evidence import evidence_view
 from leadline_server.mcp.records import AskedQuestion, RunState, Verdicts
 from leadline_server.pipelines import Pipelines
 from leadline_server.problems import Problem
-from leadline_server.requests import NewRun, invalid
+from leadline_server.requests import NewRun, order
 from leadline_server.views import EvidenceView, RunView
 
 # Seconds between looks at a run: the first, which grow to the last.
@@ -91,11 +89,7 @@ class Runs:
 
     async def start(self, question: str, pipeline: str = "") -> str:
         """Start a run and return its id."""
-        try:
-            body = NewRun(question=question, pipeline=pipeline)
-        except ValidationError as error:
-            raise invalid(error) from None
-        return await self._service.order(body, self._principal)
+        return await self._service.order(order(question=question, pipeline=pipeline), self._principal)
 
     async def resume(self, run_id: str) -> None:
         """Continue a run that was interrupted, cancelled or failed; one that is active goes on."""

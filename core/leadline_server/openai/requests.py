@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 from leadline_server.problems import Problem
-from leadline_server.requests import Name, NewRun, RequestBody, Words
+from leadline_server.requests import Name, NewRun, RequestBody, Words, order
 
 # The models are called after the pipelines.
 MODEL_PREFIX = "leadline-"
@@ -118,7 +118,7 @@ class ChatRequest(_Open):
         changed = dict(extras.set)
         if self._tokens is not None:
             changed.setdefault("report.length", round(self._tokens * _WORDS_PER_TOKEN))
-        return NewRun(
+        return order(
             question=question,
             pipeline=self.pipeline,
             set=changed,

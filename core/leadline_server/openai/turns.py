@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import sys
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from leadline_server.problems import Problem
 from leadline_server.service import Service
 from leadline_server.views import RunView
 
-CHAT, REQUEST = "chat", "request"
+_TAGS = CHAT, REQUEST = "chat", "request"
 # Seconds after the end of a run in which a repeated request is given the same run, if nobody received its answer.
 _RETRIES = 60.0
 # Requests that are remembered beside the tags of runs.
@@ -60,20 +61,18 @@ class Turns:
         """
         asked = questions(request)
         async with self._locks.setdefault(principal, asyncio.Lock()):
-            key = request_key(request, chat)
-            if turn := await self._repeated(key, principal):
+            key, known = request_key(request, chat), await self._known(principal)
+            if turn := await self._repeated(key, known.get((REQUEST, key)), principal):
                 return turn
             before: RunView | None = None
-            for known in range(len(asked) - 1, 0, -1):
-                earlier = await self._find(CHAT, _digest(chat, asked[:known]), principal)
-                if earlier is None:
-                    continue
-                if known == len(asked) - 1 and (turn := await self._answer(earlier, asked[-1], principal)):
+            digests = _digests(chat, asked)
+            if run_id := known.get((CHAT, digests[-2])) if len(asked) > 1 else None:
+                before = await self._service.view(run_id, principal)
+                if turn := await self._answer(before, asked[-1], principal):
                     _keep(self._answered, key, turn)
                     return turn
-                before = earlier if known == len(asked) - 1 and earlier.status not in ACTIVE else None
-                break
-            tags = {CHAT: _digest(chat, asked), REQUEST: key}
+                before = None if before.status in ACTIVE else before
+            tags = {CHAT: digests[-1], REQUEST: key}
             order = request.order(asked[-1], tags).model_copy(update={"follows": before.id if before else ""})
             return Turn(await self._service.order(order, principal, turns=() if before else history(request)))
 
@@ -81,22 +80,22 @@ class Turns:
         """Note that the client has the whole answer."""
         _keep(self._received, request_key(request, chat), None)
 
-    async def _repeated(self, key: str, principal: str | None) -> Turn | None:
-        """Return the turn of an equal request whose answer is still awaited."""
+    async def _repeated(self, key: str, run_id: str | None, principal: str | None) -> Turn | None:
+        """Return the turn of an equal request, which started a run, if its answer is still awaited."""
         if turn := self._answered.get(key):
             return turn if key not in self._received else None
-        view = await self._find(REQUEST, key, principal)
-        if view is None:
+        if run_id is None:
             return None
+        view = await self._service.view(run_id, principal)
         if view.status in ACTIVE:
             return Turn(view.id)
         ended = (utc_now() - view.ended).total_seconds() if view.ended else _RETRIES
         return Turn(view.id) if ended < _RETRIES and key not in self._received else None
 
-    async def _find(self, tag: str, value: str, principal: str | None) -> RunView | None:
-        """Return the newest run with a tag."""
-        page = await self._service.runs(principal, tag=f"{tag}={value}", limit=1)
-        return await self._service.view(page.runs[0].id, principal) if page.runs else None
+    async def _known(self, principal: str | None) -> dict[tuple[str, str], str]:
+        """Return the newest run of each chat and request by its tag: one look at the index, however long a chat is."""
+        page = await self._service.runs(principal, tag=REQUEST, limit=sys.maxsize)
+        return {(tag, run.tags[tag]): run.id for run in reversed(page.runs) for tag in _TAGS if tag in run.tags}
 
     async def _answer(self, view: RunView, text: str, principal: str | None) -> Turn | None:
         """Answer the open question of a run, if it has one."""
@@ -107,8 +106,11 @@ class Turns:
             await self._service.answer(
                 view.id, principal, question.id, Answer(action="accept", content=_content(question, text))
             )
-        except (AlreadyAnswered, UsageError):  # it was answered elsewhere, or nobody waits any more
-            return None
+        except UsageError as error:
+            now = await self._service.view(view.id, principal)
+            if isinstance(error, AlreadyAnswered) or question.id not in [one.id for one in now.questions]:
+                return None  # it was answered elsewhere, or nobody waits any more
+            raise
         return Turn(view.id, after=await self._place(view.id, question.id, principal))
 
     async def _place(self, run_id: str, question_id: str, principal: str | None) -> int:
@@ -129,25 +131,31 @@ def questions(request: ChatRequest) -> list[str]:
 
 def history(request: ChatRequest) -> list[records.Turn]:
     """Return the questions before the last one with their answers, for a conversation whose runs are unknown."""
-    turns: list[records.Turn] = []
+    turns: list[tuple[str, list[str]]] = []
     for message in request.messages[:-1]:
-        if message.role == "user" and message.text.strip():
-            turns.append(records.Turn(question=message.text.strip()))
-        elif message.role == "assistant" and turns:
-            answer = "\n\n".join(filter(None, (turns[-1].answer, message.text.strip())))
-            turns[-1] = turns[-1].model_copy(update={"answer": answer})
-    return turns
+        text = message.text.strip()
+        if message.role == "user" and text:
+            turns.append((text, []))
+        elif message.role == "assistant" and text and turns:
+            turns[-1][1].append(text)
+    return [records.Turn(question=question, answer="\n\n".join(answers)) for question, answers in turns]
 
 
 def request_key(request: ChatRequest, chat: str) -> str:
     """Return a digest of a request: equal requests of a client have the same."""
     about = request.model_dump_json(include={"model", "max_tokens", "max_completion_tokens", "leadline"})
-    return _digest(chat, [about, *questions(request)])
+    return _digests(chat, [about, *questions(request)])[-1]
 
 
-def _digest(chat: str, texts: Sequence[str]) -> str:
-    data = json.dumps([chat, *texts]).encode("utf-8", "surrogatepass")
-    return hashlib.sha256(data).hexdigest()[:32]
+def _digests(chat: str, texts: Sequence[str]) -> list[str]:
+    """Return the digests of the first text, of the first two, and so on: each text is read once."""
+    read, found = hashlib.sha256(json.dumps([chat])[:-1].encode()), []
+    for text in texts:
+        read.update(f", {json.dumps(text)}".encode())
+        whole = read.copy()
+        whole.update(b"]")
+        found.append(whole.hexdigest()[:32])
+    return found
 
 
 def _content(question: OpenQuestion, text: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Mapping
 from urllib.parse import parse_qs
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -21,7 +21,7 @@ from starlette.responses import Response
 
 from leadline.records import Answer, Blob
 from leadline_server.problems import Problem
-from leadline_server.requests import NewRun, invalid, read_body
+from leadline_server.requests import NewRun, order, read_body
 
 COOKIE = "leadline_form"
 FIELD = "form_token"
@@ -105,17 +105,14 @@ def new_run(form: Form) -> NewRun:
         if name.startswith("set.") and (text := values[-1].strip()):
             changed[name.removeprefix("set.")] = _value(text)
     tags = dict(_tag(text) for text in first(form, "tags").split(",") if text.strip())
-    try:
-        return NewRun(
-            question=first(form, "question").strip(),
-            pipeline=first(form, "pipeline"),
-            formats=[name for name in form.get("format", []) if name],
-            set=changed,
-            tags=tags,
-            follows=first(form, "follows"),
-        )
-    except ValidationError as error:
-        raise invalid(error) from None
+    return order(
+        question=first(form, "question").strip(),
+        pipeline=first(form, "pipeline"),
+        formats=[name for name in form.get("format", []) if name],
+        set=changed,
+        tags=tags,
+        follows=first(form, "follows"),
+    )
 
 
 def _value(text: str) -> JsonValue:

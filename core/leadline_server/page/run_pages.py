@@ -135,8 +135,9 @@ class RunPages:
         """Send the picture of a figure. Raises `Problem`."""
         run_id, principal, _ = await self._view(request)
         report = await self._service.report(run_id, principal)
-        place = request.path_params["place"]
-        found = picture(report.figures[place - 1]) if 0 < place <= len(report.figures) else None
+        named = {str(place): figure for place, figure in enumerate(report.figures, start=1)}
+        figure = named.get(request.path_params["place"])
+        found = picture(figure) if figure else None
         if found is None:
             raise Problem(404, "not_found", "the report has no such figure")
         return Response(found[1], media_type=found[0], headers={"Content-Security-Policy": _PICTURE_POLICY})

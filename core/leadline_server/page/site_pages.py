@@ -8,7 +8,6 @@ import time
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -257,6 +256,5 @@ class SitePages:
 def _local(target: str | None) -> str:
     """Return an address on this server to go to after the login."""
     target = target or "/"
-    parts = urlsplit(target)
-    is_local = not parts.scheme and not parts.netloc and target.startswith("/") and not target.startswith(("//", "/\\"))
-    return target if is_local and target.isprintable() and "\\" not in target else "/"
+    is_local = target.startswith("/") and not target.startswith("//") and "\\" not in target
+    return target if is_local and target.isprintable() else "/"

@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import json
+import resource
+import signal
 from asyncio.subprocess import PIPE
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 from leadline.contracts import Call
-from leadline.errors import BadReply
+from leadline.errors import Unsupported
 from leadline_plugins.formats.tree import API, Node, words
+
+# Seconds of processor time of a program: a hundred pages take two.
+_SECONDS = 30
 
 
 async def run(command: tuple[str, ...], data: bytes, failure: str, call: Call) -> bytes:
     """Return the output of a program for this input. The program is killed when the call ends.
 
-    Raises `BadReply` with its error output if it fails; `failure` begins the message.
+    Raises `Unsupported` with its error output, or with the limit of processor time, if it fails: another attempt would
+    end alike. `failure` begins the message.
     """
     process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=PIPE)
     try:
+        if hasattr(resource, "prlimit"):  # Linux
+            resource.prlimit(process.pid, resource.RLIMIT_CPU, (_SECONDS, _SECONDS + 1))
         async with asyncio.timeout(call.remaining()):
             output, errors = await process.communicate(data)
     finally:
@@ -29,12 +37,14 @@ async def run(command: tuple[str, ...], data: bytes, failure: str, call: Call) -
             await process.wait()
     if process.returncode:
         reason = errors.decode("utf-8", "replace").strip()[:500] or f"exit code {process.returncode}"
-        raise BadReply(f"{failure}: {reason}")
+        if process.returncode == -signal.SIGXCPU:
+            reason = f"it did not end within {_SECONDS} s of processor time"
+        raise Unsupported(f"{failure}: {reason}")
     return output
 
 
 async def write(blocks: list[Node], metadata: Mapping[str, Node], to: str, call: Call, *options: str) -> bytes:
-    """Return a document in a format of Pandoc; `metadata` are nodes, made by `meta`. Raises `BadReply` on failure."""
+    """Return a document in a format of Pandoc; `metadata` are nodes, made by `meta`. Raises `Unsupported`."""
     pypandoc: Any = import_module("pypandoc")
     tree = {"pandoc-api-version": API, "meta": dict(metadata), "blocks": blocks}
     data = json.dumps(tree).encode()

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from leadline.contracts import Call, Context
+from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import Files, Report
 from leadline_plugins.formats.citation_style import entries
 from leadline_plugins.formats.document import Document, Medium, document
+from leadline_plugins.formats.tree import formulas, with_code
 
 Write = Callable[[Document, Context, Call], Awaitable[Files]]
 
@@ -37,8 +40,20 @@ class PandocFormat:
         self._context = context
 
     async def format(self, report: Report, call: Call, /) -> Files:
-        """Return the files of the format."""
-        return await self._write(await build_document(report, self._medium, self._context, call), self._context, call)
+        """Return the files of the format; if Pandoc cannot write them, with the TeX of the formulas as code."""
+        tree = await build_document(report, self._medium, self._context, call)
+        try:
+            return await self._write(tree, self._context, call)
+        except Unsupported:
+            if not (unset := formulas(tree.blocks)):
+                raise
+            await notice_of_formulas(call, len(unset))
+            return await self._write(replace(tree, blocks=with_code(tree.blocks, bool)), self._context, call)
+
+
+async def notice_of_formulas(call: Call, count: int) -> None:
+    """Tell how many formulas the files show as code."""
+    await call.run.emit("notice", {"message": f"formulas that could not be set are shown as TeX: {count}"})
 
 
 def pandoc_offer(name: str, summary: str, medium: Medium, write: Write, *modules: str) -> Offer[Any, PandocFormat]:

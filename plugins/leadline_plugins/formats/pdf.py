@@ -9,14 +9,14 @@ from typing import Any, Literal
 from pydantic import Field
 
 from leadline.contracts import Call, Context
-from leadline.errors import BadReply
+from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Files, Report
 from leadline_plugins.formats.document import Document, Medium
 from leadline_plugins.formats.figures import numbered
 from leadline_plugins.formats.pandoc import write
-from leadline_plugins.formats.pandoc_format import build_document
-from leadline_plugins.formats.tree import para, text, words
+from leadline_plugins.formats.pandoc_format import build_document, notice_of_formulas
+from leadline_plugins.formats.tree import formulas, para, text, with_code, words
 from leadline_plugins.formats.typst import (
     compile_typst,
     glyph_candidates,
@@ -72,13 +72,16 @@ class Pdf:
         tree = await build_document(report, MEDIUM, self._context, call)
         try:
             pages = await self._pages(tree, call)
-        except BadReply:
-            # One broken picture fails the whole report, and Typst does not always name it.
+        except Unsupported:
+            # One broken picture or formula fails the whole report, and Typst does not always name it.
             broken = await self._broken_pictures(report, tree, call)
-            if not broken:
+            unset = await self._unset_formulas(formulas(tree.blocks), tree, call)
+            if not broken and not unset:
                 raise
             tree = await build_document(_without_pictures(report, broken), MEDIUM, self._context, call)
-            pages = await self._pages(tree, call)
+            pages = await self._pages(replace(tree, blocks=with_code(tree.blocks, unset.__contains__)), call)
+            if unset:
+                await notice_of_formulas(call, len(unset))
             for number, error in broken.items():
                 await call.run.emit("notice", {"message": NO_PICTURE.format(number=number, error=error)})
         if pages.missing:
@@ -90,6 +93,19 @@ class Pdf:
     async def _pages(self, tree: Document, call: Call) -> Pages:
         return await typeset(tree, self._settings.paper, self._settings.title_page, self._context, call)
 
+    async def _unset_formulas(self, tried: list[str], tree: Document, call: Call) -> list[str]:
+        """Return the formulas that Typst cannot set, which are looked for by halves."""
+        blocks = [para([{"t": "Math", "c": [{"t": "InlineMath"}, tex]}]) for tex in tried]
+        trial = replace(tree, blocks=blocks, title="", files=())
+        try:
+            await _compile(trial, _plain(_inputs(trial, self._settings.paper, "never", call)), self._context, call)
+        except Unsupported:
+            if len(tried) <= 1:
+                return tried
+            halves = tried[: len(tried) // 2], tried[len(tried) // 2 :]
+            return [one for half in halves for one in await self._unset_formulas(half, tree, call)]
+        return []
+
     async def _broken_pictures(self, report: Report, tree: Document, call: Call) -> dict[int, str]:
         """Return the errors of the pictures that Typst cannot set alone, by the numbers of their figures."""
         inputs = _plain(_inputs(tree, self._settings.paper, "never", call))
@@ -99,7 +115,7 @@ class Pdf:
                 continue
             try:
                 await compile_typst(picture_source(item.file.name), (item.file,), inputs, self._context, call)
-            except BadReply as error:
+            except Unsupported as error:
                 broken[item.number] = str(error)
         return broken
 
@@ -129,7 +145,7 @@ def missing_notice(characters: str) -> str:
 
 
 async def typeset(document: Document, paper: str, title_page: str, context: Context, call: Call) -> Pages:
-    """Set a document, twice if a character has no glyph. Raises `BadReply` if Typst fails."""
+    """Set a document, twice if a character has no glyph. Raises `Unsupported` if Typst fails."""
     content = document.title + text(document.blocks)
     document = await context.in_thread(_with_code_points, document, private_use(content))
     inputs = _inputs(document, paper, title_page, call)

@@ -6,7 +6,7 @@ A node is `{"t": type, "c": content}`; see https://hackage.haskell.org/package/p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from leadline.citations import unspaced
@@ -101,6 +101,25 @@ def text(node: Any) -> str:
             case {"c": content}:
                 waiting.append(content)
     return "".join(found)
+
+
+def formulas(node: Any) -> list[str]:
+    """Return the distinct formulas in a node or a list of nodes, as TeX."""
+    found: dict[str, None] = {}
+    with_code(node, lambda tex: bool(found.setdefault(tex)))
+    return list(found)
+
+
+def with_code(node: Any, chosen: Callable[[str], bool]) -> Any:
+    """Return a tree in which the chosen formulas are code."""
+    match node:
+        case list():
+            return [with_code(one, chosen) for one in node]
+        case {"t": "Math", "c": [_, tex]} if chosen(tex):
+            return {"t": "Code", "c": [attributes(), tex]}
+        case {"t": kind, "c": content}:
+            return {"t": kind, "c": with_code(content, chosen)}
+    return node
 
 
 def after_text(before: list[Node], marks: list[Node]) -> list[Node]:

@@ -165,7 +165,7 @@ def _raw(code: str) -> Node:
 async def compile_typst(
     body: bytes, pictures: Sequence[Blob], inputs: Mapping[str, str], context: Context, call: Call
 ) -> bytes:
-    """Return the PDF of Typst source under our template. Raises `BadReply` if Typst fails."""
+    """Return the PDF of Typst source under our template. Raises `Unsupported` if Typst fails."""
     with TemporaryDirectory(prefix="leadline-pdf-") as folder:
         await context.in_thread(_write_sources, Path(folder), body, pictures)
         request = json.dumps({"root": folder, "fonts": _fonts(), "inputs": inputs}).encode()

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
-from contextlib import AsyncExitStack
-from tempfile import TemporaryFile
-from typing import Any, TextIO
+import asyncio
+import os
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from signal import SIGKILL, SIGTERM
+from typing import Any
 
+import anyio
 import httpx2
 from mcp.client import Client
-from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.stdio import get_default_environment
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
-from mcp_types import CONNECTION_CLOSED, METHOD_NOT_FOUND, REQUEST_TIMEOUT, CallToolResult, Implementation
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    CONNECTION_CLOSED,
+    METHOD_NOT_FOUND,
+    REQUEST_TIMEOUT,
+    CallToolResult,
+    Implementation,
+    jsonrpc_message_adapter,
+)
 
 from leadline import __version__
 from leadline.contracts import Call, Context
@@ -23,11 +34,14 @@ from leadline_plugins.mcp import McpSettings
 
 # Characters of a server's message that an error repeats.
 _LONGEST = 300
-# Characters of the end of a program's output that are looked at.
+# Bytes of the end of what a program prints that are kept: its last line explains its end.
 _TAIL = 4_000
 _CONNECT = 30.0
-# Characters of a reply: a hundred long pages.
+# Bytes of a reply, with its structured content: a hundred long pages.
 _MOST = 10_000_000
+_TOO_LONG = f"its reply has more than {_MOST:,} bytes"
+# Seconds that a program has to end by itself, and after each signal.
+_ENDING = 2.0
 # Pages of the list of tools.
 _PAGES = 20
 
@@ -41,13 +55,12 @@ class McpSession:
         self._tool = tool
         self._stack = AsyncExitStack()
         self._client: Client | None = None
-        self._printed: TextIO | None = None
+        # The end of what the program printed to standard error, which must not appear among the progress of a run.
+        self._printed = b""
 
     async def __aenter__(self) -> McpSession:
         """Connect. Raises `Unavailable`, or `Unsupported` if the server has no such tool."""
-        if self._settings.command:
-            # What a program prints must not appear among the progress of a run; its last line explains its end.
-            self._printed = TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed on exit
+        self._printed = b""
         try:
             async with AsyncExitStack() as stack:
                 client = await stack.enter_async_context(Client(await self._transport(stack), client_info=_INFO))
@@ -57,19 +70,12 @@ class McpSession:
                     return self
         except (Exception, BaseExceptionGroup) as error:
             raise self._lost(error, "cannot connect to") from error
-        finally:
-            if self._client is None and self._printed:
-                self._printed.close()
         raise Unsupported(f"{self._who} has no tool {self._tool!r}; it has: {', '.join(known) or 'none'}")
 
     async def __aexit__(self, *_: object) -> None:
         """Disconnect; a command ends."""
         self._client = None
-        try:
-            await self._stack.aclose()
-        finally:
-            if self._printed:
-                self._printed.close()
+        await self._stack.aclose()
 
     async def call(self, arguments: Mapping[str, Any], call: Call) -> CallToolResult:
         """Call the tool within the time of the call. Raises `ProviderError`; `Disconnected` if the server is gone."""
@@ -83,8 +89,6 @@ class McpSession:
             raise self._failure(error) from error
         if result.is_error:
             raise Unsupported(f"{self._who}: {self._tool} failed: {_words(texts(result))}")
-        if (size := len(texts(result))) > _MOST:
-            raise self.bad(f"its reply has {size:,} characters, more than {_MOST:,}")
         return result
 
     def bad(self, what: str) -> BadReply:
@@ -98,17 +102,65 @@ class McpSession:
     async def _transport(self, stack: AsyncExitStack) -> Any:
         settings = self._settings
         if settings.command:
-            program = StdioServerParameters(
-                command=settings.command,
-                args=list(settings.args),
-                env={name: value.get_secret_value() for name, value in settings.env.items()},
-            )
-            return stdio_client(program, errlog=self._printed or sys.stderr)
-        headers = {name: value.get_secret_value() for name, value in settings.headers.items()}
+            return self._program()
+        headers = {"Accept-Encoding": "identity"}
+        headers |= {name: value.get_secret_value() for name, value in settings.headers.items()}
         # Reading has no limit of its own: each call has one.
         timeout = httpx2.Timeout(_CONNECT, read=None)
-        client = await stack.enter_async_context(httpx2.AsyncClient(headers=headers, timeout=timeout))
-        return streamable_http_client(settings.url, http_client=client)
+        limited: Any = {"response": [_limit]}
+        client = await stack.enter_async_context(
+            httpx2.AsyncClient(headers=headers, timeout=timeout, event_hooks=limited)
+        )
+        return streamable_http_client(settings.url, http_client=client, max_sse_event_size=_MOST)
+
+    @asynccontextmanager
+    async def _program(self) -> AsyncIterator[Any]:
+        """Run the program and exchange lines with it, which have a limit: those of the SDK have none."""
+        env = {name: value.get_secret_value() for name, value in self._settings.env.items()}
+        process = await asyncio.create_subprocess_exec(
+            self._settings.command,
+            *self._settings.args,
+            env=get_default_environment() | env,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            limit=_MOST,
+            start_new_session=True,
+        )
+        arrives, arrived = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        leaves, left = anyio.create_memory_object_stream[SessionMessage](0)
+        printing = asyncio.create_task(self._keep_end(process))
+        tasks = [printing, *map(asyncio.create_task, (self._receive(process, arrives, printing), _send(process, left)))]
+        try:
+            yield arrived, leaves
+        finally:
+            for stream in (arrived, leaves):
+                stream.close()
+            await asyncio.shield(_end(process))
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+
+    async def _receive(self, process: Process, arrives: Any, printing: asyncio.Task[None]) -> None:
+        assert process.stdout
+        async with arrives:
+            try:
+                while line := await process.stdout.readline():
+                    try:
+                        message: Any = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+                    except ValueError as error:
+                        message = error
+                    await arrives.send(message)
+                await asyncio.wait({printing}, timeout=_ENDING)
+            except ValueError:  # of a line that is too long
+                self._printed = _TOO_LONG.encode()
+            except anyio.BrokenResourceError:
+                pass  # the session is gone
+
+    async def _keep_end(self, process: Process) -> None:
+        assert process.stderr
+        while piece := await process.stderr.read(_TAIL):
+            self._printed = (self._printed + piece)[-_TAIL:]
 
     def _failure(self, error: Exception) -> ProviderError:
         if isinstance(error, MCPError):
@@ -128,11 +180,56 @@ class McpSession:
 
     def _last_line(self) -> str:
         """Return the last line that the program printed to standard error."""
-        if self._printed is None or self._printed.closed:
-            return ""
-        self._printed.seek(0)
-        lines = self._printed.read()[-_TAIL:].strip().splitlines()
+        lines = self._printed.decode(errors="replace").strip().splitlines()
         return _words(lines[-1]) if lines else ""
+
+
+async def _send(process: Process, left: Any) -> None:
+    assert process.stdin
+    async with left:
+        with suppress(ConnectionError):
+            async for message in left:
+                process.stdin.write(message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+                await process.stdin.drain()
+
+
+async def _end(process: Process) -> None:
+    """End a program: its input ends, then come the signals. `Process.wait` would wait for its children, too."""
+    assert process.stdin
+    process.stdin.close()
+    for sign in (None, SIGTERM, SIGKILL):
+        if process.returncode is None and sign:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, sign)
+        with anyio.move_on_after(_ENDING):
+            while process.returncode is None:  # noqa: ASYNC110 - see above
+                await asyncio.sleep(0.01)
+    vars(process)["_transport"].close()  # a child may hold its pipes
+
+
+class _Limited(httpx2.AsyncByteStream):
+    """The body of a reply, with a limit."""
+
+    def __init__(self, body: Any) -> None:
+        self._body, self._size = body, 0
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for piece in self._body:
+            self._size += len(piece)
+            if self._size > _MOST:
+                raise httpx2.StreamError(_TOO_LONG)
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
+
+
+async def _limit(response: httpx2.Response) -> None:
+    """Limit the body of a reply, which must not be packed; events have a limit each."""
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise httpx2.StreamError("its reply is packed, and it was asked not to")
+    if not response.headers.get("content-type", "").startswith("text/event-stream"):
+        response.stream = _Limited(response.stream)
 
 
 async def _tools(client: Client) -> list[str]:

@@ -30,6 +30,8 @@ _CJK_BREAK = re.compile(rf"(?<=[{_UNSPACED}])[^\S\n]*\n\s*(?=[{_UNSPACED}])")
 _FENCE = re.compile("`{3,}")
 # Weight from which a definition, an item or a quotation is laid out in parts: about 200 words.
 _LONG = 1_200
+# Characters of a heading in a path, which each block below it repeats.
+HEADING = 300
 # Characters of a term in a path.
 _LONGEST_NAME = 80
 # Levels of headings in Markdown.
@@ -107,7 +109,7 @@ def lay_out(pieces: Iterable[Piece]) -> Layout:
             continue
         if piece.kind == "heading":
             above = [one for one in above if one[0] < piece.level]
-        path = (*(title for _, title in above), *terms)
+        path = tuple(title[:HEADING] for title in (*(title for _, title in above), *terms))
         if piece.kind == "heading":
             above.append((piece.level, piece.text))
         blocks.append(Block(kind=piece.kind, start=offset, end=offset + len(body), path=path, page=piece.page))

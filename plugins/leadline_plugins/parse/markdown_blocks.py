@@ -14,7 +14,7 @@ from itertools import accumulate, islice
 
 from leadline.parsing import MOST_BLOCKS
 from leadline.records import Block, BlockKind, Document
-from leadline_plugins.parse.layout import Item, Piece, collapse, weight
+from leadline_plugins.parse.layout import HEADING, Item, Piece, collapse, weight
 
 _FENCE = re.compile(r"[ ]{0,3}(?P<mark>`{3,}|~{3,})[^`]*$")
 _HASHES = re.compile(r"[ ]{0,3}(?P<signs>#{1,6})(?:[ \t]+(?P<title>.*))?$")
@@ -82,7 +82,7 @@ def blocks_in(text: str, pages: Sequence[int] = ()) -> tuple[Block, ...]:
         page = max(1, bisect_right(pages, start)) if pages else None
         blocks.append(Block(kind=group.kind, start=start, end=end, path=path, page=page))
         if group.kind == "heading":
-            above.append((group.level, group.title))
+            above.append((group.level, group.title[:HEADING]))
     return tuple(blocks)
 
 

@@ -23,6 +23,8 @@ from leadline_plugins.text.tokens import CJK
 MOST, LEAST = 200, 40
 # Blocks of up to this many times `MOST` stay whole: half a table is worse than a long passage.
 _UNDIVIDED = 1.5
+# Characters that count as a word at least, and of a sentence: what has longer ones is data, and is divided anywhere.
+_LONGEST_WORD, _LONGEST_SENTENCE = 50, 10_000
 # Words of a paragraph that can introduce a list.
 _LONGEST_LEAD = 80
 # Words of a paragraph that can be the title of the next one.
@@ -199,10 +201,12 @@ def _divided(text: str, block: Block) -> list[_Piece]:
 def _head(text: str, block: Block) -> str:
     """Return the head of every part of a divided block: caption and header of a table, or a definition's term."""
     lines = text[block.start : block.end].split("\n", 8)
+    head = ""
     if block.kind == "table":
-        rule = next((place for place, line in enumerate(lines) if _DELIMITER.match(line)), 0)
-        return "\n".join(lines[:rule])
-    return lines[0] if block.kind == "definition" and len(lines) > 1 else ""
+        head = "\n".join(lines[: next((place for place, line in enumerate(lines) if _DELIMITER.match(line)), 0)])
+    elif block.kind == "definition" and len(lines) > 1:
+        head = lines[0]
+    return head if words_of(head) <= MOST else ""
 
 
 def _units(text: str, block: Block) -> list[tuple[int, int]]:
@@ -221,7 +225,18 @@ def _units(text: str, block: Block) -> list[tuple[int, int]]:
         (block.start + start, block.start + start + len(body[start:end].rstrip()))
         for start, end in zip(starts, ends, strict=True)
     )
-    return [(start, end) for start, end in spans if end > start]
+    return [part for start, end in spans for part in _portions(text, start, end)]
+
+
+def _portions(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield a span whole, or one that is no sentence in portions, which end at spaces where there are any."""
+    while end - start > _LONGEST_SENTENCE:
+        found = text.rfind(" ", start + 1, start + _LONGEST_SENTENCE)
+        at = found if found > 0 else start + _LONGEST_SENTENCE
+        yield start, at
+        start = at + (found > 0)
+    if end > start:
+        yield start, end
 
 
 # --- sizes --------------------------------------------------------------------------------------------------------
@@ -233,10 +248,9 @@ def cjk_characters(text: str) -> int:
 
 
 def words_of(text: str) -> float:
-    """Return the length in words; a CJK character counts as 0.4."""
-    if text.isascii():
-        return float(len(_WORD.findall(text)))
-    return len(_WORD.findall(text)) + _WORDS_PER_CJK * cjk_characters(text)
+    """Return the length in words; a CJK character counts as 0.4, and so do 20 characters of data."""
+    words = len(_WORD.findall(text)) + _WORDS_PER_CJK * cjk_characters(text)
+    return max(words, len(text) / _LONGEST_WORD)
 
 
 def tokens_of(text: str) -> float:

@@ -10,13 +10,15 @@ from typing import Literal
 from leadline.citations import CITATION
 
 BlockKind = Literal["heading", "paragraph", "item", "row", "head", "quote", "aside"]
-_HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*?)\s*#*$")
+# The patterns are linear: reports are anybody's text.
+_HEADING = re.compile(r" {0,3}(#{1,6})\s+")
 _RULE = re.compile(r"\s*(?:[-*_]\s*){3,}$")
-_IMAGE = re.compile(r"\s*!\[[^\]]*\]\([^)\s]*\)\s*$")
-_DELIMITER = re.compile(r"\s*\|?(?:\s*:?-+:?\s*\|)+\s*(?::?-+:?)?\s*$")
+_PICTURE = r"!\[[^\[\]]*+\]\((?:[^()\s]|\([^()\s]*+\))*+\)"
+_IMAGE = re.compile(rf"\s*{_PICTURE}\s*$")
+_DELIMITER = re.compile(r"\s*+\|?(?:\s*+:?-++:?\s*+\|)++\s*+(?::?-++:?)?\s*$")
 _CELL = re.compile(r"(?:\\.|[^|\\])+")
 _MARKS = re.compile(
-    r"(?<!\\)(?:\*{1,3}|_{2,3}|~~|`)|!\[[^\]]*\]\([^)\s]*\)|\[([^\[\]]*)\]\([^()\s]*\)|\\([\\`*_{}\[\]()#+.!|<>-])"
+    rf"(?<!\\)(?:\*{{1,3}}|_{{2,3}}|~~|`)|{_PICTURE}|\[([^\[\]]*)\]\([^()\s]*\)|\\([\\`*_{{}}\[\]()#+.!|<>-])"
 )
 # Left by a citation; not the space before `.d` in "the .d file".
 _SPACED = re.compile(r"\s+([.,;:!?。，；：！？)）])(?![A-Za-z0-9])")
@@ -86,7 +88,8 @@ class _BlockReader:
             yield from self._spaced()
         elif heading := _HEADING.match(line):
             yield from self.close()
-            yield self._heading(at, line, len(heading[1]), visible_text(heading[2]))
+            title = line[heading.end() :].rstrip("#").rstrip()
+            yield self._heading(at, line, len(heading[1]), visible_text(title))
         elif _RULE.match(line) or _IMAGE.match(line):
             yield from self.close()
         elif line.lstrip().startswith("|"):

@@ -6,12 +6,15 @@ Reports of other tools cite whole sources. Their claims are judged by the neares
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from leadline.citations import number
 from leadline.contracts import Run
-from leadline.records import Claim, Document, Hit, Record, Report, Section, Source, Text, Verdict, VerdictKind
+from leadline.errors import Unsupported, UsageError
+from leadline.parsing import MOST_CHARACTERS, within_limits
+from leadline.records import Claim, Document, Evidence, Hit, Record, Report, Section, Source, Text, Verdict, VerdictKind
 from leadline.research_findings import FAILED
 from leadline_plugins.passages.cutting import passages_of
 from leadline_plugins.passages.ranking import OverlapIndex
@@ -22,6 +25,7 @@ from leadline_plugins.verification.verdicts import REQUIRED, Library, judge
 
 # Passages of each cited source by which a claim is judged.
 _PASSAGES = 3
+T = TypeVar("T")
 
 
 class CitedSource(Record):
@@ -82,11 +86,15 @@ class _ParsedReport:
         named = (self.targets[name] for name in claim.evidence_ids if name in self.targets)
         return list({one.key: one for one in named}.values())
 
+    @property
+    def cited(self) -> dict[str, CitedSource]:
+        """The sources that the claims cite by key, in order of their first citation."""
+        return {one.key: one for claim in self.found.claims for one in self.sources(claim)}
 
-def cited_sources(markdown: str) -> tuple[CitedSource, ...]:
-    """Return the sources that the claims of a report cite, in order of their first citation."""
-    known = _parse(markdown)
-    return tuple({one.key: one for claim in known.found.claims for one in known.sources(claim)}.values())
+
+async def cited_sources(markdown: str) -> tuple[CitedSource, ...]:
+    """Return the sources that the claims of a report cite, in order of their first citation. Raises `UsageError`."""
+    return tuple((await _read(len(markdown), _parse, markdown)).cited.values())
 
 
 async def check(
@@ -94,19 +102,48 @@ async def check(
 ) -> CheckedReport:
     """Judge the claims of a report by documents, given by the keys of `cited_sources`; without a run none is judged.
 
-    If `strict`, every paragraph that makes a statement must end with a citation.
+    If `strict`, every paragraph that makes a statement must end with a citation. Raises `UsageError` for a report that
+    cannot be read within the limits of a worker.
     """
-    known = _parse(markdown)
-    by_key = {one.key: one for one in cited_sources(markdown)}
+    known = await _read(len(markdown), _parse, markdown)
+    by_key = known.cited
     sources = [_source(by_key[key], document) for key, document in documents.items() if key in by_key]
-    passages = {source.id: passages_of(source) for source in sources}
-    near = {key: OverlapIndex(own) for key, own in passages.items()}
-    library = Library([one for own in passages.values() for one in own], sources)
-    judged = [_with_nearest_passages(claim, known.sources(claim), near) for claim in known.found.claims]
+    citing: dict[str, list[Claim]] = {}
+    for claim in known.found.claims:
+        for one in known.sources(claim):
+            citing.setdefault(one.key, []).append(claim)
+    near: list[Evidence] = []
+    cites: dict[str, list[str]] = {}
+    for source in sources:
+        found = await _read(len(source.document.text), _nearest, source, citing[source.id])
+        for claim_id, passages in found.items():
+            near += passages
+            cites.setdefault(claim_id, []).extend(passage.id for passage in passages)
+    library = Library(near, sources)
+    judged = (claim.model_copy(update={"evidence_ids": tuple(cites.get(claim.id, ()))}) for claim in known.found.claims)
     readable = [claim for claim in judged if claim.evidence_ids]
     verdicts = {one.claim.id: one for one in await judge(run, readable, library)} if run else {}
+    return await _read(len(markdown), _checked_report, known, verdicts, library, _failing(run), strict)
+
+
+async def _read(size: int, function: Callable[..., T], *args: Any) -> T:
+    """Return what a worker makes of a report and its sources: they are anybody's text. Raises `UsageError`."""
+    try:
+        return await within_limits("the report", size, function, *args)
+    except Unsupported as error:
+        raise UsageError(str(error)) from error
+
+
+def _checked_report(
+    known: _ParsedReport,
+    verdicts: Mapping[str, Verdict],
+    library: Library,
+    failing: Sequence[VerdictKind],
+    strict: bool,
+) -> CheckedReport:
+    by_key, read = known.cited, {source.id for source in library.sources}
     checked = (
-        _checked_claim(claim, known.sources(claim), verdicts.get(claim.id), library, near)
+        _checked_claim(claim, known.sources(claim), verdicts.get(claim.id), library, read)
         for claim in known.found.claims
     )
     named = {name for claim in known.found.claims for name in claim.evidence_ids}
@@ -121,7 +158,7 @@ async def check(
         uncited_count=len(known.found.uncited)
         if strict
         else sum(one.states and not one.cite_ids for one in known.found.paragraphs),
-        failing=_failing(run),
+        failing=failing,
         strict=strict,
     )
 
@@ -190,6 +227,9 @@ def _failing(run: Run | None) -> Sequence[VerdictKind]:
 def _parse(markdown: str) -> _ParsedReport:
     report = read_report(markdown)
     found = section_statements([Section(id="report", title="", text=report.text)])
+    size = sum(len(claim.text) + len(claim.before) + sum(map(len, claim.under)) for claim in found.claims)
+    if size > MOST_CHARACTERS:  # a heading or a table's header is repeated with each of its claims
+        raise UsageError(f"the claims of the report have {size:,} characters with their headings: divide the report")
     targets: dict[str, CitedSource] = {}
     by_url = {url: entry for entry in reversed(list(report.entries.values())) for url in entry.urls}
     for place, name in enumerate(report.targets):
@@ -205,11 +245,10 @@ def _source(listed: CitedSource, document: Document) -> Source:
     return Source(id=listed.key, hit=Hit(url=url, title=document.title or listed.text), document=document)
 
 
-def _with_nearest_passages(claim: Claim, sources: Iterable[CitedSource], near: Mapping[str, OverlapIndex]) -> Claim:
-    """Return a claim that cites the nearest passages of its sources."""
-    query = " ".join((*claim.under[-1:], claim.text))
-    found = (one for source in sources if source.key in near for one in near[source.key].nearest(query, _PASSAGES))
-    return claim.model_copy(update={"evidence_ids": tuple(one.id for one in found)})
+def _nearest(source: Source, claims: Sequence[Claim]) -> dict[str, list[Evidence]]:
+    """Return the passages of a source that are nearest to each claim, by the claim's id."""
+    index = OverlapIndex(passages_of(source))
+    return {claim.id: index.nearest(" ".join((*claim.under[-1:], claim.text)), _PASSAGES) for claim in claims}
 
 
 def _checked_claim(

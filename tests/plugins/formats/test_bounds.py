@@ -16,6 +16,8 @@ from leadline_plugins.formats.tree import text, words
         r"\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}",
         r"50\% \text{ of } n",
         "E",
+        r"\begin{cases} \frac{1}{x^{2^{n}}} & \left( \sqrt{\frac{a}{b}} \right) \end{cases}",
+        r"1 + \frac{1}{1 + \frac{1}{1 + \frac{1}{1 + \frac{1}{x}}}}",
     ],
 )
 def test_mathematics_is_tame(tex: str) -> None:
@@ -37,6 +39,11 @@ def test_mathematics_is_tame(tex: str) -> None:
         "#1",
         r"\href{javascript:x}{y}",
         r"\sqrt{" * 30 + "}" * 30,
+        "x^{{}" * 24 + "}" * 24,
+        r"\sqrt{{}" * 200 + "}" * 200,
+        r"\left(" * 20 + "x" + r"\right)" * 20,
+        r"\begin{matrix}" * 20 + "x" + r"\end{matrix}" * 20,
+        r"\sqrt" * 40 + "{x}",
     ],
 )
 def test_a_program_is_not_tame(tex: str) -> None:

@@ -12,8 +12,10 @@ from zipfile import ZipFile
 import pytest
 
 from leadline.contracts import Context
-from leadline.records import Report
+from leadline.errors import Unsupported
+from leadline.records import Blob, Files, Report
 from leadline.testing.context import FakeCall
+from leadline_plugins.formats.document import Medium
 
 pytest.importorskip("pypandoc", reason="needs pip install 'leadline[pdf,docx,epub,latex]'")
 
@@ -69,6 +71,55 @@ def cut(data: bytes) -> bytes:
 def with_wrong_checksum(data: bytes) -> bytes:
     end = data.index(b"IEND")
     return data[: end - 5] + bytes([data[end - 5] ^ 255]) + data[end - 4 :]
+
+
+# Formulas that some converter refuses, and one of many groups in groups.
+REFUSED = [r"\sqrt{}", r"\frac{}{}", r"\binom{}{}", r"\sqrt", r"\overbrace{}", r"\mathbb{}", "x^{{}" * 24 + "}" * 24]
+
+
+async def test_a_formula_that_typst_refuses_costs_that_formula_and_not_the_others(
+    pdf: Any, make_call: Make, make_report: Make
+) -> None:
+    call = make_call()
+    text = pdf_text(
+        await data(pdf, make_report(f"Known: $E = m$. Not: {' or '.join(f'${x}$' for x in REFUSED)}."), call)
+    )
+    assert "$" in text  # the deep one is no formula
+    assert r"\frac{}{}" in text
+    assert r"\overbrace{}" in text
+    assert "E = m" not in text  # it is set in the letters of mathematics
+    assert call.run.told == ["formulas that could not be set are shown as TeX: 6"]
+
+
+@pytest.mark.parametrize("name", ["docx", "epub", "latex"])
+async def test_no_formula_of_a_page_stops_a_format(
+    name: str, context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest
+) -> None:
+    report = make_report(" and ".join(f"${tex}$" for tex in REFUSED))
+    assert await data(maker(name, context, request), report, make_call())
+
+
+async def test_what_pandoc_cannot_write_is_written_with_code_in_place_of_formulas(
+    context: Context, make_call: Make, make_report: Make
+) -> None:
+    from leadline_plugins.formats.pandoc_format import PandocFormat
+    from leadline_plugins.formats.tree import formulas
+
+    async def write(tree: Any, context: Context, call: Any) -> Files:
+        if [*formulas(tree.blocks)]:
+            raise Unsupported("pandoc could not write it: it did not end within 30 s of processor time")
+        return Files(files=(Blob(name="x", media_type="text/plain", data=str(tree.blocks).encode()),))
+
+    call = make_call()
+    format_ = PandocFormat(Medium(), write, context)
+    assert b"'Code', 'c': [['', [], []], 'E = m']" in await data(format_, make_report("So $E = m$."), call)
+    assert call.run.told == ["formulas that could not be set are shown as TeX: 1"]
+    with pytest.raises(Unsupported):
+        await data(PandocFormat(Medium(), _refuse, context), make_report("Text."), call)
+
+
+async def _refuse(tree: Any, context: Context, call: Any) -> Files:
+    raise Unsupported("pandoc could not write it")
 
 
 @pytest.mark.parametrize("spoil", [cut, with_wrong_checksum, lambda data: data[:60], lambda data: data[:-12]])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from leadline.errors import BadReply
+from leadline.errors import Unsupported
 from leadline.testing.context import FakeCall
 from leadline_plugins.formats.pandoc import run
 
@@ -22,10 +22,17 @@ async def test_a_program_gets_its_input_and_gives_its_output() -> None:
 
 
 async def test_the_error_of_a_program_is_reported() -> None:
-    with pytest.raises(BadReply, match="could not be set: no room"):
+    with pytest.raises(Unsupported, match="could not be set: no room"):
         await run(python("import sys; sys.exit('no room')"), b"", "could not be set", FakeCall())
-    with pytest.raises(BadReply, match="could not be set: exit code 3"):
+    with pytest.raises(Unsupported, match="could not be set: exit code 3"):
         await run(python("import sys; sys.exit(3)"), b"", "could not be set", FakeCall())
+
+
+async def test_a_program_that_computes_too_long_is_no_fault_of_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leadline_plugins.formats.pandoc._SECONDS", 1)
+    with pytest.raises(Unsupported, match="could not be set: it did not end within 1 s of processor time") as failed:
+        await run(python("while True: pass"), b"", "could not be set", FakeCall())
+    assert not failed.value.retry
 
 
 async def test_a_program_ends_with_its_call(tmp_path: Path) -> None:

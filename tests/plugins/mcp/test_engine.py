@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import leadline
-from leadline.errors import ConfigError, ProviderError
+from leadline.errors import ConfigError, Disconnected, ProviderError
 from leadline.hookspecs import PluginSettings
 from leadline.records import FetchRequest, SearchRequest
 from leadline.testing.context import FakeCall, fake_context
@@ -248,9 +248,57 @@ async def test_a_call_ends_at_its_time_limit_and_the_session_goes_on(tmp_path: P
 
 async def test_a_reply_that_is_too_long_is_refused(tmp_path: Path) -> None:
     async with over_http() as url, engine(tmp_path, url=url, **ROWS, fields=FIELDS) as house:
-        with pytest.raises(ProviderError, match="characters, more than 10,000,000"):
+        with pytest.raises(ProviderError, match="its reply has more than 10,000,000 bytes"):
             await house.search(SearchRequest(query="flood 12000000"), FakeCall())
         assert (await house.search(SearchRequest(query="fathom"), FakeCall())).hits
+
+
+@pytest.mark.slow
+async def test_a_program_is_limited_as_a_server_is_and_started_again(tmp_path: Path) -> None:
+    async with engine(tmp_path, command=sys.executable, args=[str(SERVER)], **ROWS, fields=FIELDS) as house:
+        with pytest.raises(ProviderError, match="its reply has more than 10,000,000 bytes") as failed:
+            await house.search(SearchRequest(query="flood 12000000"), FakeCall())
+        assert isinstance(failed.value, Disconnected)
+    async with engine(tmp_path, command=sys.executable, args=[str(SERVER)], **ROWS, fields=FIELDS) as house:
+        assert (await house.search(SearchRequest(query="fathom"), FakeCall())).hits
+
+
+async def test_only_the_end_of_what_a_program_prints_is_kept(tmp_path: Path) -> None:
+    code = (
+        "import sys\nfor _ in range(30): sys.stderr.write('y' * 999_999 + '\\n')\nsys.exit('the licence has expired')"
+    )
+    house = engine(tmp_path, command=sys.executable, args=["-c", code], **ROWS)
+    with pytest.raises(ProviderError, match="the licence has expired"):
+        await house.__aenter__()
+    assert len(house._session._printed) <= 4_000
+
+
+@pytest.mark.parametrize(
+    ("head", "words"),
+    [
+        ("Content-Type: application/json", "its reply has more than 10,000,000 bytes"),
+        ("Content-Type: application/json\r\nContent-Encoding: gzip", "its reply is packed"),
+    ],
+)
+async def test_a_reply_over_http_is_limited_while_it_arrives(tmp_path: Path, head: str, words: str) -> None:
+    sent = 0
+
+    async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(f"HTTP/1.1 200 OK\r\n{head}\r\nConnection: close\r\n\r\n".encode())
+        with suppress(ConnectionError):
+            for _ in range(100):
+                writer.write(b"x" * 1_000_000)
+                await writer.drain()
+                sent += 1
+        writer.close()
+
+    async with await asyncio.start_server(reply, "127.0.0.1") as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
+        with pytest.raises(ProviderError, match=words):
+            await engine(tmp_path, url=url, **ROWS).__aenter__()
+    assert sent < 40
 
 
 _SLEEP = ["-c", "import time; time.sleep(1000)"]

@@ -106,3 +106,20 @@ def test_passages_are_verbatim_and_do_not_overlap(lines: list[str]) -> None:
         assert text[start:last] == passage.quote
         assert start >= end
         end = last
+
+
+def test_what_is_no_sentence_makes_no_long_passage() -> None:
+    texts = [
+        " ".join(f"w{place}." for place in range(100_000)),  # full stops, and no sentence
+        "x" * 1_000_000,  # one word
+        "\n\n".join("y" * 9_000 for _ in range(50)),  # short blocks, in words
+        "\n".join(f"- {'z' * 20_000}" for _ in range(20)),
+        "| " + "h" * 100_000 + " |\n| --- |\n" + "| cell |\n" * 400,
+        "# " + "t" * 200_000 + "\n\n" + prose(2_000),
+    ]
+    for text in texts:
+        passages = cut(text)
+        assert sum(len(passage.quote) for passage in passages) > 0.9 * len(text) - 250_000
+        assert max(len(passage.quote) for passage in passages) <= 20_000
+        assert max(len(passage.lead) for passage in passages) <= 10_000
+        assert max(len(name) for passage in passages for name in (*passage.path, "")) <= 300

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
+import time
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 import pytest
 
+from leadline.errors import UsageError
 from leadline.records import Section
+from leadline.research_findings import FAILED
+from leadline_plugins.verification.blocks import blocks, visible_text
 from leadline_plugins.verification.claims import section_statements
-from leadline_plugins.verification.external_reports import check
+from leadline_plugins.verification.external_reports import _checked_report, _parse, check, cited_sources
 from leadline_plugins.verification.reports.reader import CitedReport, read_report
 from leadline_plugins.verification.reports.references import headings, is_list_title
+from leadline_plugins.verification.verdicts import Library
 
 SOURCES = (
     "\n\n## Sources\n\n[1] One: https://example.org/1\n[2] Two: https://example.org/2\n[3] Three\n[4] Four\n[5] Five\n"
@@ -315,7 +319,41 @@ _REPEATED: dict[str, Callable[[int], str]] = {
 def test_a_report_is_read_in_linear_time(kind: str) -> None:
     def lines(count: int) -> int:
         text = _REPEATED[kind](count)
-        return _lines_run(lambda: asyncio.run(check(text, {})))
+        return _lines_run(lambda: _checked_report(_parse(text), {}, Library([], []), FAILED, strict=False))
 
     lines(10)  # loads what is loaded once
     assert lines(400) < 5 * lines(100)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "![" * 100_000,
+        "![a](x" * 40_000,
+        "[a](x" * 40_000,
+        "# x" + " " * 100_000 + "x",
+        "# " + "# " * 50_000 + "x",
+        " " * 100_000 + "|x",
+        "|" + "-" * 100_000 + "x",
+        "|-" + " " * 100_000 + "x",
+        "![" + " " * 100_000,
+    ],
+    ids=range(9),
+)
+def test_no_pattern_takes_square_time(text: str) -> None:
+    began = time.process_time()
+    list(blocks(text))
+    visible_text(text)
+    assert time.process_time() - began < 2  # square time takes half a minute at least
+
+
+async def test_a_report_that_repeats_itself_or_takes_too_long_is_refused() -> None:
+    said = "## " + "x" * 100_000 + "\n\n" + "One [1].\n\n" * 50 + "## Sources\n\n[1] http://a.org\n"
+    with pytest.raises(UsageError, match=r"the claims of the report have 5,\d{3},\d{3} characters with their headings"):
+        await check(said, {})
+
+
+async def test_a_report_is_read_in_a_worker_within_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leadline.parsing._SECONDS", 0.02)
+    with pytest.raises(UsageError, match="the report: was not parsed within 0 s of processor time"):
+        await cited_sources("![" * 20_000)

@@ -10,6 +10,8 @@ FOREIGN = [
     {"Origin": "https://evil.example"},
     {"Origin": "null"},
     {"Origin": "http://127.0.0.1:1"},
+    {"Origin": "http://["},
+    {"Origin": "http://[zz]"},
     {"Sec-Fetch-Site": "cross-site"},
     {"Sec-Fetch-Site": "same-site"},
     {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"},
@@ -35,6 +37,17 @@ def test_no_other_site_changes_anything(attacked: Target, headers: dict[str, str
         reply = client.request(route.method, route.at(**attacked.values), content=b"{}", headers=sent)
         assert reply.status_code == 403, (route, reply.status_code)
     assert client.get(f"/v1/runs/{attacked.run}").status_code == 200
+
+
+@pytest.mark.parametrize("target", ["http://[", "//evil.example", "/\\\\evil.example", "x", "/ok"])
+def test_a_login_leads_to_an_address_of_this_server(attacked: Target, target: str) -> None:
+    client = attacked.served.client()
+    page = client.get("/login", params={"next": target}, headers={"Accept": "text/html"})
+    assert page.status_code == 200
+    assert f'name="next" value="{target if target == "/ok" else "/"}"' in page.text
+    form = {"form_token": client.cookies["leadline_form"], "token": attacked.served.tokens["alice"], "next": target}
+    reply = client.post("/login", data=form, headers={"Origin": attacked.served.url})
+    assert (reply.status_code, reply.headers["location"]) == (303, "/ok" if target == "/ok" else "/")
 
 
 def test_a_cookie_without_an_origin_changes_nothing(attacked: Target) -> None:

@@ -10,6 +10,7 @@ CLIMBS = [
     *("..\\..\\etc\\passwd", "....//....//etc/passwd", "%252e%252e%252fetc%252fpasswd", "%c0%ae%c0%ae/etc/passwd"),
     *("file:///etc/passwd", "%00", "report.md%00.html", "*", ".", "~", "$HOME", "%0d%0aX-Evil:%201", "a" * 4_000),
     *("%ff", "%ef%bc%8e%ef%bc%8e", "journal.sqlite", ".server.sqlite", "metadata.json/../journal.sqlite", "CON", "-1"),
+    *("9" * 5_000, "http://[", "NaN", "%C2%B2"),
 ]
 
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.server.attacks.conftest import Target, target
-from tests.server.conftest import events, finish, order
+from tests.server.conftest import events, finish, order, running
+
+from leadline.contracts import Call
+from leadline.hookspecs import Offer, PluginSettings
+from leadline.records import SearchPage, SearchRequest
+from leadline.testing.plugins import plugin
 
 KEY = "sk-secret-0123456789abcdef0123456789abcdef"
 
@@ -51,6 +58,41 @@ def test_no_event_file_or_log_of_a_run_tells_a_key(keeper: Target, caplog: pytes
     for user, token in keeper.served.tokens.items():
         assert token not in caplog.text, user
         assert token not in json.dumps(view)
+
+
+class Broken:
+    """Engines with a fault, and without room on a disk of the server."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+        if "sounding" in request.query:
+            raise OSError(errno.ENOSPC, "No space left on device", str(self._folder / "runs" / "x"))
+        raise KeyError("no such key")
+
+
+@pytest.mark.parametrize("engines", [["broken"], ["broken", "fakeweb"]])
+@pytest.mark.parametrize("question", ["How deep was the harbour, as sailors say?", "How deep at each sounding?"])
+def test_no_exit_of_a_run_with_faults_tells_a_traceback_or_a_folder(
+    tmp_path: Path, question: str, engines: list[str]
+) -> None:
+    offer: Offer[Any, Any] = Offer(lambda settings, context: Broken(tmp_path), PluginSettings, "For a test")
+    broken = plugin("broken", search_providers=offer)
+    with running(tmp_path, plugins=[broken], search__engines=engines, retry__attempts=1) as served:
+        http = served.client()
+        run = order(http, question)
+        view = finish(http, run)
+        stored = (tmp_path / "runs" / run / "metadata.json").read_text()
+        assert ("Traceback (most" if "sailors" in question else "No space left") in stored  # the operator has it
+        exits = [f"/v1/runs/{run}/files/{name}" for name in (*view["files"], "metadata.json", "events.jsonl")]
+        exits += [f"/v1/runs/{run}", f"/v1/runs/{run}/events", "/v1/runs", f"/api/research/status?task_id={run}"]
+        exits += [f"/runs/{run}", f"/runs/{run}/details", f"/runs/{run}/trail", "/runs"]
+        for path in exits:
+            text = http.get(path, headers={"Accept": "text/html" if path.startswith("/runs") else "*/*"}).text
+            assert "Traceback (most" not in text, path
+            assert str(tmp_path / "runs") not in text, path
+        assert "search_results.json" in view["files"]
 
 
 def test_errors_of_settings_do_not_repeat_their_values(keeper: Target) -> None:

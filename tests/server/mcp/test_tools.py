@@ -238,10 +238,13 @@ async def test_a_report_is_verified_by_its_run_or_as_markdown(tmp_path: Path) ->
 async def test_one_report_at_a_time_is_verified_and_the_client_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done, told = asyncio.Event(), asyncio.Event()
+    done, told, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def verify(*_: Any, **__: Any) -> dict[str, bool]:
-        await done.wait()
+        try:
+            await done.wait()
+        finally:
+            ended.set()
         return {"passed": True}
 
     async def progress(seconds: float, total: float | None, message: str | None) -> None:
@@ -256,6 +259,12 @@ async def test_one_report_at_a_time_is_verified_and_the_client_is_told(
         assert (refused.is_error, "is being verified" in refused.content[0].text) == (True, True)
         done.set()
         assert (await first).structured_content == {"passed": True}
+        for event in (done, told, ended):
+            event.clear()
+        left = asyncio.create_task(peer.client.call_tool("verify_report", arguments, progress_callback=progress))
+        await told.wait()
+        left.cancel()
+        await ended.wait()  # the work of a client that left
 
 
 async def test_a_prompt_is_an_error_of_the_client(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 from leadline._runtime.calls.job import CHAT
 from leadline._runtime.journal.rows import Row
-from leadline._runtime.plugins import PluginRuntime
 from leadline._runtime.runs.adhoc_session import adhoc_session
 from leadline._runtime.runs.report_sources import from_web
+from leadline._runtime.runs.run_context import RunContext
 from leadline._settings.load import Loaded
 from leadline.errors import ConfigError
 from leadline.hookspecs import GROUP
@@ -47,7 +47,7 @@ async def judged(loaded: Loaded, check: Callable[[Any], Awaitable[Any]]) -> Judg
         return Judged(found, session.run.notices, await session.run.model_of(_TASK) if asked else "", rows)
 
 
-async def checked(loaded: Loaded, plugins: PluginRuntime, report: Report | str, *, fetch: bool) -> Json:
+async def checked(loaded: Loaded, report: Report | str, *, fetch: bool) -> Json:
     """Check a report as data by its stored sources, or one in Markdown by those on the web or not at all."""
     reader = checker()
     if isinstance(report, Report):
@@ -55,10 +55,15 @@ async def checked(loaded: Loaded, plugins: PluginRuntime, report: Report | str, 
         return _as_json(result.found, result)
     if not fetch:
         return _as_json(await reader.check(report, {}), None)
-    await plugins.open()
-    read = await from_web(plugins, reader.cited_sources(report))
-    result = await judged(loaded, lambda run: reader.check(report, read.documents, run))
-    return {**_as_json(result.found, result), "unread": dict(read.problems)}
+    problems: dict[str, str] = {}
+
+    async def check(run: RunContext) -> Any:
+        read = await from_web(run, await reader.cited_sources(report))
+        problems.update(read.problems)
+        return await reader.check(report, read.documents, run)
+
+    result = await judged(loaded, check)
+    return {**_as_json(result.found, result), "unread": dict(problems)}
 
 
 def _as_json(found: Any, result: Judged | None) -> Json:

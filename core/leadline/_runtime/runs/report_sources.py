@@ -7,16 +7,17 @@ import mimetypes
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any
 
-from leadline._runtime.plugins import PluginRuntime
+from leadline._runtime.runs.run_context import RunContext
 from leadline.citations import number
-from leadline.contracts import Call, Run
-from leadline.errors import Unsupported, UsageError
-from leadline.records import Blob, Document, FetchRequest, Report, Usage
+from leadline.errors import UsageError
+from leadline.records import Blob, Document, FetchRequest, Report
 
 AT_ONCE = 5
-_TIMEOUT = 60.0
+# Characters after which no further source of the web is read: all are in memory at once.
+_MOST = 20_000_000
+_WEB = ("https://", "http://")
 
 
 @dataclass
@@ -25,26 +26,6 @@ class Found:
 
     documents: dict[str, Document] = field(default_factory=dict)
     problems: dict[str, str] = field(default_factory=dict)
-
-
-class StandaloneCall:
-    """A call outside any run, without journal and events."""
-
-    run = cast("Run", None)
-    task = "verify"
-    key = "verify"
-    traceparent = ""
-    followed = False
-
-    def remaining(self) -> float:
-        """Return the timeout in seconds."""
-        return _TIMEOUT
-
-    def emit(self, kind: Literal["text", "reasoning"], delta: str) -> None:
-        """Discard the piece."""
-
-    def spend(self, usage: Usage) -> None:
-        """Discard the usage: fetchers and parsers are free."""
 
 
 def from_run(report: Report, wanted: Iterable[Any]) -> Found:
@@ -63,14 +44,14 @@ def from_run(report: Report, wanted: Iterable[Any]) -> Found:
     return found
 
 
-async def from_folder(plugins: PluginRuntime, folder: Path, wanted: Sequence[Any], match: Callable[..., Any]) -> Found:
+async def from_folder(run: RunContext, folder: Path, wanted: Sequence[Any], match: Callable[..., Any]) -> Found:
     """Read the sources whose files `match` finds: by address, number or the words of their names."""
     matched = match(wanted, _files(folder), folder)
     found = Found(problems=matched.problems)
     for key, path in matched.files.items():
         kind = "text/markdown" if path.suffix == ".md" else mimetypes.guess_type(path.name)[0] or "text/plain"
         blob = Blob(name=path.name, media_type=kind, data=path.read_bytes())
-        await _add(found, key, plugins.parse(blob, StandaloneCall()))
+        await _add(found, key, run.parse(blob))
     return found
 
 
@@ -80,34 +61,36 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
 
 
-async def from_web(plugins: PluginRuntime, wanted: Iterable[Any]) -> Found:
-    """Fetch the sources that have an address, a few at a time, each with the first fetcher that accepts it."""
-    found = Found()
-    gate = asyncio.Semaphore(AT_ONCE)
+async def from_web(run: RunContext, wanted: Sequence[Any]) -> Found:
+    """Read the sources that have an address of the web, a few at a time, within the limits of a run."""
+    found, limits, gate = Found(), run.settings.research, asyncio.Semaphore(AT_ONCE)
+    pages = limits.max_queries * limits.pages_per_query
 
     async def fetch(source: Any) -> None:
         async with gate:
-            await _add(found, source.key, _fetched(plugins, source.urls))
+            if sum(len(document.text) for document in found.documents.values()) > _MOST:
+                found.problems[source.key] = f"the other sources have more than {_MOST:,} characters"
+            else:
+                await _add(found, source.key, run.fetch(FetchRequest(url=source.urls[0])))
 
+    readable = [source for source in wanted if source.urls and source.urls[0].lower().startswith(_WEB)]
     async with asyncio.TaskGroup() as group:
-        for source in wanted:
+        for source in readable[:pages]:
             group.create_task(fetch(source))
-    return found
-
-
-async def _fetched(plugins: PluginRuntime, urls: Sequence[str]) -> Document:
-    if not urls:
-        raise Unsupported("the report has no address for it")
-    call: Call = StandaloneCall()
-    for name in plugins.chosen["read.fetchers"]:
-        fetcher = await plugins.instance("fetchers", name).get()
-        if fetcher.accepts(urls[0]):
-            return await plugins.parse(await fetcher.fetch(FetchRequest(url=urls[0]), call), call)
-    raise Unsupported(f"no fetcher in read.fetchers accepts {urls[0]}")
+    limit = f"a run reads {pages} pages: research.max_queries times research.pages_per_query"
+    found.problems |= {source.key: limit for source in readable[pages:]}
+    return Found(
+        found.documents,
+        {
+            one.key: found.problems.get(one.key, "the report has no web address for it")
+            for one in wanted
+            if one.key not in found.documents
+        },
+    )
 
 
 async def _add(found: Found, key: str, reading: Any) -> None:
     try:
-        found.documents[key] = await asyncio.wait_for(reading, _TIMEOUT)
+        found.documents[key] = await reading
     except Exception as error:  # noqa: BLE001 - any error of a fetcher or parser explains why the source was not read
         found.problems[key] = str(error) or type(error).__name__

@@ -222,7 +222,7 @@ class DocumentReader:
 
         async def do(request: FetchRequest, call: Call) -> Document:
             blob = await self.fetch(request)
-            return (await self._parse(blob)).labelled(blob.labels)
+            return (await self.parse(blob)).labelled(blob.labels)
 
         kind = Kind(name="read", reply=Document, composite=True)
         document = await self._calls.call(kind, request, do, provider=self._identity, task="fetch")
@@ -257,7 +257,8 @@ class DocumentReader:
                 unsupported = failed  # this fetcher reads only pages; the next may support the requested media type
         raise unsupported or Unsupported(f"no fetcher of read.fetchers ({', '.join(names)}) reads {request.url}")
 
-    async def _parse(self, blob: Blob) -> Document:
+    async def parse(self, blob: Blob) -> Document:
+        """Parse bytes with the first configured parser that accepts them."""
         for name in self._plugins.chosen["read.parsers"]:
             instance = self._plugins.instance("parsers", name)
             if await self._accepts(instance, blob.media_type):

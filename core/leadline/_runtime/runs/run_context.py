@@ -48,6 +48,7 @@ from leadline.records import (
     Answer,
     Blob,
     Document,
+    Failure,
     FetchRequest,
     Json,
     Principal,
@@ -141,10 +142,23 @@ class RunContext(ProviderCalls):
         return await self._models.model_of(task)
 
     async def search(self, request: SearchRequest, /) -> SearchPage:
-        return await self._search.search(request)
+        # Findings are files for others: only `metadata.json`, which is the operator's, has tracebacks and folders.
+        try:
+            page = await self._search.search(request)
+        except CallFailed as error:
+            raise type(error)(self._without_folder(error.record), error.key, error.causes) from error
+        told = (one.model_copy(update={"detail": "", "traceback": ""}) for one in page.failures)
+        return page.model_copy(update={"failures": tuple(map(self._without_folder, told))})
+
+    def _without_folder(self, failure: Failure) -> Failure:
+        return failure.model_copy(update={"message": failure.message.replace(str(self.folder.parent), "…")})
 
     async def fetch(self, request: FetchRequest, /) -> Document:
         return await self._reader.read(request)
+
+    async def parse(self, blob: Blob) -> Document:
+        """Parse a file with the first parser that accepts it."""
+        return await self._reader.parse(blob)
 
     async def download(self, request: FetchRequest, /) -> Blob:
         return await self._reader.fetch(request)
