@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from leadline.disk_cache import private_file
 from leadline.errors import LeadlineError, UsageError
 
 FILE = ".server.sqlite"
@@ -31,7 +32,6 @@ DROP TABLE IF EXISTS sessions;
 CREATE TABLE sessions (hash BLOB PRIMARY KEY, token BLOB NOT NULL, expires REAL NOT NULL);
 PRAGMA user_version = {_VERSION};
 """
-_COLUMNS = "name, principal, scope, created, tokens.hash"
 _END_SESSIONS = "DELETE FROM sessions WHERE expires < ? OR token NOT IN (SELECT hash FROM tokens)"
 # Begins every token, so that scanners for leaked secrets recognize it.
 TOKEN_PREFIX = "leadline_"  # noqa: S105 - no secret
@@ -59,9 +59,7 @@ class Store:
         self._lock = threading.Lock()
         self._server_lock: int | None = None
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            path = folder / FILE
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            path = private_file(folder / FILE)
             self._writer = _connect(path)
             version = self._writer.execute("PRAGMA user_version").fetchone()[0]
             if version > _VERSION:
@@ -112,7 +110,7 @@ class Store:
 
     def tokens(self) -> list[Token]:
         """Return all tokens by name."""
-        rows = self._reader.execute(f"SELECT {_COLUMNS} FROM tokens ORDER BY name").fetchall()
+        rows = self._reader.execute("SELECT name, principal, scope, created, hash FROM tokens ORDER BY name").fetchall()
         return [Token(*row) for row in rows]
 
     def has_tokens(self) -> bool:
@@ -146,8 +144,8 @@ class Store:
         """Return the token of a browser that is logged in."""
         # By its hash: the time of a look-up tells something of a hash, and nothing of the secret.
         statement = (
-            f"SELECT {_COLUMNS} FROM sessions JOIN tokens ON tokens.hash = sessions.token "
-            "WHERE sessions.hash = ? AND expires > ?"
+            "SELECT name, principal, scope, created, tokens.hash "
+            "FROM sessions JOIN tokens ON tokens.hash = sessions.token WHERE sessions.hash = ? AND expires > ?"
         )
         row = self._reader.execute(statement, (_hash(secret), time.time())).fetchone()
         return Token(*row) if row else None

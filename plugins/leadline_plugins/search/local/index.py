@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryFile, mkdtemp
 
 from leadline.contracts import Call, Context
+from leadline.disk_cache import private_folder
 from leadline.errors import Denied, Unsupported
 from leadline_plugins.documents.store import DocumentStore
 from leadline_plugins.documents.text_index import Damaged, Match, broken_file
@@ -129,8 +130,7 @@ class LocalIndex:
 def _unwritable(folder: Path) -> str:
     """Return why a folder cannot be written; empty if it can be, or if only space is missing."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder):
+        with TemporaryFile(dir=private_folder(folder)):
             return ""
     except OSError as error:
         return "" if error.errno in _FULL else error.strerror or str(error)
@@ -158,7 +158,7 @@ async def locked(path: Path) -> AsyncIterator[None]:
 
 
 def _open_lock(path: Path) -> int:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(path.parent)
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
