@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from leadline.records import Blob, Figure, Report
 from leadline_plugins.formats.tree import Node, address_nodes, joined, text, words
+from leadline_plugins.images import MOST_PIXELS, declared_pixels
 from leadline_plugins.wording.phrases import in_all_languages, phrase
 
 if TYPE_CHECKING:
@@ -95,7 +96,8 @@ def numbered(report: Report, kinds: Sequence[str]) -> Mapping[str, Numbered]:
 def _file(figure: Figure, number: int, kinds: Sequence[str]) -> Blob | None:
     for kind in kinds:
         data = figure.media.get(kind, b"")
-        if data.lstrip().startswith(_BEGINS[kind]) and (kind != "image/svg+xml" or is_harmless_svg(data)):
+        is_safe = is_harmless_svg(data) if kind == "image/svg+xml" else declared_pixels(data) <= MOST_PIXELS
+        if data.lstrip().startswith(_BEGINS[kind]) and is_safe:
             return Blob(name=f"figures/figure-{number}.{ENDINGS[kind]}", media_type=kind, data=data)
     return None
 

@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from leadline.formulas import is_safe_formula
+from leadline.records import Figure, Report
 from leadline_plugins.formats.blocks import MOST, split_long
-from leadline_plugins.formats.figures import is_harmless_svg
+from leadline_plugins.formats.figures import is_harmless_svg, numbered
 from leadline_plugins.formats.tree import text, words
 
 
@@ -97,3 +98,12 @@ def test_a_drawing_is_harmless(inside: str) -> None:
 def test_an_svg_that_runs_loads_or_is_broken_is_harmful(inside: str) -> None:
     assert not is_harmless_svg(SVG.format(inside).encode())
     assert not is_harmless_svg(SVG.format("").encode("utf-16"))
+
+
+def test_a_picture_that_unpacks_to_gigabytes_is_left_out_of_every_format() -> None:
+    small = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes([0, 0, 2, 0, 0, 0, 1, 0])
+    pictures = {"small": small, "bomb": small[:-8] + bytes([0, 0, 0x60, 0] * 2), "cut": small[:-1]}
+    figures = [Figure(id=name, caption="", alt="", media={"image/png": data}) for name, data in pictures.items()]
+    report = Report(title="T", language="en", sections=(), sources=(), evidence=(), figures=tuple(figures))
+    shown = {name: one.file is not None for name, one in numbered(report, ("image/png",)).items()}
+    assert shown == {"small": True, "bomb": False, "cut": False}
