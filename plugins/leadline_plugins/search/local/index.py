@@ -22,7 +22,7 @@ from leadline.disk_cache import private_folder
 from leadline.errors import Denied, Unsupported
 from leadline_plugins.documents.store import DocumentStore
 from leadline_plugins.documents.text_index import Damaged, Match, broken_file
-from leadline_plugins.search.local.folders import LocalSettings, Walk, resolve, without_documents
+from leadline_plugins.search.local.folders import LocalSettings, Walk, resolve, walk_of, without_documents
 from leadline_plugins.search.local.spelling import suggestion
 from leadline_plugins.search.local.update import Update, finish_in_thread
 
@@ -116,15 +116,7 @@ class LocalIndex:
             await call.run.emit("notice", {"message": message})
 
     def _walk(self) -> Walk:
-        settings = self._settings
-        return Walk(
-            self._roots,
-            settings.include,
-            settings.exclude,
-            int(settings.max_file_mb * 1e6),
-            self._context.parses,
-            resolve((*self._context.own, self._store.folder.parent)),
-        )
+        return walk_of(self._settings, self._context, self._store.folder.parent)
 
 
 def _unwritable(folder: Path) -> str:
