@@ -80,7 +80,7 @@ def test_no_other_account_of_the_machine_reads_anything_of_a_user(team: Served, 
     found = [path for path in top.rglob("*") if path.is_file()]
     files = {path: [path, *path.parents[: len(path.relative_to(top).parts) - 1]] for path in found}
     names = {path.name for path in files} | {path.parent.parent.name for path in files}
-    assert {"journal.sqlite", "report.md", "events.jsonl", "rows.sqlite", "knowledge.sqlite", "files"} <= names
+    assert {"journal.sqlite", "report.md", "events.jsonl", "rows.sqlite", "documents.sqlite", "files"} <= names
     assert [path for path, way in files.items() if all(one.stat().st_mode & 0o055 for one in way)] == []
     private = [path for path in files if path.suffix in (".sqlite", ".i8") or path.name == "events.jsonl"]
     assert {path.stat().st_mode & 0o777 for path in private} == {0o600}

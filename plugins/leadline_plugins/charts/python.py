@@ -12,7 +12,7 @@ from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Chart, Code, Execution, Figure
 from leadline_plugins.charts.forms import CHAIN
 from leadline_plugins.charts.points import alt_text
-from leadline_plugins.images import MOST_PIXELS, declared_pixels
+from leadline_plugins.parse.media import MOST_PIXELS, declared_pixels
 
 _PICTURE = "chart.png"
 _PNG = b"\x89PNG\r\n\x1a\n"

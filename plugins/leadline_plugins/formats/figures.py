@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from leadline.records import Blob, Figure, Report
 from leadline_plugins.formats.tree import Node, address_nodes, joined, text, words
-from leadline_plugins.images import MOST_PIXELS, declared_pixels
+from leadline_plugins.parse.media import MOST_PIXELS, declared_pixels
 from leadline_plugins.wording.phrases import in_all_languages, phrase
 
 if TYPE_CHECKING:

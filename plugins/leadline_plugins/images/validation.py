@@ -12,7 +12,7 @@ from typing import Any
 from leadline.errors import Unsupported
 from leadline.records import Blob, Record
 from leadline_plugins.fetch.guard import shown
-from leadline_plugins.images import MOST_PIXELS
+from leadline_plugins.parse.media import MOST_PIXELS
 
 ACCEPTED = ("image/png", "image/jpeg", "image/jpg", "image/webp", "image/gif")
 EXTRA = "leadline[images]"

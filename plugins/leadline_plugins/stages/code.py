@@ -21,7 +21,7 @@ from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob, Code, Execution, Figure, Report, Section
 from leadline.research_findings import QUESTION, REPORT, Question
 from leadline.tasks import TaskKind
-from leadline_plugins.images import MOST_PIXELS, declared_pixels
+from leadline_plugins.parse.media import MOST_PIXELS, declared_pixels
 from leadline_plugins.prompting.code_tasks import CODE_EXAMPLE, CODE_SCHEMA, CodeRequest, WrittenCode
 from leadline_plugins.prompting.fallback import notify
 from leadline_plugins.prompting.inputs import question_input, start_date, template

@@ -14,9 +14,10 @@ from PIL.PngImagePlugin import PngInfo
 
 from leadline.errors import Unsupported
 from leadline.records import Blob
-from leadline_plugins.images import declared_pixels, validation
+from leadline_plugins.images import validation
 from leadline_plugins.images.conversion import UnusableImage, convert
 from leadline_plugins.images.validation import Picture, validate_picture
+from leadline_plugins.parse.media import declared_pixels
 
 
 def gradient(width: int = 640, height: int = 400, mode: str = "RGB") -> Image.Image:
