@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -45,9 +45,9 @@ def is_harmless_svg(svg: bytes) -> bool:
         if "<!ENTITY" in text or "<?" in text.lstrip().removeprefix("<?xml "):
             return False
         root = fromstring(text)  # noqa: S314 - without entities
-    except (UnicodeDecodeError, ParseError, ValueError):  # the last for a declared encoding
+        return root.tag == f"{_SVG}svg" and all(map(_only_draws, root.iter()))
+    except (UnicodeDecodeError, ParseError, ValueError):  # the last for a declared encoding, and for broken Base64
         return False
-    return root.tag == f"{_SVG}svg" and all(map(_only_draws, root.iter()))
 
 
 def _only_draws(element: Element) -> bool:
@@ -62,7 +62,9 @@ def _only_draws(element: Element) -> bool:
 
 def _is_allowed(name: str, value: str) -> bool:
     if name in _HREF:
-        return value.startswith(("#", "data:image/png;", "data:image/jpeg;"))
+        kind, _, data = value.partition(";base64,")
+        is_picture = kind in ("data:image/png", "data:image/jpeg")
+        return value.startswith("#") or (is_picture and declared_pixels(b64decode(data)) <= MOST_PIXELS)
     return name in _WORDS or name.startswith("aria-") or (name[:2] != "on" and name[0] != "{" and _loads_nothing(value))
 
 

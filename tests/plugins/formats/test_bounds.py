@@ -60,7 +60,11 @@ SVG = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:x="http://www.w3.org/1999/x
 @pytest.mark.parametrize(
     "inside",
     [
-        *("", '<rect fill="url(#a)"/><use x:href="#a"/>', '<image href="data:image/png;base64,AA"/>'),
+        *(
+            "",
+            '<rect fill="url(#a)"/><use x:href="#a"/>',
+            '<image href="data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAgAAAAEA"/>',
+        ),
         '<style>*{stroke: rgb(1, 2, 3)}</style><g id="f (x)" style="clip-path: url(&quot;#a&quot;)"/>',
         '<g transform="translate(1 2) rotate(9)"/>',
         "<text>GDP (million), a@b, C:\\x</text>",
@@ -93,6 +97,8 @@ def test_a_drawing_is_harmless(inside: str) -> None:
         '<?xml-stylesheet href="http://x"?>',
         '<filter><feImage href="http://x"/></filter>',
         '<image href="data:image/svg+xml;base64,AA"/>',
+        '<image href="data:image/png;base64,AA"/>',
+        '<image href="data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAYAAAAGAA"/>',  # 24,576 x 24,576 pixels
     ],
 )
 def test_an_svg_that_runs_loads_or_is_broken_is_harmful(inside: str) -> None:
