@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
+import os
 import sqlite3
 import time
 import zlib
@@ -31,6 +32,21 @@ _MAX_UNWRITTEN_READS = 1000
 # Share of the size that is freed beyond need, so that not every later write has to free some.
 _FREED_BEYOND_NEED = 1 / 16
 _DAMAGE = ("malformed", "not a database", "file is encrypted", "no such table", "no such column", "has no column")
+
+
+def private_folder(path: Path) -> Path:
+    """Make a folder, with those above it, that only its owner may enter; a folder that exists keeps its mode."""
+    if not path.is_dir():
+        private_folder(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+    return path
+
+
+def private_file(path: Path) -> Path:
+    """Make an empty file in a private folder that only its owner may read; a file that exists keeps its mode."""
+    private_folder(path.parent)
+    os.close(os.open(path, os.O_CREAT | os.O_CLOEXEC, 0o600))
+    return path
 
 
 class Found(NamedTuple):
@@ -206,8 +222,7 @@ class CacheFile:
         if self._db is not None and self._current_inode() == self._inode:
             return self._db
         self._disconnect()  # the file was deleted, by another process or by a person
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._path.touch(mode=0o600)
+        private_file(self._path)
         self._inode = self._current_inode()
         self._db = sqlite3.connect(self._path, timeout=self._wait)
         self._db.execute("pragma journal_mode = wal")

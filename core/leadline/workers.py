@@ -21,7 +21,7 @@ import signal
 import struct
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -149,7 +149,7 @@ class _Pool:
     def _call(self, call: _Call) -> Any:
         try:
             function = pickle.dumps((call.function, call.timeout, call.memory), pickle.HIGHEST_PROTOCOL)
-            message = pickle.dumps(sys.path) + function
+            message = pickle.dumps(sys.path), function  # a file is large: not copied once more
         except Exception as error:  # whatever the methods of an argument raise
             raise NotPicklable(str(error)) from error
         with self._changed:
@@ -199,7 +199,7 @@ class _Pool:
                 self._changed.notify()
             raise WorkerDied(None) from error
 
-    def _exchange(self, call: _Call, worker: Popen[bytes], message: bytes) -> tuple[str, Any]:
+    def _exchange(self, call: _Call, worker: Popen[bytes], message: Sequence[bytes]) -> tuple[str, Any]:
         started, keep = time.monotonic(), False
         try:
             outcome, value = _send_and_receive(worker, message)
@@ -263,11 +263,11 @@ def _resident(pid: int) -> int:
         return 0
 
 
-def _send_and_receive(worker: Popen[bytes], message: bytes) -> tuple[str, Any]:
+def _send_and_receive(worker: Popen[bytes], message: Sequence[bytes]) -> tuple[str, Any]:
     assert worker.stdin
     assert worker.stdout
-    worker.stdin.write(_LENGTH.pack(len(message)))
-    worker.stdin.write(message)
+    worker.stdin.write(_LENGTH.pack(sum(map(len, message))))
+    worker.stdin.writelines(message)
     worker.stdin.flush()
     reply = _read_message(worker.stdout)
     if reply is None:

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from leadline_server.limits import Limits, Rate
 from leadline_server.problems import Problem
-from leadline_server.store import TOKEN_PREFIX, Store, Token
+from leadline_server.store import SESSION_SECONDS, TOKEN_PREFIX, Store, Token
 
 COOKIE = "leadline_session"
 # Replies that tell nothing of any run.
@@ -37,7 +37,7 @@ PUBLIC = frozenset(
 _STATIC = "/static/"
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?")
 _READING = ("GET", "HEAD")
-_FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+_FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
@@ -73,7 +73,9 @@ class Access:
         self._app, self._store = app, store
         # Makes the reply for a request that is refused: JSON for programs, a page for people.
         self._shown = shown
-        self._hosts, self._needs_token = {host.lower() for host in hosts} | {"localhost"}, needs_token
+        self._hosts = {host.lower() for host in hosts} | {"localhost"}
+        # A server that others can reach, or that has had a token, stays closed when its last token is removed.
+        self._needs_token = needs_token or bool(hosts)
         self._requests = Rate(limits.requests, f"more than {limits.requests} requests in a minute")
         self._guesses = guesses
 
@@ -106,7 +108,7 @@ class Access:
         address = scope["client"][0] if scope.get("client") else ""
         reading = method.replace("HEAD", "GET")
         is_public = (reading, scope["path"]) in PUBLIC or (reading == "GET" and scope["path"].startswith(_STATIC))
-        needs_token = self._needs_token or self._store.has_tokens()
+        needs_token = self._needs_token = self._needs_token or self._store.has_tokens()
         given = _bearer(headers)
         # Clients of OpenAI's API cannot do without a key. A server without tokens ignores what is no token of Leadline.
         if given is not None and (needs_token or given.startswith(TOKEN_PREFIX)):
@@ -118,8 +120,9 @@ class Access:
         else:
             self._check_origin(headers, method)
             identity = self._without_bearer(headers, method, needs_token=needs_token, is_public=is_public)
-        if identity.metrics_only and scope["path"] != "/metrics" and not is_public:
-            raise Problem(403, "forbidden", "this token reads /metrics only")
+        if needs_token and not is_public and identity.metrics_only != (scope["path"] == "/metrics"):
+            only = "this token reads /metrics only" if identity.metrics_only else "/metrics needs a token of its own"
+            raise Problem(403, "forbidden", only, "the operator makes it: leadline serve token add NAME --metrics")
         if not is_public:
             self._requests.take(identity.principal)
         return identity
@@ -171,6 +174,12 @@ class Access:
         foreign = origin is not None and origin.partition("://")[2].lower() != headers.get("host", "").lower()
         if foreign or (site not in ("same-origin", "none") and not follows_link):
             raise Problem(403, "cross_origin", "requests of other sites are refused")
+
+
+def keep_session(request: Request, reply: Response, secret: str) -> None:
+    """Send the cookie of a session."""
+    secure = request.url.scheme == "https"
+    reply.set_cookie(COOKIE, secret, max_age=SESSION_SECONDS, path="/", secure=secure, httponly=True, samesite="strict")
 
 
 def unknown_token() -> Problem:

@@ -50,7 +50,7 @@ class App:
         url: str = "",
     ) -> None:
         limits = limits or Limits()
-        guesses = Rate(limits.guesses, "too many wrong tokens")
+        guesses = Rate(limits.guesses, "too many logins or wrong tokens")
         self.service = Service(client, store, queue, limits, guesses)
         knowledge, downloads = KnowledgeRoutes(self.service), Downloads(self.service)
         info = InfoRoutes(self.service, lambda: document(self.endpoints))

@@ -12,13 +12,12 @@ from starlette.responses import JSONResponse, Response
 
 from leadline.metrics import QUEUE_AGE, QUEUE_DEPTH, RUNS_ACTIVE, STREAMS_OPEN, WORKERS
 from leadline.records import Record
-from leadline_server.access import COOKIE, Identity, unknown_token
+from leadline_server.access import COOKIE, Identity, keep_session
 from leadline_server.endpoint import ANY_JSON, PLAIN, Endpoint
 from leadline_server.problems import Problem
 from leadline_server.remedies import record_for_readers
 from leadline_server.requests import ALLOWED, LOWERED, Login, read
 from leadline_server.service import Service, principal_of
-from leadline_server.store import SESSION_SECONDS
 from leadline_server.views import Done, Health, PluginsView, SettingsView, Who
 
 
@@ -68,16 +67,9 @@ class InfoRoutes:
     async def log_in(self, request: Request) -> Response:
         """Exchange a token for the cookie of a browser."""
         body = await read(request, Login, self._service.limits.body)
-        token = self._service.store.token(body.token)
-        if token is None or token.scope != "runs":
-            self._service.guesses.take(request.client.host if request.client else "")
-            raise unknown_token()
-        secret = await asyncio.to_thread(self._service.store.add_session, token)
+        token, session = await self._service.log_in(body.token, request)
         reply = JSONResponse(Who(principal=token.principal).model_dump())
-        secure = request.url.scheme == "https"
-        reply.set_cookie(
-            COOKIE, secret, max_age=SESSION_SECONDS, path="/", secure=secure, httponly=True, samesite="strict"
-        )
+        keep_session(request, reply, session)
         return reply
 
     async def who(self, request: Request) -> Who:

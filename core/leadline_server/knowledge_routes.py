@@ -33,8 +33,8 @@ class KnowledgeRoutes:
 
     def __init__(self, service: Service) -> None:
         self._base, self._limits = service.client.knowledge, service.limits
-        # Parsing and embedding one file after the other leaves room for the others' requests.
-        self._adding = Slots(1, "a file is being added; wait for the reply before you send the next")
+        # Reading, parsing and embedding one file after the other leaves room for the others' requests.
+        self.adding = Slots(1, "a file is being added; wait for the reply before you send the next")
 
     def endpoints(self) -> list[Endpoint]:
         """Return the routes."""
@@ -68,25 +68,26 @@ class KnowledgeRoutes:
         """Add the file in the body; one with the same name is replaced."""
         media_type = request.headers.get("content-type", "application/octet-stream")
         file = Blob(name=request.query_params.get("name", "").strip(), media_type=media_type, data=b"")
-        return await self.store(principal_of(request), file, partial(read_body, request, self._limits.upload))
+        principal = principal_of(request)
+        with self.adding.taken(principal):
+            return await self.store(principal, file, partial(read_body, request, self._limits.upload))
 
     async def store(
         self, principal: str | None, file: Blob, read: Callable[[], Awaitable[bytes]] | None = None
     ) -> AddedDocuments:
-        """Add a file, whose bytes are read when there is room for it. Raises `Problem`."""
+        """Add a file, whose bytes are read when there is room for it; hold `adding` meanwhile. Raises `Problem`."""
         name = file.name
         if not name or len(name) > _LONGEST or not name.isprintable():
             example = "POST /v1/knowledge?name=minutes.pdf"
             raise Problem(
                 422, "invalid_request", f"name: the file needs a name of at most {_LONGEST} characters", example
             )
-        with self._adding.taken(principal):
-            await self._check_room(principal, name)
-            file = file.model_copy(update={"data": await read()}) if read else file
-            try:
-                added = await self._base.add(files=[file], principal=principal)
-            except CallFailed as failed:
-                raise _problem(failed) from failed
+        await self._check_room(principal, name)
+        file = file.model_copy(update={"data": await read()}) if read else file
+        try:
+            added = await self._base.add(files=[file], principal=principal)
+        except CallFailed as failed:
+            raise _problem(failed) from failed
         if added.problems:
             raise Problem(422, "unreadable_file", f"{name}: {added.problems[0].reason}", "nothing was added")
         return added

@@ -27,7 +27,7 @@ class Limits:
     documents: int = 1_000
     """Documents of each principal in the knowledge base."""
     guesses: int = 20
-    """Wrong tokens per minute from one address."""
+    """Wrong tokens per minute from one address, and logins with one token."""
 
 
 class Rate:

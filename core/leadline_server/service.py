@@ -24,7 +24,7 @@ from leadline.events import utc_now
 from leadline.records import Answer, Event, Json, Report, Turn
 from leadline.run_summary import ACTIVE
 from leadline.runs import Metadata, RunInfo
-from leadline_server.access import Identity
+from leadline_server.access import Identity, unknown_token
 from leadline_server.active import ActiveRuns
 from leadline_server.evidence import evidence_view
 from leadline_server.limits import Limits, Rate, Slots
@@ -34,7 +34,7 @@ from leadline_server.problems import Problem, no_such_run, too_many
 from leadline_server.queue import Full, Queue, QueuedRun, Taken
 from leadline_server.remedies import event_for_readers, record_for_readers
 from leadline_server.requests import RUN_ID, NewRun, overrides
-from leadline_server.store import Store
+from leadline_server.store import Store, Token
 from leadline_server.views import EvidenceView, RunItem, RunPage, RunView, readable
 from leadline_server.worker import has_ended
 
@@ -391,6 +391,16 @@ class Service:
         if not RUN_ID.fullmatch(run_id):  # anything else never becomes a path
             raise no_such_run()
         return self.client.runs_folder(principal=principal).absolute() / run_id
+
+    async def log_in(self, secret: str, request: Request) -> tuple[Token, str]:
+        """Return the token with this secret, and the secret of a new session. Raises `Problem`."""
+        token = self.store.token(secret)
+        is_good = token is not None and token.scope == "runs"
+        self.guesses.take(token if is_good else request.client.host if request.client else "")
+        session = await asyncio.to_thread(self.store.add_session, token) if token and is_good else ""
+        if not token or not session:
+            raise unknown_token()
+        return token, session
 
     async def _count(self, run: QueuedRun) -> None:
         """Count a run that has ended."""

@@ -14,22 +14,25 @@ import secrets
 import sqlite3
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from leadline.disk_cache import private_file
 from leadline.errors import LeadlineError, UsageError
 
 FILE = ".server.sqlite"
 _LOCK = ".server.lock"
-_VERSION = 1
+_VERSION = 2
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS tokens (
     name TEXT PRIMARY KEY, hash BLOB NOT NULL, principal TEXT NOT NULL, scope TEXT NOT NULL, created REAL NOT NULL
 );
-CREATE TABLE IF NOT EXISTS sessions (hash BLOB PRIMARY KEY, token TEXT NOT NULL, expires REAL NOT NULL);
+DROP TABLE IF EXISTS sessions;
+CREATE TABLE sessions (hash BLOB PRIMARY KEY, token BLOB NOT NULL, expires REAL NOT NULL);
 PRAGMA user_version = {_VERSION};
 """
+_END_SESSIONS = "DELETE FROM sessions WHERE expires < ? OR token NOT IN (SELECT hash FROM tokens)"
 # Begins every token, so that scanners for leaked secrets recognize it.
 TOKEN_PREFIX = "leadline_"  # noqa: S105 - no secret
 # Seconds that a browser stays logged in.
@@ -39,12 +42,13 @@ Scope = Literal["runs", "metrics"]
 
 @dataclass(frozen=True)
 class Token:
-    """A token without its secret: what it is called, for whom it acts, and what it allows."""
+    """A token without its secret: what it is called, for whom it acts, what it allows, and the hash of its secret."""
 
     name: str
     principal: str
     scope: Scope
     created: float
+    hash: bytes = field(repr=False)
 
 
 class Store:
@@ -55,9 +59,7 @@ class Store:
         self._lock = threading.Lock()
         self._server_lock: int | None = None
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            path = folder / FILE
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            path = private_file(folder / FILE)
             self._writer = _connect(path)
             version = self._writer.execute("PRAGMA user_version").fetchone()[0]
             if version > _VERSION:
@@ -108,7 +110,7 @@ class Store:
 
     def tokens(self) -> list[Token]:
         """Return all tokens by name."""
-        rows = self._reader.execute("SELECT name, principal, scope, created FROM tokens ORDER BY name").fetchall()
+        rows = self._reader.execute("SELECT name, principal, scope, created, hash FROM tokens ORDER BY name").fetchall()
         return [Token(*row) for row in rows]
 
     def has_tokens(self) -> bool:
@@ -120,30 +122,30 @@ class Store:
         if not self._write("DELETE FROM tokens WHERE name = ?", name):
             names = ", ".join(token.name for token in self.tokens()) or "there are none"
             raise UsageError(f"there is no token {name!r}; the tokens: {names}")
-        self._write("DELETE FROM sessions WHERE token = ?", name)
+        self._write(_END_SESSIONS, time.time())
 
     def token(self, secret: str) -> Token | None:
         """Return the token with this secret."""
         given, found = _hash(secret), None
-        rows = self._reader.execute("SELECT hash, name, principal, scope, created FROM tokens").fetchall()
-        for known, *values in rows:  # all of them: the time tells nothing
-            if hmac.compare_digest(known, given):
-                found = Token(*values)
+        for token in self.tokens():  # all of them: the time tells nothing
+            if hmac.compare_digest(token.hash, given):
+                found = token
         return found
 
     def add_session(self, token: Token) -> str:
-        """Log a browser in and return the secret for its cookie."""
+        """Log a browser in and return the secret for its cookie; empty if the token has been removed meanwhile."""
         secret, now = secrets.token_urlsafe(32), time.time()
-        self._write("DELETE FROM sessions WHERE expires < ?", now)
-        self._write("INSERT INTO sessions VALUES (?, ?, ?)", _hash(secret), token.name, now + SESSION_SECONDS)
-        return secret
+        self._write(_END_SESSIONS, now)
+        # One statement: nobody removes the token between the check and the session.
+        statement = "INSERT INTO sessions SELECT ?, hash, ? FROM tokens WHERE hash = ?"
+        return secret if self._write(statement, _hash(secret), now + SESSION_SECONDS, token.hash) else ""
 
     def session(self, secret: str) -> Token | None:
         """Return the token of a browser that is logged in."""
         # By its hash: the time of a look-up tells something of a hash, and nothing of the secret.
         statement = (
-            "SELECT name, principal, scope, created FROM sessions JOIN tokens ON tokens.name = sessions.token "
-            "WHERE sessions.hash = ? AND expires > ?"
+            "SELECT name, principal, scope, created, tokens.hash "
+            "FROM sessions JOIN tokens ON tokens.hash = sessions.token WHERE sessions.hash = ? AND expires > ?"
         )
         row = self._reader.execute(statement, (_hash(secret), time.time())).fetchone()
         return Token(*row) if row else None

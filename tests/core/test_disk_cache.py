@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import random
 import shutil
 import sqlite3
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from leadline import disk_cache
-from leadline.disk_cache import CacheFile, DiskCache
+from leadline.disk_cache import CacheFile, DiskCache, private_file, private_folder
 
 LOG = logging.getLogger("test")
 NOISE = random.Random(7)
@@ -254,3 +255,21 @@ async def test_a_cancelled_reader_disturbs_no_other(tmp_path: Path) -> None:
     with pytest.raises(asyncio.CancelledError):
         await cancelled
     await cached.close()
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o000])
+def test_new_folders_and_files_are_private_and_known_ones_keep_their_mode(tmp_path: Path, mask: int) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir(mode=0o750)
+    (mine / "known").touch(mode=0o640)
+    before = os.umask(mask)
+    try:
+        made = private_file(mine / "a" / "b" / "new")
+        assert [path.stat().st_mode & 0o777 for path in (mine / "a", mine / "a" / "b", made)] == [0o700, 0o700, 0o600]
+        made.write_text("kept")
+        assert private_file(made).read_text() == "kept"
+        assert private_folder(mine) == mine
+        private_file(mine / "known")
+    finally:
+        os.umask(before)
+    assert [path.stat().st_mode & 0o777 for path in (mine, mine / "known")] == [0o750, 0o640]

@@ -87,13 +87,70 @@ def test_a_removed_token_and_its_sessions_end_at_once(tmp_path: Path) -> None:
         assert [alice.get("/v1/runs").status_code, browser.get("/v1/runs").status_code] == [401, 401]
 
 
-def test_a_token_for_metrics_reads_nothing_else(tmp_path: Path) -> None:
+@pytest.mark.parametrize("names", [(), ("research.example",)])
+def test_a_server_stays_closed_when_its_last_token_is_removed(tmp_path: Path, names: tuple[str, ...]) -> None:
+    with running(tmp_path, "alice", names=names) as server:
+        http = server.client(**({"Host": names[0]} if names else {}))
+        assert http.get("/v1/runs").status_code == 401
+        store = Store(tmp_path / "runs")
+        store.remove_token("alice")
+        store.close()
+        assert [http.get(path).status_code for path in ("/v1/runs", "/metrics", "/login", "/healthz")] == [
+            *(401, 401),
+            *(200, 200),
+        ]
+
+
+def test_a_login_that_ends_after_its_token_was_removed_is_none(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    token = store.token(store.add_token("alice", "alice"))
+    assert token
+    session = store.add_session(token)
+    assert store.session(session) == token
+    store.remove_token("alice")
+    late = store.add_session(token)
+    new = store.token(store.add_token("alice", "alice"))
+    assert [late, store.session(session), store.session(late)] == ["", None, None]
+    assert new
+    assert store.session(store.add_session(new)) == new
+    store.close()
+
+
+def test_sessions_of_an_earlier_version_end_and_its_tokens_remain(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    secret = store.add_token("alice", "alice")
+    store.close()
+    with sqlite3.connect(tmp_path / FILE) as database:
+        database.executescript(
+            "DROP TABLE sessions; PRAGMA user_version = 1;"
+            "CREATE TABLE sessions (hash BLOB PRIMARY KEY, token TEXT NOT NULL, expires REAL NOT NULL);"
+            "INSERT INTO sessions VALUES (x'00', 'alice', 9e9);"
+        )
+    database.close()
+    store = Store(tmp_path)
+    token = store.token(secret)
+    assert token
+    assert store.session(store.add_session(token)) == token
+    store.close()
+
+
+def test_logins_with_one_token_are_limited_and_those_of_others_are_not(tmp_path: Path) -> None:
+    with running(tmp_path, "alice", "bob", limits=Limits(guesses=3)) as server:
+        http = server.client()
+        codes = [http.post("/v1/session", json={"token": server.tokens["alice"]}).status_code for _ in range(5)]
+        assert codes == [200, 200, 200, 429, 429]
+        assert http.post("/v1/session", json={"token": server.tokens["bob"]}).status_code == 200
+        assert server.client("alice").get("/v1/runs").status_code == 200
+
+
+def test_a_token_for_metrics_reads_nothing_else_and_no_other_reads_them(tmp_path: Path) -> None:
     store = Store(tmp_path / "runs")
     token = store.add_token("prometheus", "prometheus", "metrics")
     store.close()
     with running(tmp_path, "alice") as server:
         http = server.client(Authorization=f"Bearer {token}")
         assert http.get("/metrics").status_code == 200
+        assert code_of(server.client("alice").get("/metrics")) == (403, "forbidden")
         assert code_of(http.get("/v1/runs")) == (403, "forbidden")
         assert http.post("/v1/session", json={"token": token}).status_code == 401
 
@@ -109,7 +166,7 @@ async def test_another_address_or_name_needs_a_token(tmp_path: Path) -> None:
 
 
 def test_a_server_without_tokens_serves_nobody_behind_a_proxy(served: Served) -> None:
-    for name in ("X-Forwarded-For", "Forwarded", "X-Real-IP"):
+    for name in ("X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"):
         assert code_of(served.client().get("/v1/runs", headers={name: "203.0.113.9"})) == (403, "token_required")
 
 

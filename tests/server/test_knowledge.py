@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.server.conftest import Served, running
+from tests.server.conftest import Served, finish, order, running
 
 from leadline_server.limits import Limits
 
@@ -71,6 +71,19 @@ def test_another_user_finds_and_removes_nothing_of_it(team: Served, alice: httpx
     assert bob.get("/v1/knowledge").json()["documents"] == []
     assert bob.delete(f"/v1/knowledge/{document['id']}").status_code == 404
     assert quotes(alice)
+
+
+def test_no_other_account_of_the_machine_reads_anything_of_a_user(team: Served, alice: httpx.Client) -> None:
+    upload(alice, "harbour.md")
+    finish(alice, order(alice))
+    top = team.folder
+    found = [path for path in top.rglob("*") if path.is_file()]
+    files = {path: [path, *path.parents[: len(path.relative_to(top).parts) - 1]] for path in found}
+    names = {path.name for path in files} | {path.parent.parent.name for path in files}
+    assert {"journal.sqlite", "report.md", "events.jsonl", "rows.sqlite", "documents.sqlite", "files"} <= names
+    assert [path for path, way in files.items() if all(one.stat().st_mode & 0o055 for one in way)] == []
+    private = [path for path in files if path.suffix in (".sqlite", ".i8") or path.name == "events.jsonl"]
+    assert {path.stat().st_mode & 0o777 for path in private} == {0o600}
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 301, "a\nb.txt"])

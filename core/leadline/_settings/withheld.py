@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from leadline.disk_cache import private_folder
+
 _FILE = "settings.key"
 _BYTES = 32
 
@@ -71,7 +73,7 @@ def _key(folder: Path) -> bytes:
         new = secrets.token_bytes(_BYTES)
         temporary = path.with_name(f".{_FILE}.{secrets.token_hex(4)}")
         with suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True)
+            private_folder(folder)
             with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(new)
             try:

@@ -40,7 +40,7 @@ class Hit(Record):
     """One search result. The engine fills in the fields it knows; the core sets `engine` and `tier`."""
 
     url: str
-    """The address to cite; any scheme."""
+    """The address to cite; any scheme but one that only the fetcher of another plugin reads."""
     title: Text = ""
     snippet: Text = ""
     text: Text | None = None

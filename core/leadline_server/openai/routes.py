@@ -87,7 +87,7 @@ class OpenAIRoutes:
         url = f"{self._url or str(request.base_url).rstrip('/')}/runs/{quote(turn.run_id)}"
         own = {"run_id": turn.run_id, "url": url}
         reply = Reply(f"chatcmpl-{turn.run_id}", body.model, body.leadline.reasoning, own)
-        exchange = _Exchange(self._service, turn, principal, url, lambda: self._turns.received(body, chat))
+        exchange = _Exchange(self._service, turn, principal, url, lambda: self._turns.received(body, principal, chat))
         headers = {"X-Leadline-Run": turn.run_id}
         leave = exchange.cancel if body.leadline.on_disconnect == "cancel" else None
         if not body.stream:

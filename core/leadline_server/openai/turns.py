@@ -49,7 +49,7 @@ class Turns:
         self._service = service
         # One request of a principal at a time: two equal ones must not order two runs.
         self._locks: dict[str | None, asyncio.Lock] = {}
-        # Answers to questions of runs, by the digest of the request.
+        # Answers to questions of runs, by the digest of the request, in which the principal is.
         self._answered: OrderedDict[str, Turn] = OrderedDict()
         # Requests whose answer was received whole: repeated, they are meant as a new question.
         self._received: OrderedDict[str, None] = OrderedDict()
@@ -61,7 +61,7 @@ class Turns:
         """
         asked = questions(request)
         async with self._locks.setdefault(principal, asyncio.Lock()):
-            key, known = request_key(request, chat), await self._known(principal)
+            key, known = request_key(request, chat, principal), await self._known(principal)
             if turn := await self._repeated(key, known.get((REQUEST, key)), principal):
                 return turn
             before: RunView | None = None
@@ -76,9 +76,9 @@ class Turns:
             order = request.order(asked[-1], tags).model_copy(update={"follows": before.id if before else ""})
             return Turn(await self._service.order(order, principal, turns=() if before else history(request)))
 
-    def received(self, request: ChatRequest, chat: str = "") -> None:
+    def received(self, request: ChatRequest, principal: str | None, chat: str = "") -> None:
         """Note that the client has the whole answer."""
-        _keep(self._received, request_key(request, chat), None)
+        _keep(self._received, request_key(request, chat, principal), None)
 
     async def _repeated(self, key: str, run_id: str | None, principal: str | None) -> Turn | None:
         """Return the turn of an equal request, which started a run, if its answer is still awaited."""
@@ -141,10 +141,10 @@ def history(request: ChatRequest) -> list[records.Turn]:
     return [records.Turn(question=question, answer="\n\n".join(answers)) for question, answers in turns]
 
 
-def request_key(request: ChatRequest, chat: str) -> str:
-    """Return a digest of a request: equal requests of a client have the same."""
+def request_key(request: ChatRequest, chat: str, principal: str | None) -> str:
+    """Return a digest of a request: equal requests of a client have the same, and those of two principals never."""
     about = request.model_dump_json(include={"model", "max_tokens", "max_completion_tokens", "leadline"})
-    return _digests(chat, [about, *questions(request)])[-1]
+    return _digests(chat, [json.dumps(principal), about, *questions(request)])[-1]
 
 
 def _digests(chat: str, texts: Sequence[str]) -> list[str]:

@@ -29,13 +29,15 @@ class DocumentPages:
 
     async def add(self, request: Request) -> Response:
         """Add the files of a form; those that cannot be read are named."""
-        files = await forms.read_files(request, self._service.limits.upload)
-        problems = [] if files else [Problem(422, "invalid_request", "choose a file")]
-        for file in files:
-            try:
-                await self._knowledge.store(principal_of(request), file)
-            except Problem as problem:
-                problems.append(problem)
+        principal = principal_of(request)
+        with self._knowledge.adding.taken(principal):
+            files = await forms.read_files(request, self._service.limits.upload)
+            problems = [] if files else [Problem(422, "invalid_request", "choose a file")]
+            for file in files:
+                try:
+                    await self._knowledge.store(principal, file)
+                except Problem as problem:
+                    problems.append(problem)
         return await self._page(request, problems) if problems else RedirectResponse("/documents", 303)
 
     async def remove(self, request: Request) -> Response:

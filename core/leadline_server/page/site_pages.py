@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from leadline.errors import ConfigError, LeadlineError, UsageError
 from leadline.inventory import InstalledPipeline, Setting
 from leadline.settings import Settings
-from leadline_server.access import COOKIE, Identity, unknown_token
+from leadline_server.access import COOKIE, Identity, keep_session, unknown_token
 from leadline_server.downloads import Downloads
 from leadline_server.page import forms
 from leadline_server.page.run_pages import formats
@@ -24,7 +24,6 @@ from leadline_server.page.wording import LACKING, LEVELS, ROUTER, STATUSES
 from leadline_server.problems import Problem, problem_of
 from leadline_server.requests import ALLOWED, LOWERED, NewRun
 from leadline_server.service import Service, principal_of
-from leadline_server.store import SESSION_SECONDS
 
 _PAGE, _RECENT = 30, 8
 # Runs that are looked through for those of a pipeline.
@@ -187,25 +186,20 @@ class SitePages:
 
     async def log_in_form(self, request: Request) -> Response:
         """Show the form for a token."""
-        if not self._service.store.has_tokens():
-            return RedirectResponse("/", 303)
         return self._templates.page(request, "login.html", wrong=False, next=_local(request.query_params.get("next")))
 
     async def log_in(self, request: Request) -> Response:
         """Exchange a token for the cookie of a session."""
         form = await forms.read_form(request, self._service.limits.body)
-        token = self._service.store.token(forms.first(form, "token").strip())
         target = _local(forms.first(form, "next"))
-        if token is None or token.scope != "runs":
-            self._service.guesses.take(request.client.host if request.client else "")
-            status = unknown_token().status
-            return self._templates.page(request, "login.html", status, wrong=True, next=target)
-        secret = await asyncio.to_thread(self._service.store.add_session, token)
+        try:
+            _, session = await self._service.log_in(forms.first(form, "token").strip(), request)
+        except Problem as problem:
+            if problem.status != unknown_token().status:
+                raise
+            return self._templates.page(request, "login.html", problem.status, wrong=True, next=target)
         reply = RedirectResponse(target, 303)
-        secure = request.url.scheme == "https"
-        reply.set_cookie(
-            COOKIE, secret, max_age=SESSION_SECONDS, path="/", secure=secure, httponly=True, samesite="strict"
-        )
+        keep_session(request, reply, session)
         return reply
 
     async def log_out(self, request: Request) -> Response:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 import time
@@ -10,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from leadline.disk_cache import private_file
 from leadline_server.queue.contract import unavailable
 from leadline_server.queue.database import Cursor
 
@@ -40,8 +40,7 @@ class SqliteDatabase:
         self._lasting = False
         self._closed = threading.Event()
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            private_file(path)
             self._writer, self._reader, self._watcher = _connect(path), _connect(path), _connect(path)
         except (OSError, sqlite3.Error) as error:
             raise unavailable(path, error) from error

@@ -12,6 +12,7 @@ from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Chart, Code, Execution, Figure
 from leadline_plugins.charts.forms import CHAIN
 from leadline_plugins.charts.points import alt_text
+from leadline_plugins.parse.media import MOST_PIXELS, declared_pixels
 
 _PICTURE = "chart.png"
 _PNG = b"\x89PNG\r\n\x1a\n"
@@ -58,6 +59,8 @@ class Python:
         )
         code = Code(language="python", text=_PROGRAM, files=files, seconds=TIMEOUT)
         picture = _picture(await call.run.execute(code))
+        if declared_pixels(picture) > MOST_PIXELS:
+            raise Unsupported(f"the picture is broken, or has more than {MOST_PIXELS:,} pixels: save a smaller one")
         fields = {"caption": chart.title, "alt": alt_text(chart), "evidence_ids": chart.evidence_ids}
         return Figure(id=chart.id, media={"image/png": picture}, **fields)
 

@@ -16,6 +16,7 @@ from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
 
+from leadline.disk_cache import private_file
 from leadline.records import Evidence
 from leadline_plugins.documents.ranking import rank
 from leadline_plugins.documents.text_index import Damaged, IndexedPassage, IndexReader, IndexWriter, Match, size
@@ -86,8 +87,7 @@ class DocumentStore:
     @contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:
         """Open the table."""
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with closing(sqlite3.connect(self._path, timeout=60, isolation_level=None)) as db:
+        with closing(sqlite3.connect(private_file(self._path), timeout=60, isolation_level=None)) as db:
             if not db.execute("PRAGMA user_version").fetchone()[0]:
                 db.execute("PRAGMA journal_mode=WAL")
                 db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {_VERSION}; COMMIT;")

@@ -19,6 +19,7 @@ from typing import ParamSpec, TypeVar
 import tantivy
 from tantivy import Occur, Query
 
+from leadline.disk_cache import private_folder
 from leadline.records import Evidence
 from leadline_plugins.documents.names import Names, name
 from leadline_plugins.text import index_words
@@ -87,8 +88,7 @@ def _schema() -> tantivy.Schema:
 
 
 def _open(folder: Path) -> tantivy.Index:
-    folder.mkdir(parents=True, exist_ok=True)
-    return tantivy.Index(_schema(), path=str(folder), reuse=True)
+    return tantivy.Index(_schema(), path=str(private_folder(folder)), reuse=True)
 
 
 @_guarded

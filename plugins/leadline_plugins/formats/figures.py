@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from leadline.records import Blob, Figure, Report
 from leadline_plugins.formats.tree import Node, address_nodes, joined, text, words
+from leadline_plugins.parse.media import MOST_PIXELS, declared_pixels
 from leadline_plugins.wording.phrases import in_all_languages, phrase
 
 if TYPE_CHECKING:
@@ -44,9 +45,9 @@ def is_harmless_svg(svg: bytes) -> bool:
         if "<!ENTITY" in text or "<?" in text.lstrip().removeprefix("<?xml "):
             return False
         root = fromstring(text)  # noqa: S314 - without entities
-    except (UnicodeDecodeError, ParseError, ValueError):  # the last for a declared encoding
+        return root.tag == f"{_SVG}svg" and all(map(_only_draws, root.iter()))
+    except (UnicodeDecodeError, ParseError, ValueError):  # the last for a declared encoding, and for broken Base64
         return False
-    return root.tag == f"{_SVG}svg" and all(map(_only_draws, root.iter()))
 
 
 def _only_draws(element: Element) -> bool:
@@ -61,7 +62,9 @@ def _only_draws(element: Element) -> bool:
 
 def _is_allowed(name: str, value: str) -> bool:
     if name in _HREF:
-        return value.startswith(("#", "data:image/png;", "data:image/jpeg;"))
+        kind, _, data = value.partition(";base64,")
+        is_picture = kind in ("data:image/png", "data:image/jpeg")
+        return value.startswith("#") or (is_picture and declared_pixels(b64decode(data)) <= MOST_PIXELS)
     return name in _WORDS or name.startswith("aria-") or (name[:2] != "on" and name[0] != "{" and _loads_nothing(value))
 
 
@@ -95,7 +98,8 @@ def numbered(report: Report, kinds: Sequence[str]) -> Mapping[str, Numbered]:
 def _file(figure: Figure, number: int, kinds: Sequence[str]) -> Blob | None:
     for kind in kinds:
         data = figure.media.get(kind, b"")
-        if data.lstrip().startswith(_BEGINS[kind]) and (kind != "image/svg+xml" or is_harmless_svg(data)):
+        is_safe = is_harmless_svg(data) if kind == "image/svg+xml" else declared_pixels(data) <= MOST_PIXELS
+        if data.lstrip().startswith(_BEGINS[kind]) and is_safe:
             return Blob(name=f"figures/figure-{number}.{ENDINGS[kind]}", media_type=kind, data=data)
     return None
 

@@ -32,6 +32,8 @@ _LEAD = 400
 _FONTS = ("manimgx_fonts", "manimgx_fonts_cjk")
 # Run by its path, because as a module it would import the whole package.
 _COMMAND = (sys.executable, "-P", str(Path(__file__).with_name("typesetter.py")))
+# Bytes of the content of a page.
+_LONGEST_PAGE = 10_000_000
 _STREAM = re.compile(rb"stream\r?\n(.*?)\r?\nendstream", re.DOTALL)
 _TEXT = re.compile(rb"BT\b.*?\bET\b", re.DOTALL)
 _STRING = re.compile(rb"\(((?:\\.|[^()\\])*)\)", re.DOTALL)
@@ -225,7 +227,7 @@ def _texts(pdf: bytes) -> Iterator[bytes]:
     """Yield the content of the pages, in their order."""
     for stream in _STREAM.finditer(pdf):
         try:
-            content = zlib.decompress(stream[1])
+            content = zlib.decompressobj().decompress(stream[1], _LONGEST_PAGE)  # longer ones are pictures
         except zlib.error:
             continue  # pictures have another compression
         if _TEXT.search(content):

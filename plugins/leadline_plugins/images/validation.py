@@ -12,6 +12,7 @@ from typing import Any
 from leadline.errors import Unsupported
 from leadline.records import Blob, Record
 from leadline_plugins.fetch.guard import shown
+from leadline_plugins.parse.media import MOST_PIXELS
 
 ACCEPTED = ("image/png", "image/jpeg", "image/jpg", "image/webp", "image/gif")
 EXTRA = "leadline[images]"
@@ -20,7 +21,7 @@ _SECONDS = 20
 # Tolerances of brightness (of 255) and of the aspect ratio for equal pictures.
 _FIELD, _SHAPE = 10, 1.05
 LIMITS: dict[str, Any] = {
-    "pixels": 40_000_000,
+    "pixels": MOST_PIXELS,
     "width": 200,
     "height": 120,
     "ratio": 5,

@@ -14,6 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
+from leadline.disk_cache import private_file
 from leadline.errors import Denied, Unsupported
 from leadline.records import Principal, Source, StoredDocument
 from leadline_plugins.documents.store import FILE, DocumentStore
@@ -77,8 +78,7 @@ class Shelf(DocumentStore):
         path = self._file(digest)
         if path.is_file():
             return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part")
+        part = private_file(path.with_suffix(".part"))
         with part.open("wb") as file:
             file.write(data)
             file.flush()

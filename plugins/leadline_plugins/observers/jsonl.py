@@ -19,6 +19,7 @@ from weakref import finalize
 from pydantic_core import PydanticSerializationError
 
 from leadline.contracts import Context
+from leadline.disk_cache import private_file
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Event
 
@@ -73,7 +74,7 @@ class Log:
         self._folder = folder
         self._segments = sum(1 for _ in folder.glob("segment_*.md"))
         path = folder / EVENTS
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600)
         os.ftruncate(self._file, end_of_last_line(self._file))
         self._waiting: list[bytes] = []
         self._failed: OSError | None = None
@@ -122,7 +123,7 @@ class Log:
     def _segment(self, part: bytes) -> dict[str, Any]:
         self._segments += 1
         name = f"segment_{self._segments:03}.md"
-        (self._folder / name).write_bytes(part)
+        private_file(self._folder / name).write_bytes(part)
         return {"file": name, "sha256": sha256(part).hexdigest(), "bytes": len(part)}
 
 

@@ -1,7 +1,8 @@
-"""Media types by file name, from the standard library's table without system files: the same on every machine."""
+"""Media types by file name, from the standard library's table without system files; the size of pictures."""
 
 from __future__ import annotations
 
+import math
 import re
 from mimetypes import MimeTypes
 from pathlib import PurePosixPath
@@ -24,6 +25,10 @@ _DOCUMENTS = {
 }
 _CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?([\w.:+-]{1,40})", re.IGNORECASE)
 _TYPES = MimeTypes(filenames=())
+# Pixels of a picture that anything may decode: one of a few kilobytes can declare billions.
+MOST_PIXELS = 40_000_000
+# The markers of a JPEG that declare its size: SOF0 to SOF15 without DHT, JPG and DAC.
+_FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
 
 
 def media_type(name: str) -> str:
@@ -43,3 +48,15 @@ def charset(media_type: str) -> str:
     """Return the charset parameter of a media type, or an empty string."""
     named = _CHARSET.search(media_type)
     return named[1].lower() if named else ""
+
+
+def declared_pixels(data: bytes) -> float:
+    """Return the number of pixels that a PNG or JPEG declares; infinity if it declares none."""
+    if data.startswith(b"\x89PNG\r\n\x1a\n") and data[12:16] == b"IHDR" and len(data) >= 24:
+        return int.from_bytes(data[16:20]) * int.from_bytes(data[20:24])
+    place = 2 if data.startswith(b"\xff\xd8") else len(data)
+    while place + 9 <= len(data) and data[place] == 0xFF:
+        if data[place + 1] in _FRAMES:
+            return int.from_bytes(data[place + 5 : place + 7]) * int.from_bytes(data[place + 7 : place + 9])
+        place += 2 + int.from_bytes(data[place + 2 : place + 4])
+    return math.inf

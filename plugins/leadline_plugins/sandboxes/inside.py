@@ -34,8 +34,6 @@ TIMED_OUT, VALUE_FD, DUMPABLE = 124, 3, 4
 TEXT = 200_000
 # As they were before any code ran, which may replace them.
 DUMPS, WRITE, EXIT = json.dumps, os.write, os._exit
-# Entries of the temporary folder that remain between executions.
-CACHE = ".cache"
 
 
 def main() -> None:
@@ -206,13 +204,16 @@ def taken(path: str, size: int) -> bytes | None:
 
 
 def swept() -> bool:
-    """Empty the temporary folder; False where something resists, and then this interpreter serves no more."""
+    """Empty the temporary folder; False where something is left, and then this interpreter serves no more."""
     top = tempfile.gettempdir()
     for entry in list(os.scandir(top)):
-        if entry.name != CACHE:
-            with contextlib.suppress(OSError):
-                shutil.rmtree(entry.path) if entry.is_dir(follow_symlinks=False) else Path(entry.path).unlink()
-    return {entry.name for entry in os.scandir(top)} <= {CACHE}
+        with contextlib.suppress(OSError):
+            shutil.rmtree(entry.path) if entry.is_dir(follow_symlinks=False) else Path(entry.path).unlink()
+    # Shared memory, semaphores and messages of System V end with the namespace; each table has one line of titles.
+    tables = [Path("/proc/sysvipc", name) for name in ("shm", "sem", "msg")]
+    return not list(Path(top).iterdir()) and not any(
+        table.exists() and table.read_text().count("\n") > 1 for table in tables
+    )
 
 
 # --- in the fork ------------------------------------------------------------------------------------------------------
@@ -244,7 +245,10 @@ def confine(limits: dict[str, Any], seconds: float) -> None:
     ctypes.CDLL(None).prctl(DUMPABLE, 1, 0, 0, 0)
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000")  # where memory runs out, this one goes, not the server
+    mapped = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     wanted = {
+        resource.RLIMIT_AS: mapped + limits["memory"],  # with what is shared, which is no data
+        resource.RLIMIT_MSGQUEUE: 0,
         resource.RLIMIT_CPU: int(seconds) + 1,
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_DATA: limits["memory"],

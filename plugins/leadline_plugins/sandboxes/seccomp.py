@@ -2,8 +2,8 @@
 
 It denies what containers deny: namespaces of one's own, the kernel's keys, BPF, tracing, mounts, performance counters,
 io_uring, modules, clocks and unusual sockets. These parts of the kernel have had most of the holes through which
-code left a sandbox, and no chart or computation needs them. Sources: the kernel's tables of system calls
-(`syscall_64.tbl`, `asm-generic/unistd.h`) and `seccomp(2)`.
+code left a sandbox, and no chart or computation needs them. It also denies memory that no limit of a process counts.
+Sources: the kernel's tables of system calls (`syscall_64.tbl`, `asm-generic/unistd.h`) and `seccomp(2)`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _UNKNOWN = 468
 _COMMON = {
     "pidfd_getfd": 438, "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "open_tree": 428,
     "move_mount": 429, "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433, "mount_setattr": 442,
-    "quotactl_fd": 443, "open_tree_attr": 467,
+    "quotactl_fd": 443, "memfd_secret": 447, "open_tree_attr": 467,
 }  # fmt: skip
 _X86_64 = {
     "acct": 163, "add_key": 248, "bpf": 321, "chroot": 161, "clock_adjtime": 305, "clock_settime": 227,
@@ -40,6 +40,7 @@ _X86_64 = {
     "process_vm_writev": 311, "ptrace": 101, "query_module": 178, "quotactl": 179, "reboot": 169, "request_key": 249,
     "setns": 308, "settimeofday": 164, "swapoff": 168, "swapon": 167, "_sysctl": 156, "sysfs": 139, "syslog": 103,
     "umount2": 166, "unshare": 272, "uselib": 134, "userfaultfd": 323, "ustat": 136, "vhangup": 153,
+    "memfd_create": 319, "msgget": 68, "semget": 64, "shmget": 29,
 }  # fmt: skip
 _AARCH64 = {
     "acct": 89, "add_key": 217, "bpf": 280, "chroot": 51, "clock_adjtime": 266, "clock_settime": 112,
@@ -49,6 +50,7 @@ _AARCH64 = {
     "process_vm_readv": 270, "process_vm_writev": 271, "ptrace": 117, "quotactl": 60, "reboot": 142,
     "request_key": 218, "setns": 268, "settimeofday": 170, "swapoff": 225, "swapon": 224, "syslog": 116,
     "umount2": 39, "unshare": 97, "userfaultfd": 282, "vhangup": 58,
+    "memfd_create": 279, "msgget": 186, "semget": 190, "shmget": 194,
 }  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob, Code, Execution, Figure, Report, Section
 from leadline.research_findings import QUESTION, REPORT, Question
 from leadline.tasks import TaskKind
+from leadline_plugins.parse.media import MOST_PIXELS, declared_pixels
 from leadline_plugins.prompting.code_tasks import CODE_EXAMPLE, CODE_SCHEMA, CodeRequest, WrittenCode
 from leadline_plugins.prompting.fallback import notify
 from leadline_plugins.prompting.inputs import question_input, start_date, template
@@ -186,10 +187,10 @@ def _last_line(error: str) -> str:
 
 
 def _figures(last: Attempt) -> Iterator[Figure]:
-    """Yield the pictures that the program saved."""
+    """Yield the pictures that the program saved; one of too many pixels is a file only."""
     for file in last.execution.files:
         kind = mimetypes.guess_type(file.name)[0] or file.media_type
-        if kind in ("image/png", "image/jpeg"):
+        if kind in ("image/png", "image/jpeg") and declared_pixels(file.data) <= MOST_PIXELS:
             name = PurePosixPath(file.name).stem
             yield Figure(id=f"file-{name}", caption=file.name, alt=file.name, media={kind: file.data})
 

@@ -19,6 +19,7 @@ from uuid import NAMESPACE_URL, uuid5
 from pydantic import Field, SecretStr
 
 from leadline.contracts import Call, Context, VectorStore
+from leadline.disk_cache import private_folder
 from leadline.errors import Denied, RateLimited, Unavailable, Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import (
@@ -142,7 +143,7 @@ class QdrantStore:
                 return self._client
             folder = settings.folder.expanduser().absolute()
             try:
-                folder.mkdir(parents=True, exist_ok=True)
+                private_folder(folder)
                 self._client = QdrantClient(path=str(folder), force_disable_check_same_thread=True)
             except (OSError, RuntimeError) as error:
                 hint = "run a server for several processes: plugins.qdrant.url"

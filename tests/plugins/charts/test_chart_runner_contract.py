@@ -13,7 +13,7 @@ from leadline.testing.context import FakeCall, FakeRun
 from leadline.testing.contracts import ChartRunnerContract
 from leadline_plugins.charts import matplotlib, python
 
-PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(20)
 
 
 class TestMatplotlib(ChartRunnerContract):

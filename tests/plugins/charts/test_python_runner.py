@@ -20,7 +20,8 @@ from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
 from leadline_plugins.charts.python import Python
 
-PNG = b"\x89PNG\r\n\x1a\n..."
+HEAD = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+PNG = HEAD + bytes([0, 0, 2, 0, 0, 0, 1, 0])
 CHART = Chart(
     id="1",
     title="港",
@@ -65,6 +66,8 @@ async def test_the_code_and_the_rows_go_in_and_the_picture_comes_out() -> None:
         (Execution(exit_code=124, stderr="[sandbox] stopped after 60 seconds"), "stopped after 60 seconds"),
         (Execution(), "saved no picture"),
         (Execution(files=(picture("chart.png", b"<svg onload=alert(1)>"),)), "saved no picture"),
+        (Execution(files=(picture("chart.png", HEAD + bytes([0, 0, 0x60, 0] * 2)),)), "more than 40,000,000 pixels"),
+        (Execution(files=(picture("chart.png", HEAD[:8] + bytes(20)),)), "the picture is broken"),
     ],
 )
 async def test_errors_of_the_code_are_reported(execution: Execution, said: str) -> None:

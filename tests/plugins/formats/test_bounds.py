@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from leadline.formulas import is_safe_formula
+from leadline.records import Figure, Report
 from leadline_plugins.formats.blocks import MOST, split_long
-from leadline_plugins.formats.figures import is_harmless_svg
+from leadline_plugins.formats.figures import is_harmless_svg, numbered
 from leadline_plugins.formats.tree import text, words
 
 
@@ -66,7 +67,11 @@ SVG = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:x="http://www.w3.org/1999/x
 @pytest.mark.parametrize(
     "inside",
     [
-        *("", '<rect fill="url(#a)"/><use x:href="#a"/>', '<image href="data:image/png;base64,AA"/>'),
+        *(
+            "",
+            '<rect fill="url(#a)"/><use x:href="#a"/>',
+            '<image href="data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAgAAAAEA"/>',
+        ),
         '<style>*{stroke: rgb(1, 2, 3)}</style><g id="f (x)" style="clip-path: url(&quot;#a&quot;)"/>',
         '<g transform="translate(1 2) rotate(9)"/>',
         "<text>GDP (million), a@b, C:\\x</text>",
@@ -99,8 +104,19 @@ def test_a_drawing_is_harmless(inside: str) -> None:
         '<?xml-stylesheet href="http://x"?>',
         '<filter><feImage href="http://x"/></filter>',
         '<image href="data:image/svg+xml;base64,AA"/>',
+        '<image href="data:image/png;base64,AA"/>',
+        '<image href="data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAYAAAAGAA"/>',  # 24,576 x 24,576 pixels
     ],
 )
 def test_an_svg_that_runs_loads_or_is_broken_is_harmful(inside: str) -> None:
     assert not is_harmless_svg(SVG.format(inside).encode())
     assert not is_harmless_svg(SVG.format("").encode("utf-16"))
+
+
+def test_a_picture_that_unpacks_to_gigabytes_is_left_out_of_every_format() -> None:
+    small = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes([0, 0, 2, 0, 0, 0, 1, 0])
+    pictures = {"small": small, "bomb": small[:-8] + bytes([0, 0, 0x60, 0] * 2), "cut": small[:-1]}
+    figures = [Figure(id=name, caption="", alt="", media={"image/png": data}) for name, data in pictures.items()]
+    report = Report(title="T", language="en", sections=(), sources=(), evidence=(), figures=tuple(figures))
+    shown = {name: one.file is not None for name, one in numbered(report, ("image/png",)).items()}
+    assert shown == {"small": True, "bomb": False, "cut": False}

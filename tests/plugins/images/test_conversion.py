@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 import zlib
 from io import BytesIO
@@ -16,10 +17,18 @@ from leadline.records import Blob
 from leadline_plugins.images import validation
 from leadline_plugins.images.conversion import UnusableImage, convert
 from leadline_plugins.images.validation import Picture, validate_picture
+from leadline_plugins.parse.media import declared_pixels
 
 
 def gradient(width: int = 640, height: int = 400, mode: str = "RGB") -> Image.Image:
     return Image.linear_gradient("L").resize((width, height)).convert(mode)
+
+
+@pytest.mark.parametrize(("kind", "options"), [("PNG", {}), ("JPEG", {}), ("JPEG", {"progressive": True}), ("GIF", {})])
+def test_the_declared_pixels_are_known_without_decoding(kind: str, options: dict[str, Any]) -> None:
+    data = encoded(gradient(640, 400), kind, **options)
+    assert declared_pixels(data) == (640 * 400 if kind != "GIF" else math.inf)
+    assert declared_pixels(data[:12]) == declared_pixels(b"") == math.inf
 
 
 def encoded(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:

@@ -268,12 +268,43 @@ async def test_a_process_that_fled_is_gone_before_the_next_code_runs(sandbox: An
     assert (await ran(sandbox, alive)).value == []
 
 
-@pytest.mark.parametrize("text", ["x = bytearray(2_000_000_000)", "x = []\nwhile True: x.append(bytearray(1_000_000))"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = bytearray(2_000_000_000)",
+        "x = []\nwhile True: x.append(bytearray(1_000_000))",
+        "import mmap; x = mmap.mmap(-1, 600_000_000); x.write(bytes(600_000_000))",
+        "import mmap; x = mmap.mmap(os.open('/dev/zero', os.O_RDWR), 600_000_000); x.write(bytes(600_000_000))",
+        "x = libc.shmat(libc.shmget(0, ctypes.c_size_t(600_000_000), 0o1600), None, 0)\nassert x != -1, 'no memory'",
+        "x = [open(f'/proc/self/fd/{os.memfd_create(str(n))}', 'wb').write(bytes(900_000)) for n in range(9999)]",
+    ],
+)
 async def test_memory_ends_at_the_limit(sandbox: Any, text: str) -> None:
-    done = await ran(sandbox, text)
+    done = await ran(
+        sandbox, f"import ctypes, os\nlibc = ctypes.CDLL(None)\nlibc.shmat.restype = ctypes.c_long\n{text}"
+    )
     assert done.exit_code in (1, 137)
-    assert "MemoryError" in done.stderr or "memory" in done.stderr
+    assert any(word in done.stderr for word in ("MemoryError", "memory", "Cannot allocate", "not permitted"))
     assert (await ran(sandbox, "6 * 7")).value == 42
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import os; os.makedirs('/tmp/.cache', exist_ok=True); open('/tmp/.cache/matplotlibrc', 'w').write('x')",
+        "import ctypes; ctypes.CDLL(None).shmget(0, 4096, 0o1600)",
+        "import ctypes; ctypes.CDLL(None).semget(0, 1, 0o1600)",
+        "import ctypes; ctypes.CDLL(None).msgget(0, 0o1600)",
+    ],
+)
+async def test_nothing_of_an_execution_is_there_for_the_next(sandbox: Any, text: str) -> None:
+    await ran(sandbox, text)
+    left = await ran(
+        sandbox,
+        "import os\ntables = [f'/proc/sysvipc/{name}' for name in ('shm', 'sem', 'msg')]\n"
+        "[os.path.exists('/tmp/.cache/matplotlibrc'), [len(open(table).readlines()) for table in tables]]",
+    )
+    assert left.value == [False, [1, 1, 1]]
 
 
 async def test_a_full_temporary_folder_is_emptied(sandbox: Any) -> None:

@@ -145,9 +145,12 @@ async def test_what_a_program_prints_cannot_leave_its_block(tmp_path: Path) -> N
     assert "<script>alert(1)" not in (result.folder / "report.html").read_text()
 
 
-async def test_a_picture_that_the_program_saved_is_a_figure(tmp_path: Path) -> None:
-    png = b"\x89PNG\r\n\x1a\n" + bytes(64)
-    drawn = Execution(files=(Blob(name="plot.png", media_type="application/octet-stream", data=png),))
+async def test_a_picture_that_the_program_saved_is_a_figure_unless_it_has_too_many_pixels(tmp_path: Path) -> None:
+    head = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+    png, huge = head + bytes([0, 0, 2, 0, 0, 0, 1, 0]), head + bytes([0, 0, 0x60, 0] * 2)
+    files = {"plot.png": png, "huge.png": huge}
+    kind = "application/octet-stream"
+    drawn = Execution(files=tuple(Blob(name=name, media_type=kind, data=data) for name, data in files.items()))
     runs, _ = client(tmp_path, [written("draw()")], Bench(drawn), report__formats=["json"])
     async with runs:
         result = await runs.research(ASKED)

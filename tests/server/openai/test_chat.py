@@ -256,16 +256,18 @@ def test_a_question_of_the_run_is_the_answer_and_the_next_message_answers_it(tmp
         assert runs_of(server) == [run]
 
 
-def test_a_retry_of_an_answer_joins_the_run(tmp_path: Path) -> None:
-    with running(tmp_path, **ASKING) as server, client_of(server) as client:
-        question = ask(client, VAGUE)
-        server.gate.is_open.clear()
-        conversation = VAGUE, question.choices[0].message.content, QUESTION
-        with pytest.raises(openai.APITimeoutError):
-            ask(client, *conversation, timeout=0.5)
-        server.gate.is_open.set()
-        assert ask(client, *conversation).leadline == question.leadline
-        assert len(runs_of(server)) == 1
+def test_a_retry_of_an_answer_joins_the_run_of_the_same_user(tmp_path: Path) -> None:
+    with running(tmp_path, "ann", "ben", **ASKING) as server:
+        with client_of(server, "ann") as ann, client_of(server, "ben") as ben:
+            question, other = ask(ann, VAGUE), ask(ben, VAGUE)
+            server.gate.is_open.clear()
+            conversation = VAGUE, question.choices[0].message.content, QUESTION
+            with pytest.raises(openai.APITimeoutError):
+                ask(ann, *conversation, timeout=0.5)
+            server.gate.is_open.set()
+            assert ask(ben, *conversation).leadline == other.leadline, "the same words of another user"
+            assert ask(ann, *conversation).leadline == question.leadline
+        assert [len(runs_of(server, user)) for user in server.tokens] == [1, 1]
 
 
 # --- conversations ---------------------------------------------------------------------------------------------------

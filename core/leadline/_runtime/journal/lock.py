@@ -39,7 +39,7 @@ class FolderLock:
     """
 
     def __init__(self, path: Path) -> None:
-        self._fd: int | None = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        self._fd: int | None = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             _lock(self._fd)
         except BlockingIOError:

@@ -24,6 +24,7 @@ from typing import Any, Literal, TypeVar
 
 from leadline._runtime.journal.lock import FolderLock, resume_command
 from leadline._runtime.journal.rows import LAYOUT
+from leadline.disk_cache import private_file, private_folder
 from leadline.errors import JournalBusy, JournalError
 
 T = TypeVar("T")
@@ -245,7 +246,7 @@ class _JournalFile:
                 self._copy.cleanup()
 
     def _prepare(self) -> Path:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(self._path.parent)
         self._lock = FolderLock(self._path.with_name(self._path.name + ".lock"))
         stats = os.statvfs(self._path.parent)
         free = stats.f_bavail * stats.f_frsize
@@ -254,7 +255,7 @@ class _JournalFile:
                 f"the disk of {self._path.parent} is full: {free / 2**20:.1f} MB free, {_MINIMUM_FREE / 2**20:.0f} MB "
                 "needed to start; make room, or choose another folder with --set runs.folder=DIR"
             )
-        return self._path
+        return private_file(self._path)
 
     def _copy_to_read(self) -> Path:
         # A reader of a WAL creates files beside it, so it reads a copy. The main file changes only when its owner

@@ -21,6 +21,7 @@ from typing import Any
 
 from leadline._runtime.journal.lock import is_locked
 from leadline._runtime.runs.run_text import excerpt, fold, index_text, match_expression, report_text, terms_of, words_of
+from leadline.disk_cache import private_file
 from leadline.errors import LeadlineError
 from leadline.run_summary import ACTIVE, RunSummary
 
@@ -155,6 +156,8 @@ class RunIndex:
         with self._locked(fcntl.LOCK_EX):
             for last in (False, True):
                 try:
+                    with suppress(OSError):  # not writable: SQLite says so below
+                        private_file(self._folder / FILE)
                     with closing(_connect(self._folder / FILE)) as database:
                         self._update(database, found, with_text=with_text)
                         return read(database)

@@ -110,9 +110,23 @@ class EngineSearch:
                 failed[engine.name] = error.record
                 raise
             page = await _with_further_pages(page, request, search_page, page_failures)
+            own = tuple([hit for hit in page.hits if not await self._is_foreign(hit, engine.name)])
+            if dropped := len(page.hits) - len(own):
+                page = page.model_copy(update={"hits": own})
+                await self._notice(f"{engine.name}: {dropped} hits dropped, whose addresses only other plugins read")
             return self._tiers.mark(page)  # outside the call, so that changed rules also apply to replayed pages
 
         return Search(search, free=engine.offer.free)
+
+    async def _is_foreign(self, hit: Hit, engine: str) -> bool:
+        """Return whether a hit leads to a document that only another plugin reads, such as `file:` from the web."""
+        for url in (hit.url, hit.content_url or "", *hit.images):
+            if url and not url.lower().startswith(("http:", "https:")):
+                fetchers = [self._plugins.instance("fetchers", name) for name in self._plugins.chosen["read.fetchers"]]
+                reading = {one.name for one in fetchers if (await one.open()).accepts(url)}
+                if reading and engine not in reading:
+                    return True
+        return False
 
     def _ttl(self, engine: ProviderInstance) -> float:
         """Return the seconds for which other runs may use its hits: 0 for local hits."""

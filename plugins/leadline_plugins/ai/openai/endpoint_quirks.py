@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from leadline.disk_cache import private_folder
 from leadline_plugins.ai.openai.errors import MODEL_FAULTS, Refusal, ignoring_case
 from leadline_plugins.ai.openai.settings import Streaming
 
@@ -76,7 +77,7 @@ class QuirkStore:
         content = self._load() | {name: {"learned": learned, "time": self._now()}}
         temporary = self._path.with_suffix(".new")
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(self._path.parent)
             temporary.write_text(json.dumps(content, indent=1), encoding="utf-8")
             temporary.replace(self._path)
         except OSError:  # a folder that cannot be written costs another lesson

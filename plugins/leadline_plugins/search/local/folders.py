@@ -12,7 +12,7 @@ import re
 import stat
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from fnmatch import translate
 from pathlib import Path
@@ -20,14 +20,13 @@ from typing import NamedTuple
 
 from pydantic import Field
 
+from leadline.contracts import Context
 from leadline.display import missing_path
 from leadline.hookspecs import PluginSettings
 from leadline_plugins.parse.media import media_type
 
-_Matcher = Callable[[str], object]
-# A folder with both files is the folder of a run; one with the other file, of the knowledge base.
-_RUN_FILES = {"journal.sqlite", "metadata.json"}
-_KNOWLEDGE_FILE = "documents.sqlite"
+# A folder with the first two files is the folder of a run; one with the other file, of the knowledge base.
+_OWN = {"journal.sqlite", "metadata.json", "documents.sqlite"}
 # Extensions that a message names.
 _EXTENSIONS = 5
 
@@ -74,6 +73,13 @@ class File(NamedTuple):
     problem: str = ""
 
 
+def walk_of(settings: LocalSettings, context: Context, *own: Path) -> Walk:
+    """Return the walk of an instance, which leaves out the folders of Leadline itself and `own`."""
+    max_bytes, parses = int(settings.max_file_mb * 1e6), context.parses
+    roots, left_out = resolve(settings.folders), resolve((*context.own, *own))
+    return Walk(roots, settings.include, settings.exclude, max_bytes, parses, left_out)
+
+
 @dataclass(frozen=True)
 class Walk:
     """The files to find. `wanted` accepts media types; `own` are folders of Leadline itself, resolved."""
@@ -96,9 +102,25 @@ class Walk:
             elif self.wanted(media_type(root.name)):
                 yield from self._file(str(root), os.lstat(root))
 
+    def accepts(self, path: Path) -> bool:
+        """Return whether the walk comes to a file, if it exists; its path is resolved. Its size is not looked at."""
+        return any(
+            self.wanted(media_type(path.name)) if path == root else root in path.parents and self._reaches(root, path)
+            for root in self.roots
+        )
+
+    def _reaches(self, root: Path, path: Path) -> bool:
+        included, excluded = _matcher(str(root), self.include), _matcher(str(root), self.exclude)
+        folders = [folder for folder in path.parents if root in folder.parents]
+        return (
+            bool(included(path.name, str(path)))
+            and self.wanted(media_type(path.name))
+            and not any(excluded(one.name, str(one)) for one in (path, *folders))
+            and not any(one in self.own or _is_own({name for name in _OWN if (one / name).exists()}) for one in folders)
+        )
+
     def _walk(self, root: str) -> Iterator[File]:
-        included, included_path = _matchers(self.include)
-        excluded, excluded_path = _matchers(self.exclude)
+        included, excluded = _matcher(root, self.include), _matcher(root, self.exclude)
         own = {str(folder) for folder in self.own}
         # Whether files with an extension are wanted: asking for every file would take as long as the walk itself.
         wanted: dict[str, bool] = {}
@@ -111,12 +133,11 @@ class Walk:
             except OSError as error:
                 yield File(folder, 0, 0, f"cannot be listed: {error.strerror}")
                 continue
-            names = {entry.name for entry in entries}
-            if folder != root and (names >= _RUN_FILES or _KNOWLEDGE_FILE in names):
+            if folder != root and _is_own({entry.name for entry in entries}):
                 continue
             for entry in entries:
                 name, path = entry.name, entry.path
-                if excluded(name) or (excluded_path and excluded_path(path[len(root) + 1 :])):
+                if excluded(name, path):
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     if path not in own:
@@ -125,7 +146,7 @@ class Walk:
                 extension = name[name.rfind(".", 1) :] if "." in name[1:] else ""
                 if extension not in wanted:
                     wanted[extension] = self.wanted(media_type(f"name{extension}"))
-                if wanted[extension] and (included(name) or (included_path and included_path(path[len(root) + 1 :]))):
+                if wanted[extension] and included(name, path):
                     try:
                         yield from self._file(path, entry.stat(follow_symlinks=False))
                     except FileNotFoundError:  # deleted since the folder was listed
@@ -151,17 +172,22 @@ def without_documents(walk: Walk) -> str:
     return f"no documents that can be read are in {names} ({files})"
 
 
-def _matchers(patterns: Sequence[str]) -> tuple[_Matcher, _Matcher | None]:
-    """Return the matcher of names, and the matcher of paths if some patterns have a slash."""
-    paths = [pattern for pattern in patterns if "/" in pattern]
-    names = [pattern for pattern in patterns if "/" not in pattern]
-    return _matcher(names), _matcher(paths) if paths else None
+def _is_own(names: Set[str]) -> bool:
+    return "documents.sqlite" in names or names >= _OWN - {"documents.sqlite"}
 
 
-def _matcher(patterns: Sequence[str]) -> _Matcher:
+def _matcher(root: str, patterns: Sequence[str]) -> Callable[[str, str], object]:
+    """Return the matcher of a name and its path below a root; patterns with a slash match the path in the root."""
     if not patterns or "*" in patterns:
-        return lambda text: bool(patterns)
-    return re.compile("|".join(map(translate, patterns))).match
+        return lambda name, path: bool(patterns)
+    begin = len(root.rstrip("/")) + 1
+    name_of, path_of = (
+        re.compile("|".join(translate(one) for one in patterns if ("/" in one) == is_path) or "(?!)").match
+        for is_path in (False, True)
+    )
+    if not any("/" in one for one in patterns):
+        return lambda name, path: name_of(name)
+    return lambda name, path: name_of(name) or path_of(path[begin:])
 
 
 def resolve(folders: Sequence[Path]) -> tuple[Path, ...]:

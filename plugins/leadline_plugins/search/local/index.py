@@ -18,10 +18,11 @@ from pathlib import Path
 from tempfile import TemporaryFile, mkdtemp
 
 from leadline.contracts import Call, Context
+from leadline.disk_cache import private_folder
 from leadline.errors import Denied, Unsupported
 from leadline_plugins.documents.store import DocumentStore
 from leadline_plugins.documents.text_index import Damaged, Match, broken_file
-from leadline_plugins.search.local.folders import LocalSettings, Walk, resolve, without_documents
+from leadline_plugins.search.local.folders import LocalSettings, Walk, resolve, walk_of, without_documents
 from leadline_plugins.search.local.spelling import suggestion
 from leadline_plugins.search.local.update import Update, finish_in_thread
 
@@ -115,22 +116,13 @@ class LocalIndex:
             await call.run.emit("notice", {"message": message})
 
     def _walk(self) -> Walk:
-        settings = self._settings
-        return Walk(
-            self._roots,
-            settings.include,
-            settings.exclude,
-            int(settings.max_file_mb * 1e6),
-            self._context.parses,
-            resolve((*self._context.own, self._store.folder.parent)),
-        )
+        return walk_of(self._settings, self._context, self._store.folder.parent)
 
 
 def _unwritable(folder: Path) -> str:
     """Return why a folder cannot be written; empty if it can be, or if only space is missing."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder):
+        with TemporaryFile(dir=private_folder(folder)):
             return ""
     except OSError as error:
         return "" if error.errno in _FULL else error.strerror or str(error)
@@ -158,7 +150,7 @@ async def locked(path: Path) -> AsyncIterator[None]:
 
 
 def _open_lock(path: Path) -> int:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(path.parent)
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 

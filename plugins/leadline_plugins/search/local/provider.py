@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from leadline.contracts import Call, Context
 from leadline.errors import Denied, Unsupported
@@ -12,7 +13,7 @@ from leadline_plugins.parse.media import media_type
 from leadline_plugins.passages.cutting import as_passage
 from leadline_plugins.search.filters import place
 from leadline_plugins.search.local.addresses import Addresses
-from leadline_plugins.search.local.folders import LocalSettings, read, resolve
+from leadline_plugins.search.local.folders import LocalSettings, read, resolve, walk_of
 from leadline_plugins.search.local.index import LocalIndex
 
 # Passages that are ranked, at least.
@@ -54,17 +55,17 @@ class LocalSearch:
 
 
 class LocalFetcher:
-    """Reads the files of the folders and refuses all others."""
+    """Reads the files that the search finds and refuses all others: any engine may name an address."""
 
     def __init__(self, settings: LocalSettings, context: Context) -> None:
         self._addresses = Addresses(context.name, resolve(settings.folders))
-        self._max_bytes = int(settings.max_file_mb * 1e6)
+        self._walk = walk_of(settings, context)
         self._context = context
 
     def accepts(self, url: str, /) -> bool:
         """Accept addresses of files in the folders; another instance may have other folders."""
         try:
-            self._addresses.path(url)
+            self._path(url)
         except Denied:
             return False
         return True
@@ -73,10 +74,17 @@ class LocalFetcher:
         """Return the bytes. Raises `Denied` outside the folders, `Unsupported` if the file does not exist."""
         return await self._context.in_thread(self._read, request.url)
 
-    def _read(self, url: str) -> Blob:
+    def _path(self, url: str) -> Path:
         path = self._addresses.path(url)
+        if not self._walk.accepts(path):
+            left_out = "by include or exclude, as Leadline's own, or as of a type that no parser reads"
+            raise Denied(f"{url} is left out of plugins.{self._context.name}: {left_out}")
+        return path
+
+    def _read(self, url: str) -> Blob:
+        path = self._path(url)
         try:
-            data = read(str(path), self._max_bytes)
+            data = read(str(path), self._walk.max_bytes)
         except OSError as error:
             raise Unsupported(f"{url}: {error.strerror or error}") from error
         return Blob(name=path.name, media_type=media_type(path.name), data=data)

@@ -19,8 +19,9 @@ from heapq import nsmallest
 from itertools import chain
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
+from leadline.disk_cache import private_file
 from leadline.errors import Denied, Unsupported
 
 _SCHEMA = """
@@ -109,7 +110,7 @@ class Collection:
             size = state.size or size
             end = state.rows
             # Without a document that has passages there is no file yet.
-            with _opened(self._file(state)) as file:
+            with private_file(self._file(state)).open("r+b") as file:
                 file.seek(end * size)
                 for document, rows in data.items():
                     file.write(rows)
@@ -167,8 +168,8 @@ class Collection:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        with closing(sqlite3.connect(self._folder / "rows.sqlite", timeout=60, isolation_level=None)) as db:
+        path = private_file(self._folder / "rows.sqlite")
+        with closing(sqlite3.connect(path, timeout=60, isolation_level=None)) as db:
             if db.execute("PRAGMA user_version").fetchone()[0] == 0:
                 db.execute("PRAGMA journal_mode=WAL")
                 db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = 1; COMMIT;")
@@ -202,7 +203,7 @@ class Collection:
             return
         after = _State(state.version, state.file + 1, live, state.size)
         end = 0
-        with self._file(state).open("rb") as old, self._file(after).open("wb") as new:
+        with self._file(state).open("rb") as old, private_file(self._file(after)).open("wb") as new:
             for document, start, count in db.execute("SELECT * FROM documents ORDER BY start").fetchall():
                 old.seek(start * state.size)
                 left = count * state.size
@@ -233,10 +234,6 @@ class Collection:
                 raise Denied(f"{self._file(state)} is damaged: its end is missing")
             matrix = mmap(file.fileno(), 0, access=ACCESS_READ)
         return _Snapshot(state, matrix, *([row[place] for row in rows] for place in range(3)))
-
-
-def _opened(path: Path) -> BinaryIO:
-    return path.open("r+b" if path.exists() else "w+b")
 
 
 def _state(db: sqlite3.Connection) -> _State:

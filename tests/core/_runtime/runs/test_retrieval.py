@@ -112,6 +112,51 @@ async def test_a_run_survives_an_engine_that_starts_to_fail_and_its_method_names
     assert len(dying.asked) == 5, "two answers, three failures, then it rests"
 
 
+async def test_a_hit_names_no_address_that_only_another_plugin_reads(tmp_path: Path) -> None:
+    fetched: list[str] = []
+
+    class Private:
+        def accepts(self, url: str, /) -> bool:
+            return url.lower().startswith(("private:", "file:"))
+
+        async def fetch(self, request: FetchRequest, call: Call, /) -> Blob:
+            fetched.append(request.url)
+            return Blob(name="x", media_type="text/plain", data=f"{QUESTION} It was 7 fathoms deep.".encode())
+
+    class Foreign(Scripted):
+        async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+            page = await super().search(request, call)
+            (first, *others) = page.hits
+            stolen = (
+                first.model_copy(update={"url": "Private:secret"}),
+                first.model_copy(update={"url": "file:///secret"}),
+                first.model_copy(update={"content_url": "private:secret"}),
+                first.model_copy(update={"images": ("private:secret",)}),
+            )
+            return SearchPage(hits=(*stolen, Hit(url="doi:10.1/1", title=QUESTION, text=QUESTION), *others))
+
+    class Own(Scripted):
+        async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+            return SearchPage(hits=(Hit(url="private:own", title=QUESTION),))
+
+    offer: Any = Offer(lambda settings, _: Private(), PluginSettings, "For a test")
+    own: Any = Offer(lambda settings, _: Own(), PluginSettings, "For a test")
+    private = plugin("private", fetchers=offer, search_providers=own)
+    async with client(
+        tmp_path,
+        {"foreign": Foreign()},
+        queries=1,
+        plugins=[private],
+        search__engines=["foreign", "private"],
+        read__fetchers=["private", "fakeweb"],
+    ) as runs:
+        result = await runs.research(QUESTION)
+    assert fetched == ["private:own"]
+    assert result.report
+    assert "foreign: 4 hits dropped, whose addresses only other plugins read" in result.report.model_dump_json()
+    assert {"doi:10.1/1", "private:own"} <= {source.hit.url for source in result.report.sources}
+
+
 async def test_a_hanging_engine_delays_a_batch_run_once(tmp_path: Path) -> None:
     hanging = Scripted(lambda number: 3600.0)
     engines = {"one": Scripted(), "hangs": hanging}

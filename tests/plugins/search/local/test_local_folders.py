@@ -12,6 +12,7 @@ import pytest
 from leadline.errors import Denied, Unsupported
 from leadline.records import FetchRequest
 from leadline_plugins.search.local.addresses import Addresses
+from leadline_plugins.search.local.folders import LocalSettings, walk_of
 
 
 async def test_broken_files_are_listed_with_the_reason_and_the_others_are_found(desk: Any) -> None:
@@ -112,6 +113,43 @@ async def test_the_fetcher_reads_nothing_outside_its_folders(desk: Any, tmp_path
         with pytest.raises(Denied):
             await fetcher.fetch(FetchRequest(url=url), desk.call)
     assert all(map(fetcher.accepts, [of_this, inside.as_uri()]))
+
+
+async def test_the_fetcher_reads_what_the_search_finds_and_nothing_else(desk: Any) -> None:
+    """Any engine, and any report, may name an address in the folders."""
+    for name in (
+        ".env",
+        "a.txt",
+        "a.png",
+        "b/~c.txt",
+        "b/c.txt",
+        "node_modules/x.txt",
+        "drafts/d.txt",
+        "drafts/old/d.txt",
+    ):
+        desk.write(name, "Tallow.")
+    for name in ("journal.sqlite", "metadata.json", "report.md"):
+        desk.write(f"run/{name}", "Tallow.")
+    desk.write("run/images/e.txt", "Tallow.")
+    desk.write("base/documents.sqlite", "Tallow.")
+    desk.write("base/files/f.txt", "Tallow.")
+    patterns: list[dict[str, Any]] = [
+        {},
+        {"exclude": ["drafts/old", "b"]},
+        {"include": ["drafts/*", "c.*"], "exclude": []},
+        {"folders": [desk.docs / ".env", desk.docs / "drafts"]},
+        {"folders": [desk.docs, desk.docs / "node_modules"]},
+    ]
+    files = [path for path in desk.docs.rglob("*") if path.is_file()]
+    for settings in patterns:
+        walk = walk_of(LocalSettings(**{"folders": [desk.docs], **settings}), desk.context)
+        assert walk.files().keys() == {str(path) for path in files if walk.accepts(path)}, settings
+        fetcher = desk.fetcher(**settings)
+        assert walk.files().keys() == {str(path) for path in files if fetcher.accepts(path.as_uri())}, settings
+    hidden = FetchRequest(url="local://test/docs/.env")
+    assert not desk.fetcher().accepts(hidden.url)
+    with pytest.raises(Denied, match="is left out of plugins.test"):
+        await desk.fetcher().fetch(hidden, desk.call)
 
 
 async def test_the_fetcher_says_what_is_not_there(desk: Any) -> None:
