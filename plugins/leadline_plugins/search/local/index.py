@@ -51,19 +51,14 @@ class LocalIndex:
         """
         await self._refresh(call)
         try:
-            matches, meant = await self._context.in_thread(self._answer, query, limit)
+            matches, meant = await self._context.in_thread(_answer, self._store, query, limit)
         except (Damaged, sqlite3.DatabaseError) as error:
             async with self._mutex:
                 await self._update(call, error)
-            matches, meant = await self._context.in_thread(self._answer, query, limit)
+            matches, meant = await self._context.in_thread(_answer, self._store, query, limit)
         if not matches and not await self._context.in_thread(self._store.count):
             raise Unsupported(await self._context.in_thread(without_documents, self._walk()))
         return matches, meant
-
-    def _answer(self, query: str, limit: int) -> tuple[list[tuple[str, Match]], str]:
-        if not self._store.count():
-            return [], ""
-        return self._store.search(query, limit), suggestion(self._store.reader(), query)
 
     async def problems(self, call: Call) -> list[tuple[str, str]]:
         """Return the files that could not be read, with the reasons."""
@@ -117,6 +112,12 @@ class LocalIndex:
 
     def _walk(self) -> Walk:
         return walk_of(self._settings, self._context, self._store.folder.parent)
+
+
+def _answer(store: DocumentStore, query: str, limit: int) -> tuple[list[tuple[str, Match]], str]:
+    if not store.count():
+        return [], ""
+    return store.search(query, limit), suggestion(store.reader(), query)
 
 
 def _unwritable(folder: Path) -> str:
