@@ -41,6 +41,8 @@ _DROPPED = {"content-encoding", "content-length", "transfer-encoding", "connecti
 class BrowserSettings(PluginSettings):
     """The pages that need a browser, the browser, and its limits."""
 
+    authority = {"executable_path": "a program", "arguments": "a program", "allow": "hosts of your network"}
+
     hosts: tuple[str, ...] = Field((), description="hosts whose pages need a browser; default: all")
     executable_path: str = Field("", description="the browser; default: that of Playwright")
     arguments: tuple[str, ...] = Field((), description="further arguments of the browser")

@@ -199,6 +199,7 @@ class Client(StoredRuns):
         repeats the credential, which an order does not keep; the other arguments are those of `start`.
         """
         request = RunRequest.model_validate(order.model_dump()).on_behalf_of(principal_of(principal))
+        own = request.own_settings  # of the caller's order: a journal is no source of arguments
         folder = self._folder(request)
         asker = asker or (answer_later if interactive else None)
         async with self._ordering:
@@ -206,10 +207,10 @@ class Client(StoredRuns):
                 return handle
             if await has_request(folder):
                 request = (await load_request(folder)).on_behalf_of(request.principal)
-                plugins = self._pool.acquire(self._load(request, overrides=request.own_settings))
+                plugins = self._pool.acquire(self._load(request, overrides=own))
                 resuming = Session.resume(request, folder, plugins, asker=asker, observers=observers)
                 return await self._hold(plugins, resuming)
-            plugins = self._pool.acquire(self._load(request, overrides=request.own_settings))
+            plugins = self._pool.acquire(self._load(request, overrides=own))
             return await self._hold(plugins, self._begin(request, plugins, asker, observers))
 
     async def resume(
@@ -304,8 +305,10 @@ class Client(StoredRuns):
 
     def runs_folder(self, *, principal: Principal | str | None = None) -> Path:
         """Return the folder of the principal's runs, or of those without one."""
-        settings = self._plugins.settings if self._plugins is not None else self.load(complete=False).settings
-        return folder_of(settings.runs.folder, principal_of(principal))
+        loaded = self._plugins.loaded if self._plugins is not None else self.load(complete=False)
+        if loaded.untrusted and "runs" in loaded.untrusted.digests:
+            raise loaded.untrusted
+        return folder_of(loaded.settings.runs.folder, principal_of(principal))
 
     def _request(
         self,
@@ -346,6 +349,7 @@ class Client(StoredRuns):
         overrides: Mapping[str, Any] | None = None,
         complete: bool = True,
         offline: bool = False,
+        sealed: bool = False,
     ) -> Loaded:
         return load_settings(
             self._catalog,
@@ -354,6 +358,7 @@ class Client(StoredRuns):
             stored=request.settings if request else None,
             tags=request.setting_tags if request else None,
             cache=self._cache or default_cache(),
+            sealed=sealed or (request is not None and request.is_sealed(self._cache or default_cache())),
             file=self._file,
             complete=complete,
             docs=self._docs,
@@ -363,7 +368,8 @@ class Client(StoredRuns):
     def _switch(self, request: RunRequest, pipeline: str) -> PluginRuntime:
         """Return the plugins with which a run continues by another pipeline. Raises `ConfigError`."""
         given = request.model_copy(update={"settings": request.given_settings})
-        return self._pool.acquire(self._load(given, overrides={"pipeline": pipeline}, offline=True))
+        sealed = request.is_sealed(self._cache or default_cache())
+        return self._pool.acquire(self._load(given, overrides={"pipeline": pipeline}, offline=True, sealed=sealed))
 
     async def _hold(self, plugins: PluginRuntime, opening: Coroutine[Any, Any, Session]) -> RunHandle:
         """Run a session with plugins that are released when it ends."""

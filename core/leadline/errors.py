@@ -4,6 +4,7 @@ LeadlineError
 ├── UsageError              a command or a function was used incorrectly        exit 64
 │   └── AlreadyAnswered     a question of a run was answered before
 ├── ConfigError             the settings are invalid                            exit 78
+│   ├── UntrustedSettings   those of the working folder need the user's consent
 │   └── PluginError         a plugin is faulty; names its distribution and version
 │       └── PluginFault     a plugin failed during a run                        exit 1
 ├── JournalError            the journal of the run cannot be read or written    exit 1
@@ -32,6 +33,7 @@ ProviderError               raised by plugins; the class decides on retry and fa
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
@@ -61,6 +63,22 @@ class ConfigError(LeadlineError):
     """The settings are invalid. The message names the setting, its origin and the valid choices."""
 
     exit_code = 78
+
+
+class UntrustedSettings(ConfigError):
+    """Settings of the working folder could act with the user's rights, and the user has not trusted them.
+
+    `digests` identify their sections, by name, for `leadline trust`.
+    """
+
+    def __init__(self, lines: Iterable[str], digests: Mapping[str, str]) -> None:
+        self.lines = tuple(lines)
+        listed = "\n  ".join(self.lines)
+        super().__init__(
+            f"the settings of this folder could act with your rights, and you have not trusted them:\n  {listed}\n"
+            "if you know who wrote them: leadline trust; for a service: LEADLINE_TRUST=1 in its environment"
+        )
+        self.digests = dict(digests)
 
 
 class PluginError(ConfigError):

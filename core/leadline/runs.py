@@ -23,9 +23,9 @@ class Order(Record):
     """A run that can be started, continued, or sent to another process as JSON: a question with everything it needs.
 
     `run_id` is the name of its folder. `settings` are resolved, without secrets; `setting_tags` identify those that are
-    left out, by dotted key. `principal` is stored without its credential. `follows` is the run that this one continues,
-    and `conversation` the id of their conversation; empty for the first run of one. `turns` are earlier turns that were
-    no runs.
+    left out, by dotted key, and `seal` shows that this machine wrote them. `principal` is stored without its
+    credential. `follows` is the run that this one continues, and `conversation` the id of their conversation; empty for
+    the first run of one. `turns` are earlier turns that were no runs.
     """
 
     run_id: str
@@ -35,6 +35,7 @@ class Order(Record):
     began: datetime
     settings: Json = {}
     setting_tags: dict[str, str] = {}
+    seal: str = ""
     versions: dict[str, str] = {}
     tags: dict[str, str] = {}
     principal: Principal | None = None

@@ -125,8 +125,9 @@ def faulty_field(offer: Offer[Any, Any]) -> str:
 
 def faulty_settings(model: type[PluginSettings]) -> str:
     """Return what is wrong with a settings model beside its schema; empty if nothing is."""
-    if not _is_text_table(model.removed):
-        return f"`removed` must be a table of texts, and is {_shown(model.removed)}"
+    for name in ("removed", "authority"):
+        if not _is_text_table(value := getattr(model, name)):
+            return f"`{name}` must be a table of texts, and is {_shown(value)}"
     for name, field in model.model_fields.items():
         if field.description is not None and not isinstance(field.description, str):
             return f"the description of `{name}` must be a text, and is {_shown(field.description)}"

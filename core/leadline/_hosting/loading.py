@@ -193,7 +193,7 @@ def _settings(offers: Mapping[str, AnyOffer], who: str) -> type[PluginSettings]:
     if "use" in model.model_fields:
         raise PluginError(f"{who} has a settings field `use`: that name is reserved for second instances")
     for offer in offers.values():
-        for name in {*offer.env, *(offer.answers or ())} - set(model.model_fields):
+        for name in {*offer.env, *(offer.answers or ()), *model.authority} - set(model.model_fields):
             raise PluginError(
                 f"{who} names a settings field {name!r} that does not exist: {choose_from(name, model.model_fields)}"
             )

@@ -45,6 +45,11 @@ class Drift:
         return f"--set {shlex.quote(f'{self.key}={self.current}') if plain else f'{self.key}=…'}"
 
     @property
+    def shown(self) -> str:
+        """The current value with its origin, as far as it can be shown."""
+        return f"{self.current if _can_be_shown(self.current) else 'another value'} ({self.origin})"
+
+    @property
     def is_address(self) -> bool:
         """Whether the setting decides where requests are sent."""
         return any(isinstance(value, str) and "://" in value for value in (self.stored, self.current))

@@ -17,8 +17,24 @@ PREFIX = "LEADLINE_"
 FILE_VARIABLE = "LEADLINE_SETTINGS"
 # Makes the command line print the traceback of a bug.
 DEBUG_VARIABLE = "LEADLINE_DEBUG"
+# With `1`, the settings that Leadline finds by itself are trusted; never read from `.env`.
+TRUST_VARIABLE = "LEADLINE_TRUST"
 # Variables with the prefix that are no settings.
-_NO_SETTINGS = (FILE_VARIABLE, DEBUG_VARIABLE)
+_NO_SETTINGS = (FILE_VARIABLE, DEBUG_VARIABLE, TRUST_VARIABLE)
+# Keys from a setting up to the top. No model has more tables in each other.
+_DEEPEST = 20
+
+
+class Found(str):
+    """The origin of a value in a file that nobody named: Leadline found it in the working folder."""
+
+    __slots__ = ()
+
+
+class Stored(str):
+    """The origin of a value that was stored with a run."""
+
+    __slots__ = ()
 
 
 @dataclass
@@ -195,9 +211,9 @@ def from_environment(variables: Mapping[str, str | None], label: str) -> Layer:
         if not name.startswith(PREFIX) or name in _NO_SETTINGS or value == "":
             continue
         path = tuple(name.removeprefix(PREFIX).lower().split("__"))
-        if value is None or not all(path):
-            raise ConfigError(f"{label} {name}: write {PREFIX}KEY=VALUE or {PREFIX}TABLE__KEY=VALUE")
-        layer.put(path, Raw(value), f"{label} {name}")
+        if value is None or not all(path) or len(path) > _DEEPEST:
+            raise ConfigError(f"{label} {name:.80}: write {PREFIX}KEY=VALUE or {PREFIX}TABLE__KEY=VALUE")
+        layer.put(path, Raw(value), type(label)(f"{label} {name}"))
     return layer
 
 

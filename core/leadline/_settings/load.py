@@ -20,17 +20,18 @@ from leadline._hosting.catalog import Plugin, PluginCatalog
 from leadline._hosting.loading import AnyOffer
 from leadline._settings.defaults import ABOVE_STORED, Defaults, read_defaults, with_preset
 from leadline._settings.drift import Drift, drift_notices, find_drift, misdirected_keys, withheld_drift
-from leadline._settings.layers import leaves, origin_of, without_replaced
+from leadline._settings.layers import Found, Layer, Stored, leaves, origin_of, without_replaced
 from leadline._settings.partial_validation import independent_problems, validate_partially
 from leadline._settings.pipelines import with_pipeline
-from leadline._settings.plugin_sections import PluginSections
-from leadline._settings.redaction import is_unstored, private_texts, secrets_of, withheld
+from leadline._settings.plugin_sections import PluginSections, has_variable
+from leadline._settings.redaction import is_unstored, private_texts, public, secrets_of, withheld
 from leadline._settings.selected_keys import kind_of
 from leadline._settings.selection import Selector
 from leadline._settings.sources import Sources
 from leadline._settings.task_settings import jinja_files, read_templates, render_prompts
+from leadline._settings.trust import CODE, OUTSIDE, Review, tables_of
 from leadline._settings.withheld import Comparison, compare, tags_of
-from leadline.errors import ConfigError, PluginError
+from leadline.errors import ConfigError, PluginError, UntrustedSettings
 from leadline.hookspecs import PluginSettings
 from leadline.settings import Section, Settings
 
@@ -68,6 +69,15 @@ class Loaded:
     problems: tuple[str, ...] = ()
     lacks: frozenset[str] = frozenset()
     tags: Mapping[str, str] = field(default_factory=dict)
+    # The error about settings that need the user's consent, which is among the problems, too.
+    untrusted: UntrustedSettings | None = None
+    # The folder of the key of tags and seals.
+    cache: Path | None = None
+
+    @property
+    def seal(self) -> str:
+        """The tag of the settings that a run stores: they are those that this machine made."""
+        return seal_of(public(self.settings), self.cache)
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -94,6 +104,11 @@ class Loaded:
         return (self.settings.model_dump(), dict(self.plugins), dict(self.chosen), dict(self.tags), messages)
 
 
+def seal_of(stored: Mapping[str, Any], cache: Path | None) -> str:
+    """Return the tag of stored settings, under the key in the folder `cache`."""
+    return tags_of({"settings": stored}, cache)["settings"]
+
+
 def load_settings(
     catalog: PluginCatalog,
     *,
@@ -109,6 +124,7 @@ def load_settings(
     offline: bool = False,
     tags: Mapping[str, str] | None = None,
     cache: Path | None = None,
+    sealed: bool = False,
 ) -> Loaded:
     """Return the settings. Raises `ConfigError`.
 
@@ -118,6 +134,8 @@ def load_settings(
     With `complete` false, as for `config show`, problems are listed instead of raised. `docs` are folders to search,
     alone or before the engines that are named. `tags` stand for what the earlier run did not store; the key of tags is
     in the folder `cache`.
+    `sealed` tells that the stored settings are as this machine wrote them. Raises `UntrustedSettings` where a file that
+    nobody named sets what needs consent.
     """
     sources = Sources(cwd or Path.cwd(), os.environ if environ is None else environ, file, user_file, catalog.names())
     defaults = read_defaults(catalog.defaults)
@@ -130,6 +148,9 @@ def load_settings(
     if not core.pipelines and not catalog.defaults:
         raise ConfigError(NO_PLUGINS)
     sections = PluginSections(core.plugins, layers, sources.variables, sources.file_name)
+    review = Review(sources, layers, lambda name, key: has_variable(selected.plugins[name], key))
+    written = {"prompts": core.prompts}
+    core = _without_untrusted_prompts(core, review)
     jinja = jinja_files(core.prompts, sources.cwd)
     prompts, unreadable = read_templates(core.prompts, sources.cwd, sections.place)
     jinja = {name: path for name, path in jinja.items() if name in prompts}
@@ -141,17 +162,27 @@ def load_settings(
     prompts, unfilled = render_prompts(core, jinja, selected.plugins.values(), sections.place)
     core, unreadable = core.model_copy(update={"prompts": prompts}), [*unreadable, *unfilled]
     problems = [*unknown_preset, *unfit, *invalid, *independent_problems((*selected.problems, *unreadable), left_out)]
+    settings = _joined(core, selected.settings)
+    tables = tables_of(settings.model_copy(update=written))
+    if untrusted := review.untrusted(tables):
+        problems.append(str(untrusted))
+    if untrusted and complete:
+        raise untrusted
     if problems and complete:
         raise _error_of(problems, selected.traces)
-    settings = _joined(core, selected.settings)
     values, hidden = settings.model_dump(), withheld(settings)
     begun = Comparison(tags or {}) if offline else compare(tags or {}, tags_of(hidden, cache), sections.place)
     drift: list[Drift] = []
     if stored and not offline:
-        drift = find_drift(settings, stored, layers[:ABOVE_STORED], sources.written)
+        drift = find_drift(settings, stored, layers[:ABOVE_STORED], [*sources.written, sections.conventional])
         drift += withheld_drift(settings, begun.changed, layers)
     if misdirected := misdirected_keys(settings, drift):
         raise ConfigError("\n".join(misdirected))
+    if stored is not None:
+        today = [*sources.written, sections.conventional, *filter(_is_of_today, layers)]
+        others = {item.path: item.shown for item in find_drift(settings, stored, layers[:ABOVE_STORED], today)}
+        if foreign := [*review.foreign(tables, today, others, sealed=sealed, offline=offline)]:
+            raise ConfigError("\n".join(foreign))
     if needed := [key for key in begun.lost if not is_unstored(settings, key)]:
         raise ConfigError("\n".join(f"{key}: {_NOT_KEPT}: set it again with --set {key}=…" for key in needed))
     return Loaded(
@@ -173,7 +204,23 @@ def load_settings(
         problems=tuple(problems),
         lacks=frozenset(selected.lacks),
         tags=begun.tags,
+        untrusted=untrusted,
+        cache=cache,
     )
+
+
+def _is_of_today(layer: Layer) -> bool:
+    """Return whether a layer is neither that of a stored run nor the settings of its pipeline."""
+    return not any(isinstance(origin, Stored) for origin in layer.origins.values())
+
+
+def _without_untrusted_prompts(core: Settings, review: Review) -> Settings:
+    """Return settings without templates that may not be read yet: reading them executes them."""
+    kinds: tuple[type[str], ...] = (Stored, Found) if review.untrusted([(core, ())]) else (Stored,)
+    uses = (use for kind in kinds for use in review.uses([(core, ())], kind))
+    gone = {use.path[1] for use in uses if use.path[0] == "prompts" and use.what in (CODE, OUTSIDE)}
+    prompts = {name: text for name, text in core.prompts.items() if name not in gone}
+    return core.model_copy(update={"prompts": prompts}) if gone else core
 
 
 def _with_sandbox(core: Settings, chosen: Sequence[str]) -> Settings:

@@ -117,9 +117,9 @@ def with_pipeline(
         if path[0] in _NOT_OWN
     ]
     layer = Layer()
-    for path, value in values.items():
+    for path, (value, origin) in values.items():
         if path[0] not in _NOT_OWN:
-            layer.put(path, value, f"pipeline {name}")
+            layer.put(path, value, type(origin)(f"pipeline {name}"))
     if not layer.values:
         return list(layers), problems
     below = len(layers) - defaults
@@ -129,15 +129,17 @@ def with_pipeline(
     return [*layers[:below], with_plugin_tables(layer, plugins), *layers[below:]], problems
 
 
-def _settings(layers: Sequence[Layer], name: str, seen: tuple[str, ...] = ()) -> Iterator[tuple[KeyPath, Any]]:
-    """Yield the settings of a pipeline, the weakest first: those of what it extends, then those of each layer."""
+def _settings(
+    layers: Sequence[Layer], name: str, seen: tuple[str, ...] = ()
+) -> Iterator[tuple[KeyPath, tuple[Any, str]]]:
+    """Yield the settings of a pipeline with their origins, the weakest first: of its base, then of each layer."""
     base = _first(layers, ("pipelines", name, "extends"))
     if isinstance(base, str) and base and base not in (*seen, name):
         yield from _settings(layers, base, (*seen, name))
     for layer in reversed(layers):
-        table = _at(layer, ("pipelines", name, "settings"))
+        table = _at(layer, within := ("pipelines", name, "settings"))
         for path, value in leaves(table) if isinstance(table, Mapping) and table else ():
-            yield tuple(part for key in path for part in key.split(".")), value
+            yield tuple(part for key in path for part in key.split(".")), (value, layer.origin((*within, *path)))
 
 
 def _first(layers: Iterable[Layer], path: KeyPath) -> Any:

@@ -41,6 +41,8 @@ class PluginSections:
         self._layers = layers
         self._variables = variables
         self._file = file
+        # All conventional variables that are set, also where another source is stronger.
+        self.conventional = Layer()
 
     def base(self, name: str) -> str:
         """Return the plugin of a name: another one for a second instance."""
@@ -174,10 +176,12 @@ class PluginSections:
             return {}
         found, layer = {}, Layer()
         for key, variable in _conventions(plugin).items():
-            for label, variables in self._variables:
-                if key not in given and key not in found and (value := variables.get(variable)):
+            given_by = ((label, value) for label, variables in self._variables if (value := variables.get(variable)))
+            for label, value in list(given_by)[:1]:
+                self.conventional.put(("plugins", name, key), value, type(label)(f"{label} {variable}"))
+                if key not in given:
                     found[key] = value
-                    layer.put(("plugins", name, key), value, f"{label} {variable}")
+                    layer.put(("plugins", name, key), value, type(label)(f"{label} {variable}"))
         if found:
             self._layers.append(layer)
         return found
@@ -185,6 +189,11 @@ class PluginSections:
     def _how_to_set(self, name: str, key: str, plugin: Plugin) -> str:
         dotted = f"plugins.{name}.{key}"
         return f"{dotted} is not set: set {variable_of(plugin, name, key)}, or {dotted} in {self._file}"
+
+
+def has_variable(plugin: Plugin, key: str) -> bool:
+    """Return whether a field has a conventional variable."""
+    return key in _conventions(plugin)
 
 
 def variable_of(plugin: Plugin, name: str, key: str) -> str:

@@ -59,7 +59,7 @@ def _parts_in_address(value: Any) -> list[str]:
 
 def public(settings: BaseModel) -> dict[str, Any]:
     """Return settings as JSON data without secrets and withheld texts: the form that a run stores."""
-    return _divided(settings)[0]
+    return divided(settings)[0]
 
 
 def withheld(settings: BaseModel) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def withheld(settings: BaseModel) -> dict[str, Any]:
     In the sections of plugins: the fields that are `unstored`, texts in tables of free form, which are passed on to a
     service as they are, and addresses with a query or a user. A value that is the default is not withheld.
     """
-    return _divided(settings)[1]
+    return divided(settings)[1]
 
 
 def is_unstored(settings: BaseModel, key: str) -> bool:
@@ -89,7 +89,8 @@ def private_texts(withheld: Iterable[Any]) -> Iterator[str]:
             yield from private_texts(value)
 
 
-def _divided(settings: BaseModel) -> tuple[dict[str, Any], dict[str, Any]]:
+def divided(settings: BaseModel) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what `public` and what `withheld` return."""
     left: dict[str, Any] = {}
     kept = _kept(settings, settings.model_dump(), "", left)
     stored: dict[str, Any] = to_jsonable_python({} if kept is _LEFT_OUT else kept)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from leadline._settings.defaults import read_defaults
-from leadline._settings.layers import Layer
+from leadline._settings.layers import Found, Layer, origin_of
 from leadline._settings.schema import read_text
 from leadline._settings.sources import Sources
 from leadline.errors import ConfigError
@@ -23,7 +23,7 @@ def runs_folder(
     *, arguments: Mapping[str, Any] | None = None, sets: Sequence[str] = (), file: Path | None = None
 ) -> Path:
     """Return `runs.folder`, from the same sources as `load_settings`. Raises `ConfigError`."""
-    found = _setting("folder", Path, arguments or {}, sets, file)
+    found = _settings(arguments or {}, sets, file).get("folder")
     return Path(found) if found else Runs().folder
 
 
@@ -31,19 +31,24 @@ def runs_queue(
     *, arguments: Mapping[str, Any] | None = None, sets: Sequence[str] = (), file: Path | None = None
 ) -> str:
     """Return `runs.queue`, which may have a password. Raises `ConfigError`."""
-    return str(_setting("queue", str, arguments or {}, sets, file) or "")
+    return str(_settings(arguments or {}, sets, file).get("queue", ""))
 
 
-def _setting(
-    name: str, kind: type, arguments: Mapping[str, Any], sets: Sequence[str], file: Path | None
-) -> str | Path | None:
-    """Return a setting of `runs`; None if it is not set."""
+def _settings(arguments: Mapping[str, Any], sets: Sequence[str], file: Path | None) -> dict[str, str | Path]:
+    """Return the settings of `runs` that are set. Raises `UntrustedSettings` as `load_settings` does."""
     sources = Sources(Path.cwd(), os.environ, file)
-    defaults = read_defaults(entry_points(group=DEFAULTS))
-    for layer in (*sources.layers(arguments, sets, None), *defaults.settings):
-        if value := _value(name, kind, layer):
-            return value
-    return None
+    layers = [*sources.layers(arguments, sets, None), *read_defaults(entry_points(group=DEFAULTS)).settings]
+    found: dict[str, str | Path] = {}
+    kinds: dict[str, type] = {"folder": Path, "queue": str}
+    for name, kind in kinds.items():
+        for value in [value for layer in layers if (value := _value(name, kind, layer))][:1]:
+            found[name] = value
+    if any(isinstance(origin_of(layers, ("runs", name)), Found) for name in found):
+        from leadline._settings.trust import Review  # it imports every contract
+
+        if untrusted := Review(sources, layers).untrusted([(Runs.model_validate(found), ("runs",))]):
+            raise untrusted
+    return found
 
 
 def _value(name: str, kind: type, layer: Layer) -> str | Path | None:

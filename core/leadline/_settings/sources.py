@@ -13,7 +13,10 @@ from typing import Any
 
 from leadline._settings.layers import (
     FILE_VARIABLE,
+    TRUST_VARIABLE,
+    Found,
     Layer,
+    Stored,
     from_arguments,
     from_environment,
     from_sets,
@@ -33,7 +36,7 @@ FILES = (PROJECT_FILE, "leadline.yaml", "leadline.yml")
 _HEADER = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"\s*([A-Za-z0-9_\-.\"' ]+?)\s*=")
 # The origin of a value that was stored with a run.
-STORED = "the run's own settings"
+STORED = Stored("the run's own settings")
 Variables = Mapping[str, str | None]
 
 
@@ -51,7 +54,12 @@ class Sources:
     @cached_property
     def variables(self) -> tuple[tuple[str, Variables], ...]:
         """The environment and `.env` with their names, strongest first."""
-        return ("environment", self.environ), (".env", read_dotenv(self.cwd / ".env"))
+        return ("environment", self.environ), (Found(".env"), read_dotenv(self.cwd / ".env"))
+
+    @property
+    def user_folder(self) -> Path:
+        """The folder of the user's own settings."""
+        return (self.user_file or _user_file(self.environ)).parent
 
     @property
     def file_name(self) -> str:
@@ -59,12 +67,14 @@ class Sources:
         return _label(self._project_file() or self.cwd / PROJECT_FILE, self.cwd)
 
     def unread_files(self) -> list[str]:
-        """Return a notice for each settings file of the folder that is not read."""
+        """Return a notice for each settings file of the folder, and for each variable of `.env`, that is not read."""
+        variable = f".env {TRUST_VARIABLE} is not read: a folder cannot trust itself; see `leadline trust`"
+        notices = [variable] if self.variables[1][1].get(TRUST_VARIABLE) else []
         read = self._project_file()
         if read is None or read not in (found := _settings_files(self.cwd)) or self._named():
-            return []
+            return notices
         why = f"is not read, since {read.name} exists: keep one of them, or name one with --settings"
-        return [f"{path.name} {why}" for path in found if path != read]
+        return [*notices, *(f"{path.name} {why}" for path in found if path != read)]
 
     def layers(
         self, arguments: Mapping[str, Any], sets: Sequence[str], stored: Mapping[str, Any] | None
@@ -79,8 +89,14 @@ class Sources:
     def written(self) -> list[Layer]:
         """The layers of the environment and of the files, strongest first."""
         layers = [from_environment(variables, label) for label, variables in self.variables]
-        layers += [read_file(path, _label(path, self.cwd)) for path in self._files()]
+        layers += [read_file(path, self._origin(path)) for path in self._files()]
         return without_replaced(map(self._read, layers))
+
+    def _origin(self, path: Path) -> str:
+        """Return the name of a settings file, as `Found` unless the user named it or it is the user's own."""
+        label = _label(path, self.cwd)
+        named = self.file or self.environ.get(FILE_VARIABLE) or path == (self.user_file or _user_file(self.environ))
+        return label if named else Found(label)
 
     def _read(self, layer: Layer) -> Layer:
         return with_plugin_tables(layer, self.plugins).parsed()
@@ -266,4 +282,4 @@ def _split(dotted: str) -> tuple[str, ...]:
 
 def _place(label: str, path: tuple[str, ...], lines: Mapping[tuple[str, ...], int]) -> str:
     line = next((lines[path[:depth]] for depth in range(len(path), 0, -1) if path[:depth] in lines), None)
-    return f"{label}:{line}" if line else label
+    return type(label)(f"{label}:{line}") if line else label

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from types import FrameType
 
-from leadline.errors import LeadlineError, PluginError, UsageError
+from leadline.errors import LeadlineError, PluginError, UntrustedSettings, UsageError
 
 # The exit code after a signal.
 INTERRUPTED = 130
@@ -72,7 +72,15 @@ def _run(argv: Sequence[str]) -> int:
         os.getcwd()  # noqa: PTH109 - a path is not needed
     except FileNotFoundError:
         raise UsageError("the working folder was deleted; change to another one, such as: cd ~") from None
-    code: int = getattr(import_module(f"leadline.cli.{args.module}"), args.function)(args)
+    command = getattr(import_module(f"leadline.cli.{args.module}"), args.function)
+    try:
+        code: int = command(args)
+    except UntrustedSettings as error:
+        from leadline.cli.trust import consented
+
+        if not consented(error):
+            raise
+        code = command(args)
     if code == 0 and lost_output() and args.module != "research":  # which has its results in files
         return 1
     return code

@@ -84,6 +84,7 @@ def command_line() -> Parser:
         _prompts,
         _config,
         _doctor,
+        _trust,
         _completion,
         _version,
     ):
@@ -161,6 +162,12 @@ def _doctor(commands: Any) -> None:
     folder_option(parser)
     settings_options(parser)
     json_option(parser)
+
+
+def _trust(commands: Any) -> None:
+    parser = add_command(commands, "trust", "trust the programs, paths and addresses that this folder's settings name")
+    parser.add_argument("--pipeline", default="", metavar="NAME", help="pipeline to run (default: research)")
+    settings_options(parser)
 
 
 def _completion(commands: Any) -> None:

@@ -114,8 +114,12 @@ def _settings(loaded: Loaded) -> Iterator[Finding]:
             yield Finding(key, "ok", ", ".join(names))
     yield from (Finding(f"plugin {name}", "note", reason) for name, reason in loaded.dropped.items())
     yield from (Finding("settings", "note", notice) for notice in loaded.notices)
+    if loaded.untrusted:
+        yield Finding("settings", "bad", str(loaded.untrusted), "leadline trust")
     yield from (
-        Finding("settings", "bad", problem.replace("\n  ", "; "), _remedy(problem)) for problem in loaded.problems
+        Finding("settings", "bad", problem.replace("\n  ", "; "), _remedy(problem))
+        for problem in loaded.problems
+        if problem != str(loaded.untrusted)
     )
     if not loaded.problems:
         yield _pipeline(loaded)

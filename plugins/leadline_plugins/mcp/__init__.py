@@ -26,6 +26,11 @@ class McpSettings(PluginSettings):
     """One MCP server, and which of its tools searches or fetches."""
 
     unstored = ("args",)
+    authority = {
+        **dict.fromkeys(("command", "args", "env"), "a program"),
+        **dict.fromkeys(("tool", "arguments", "fetch_tool", "fetch_arguments"), "a tool"),
+        "allow": "hosts of your network",
+    }
 
     command: str = Field("", description="the program that is the server, on standard input and output")
     args: tuple[str, ...] = Field((), description="its arguments")

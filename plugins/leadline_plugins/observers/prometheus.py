@@ -22,6 +22,7 @@ class PrometheusSettings(PluginSettings):
     """Where the metrics are served, if the program does not serve the registry itself."""
 
     unstored = ("host", "port")
+    authority = {"host": "a socket", "port": "a socket"}
 
     port: int | None = Field(None, ge=1, le=65535, description="serve the metrics on this port")
     host: str = Field("127.0.0.1", min_length=1, description="the address of that port")

@@ -35,6 +35,8 @@ _START, _LONGEST = 30.0, 660.0
 class BubblewrapSettings(SandboxSettings):
     """The program, and the limits of code."""
 
+    authority = {"program": "a program"}
+
     program: str = Field("bwrap", description="name or path of the program")
 
 

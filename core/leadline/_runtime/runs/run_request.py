@@ -6,13 +6,14 @@ import platform
 import secrets
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.runs.conversations import Place
 from leadline._runtime.runs.folder import folder_name
 from leadline._settings.layers import Layer, leaves
-from leadline._settings.load import Loaded
+from leadline._settings.load import Loaded, seal_of
 from leadline._settings.redaction import public
 from leadline.errors import LeadlineError, UsageError
 from leadline.events import utc_now
@@ -49,6 +50,7 @@ class RunRequest(Order):
             began=began,
             settings=public(loaded.settings),
             setting_tags=dict(loaded.tags),
+            seal=loaded.seal,
             versions={"leadline": version("leadline"), "python": platform.python_version()},
             tags=dict(tags),
             principal=principal,
@@ -83,6 +85,10 @@ class RunRequest(Order):
             raise UsageError(f"the run {self.run_id} does not belong to this principal")
         return self.model_copy(update={"principal": principal})
 
+    def is_sealed(self, cache: Path) -> bool:
+        """Return whether the settings are as a run on this machine stored them."""
+        return bool(self.seal) and self.seal == seal_of(self.settings, cache)
+
     @property
     def given_settings(self) -> dict[str, Any]:
         """The settings that a user set, except the pipeline: those that hold for any pipeline."""
@@ -101,7 +107,7 @@ class RunRequest(Order):
         """Return the request with the settings of a new session."""
         settings, tags, pipeline = public(loaded.settings), dict(loaded.tags), loaded.settings.pipeline
         route = self.route if pipeline == self.pipeline else ""
-        update = {"settings": settings, "setting_tags": tags, "pipeline": pipeline, "route": route}
+        update = {"settings": settings, "seal": loaded.seal, "setting_tags": tags, "pipeline": pipeline, "route": route}
         return self.model_copy(update=update)
 
 

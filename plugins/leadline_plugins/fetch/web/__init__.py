@@ -23,6 +23,8 @@ _TIMEOUT = 120.0
 class WebSettings(PluginSettings):
     """Limits of pages, and the hosts that may be read."""
 
+    authority = {"allow": "hosts of your network"}
+
     unstored = ("agent",)
 
     allow: tuple[Annotated[str, AfterValidator(checked)], ...] = Field(

@@ -23,6 +23,7 @@ class DockerSettings(SandboxSettings):
     """Which engine, which image, and what code may use."""
 
     unstored = ("host",)
+    authority = {"host": "a socket", "image": "a program"}
 
     host: str = Field(
         "", description="unix://SOCKET or tcp://HOST:PORT; default: $DOCKER_HOST, or the socket of Docker or Podman"

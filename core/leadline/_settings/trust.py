@@ -1,0 +1,267 @@
+"""Consent to values that would act with the user's rights, in settings that Leadline found by itself or stored.
+
+A settings file and a `.env` in the working folder may be anybody's, as in an unpacked archive. What they set works
+without a question, except the values that `uses_of` finds. Those of a plugin's section, or of a table of the core, are
+trusted together, remembered by folder and digest: an edit of another key asks nothing. The settings of a stored run are
+never a source of such values: they must be those of today, or nothing sets them and they have the seal of this machine.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, SecretBytes, SecretStr
+
+from leadline._settings.layers import TRUST_VARIABLE, Found, Layer, Stored, leaves, origin_of
+from leadline._settings.redaction import secrets_in_address
+from leadline._settings.schema import KeyPath, is_secret
+from leadline._settings.sources import Sources
+from leadline.display import one_line
+from leadline.errors import ConfigError, UntrustedSettings
+from leadline.inventory import MASK
+from leadline.settings import Settings
+from leadline.templates import SUFFIX
+
+FILE = "trusted.json"
+ADDRESS, CODE, OUTSIDE, INSIDE = "an address", "a code file", "a path outside the folder", "a path"
+# What matters only in the section of a plugin whose secret comes from elsewhere.
+_WITH_SECRET = (ADDRESS, INSIDE)
+_CODE = (".py", SUFFIX)
+_SECRETS = (SecretStr, SecretBytes)
+_SEPARATORS = re.compile(r"[\s,;/@?#=\\\"'<>|]+")
+# A name with dots whose last part is letters, which a version (`gpt-4.1`) is not; and any name with a port.
+_HOST = re.compile(r"(?:[\w-]+\.)+(?:[^\W\d_]{2,}|xn--[\w-]+)\.?|localhost\.?|[\w.-]+:[1-9]\d{0,4}", re.IGNORECASE)
+# Characters of a text that may be a path, and of a value in a message.
+_LONGEST_PATH, _SHOWN = 4096, 120
+
+
+@dataclass(frozen=True)
+class Use:
+    """A value that would act with the user's rights, `what` it is, and its origin."""
+
+    path: KeyPath
+    what: str
+    value: Any
+    origin: str
+
+    @property
+    def section(self) -> str:
+        """The section that is trusted as a whole: of a plugin, or a table of the core."""
+        return ".".join(self.path[: 2 if self.path[0] == "plugins" else 1])
+
+    def __str__(self) -> str:
+        hidden = isinstance(self.value, _SECRETS) or any(map(secrets_in_address, _texts(self.value)))
+        shown = MASK if hidden else json.dumps(self.value, ensure_ascii=False, default=str)
+        return one_line(f"{self.origin}  {'.'.join(self.path)} = {shown[:_SHOWN]}  ({self.what})")
+
+
+def uses_of(model: BaseModel, folder: Path, above: KeyPath = ()) -> Iterator[tuple[KeyPath, str, Any]]:
+    """Yield the values of a table that can act with the user's rights: path, what they are, and the value."""
+    for name in type(model).model_fields:
+        if isinstance(model, Settings) and name in ("pipelines", "plugins"):
+            continue  # the settings of the chosen pipeline are a layer; sections are read with their models
+        declared = getattr(model, "authority", {}).get(name, "")
+        for path, value in leaves(getattr(model, name), (*above, name)):
+            if isinstance(value, BaseModel):
+                yield from uses_of(value, folder, path)
+            elif value and (what := declared or _kind(value, folder)):
+                yield path, what, value
+
+
+def _kind(value: Any, folder: Path) -> str:
+    texts = [*_texts(value)]
+    if not isinstance(value, _SECRETS):
+        if any(text.endswith(_CODE) for text in texts):
+            return CODE
+        if any(is_outside(text, folder) for text in texts):
+            return OUTSIDE
+    if any(map(can_be_address, texts)):
+        return ADDRESS
+    return INSIDE if isinstance(value, Path) else ""
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts in a value that are not empty."""
+    if isinstance(value, SecretStr):
+        yield from filter(None, [value.get_secret_value()])
+    elif isinstance(value, str | Path):
+        yield from filter(None, [str(value)])
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for item in value:
+            yield from _texts(item)
+
+
+def is_outside(text: str, folder: Path) -> bool:
+    """Return whether a text, or what it has after a colon, is a path that leads out of a folder, also by a link."""
+    text = text.strip()
+    if "\n" in text or "://" in text or len(text) > _LONGEST_PATH:
+        return False
+    for path in (text, text.partition(":")[2]):
+        with suppress(OSError, RuntimeError, ValueError):  # no path: a loop of links, the home of nobody, a null byte
+            if not (folder / Path(path).expanduser()).resolve().is_relative_to(folder.resolve()):
+                return True
+    return False
+
+
+def can_be_address(text: str) -> bool:
+    """Return whether a text may be an address: it has a scheme, a host name or an IP."""
+    text = unicodedata.normalize("NFKC", text).replace("。", ".")  # as the encoding of host names does
+    if ":/" in text or text.lstrip().startswith("//"):
+        return True
+    parts = _SEPARATORS.split(text)
+    return any(_is_ip(part) or _HOST.fullmatch(part) for whole in parts for part in (whole, *whole.split(":")))
+
+
+def _is_ip(text: str) -> bool:
+    with suppress(ValueError):
+        ipaddress.ip_network(text.strip("[]"), strict=False)
+        return not text.isdigit()
+    return False
+
+
+Tables = Sequence[tuple[BaseModel, KeyPath]]
+
+
+def tables_of(settings: Settings) -> Tables:
+    """Return the core's table and the sections of the plugins, with their paths."""
+    sections = dict(settings.plugins).items()
+    return [(settings, ()), *((model, ("plugins", name)) for name, model in sections if isinstance(model, BaseModel))]
+
+
+class Review:
+    """Finds the values that need consent among settings and their layers.
+
+    `has_variable` returns whether a field of a plugin has a conventional variable. A plugin whose secrets have none may
+    read them by itself, from wherever its SDK does.
+    """
+
+    def __init__(
+        self, sources: Sources, layers: Sequence[Layer], has_variable: Callable[[str, str], bool] = lambda *_: True
+    ) -> None:
+        self._sources = sources
+        self._layers = layers
+        self._has_variable = has_variable
+
+    def uses(self, tables: Tables, kind: type[str]) -> list[Use]:
+        """Return the uses whose values have this kind of origin: `Found` or `Stored`."""
+        if not any(isinstance(origin, kind) for layer in self._layers for origin in layer.origins.values()):
+            return []
+        every = (use for model, above in tables for use in uses_of(model, self._sources.cwd, above))
+        uses = (Use(*use, self._origin(use[0])) for use in every)
+        return [use for use in uses if isinstance(use.origin, kind)]
+
+    def untrusted(self, tables: Tables) -> UntrustedSettings | None:
+        """Return the error for found values that the user has not trusted; None if there are none."""
+        if self._sources.environ.get(TRUST_VARIABLE) == "1" or not (uses := self.uses(tables, Found)):
+            return None
+        sections = {".".join(above): (model, above) for model, above in tables if above}
+        outside = any(use.what == ADDRESS for use in uses) and self._reads_outside(tables)
+        needed = {use.section for use in uses if use.what not in _WITH_SECRET}
+        for use in (use for use in uses if use.section in sections.keys() - needed):
+            if (outside and use.what == ADDRESS) or self._has_other_secret(*sections[use.section]):
+                needed.add(use.section)
+        digests = {section: _digest(use for use in uses if use.section == section) for section in needed}
+        known = _trusted(self._sources)
+        new = [use for use in uses if use.section in needed and known.get(use.section) != digests[use.section]]
+        return UntrustedSettings(map(str, new), digests) if new else None
+
+    def _has_other_secret(self, section: BaseModel, above: KeyPath) -> bool:
+        """Return whether a plugin has a secret that was not found, or may read one by itself."""
+        for path, value in leaves(section.model_dump(), above):
+            secret = isinstance(value, _SECRETS) or any(map(secrets_in_address, _texts(value)))
+            if secret and any(_texts(value)) and not isinstance(self._origin(path), Found):
+                return True
+        fields = [key for key, field in type(section).model_fields.items() if is_secret(field.annotation)]
+        return bool(fields) and not any(self._has_variable(above[-1], key) for key in fields)
+
+    def _reads_outside(self, tables: Tables) -> bool:
+        """Return whether a path, whoever set it, leads out of the folder: documents there could be sent away."""
+        values = (value for model, above in tables for _, _, value in uses_of(model, self._sources.cwd, above))
+        paths = (path for value in values for path in (value if isinstance(value, list | tuple) else [value]))
+        return any(isinstance(path, Path) and is_outside(str(path), self._sources.cwd) for path in paths)
+
+    def foreign(
+        self, tables: Tables, today: Sequence[Layer], drift: Mapping[KeyPath, str], *, sealed: bool, offline: bool
+    ) -> Iterator[str]:
+        """Yield an error for each stored value that the settings of `today` do not have; `drift` has their values.
+
+        Values that nobody sets now are accepted in `sealed` settings. A replay, `offline`, executes code files at most.
+        """
+        sections = {above: model for model, above in tables}
+        for use in self.uses(tables, Stored):
+            harmless = use.what == INSIDE or (use.what == ADDRESS and use.path[0] != "plugins")
+            if harmless or (offline and (sealed or use.what != CODE)):
+                continue
+            other = next((value for path, value in drift.items() if use.path[: len(path)] == path), "")
+            now = f"today's settings have {other}" if other else "nothing sets it today"
+            known = sealed or _is_default(sections, use) or any(use.path in layer.origins for layer in today)
+            if other or not known:
+                key = ".".join(use.path)
+                yield f"{use}: the settings of a stored run are not trusted, and {now}: to use it, add --set {key}=…"
+
+    def _origin(self, path: KeyPath) -> str:
+        return origin_of(self._layers, path)
+
+
+def _is_default(sections: Mapping[KeyPath, BaseModel], use: Use) -> bool:
+    above = use.path[:2] if use.path[:2] in sections else ()
+    model, *keys = sections[above], *use.path[len(above) :]
+    for key in keys[:-1]:
+        model = getattr(model, key, model)
+    field = type(model).model_fields.get(keys[-1])
+    return field is not None and field.get_default(call_default_factory=True) == use.value
+
+
+# --- what was trusted ------------------------------------------------------------------------------------------------
+
+
+def _digest(uses: Iterable[Use]) -> str:
+    values = sorted((".".join(use.path), json.dumps(use.value, default=_plain, sort_keys=True)) for use in uses)
+    return sha256(json.dumps(values).encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    return sorted(map(str, value)) if isinstance(value, set | frozenset) else next(_texts(value), "")
+
+
+def _trusted(sources: Sources) -> dict[str, str]:
+    """Return the digests of the sections that the user trusted in the working folder."""
+    found: dict[str, str] = _read(sources.user_folder / FILE).get(str(sources.cwd.resolve()), {})
+    return found
+
+
+def trust(sources: Sources, digests: Mapping[str, str]) -> Path:
+    """Remember sections of the working folder; return the file. Raises `ConfigError`."""
+    path = sources.user_folder / FILE
+    known, folder = _read(path), str(sources.cwd.resolve())
+    known[folder] = {**known.get(folder, {}), **digests}
+    temporary = path.with_name(f".{FILE}.{os.getpid()}")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            json.dump(known, file, indent=1)
+        temporary.replace(path)
+    except OSError as error:
+        raise ConfigError(f"cannot write {path}: {error.strerror or error}") from error
+    return path
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
