@@ -22,7 +22,7 @@ TRUST_VARIABLE = "LEADLINE_TRUST"
 # Variables with the prefix that are no settings.
 _NO_SETTINGS = (FILE_VARIABLE, DEBUG_VARIABLE, TRUST_VARIABLE)
 # Keys from a setting up to the top. No model has more tables in each other.
-_DEEPEST = 20
+DEEPEST = 20
 
 
 class Found(str):
@@ -211,7 +211,7 @@ def from_environment(variables: Mapping[str, str | None], label: str) -> Layer:
         if not name.startswith(PREFIX) or name in _NO_SETTINGS or value == "":
             continue
         path = tuple(name.removeprefix(PREFIX).lower().split("__"))
-        if value is None or not all(path) or len(path) > _DEEPEST:
+        if value is None or not all(path) or len(path) > DEEPEST:
             raise ConfigError(f"{label} {name:.80}: write {PREFIX}KEY=VALUE or {PREFIX}TABLE__KEY=VALUE")
         layer.put(path, Raw(value), type(label)(f"{label} {name}"))
     return layer

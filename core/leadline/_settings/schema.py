@@ -110,7 +110,7 @@ def read_text(value: Any, annotation: Any, path: KeyPath, refuse: Callable[[KeyP
     if isinstance(value, Raw) and _is_toml(value, annotation):
         try:
             return tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise refuse(path, f"the value is not valid TOML: {error}") from None
     if is_list(annotation):
         quoted = quoted_texts(value) if isinstance(value, Raw) else None
@@ -130,7 +130,7 @@ def quoted_texts(text: str) -> list[str] | None:
         return None
     try:
         found = tomllib.loads(f"value = [{text}]")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return None
     return found if all(isinstance(item, str) for item in found) else None
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from leadline._settings.layers import (
+    DEEPEST,
     FILE_VARIABLE,
     TRUST_VARIABLE,
     Found,
@@ -28,13 +31,16 @@ from leadline._settings.layers import (
 )
 from leadline._settings.schema import annotation_at, model_of
 from leadline.errors import ConfigError
+from leadline.files import read_limited
 from leadline.settings import Settings
 
 PROJECT_FILE = "leadline.toml"
 # The names of a settings file; the first in a folder is read.
 FILES = (PROJECT_FILE, "leadline.yaml", "leadline.yml")
-_HEADER = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
-_KEY = re.compile(r"\s*([A-Za-z0-9_\-.\"' ]+?)\s*=")
+_HEADER = re.compile(r"\s*\[\[?([^\[\]]+)\]\]?\s*(?:#.*)?$")
+_KEY = re.compile(r"([A-Za-z0-9_\-.\"' \t]+)=")
+# Bytes of a settings file, and values in it; of a faulty one, characters times lines where the fault is searched for.
+_LARGEST, _MOST, _SEARCHED = 2**18, 20_000, 5_000_000
 # The origin of a value that was stored with a run.
 STORED = Stored("the run's own settings")
 Variables = Mapping[str, str | None]
@@ -146,10 +152,7 @@ def _only_plugins(layer: Layer) -> Layer:
 
 def read_file(path: Path, label: str) -> Layer:
     """Return the values of a settings file with their lines. Raises `ConfigError`."""
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{label} cannot be read: {error}") from error
+    text = _text(path, label)
     if path.suffix in (".yaml", ".yml"):
         values, lines = _yaml(text, label)
     else:
@@ -161,17 +164,44 @@ def read_file(path: Path, label: str) -> Layer:
     return layer
 
 
+def _text(path: Path, label: str) -> str:
+    try:
+        # Universal newlines, as `Path.read_text` has them.
+        return io.TextIOWrapper(io.BytesIO(read_limited(path, _LARGEST)), "utf-8").read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{label} cannot be read: {error}") from error
+
+
+def _refuse_huge(top: Any, below: Callable[[Any], Iterable[Any]], label: str) -> None:
+    """Refuse values with many parts, each alias counted as what it stands for, and deep ones."""
+    waiting, count = [(top, 0)], 0
+    while waiting:
+        value, depth = waiting.pop()
+        count += 1
+        if depth > DEEPEST or count > _MOST:
+            what = f"more than {_MOST:,} values" if count > _MOST else f"tables in tables, more than {DEEPEST} deep"
+            raise ConfigError(f"{label} has {what}, or a table that contains itself")
+        waiting += ((part, depth + 1) for part in below(value))
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+
+
+def _nodes(node: Any) -> Iterable[Any]:
+    """Return the nodes in a node of YAML."""
+    inner = getattr(node, "value", ())
+    return chain.from_iterable(inner) if node.id == "mapping" else inner if node.id == "sequence" else ()
+
+
 def read_dotenv(path: Path) -> Mapping[str, str | None]:
     """Return the variables of a `.env` file; empty if there is no file. Raises `ConfigError`."""
     if not path.is_file():
         return {}
     from dotenv import dotenv_values  # most folders have no such file
 
-    try:
-        # No interpolation: a secret may contain `${`.
-        return dotenv_values(path, interpolate=False, encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}") from error
+    # No interpolation: a secret may contain `${`.
+    return dotenv_values(stream=io.StringIO(_text(path, str(path))), interpolate=False)
 
 
 def _user_file(environ: Mapping[str, str]) -> Path:
@@ -193,14 +223,20 @@ def _exists(path: Path) -> bool:
 
 def _toml(text: str, label: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{label} is not valid TOML: {_toml_fault(text, str(error))}") from None
+    except (ValueError, RecursionError):  # an integer of thousands of digits, lists in lists
+        raise ConfigError(f"{label} has a value that is too long or too deep") from None
+    _refuse_huge(values, _parts, label)
+    return values
 
 
 def _toml_fault(text: str, message: str) -> str:
     """Return the message about invalid TOML with the line where the faulty value begins, if it is another one."""
     lines = text.splitlines()
+    if len(lines) * len(text) > _SEARCHED:
+        return message
     end = next(end for end in range(len(lines), -1, -1) if _is_toml("\n".join(lines[:end])))
     begin = next((n for n, line in enumerate(lines[end:], end + 1) if line.strip() and line.lstrip()[0] != "#"), end)
     if f"at line {begin}," in message:
@@ -213,7 +249,7 @@ def _toml_fault(text: str, message: str) -> str:
 def _is_toml(text: str) -> bool:
     try:
         tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return False
     return True
 
@@ -232,6 +268,8 @@ def _yaml(text: str, label: str) -> tuple[dict[str, Any], dict[tuple[str, ...], 
     try:
         loader = Loader(text)
         node = loader.get_single_node()
+        if node:
+            _refuse_huge(node, _nodes, label)
         lines = dict(_yaml_lines(node))
         values = loader.construct_document(node) if node else None
     except yaml.MarkedYAMLError as error:
@@ -240,30 +278,19 @@ def _yaml(text: str, label: str) -> tuple[dict[str, Any], dict[tuple[str, ...], 
         raise ConfigError(f"{label} is not valid YAML: {error.problem}{line}") from None
     except yaml.YAMLError as error:
         raise ConfigError(f"{label} is not valid YAML: {error}") from None
-    except RecursionError:
-        raise ConfigError(f"{label}: a table contains itself: write it out") from None
+    except (ValueError, RecursionError):
+        raise ConfigError(f"{label} has a value that is not valid, too long or too deep") from None
     if values is not None and not isinstance(values, dict):
         raise ConfigError(f"{label} must be a table of settings, not {type(values).__name__}")
     return values or {}, lines
 
 
-def _yaml_lines(
-    node: Any, path: tuple[str, ...] = (), above: tuple[int, ...] = (), seen: set[int] | None = None
-) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield the keys of a YAML node with their lines. Raises RecursionError for a node that contains itself.
-
-    Each node is visited once: aliases that double each other would take exponential time.
-    """
-    seen = set() if seen is None else seen
-    if id(node) in above:
-        raise RecursionError
-    if getattr(node, "id", "") != "mapping" or id(node) in seen:
-        return
-    seen.add(id(node))
-    for key, value in node.value:
+def _yaml_lines(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:
+    """Yield the keys of a YAML node with their lines."""
+    for key, value in node.value if getattr(node, "id", "") == "mapping" else ():
         if key.id == "scalar":
             yield (*path, key.value), key.start_mark.line + 1
-            yield from _yaml_lines(value, (*path, key.value), (*above, id(node)), seen)
+            yield from _yaml_lines(value, (*path, key.value))
 
 
 def _lines(text: str) -> Iterator[tuple[tuple[str, ...], int]]:

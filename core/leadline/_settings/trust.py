@@ -26,7 +26,7 @@ from leadline._settings.layers import TRUST_VARIABLE, Found, Layer, Stored, leav
 from leadline._settings.redaction import secrets_in_address
 from leadline._settings.schema import KeyPath, is_secret
 from leadline._settings.sources import Sources
-from leadline.display import one_line
+from leadline.display import one_line, shortened
 from leadline.errors import ConfigError, UntrustedSettings
 from leadline.inventory import MASK
 from leadline.settings import Settings
@@ -42,7 +42,7 @@ _SEPARATORS = re.compile(r"[\s,;/@?#=\\\"'<>|]+")
 # A name with dots whose last part is letters, which a version (`gpt-4.1`) is not; and any name with a port.
 _HOST = re.compile(r"(?:[\w-]+\.)+(?:[^\W\d_]{2,}|xn--[\w-]+)\.?|localhost\.?|[\w.-]+:[1-9]\d{0,4}", re.IGNORECASE)
 # Characters of a text that may be a path, and of a value in a message.
-_LONGEST_PATH, _SHOWN = 4096, 120
+_LONGEST_PATH, _SHOWN = 4096, 400
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Use:
     def __str__(self) -> str:
         hidden = isinstance(self.value, _SECRETS) or any(map(secrets_in_address, _texts(self.value)))
         shown = MASK if hidden else json.dumps(self.value, ensure_ascii=False, default=str)
-        return one_line(f"{self.origin}  {'.'.join(self.path)} = {shown[:_SHOWN]}  ({self.what})")
+        return one_line(f"{self.origin} {'.'.join(self.path)} = {shortened(shown, _SHOWN)} ({self.what})")
 
 
 def uses_of(model: BaseModel, folder: Path, above: KeyPath = ()) -> Iterator[tuple[KeyPath, str, Any]]:

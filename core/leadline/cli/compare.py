@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from functools import partial
+from shlex import quote
 
 from leadline._runtime import loop_shutdown
 from leadline._runtime.runs.run_request import check_question
@@ -81,7 +82,7 @@ def _check_states(client: Client, args: argparse.Namespace) -> None:
     for name in (args.first, args.second):
         if (run := client.find(name)).metadata is None:
             raise UsageError(
-                f"the metadata of {near(run.folder)} cannot be read: `leadline resume {run.id}` restores it"
+                f"the metadata of {near(run.folder)} cannot be read: `leadline resume {quote(run.id)}` restores it"
             )
 
 

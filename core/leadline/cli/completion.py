@@ -9,6 +9,7 @@ import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
+from shlex import quote
 from typing import Any
 
 from leadline.cli.terminal import write
@@ -21,9 +22,7 @@ _SCRIPTS = {
     "bash": """\
 # leadline completion bash > ~/.local/share/bash-completion/completions/leadline
 _leadline() {
-    local IFS=$'\\n'
-    local words=("${COMP_WORDS[@]:1:COMP_CWORD}")
-    COMPREPLY=($("$1" completion bash -- "${words[@]}" 2>/dev/null))
+    mapfile -t COMPREPLY < <("$1" completion bash -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
     [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace
 }
 complete -o default -F _leadline leadline
@@ -73,7 +72,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _line(shell: str, value: str, text: str) -> str:
-    if shell == "bash" or not text:
+    if shell == "bash":  # the other shells quote what they insert
+        return quote(value)
+    if not text:
         return value.replace(":", r"\:") if shell == "zsh" else value
     return f"{value}\t{text}" if shell == "fish" else f"{value.replace(':', chr(92) + ':')}:{text}"
 

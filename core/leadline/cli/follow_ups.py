@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from pathlib import Path
+from shlex import join
 from typing import TYPE_CHECKING
 
 from leadline._runtime.runs.folder import find_run, run_info
@@ -83,7 +84,7 @@ def delete_memory(args: argparse.Namespace) -> int:
     if bool(args.run) == args.all:
         raise UsageError("name the runs to forget, or forget all of them with --all; `leadline memory list` lists them")
     found = [run.folder for run in memorable(folder)] if args.all else [find_run(folder, name) for name in args.run]
-    again = "leadline memory delete --all --yes" if args.all else f"leadline memory delete --yes {' '.join(args.run)}"
+    again = "leadline memory delete --all --yes" if args.all else f"leadline memory delete --yes {join(args.run)}"
     if found and not args.yes and not confirmed(found, "Forget", again):
         say("Nothing was forgotten.")
         return 1

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from shlex import join, quote
 from typing import TYPE_CHECKING, Any
 
 from leadline._runtime.runs.index import RunIndex
@@ -92,16 +93,16 @@ def show(args: argparse.Namespace) -> int:
         return 0
     write(summary(run.metadata, run.folder, run.status))
     if run.metadata.follows:
-        write(f"{'Follows':<9} {run.metadata.follows} (conversation {run.metadata.conversation})")
+        write(one_line(f"{'Follows':<9} {run.metadata.follows} (conversation {run.metadata.conversation})"))
     for label, values in (
         ("Calls", run.metadata.calls),
         ("Tags", run.metadata.tags),
         ("Versions", run.metadata.versions),
     ):
         if values:
-            write(f"{label:<9} {', '.join(f'{name} {value}' for name, value in values.items())}")
+            write(one_line(f"{label:<9} {', '.join(f'{name} {value}' for name, value in values.items())}"))
     if run.status not in ("complete", "running") and not run.metadata.questions:
-        write(f"\nContinue: leadline resume {run.id}")
+        write(f"\nContinue: leadline resume {quote(run.id)}")
     return 0
 
 
@@ -113,7 +114,7 @@ def open_(args: argparse.Namespace) -> int:
     assert run.metadata is not None
     report = report_file(run.folder, run.metadata, first="report.html")
     if report is None:
-        raise LeadlineError(f"run {run.id} ({run.status}) has no report; see `leadline runs show {run.id}`")
+        raise LeadlineError(f"run {run.id} ({run.status}) has no report; see `leadline runs show {quote(run.id)}`")
     write(str(report))
     opener = _opener()
     if opener and sys.stdout.isatty():
@@ -140,7 +141,7 @@ def delete(args: argparse.Namespace) -> int:
 
     folder = folder_of(args)
     found = [find_run(folder, name) for name in args.run]
-    again = f"leadline runs delete --yes {' '.join(path.name for path in found)}"
+    again = f"leadline runs delete --yes {join(path.name for path in found)}"
     if not args.yes and not confirmed(found, "Delete", again):
         say("Nothing was deleted.")
         return 1
@@ -156,6 +157,6 @@ def _known(args: argparse.Namespace) -> RunInfo:
     run = run_info(find_run(folder_of(args), args.run))
     if run.metadata is None:
         raise LeadlineError(
-            f"the metadata of {near(run.folder)} cannot be read; `leadline resume {run.id}` restores it"
+            f"the metadata of {near(run.folder)} cannot be read; `leadline resume {quote(run.id)}` restores it"
         )
     return run

@@ -11,6 +11,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,9 @@ from leadline._runtime.journal.rows import (
 from leadline._runtime.journal.storage import Mode, Storage
 from leadline.errors import JournalError
 from leadline.events import utc_now
+
+# Bytes of all entries. That of a call has one or two thousand.
+_LARGEST = 256 * 2**20
 
 
 class Journal:
@@ -129,7 +133,10 @@ class Journal:
     async def request(self, row: Row) -> JsonValue:
         """Return the request of a call, long texts cut; None if it is damaged."""
         data = await self._storage.read(lambda db: read_blob(db, row.request))
-        return None if data is None else json.loads(data)
+        try:
+            return None if data is None else json.loads(data)
+        except (ValueError, RecursionError):
+            return None
 
     async def keep(self, row: Row, body: bytes, request: bytes, *, durable: bool = False) -> Row:
         """Write a call with the JSON of its result and of its request; it is committed when this returns."""
@@ -215,12 +222,13 @@ class Journal:
 
     async def get_meta(self, name: str) -> Any:
         """Return a value (JSON) that was stored for the run, or None; raises JournalError if it is damaged."""
-        if f"meta {name}" in self.damaged:
-            raise JournalError(
-                f"the entry `{name}` of the journal {self.path} is damaged; start a new run, or restore a backup"
-            )
         value = self._meta.get(name)
-        return None if value is None else json.loads(value)
+        with suppress(ValueError, RecursionError):
+            if f"meta {name}" not in self.damaged:
+                return None if value is None else json.loads(value)
+        raise JournalError(
+            f"the entry `{name}` of the journal {self.path} is damaged; start a new run, or restore a backup"
+        )
 
     async def set_meta(self, name: str, value: JsonValue) -> None:
         """Store a value for the run: its question, settings or versions."""
@@ -231,14 +239,15 @@ class Journal:
     # --- opening -----------------------------------------------------------------------------------------------------
 
     async def _load(self) -> None:
-        entries = await self._storage.read(
-            lambda db: db.execute("select space, name, value, mark from entries").fetchall()
-        )
+        entries = await self._storage.read(_entries)
         for space, name, value, mark in entries:
-            if is_intact(space, name, value, mark):
-                self._load_entry(space, name, value)
-            else:
-                self.damaged.append(f"{space} {name}")
+            try:
+                if is_intact(space, name, value, mark):
+                    self._load_entry(space, name, value)
+                    continue
+            except (ValueError, TypeError, KeyError, ArithmeticError, RecursionError):
+                pass  # somebody else wrote it
+            self.damaged.append(f"{space} {name}")
 
     def _load_entry(self, space: str, name: str, value: str) -> None:
         match space:
@@ -269,6 +278,14 @@ class Journal:
 
     async def _put_session(self, session: Session) -> None:
         await self._storage.write(lambda db: put_entry(db, "session", str(session.id), session.model_dump_json()))
+
+
+def _entries(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
+    """Return all entries. Raises JournalError if they would fill the memory."""
+    size = db.execute("select sum(length(space) + length(name) + length(value)) from entries").fetchone()[0]
+    if (size or 0) > _LARGEST:
+        raise JournalError(f"the entries of the journal have more than {_LARGEST >> 20} MB, and are not read")
+    return db.execute("select space, name, value, mark from entries").fetchall()
 
 
 class Ledger:

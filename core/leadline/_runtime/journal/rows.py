@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections.abc import Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass, fields
 from datetime import datetime
 from decimal import Decimal
@@ -112,6 +113,26 @@ create table blobs (digest text primary key, data blob);
 """
 
 
+# Bytes of a blob. A page has 20 MB at most, unless a setting allows more.
+_LARGEST = 256 * 2**20
+
+
+def has_layout(db: sqlite3.Connection, *scripts: str) -> bool:
+    """Return whether a database has the tables of these scripts or some of them, and nothing else.
+
+    A file of somebody else's could have an endless view in place of a table, or triggers.
+    """
+    with closing(sqlite3.connect(":memory:")) as own:
+        for script in scripts:
+            with suppress(sqlite3.OperationalError):  # a build without full-text search
+                own.executescript(script)
+        expected = set(own.execute(_SCHEMA))
+    return set(db.execute(_SCHEMA)) <= expected
+
+
+_SCHEMA = "select type, name, tbl_name, sql from sqlite_master"
+
+
 def put_entry(db: sqlite3.Connection, space: str, name: str, value: str) -> None:
     """Write an entry."""
     db.execute(
@@ -145,7 +166,8 @@ def read_blob(db: sqlite3.Connection, name: str) -> bytes | None:
     """Return bytes by their digest; None if they are missing or damaged."""
     found = db.execute("select data from blobs where digest = ?", (name,)).fetchone()
     try:
-        data = zlib.decompress(found[0]) if found else None
+        unpacking = zlib.decompressobj()
+        data = unpacking.decompress(found[0], _LARGEST) if found else b""
     except (zlib.error, TypeError):
         return None
-    return data if data is not None and digest(data) == name else None
+    return data if unpacking.eof and digest(data) == name else None

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from leadline._runtime.journal.lock import FolderLock, resume_command
-from leadline._runtime.journal.rows import LAYOUT
+from leadline._runtime.journal.rows import LAYOUT, has_layout
 from leadline.disk_cache import private_file, private_folder
 from leadline.errors import JournalBusy, JournalError
 
@@ -36,6 +36,8 @@ PATIENCE = 0.5
 _PAUSE = 0.05
 # Bytes that must be free on the disk when a journal is opened for writing.
 _MINIMUM_FREE = 8 * 2**20
+# Bytes of a journal.
+_LARGEST = 2**30
 # Version of the file's layout.
 _VERSION = 1
 _NOT_WRITABLE = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "EROFS", "EACCES", "EPERM")
@@ -262,12 +264,15 @@ class _JournalFile:
         # closes it (there are no checkpoints before): the main file first, then the WAL, is a consistent state.
         if not self._path.exists():
             raise JournalError(f"no journal at {self._path}; `leadline runs list` shows the runs")
+        wal = self._path.with_name(self._path.name + "-wal")
+        for path in (self._path, wal):
+            if path.exists() and not (path.is_file() and path.stat().st_size <= _LARGEST):
+                raise JournalError(f"{path} is no file, or has more than {_LARGEST >> 20:,} MB, and is not read")
         self._copy = tempfile.TemporaryDirectory(prefix="leadline-")
         target = Path(self._copy.name) / self._path.name
         while True:
             before = self._path.stat()
             shutil.copyfile(self._path, target)
-            wal = self._path.with_name(self._path.name + "-wal")
             if wal.exists():
                 shutil.copyfile(wal, target.with_name(wal.name))
             after = self._path.stat()
@@ -282,6 +287,8 @@ class _JournalFile:
             raise JournalError(f"{self._path} was written by a newer Leadline (layout {version}); update leadline")
         if version == 0:
             connection.executescript(f"begin; {LAYOUT} pragma user_version={_VERSION}; commit;")
+        if not has_layout(connection, LAYOUT):
+            raise JournalError(f"{self._path} has tables that no run has: it is no journal of Leadline")
 
 
 def storage_error(error: sqlite3.Error | OSError, path: Path) -> JournalError:

@@ -11,9 +11,10 @@ from pathlib import Path
 from secrets import token_hex
 
 from leadline._runtime.journal.lock import FolderLock, is_locked
-from leadline._runtime.runs.index import RunIndex
+from leadline._runtime.runs.index import LARGEST_METADATA, RunIndex
 from leadline.display import nearest
 from leadline.errors import JournalBusy, LeadlineError, UsageError
+from leadline.files import read_limited
 from leadline.run_summary import ACTIVE
 from leadline.runs import Metadata, RunInfo
 
@@ -83,7 +84,7 @@ def write_metadata(folder: Path, metadata: Metadata) -> None:
 
 def read_metadata(folder: Path) -> Metadata:
     """Read `metadata.json`. Raises `OSError` or `ValueError`."""
-    return Metadata.model_validate_json((folder / METADATA).read_bytes())
+    return Metadata.model_validate_json(read_limited(folder / METADATA, LARGEST_METADATA))
 
 
 # --- the runs of a folder --------------------------------------------------------------------------------------------

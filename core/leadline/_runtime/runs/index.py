@@ -20,14 +20,18 @@ from pathlib import Path
 from typing import Any
 
 from leadline._runtime.journal.lock import is_locked
+from leadline._runtime.journal.rows import has_layout
 from leadline._runtime.runs.run_text import excerpt, fold, index_text, match_expression, report_text, terms_of, words_of
 from leadline.disk_cache import private_file
 from leadline.errors import LeadlineError
+from leadline.files import read_limited
 from leadline.run_summary import ACTIVE, RunSummary
 
 FILE = ".index.sqlite"
 _JOURNAL = "journal.sqlite"
 _METADATA = "metadata.json"
+# Bytes.
+LARGEST_METADATA = 32 * 2**20
 # Increased with every change of the tables or of `index_text`.
 _VERSION = 2
 # Seconds to wait for another process that updates the index.
@@ -237,6 +241,9 @@ class RunIndex:
 
 def _connect(path: Path | str) -> sqlite3.Connection:
     database = sqlite3.connect(path, timeout=_TIMEOUT, isolation_level=None)
+    if not has_layout(database, _TABLES, _WORDS):
+        database.close()
+        raise sqlite3.DatabaseError("somebody else's tables")
     # Without waiting for the disk: after a power failure the file may be damaged, and is built again.
     database.executescript("PRAGMA synchronous = OFF; PRAGMA secure_delete = ON")
     return database
@@ -300,7 +307,7 @@ def _stamps(folder: Path) -> Iterator[tuple[str, str]]:
 def _read(folder: Path) -> dict[str, Any]:
     """Return the values of `metadata.json` that a list shows; empty if it cannot be read."""
     try:
-        data = json.loads((folder / _METADATA).read_bytes())
+        data = json.loads(read_limited(folder / _METADATA, LARGEST_METADATA))
         values = {key: data[key] for key in _KEYS} | {key: str(data.get(key, "")) for key in _NEWER_KEYS}
         datetime.fromisoformat(values["began"])
         if values["ended"]:
@@ -308,7 +315,7 @@ def _read(folder: Path) -> dict[str, Any]:
         texts = (values[key] for key in ("status", "question", "pipeline", "reason"))
         if not all(isinstance(text, str) for text in texts) or not isinstance(values["tags"], dict):
             return {}
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return {}
     return values
 

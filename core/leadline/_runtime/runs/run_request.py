@@ -66,7 +66,10 @@ class RunRequest(Order):
         stored = await journal.get_meta(_ENTRY)
         if stored is None:
             raise LeadlineError(f"{journal.path.parent} has no stored request to resume; start the run again")
-        return cls.model_validate(stored)
+        try:
+            return cls.model_validate(stored)
+        except ValueError:
+            raise LeadlineError(f"the request in {journal.path} is damaged, so it cannot be resumed") from None
 
     @staticmethod
     async def is_stored(journal: Journal) -> bool:

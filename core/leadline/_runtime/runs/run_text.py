@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from leadline.display import one_line, strip_markup
+from leadline.files import read_limited
 
 # Scripts that are written without spaces between words, and Korean, which joins particles to words. Each character is
 # a token of its own, and a word is a sequence of them.
@@ -20,6 +21,8 @@ _TERM = re.compile(r'"([^"]*)"?|(\S+)')
 _UNSEEN = re.compile(r"<(style|script)\b.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
 # Characters of a report that are indexed.
 _MOST = 2_000_000
+# Bytes of the file that they are in.
+_LARGEST = 64 * 2**20
 _WORD = re.compile(r"\w+")
 # Letters of a word that tells two texts apart.
 _LEAST_LETTERS = 4
@@ -31,8 +34,8 @@ def report_text(folder: Path) -> str:
     """Return the text of the report in a run's folder; empty if there is none in a readable format."""
     for name, read in (("report.md", str), ("report.json", _sections), ("report.html", _visible)):
         try:
-            return read((folder / name).read_text("utf-8", "replace"))[:_MOST]
-        except (OSError, ValueError, TypeError, KeyError):
+            return read(read_limited(folder / name, _LARGEST).decode("utf-8", "replace"))[:_MOST]
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
             continue
     return ""
 

@@ -6,9 +6,12 @@ from pathlib import Path
 
 from leadline._runtime.runs.folder import JOURNAL
 from leadline.errors import UsageError
+from leadline.files import read_limited
 from leadline.records import Report
 
 REPORT = "report.json"
+# Bytes. A report has its sources and their passages, and its pictures.
+_LARGEST = 256 * 2**20
 
 
 def is_run(folder: Path) -> bool:
@@ -19,7 +22,7 @@ def is_run(folder: Path) -> bool:
 def read_report(path: Path) -> Report:
     """Read a report in the format `json`. Raises `UsageError`."""
     try:
-        return Report.model_validate_json(path.read_bytes())
+        return Report.model_validate_json(read_limited(path, _LARGEST))
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
     except ValueError as error:
