@@ -1,12 +1,10 @@
 """Settings that differ now from those that a run began with; on resume the run's own values are used.
 
-Secrets are read again on resume. A key that now belongs to another address may be another vendor's, and is not sent to
-the address of the run.
+Secrets are read again on resume; `leadline._settings.trust` refuses an address that is not that of today beside them.
 """
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from leadline._settings.defaults import ABOVE_STORED
 from leadline._settings.layers import Layer, origin_of
-from leadline._settings.redaction import is_private_address, is_unstored, public, secrets_of, withheld
+from leadline._settings.redaction import is_private_address, public, withheld
 from leadline._settings.schema import KeyPath, is_secret
 
 # A run stores the text of its templates, where the sources have a path.
@@ -39,20 +37,9 @@ class Drift:
         return ".".join(self.path)
 
     @property
-    def command(self) -> str:
-        """The option that applies the current value; a value that cannot be shown is left to the user."""
-        plain = isinstance(self.current, str | int | float) and not self.replaced and _can_be_shown(self.current)
-        return f"--set {shlex.quote(f'{self.key}={self.current}') if plain else f'{self.key}=…'}"
-
-    @property
     def shown(self) -> str:
         """The current value with its origin, as far as it can be shown."""
         return f"{self.current if _can_be_shown(self.current) else 'another value'} ({self.origin})"
-
-    @property
-    def is_address(self) -> bool:
-        """Whether the setting decides where requests are sent."""
-        return any(isinstance(value, str) and "://" in value for value in (self.stored, self.current))
 
 
 def _can_be_shown(value: Any) -> bool:
@@ -106,22 +93,6 @@ def _at(settings: BaseModel, path: KeyPath) -> Any:
     for key in path:
         value = value.get(key) if isinstance(value, Mapping) else getattr(value, key, None)
     return value
-
-
-def misdirected_keys(settings: BaseModel, drift: Sequence[Drift]) -> list[str]:
-    """Return an error for each plugin whose key now belongs to another address than the run's."""
-    problems = []
-    for name, section in getattr(settings, "plugins", ()):
-        own = [item for item in drift if item.path[:2] == ("plugins", name)]
-        moved = next((item for item in own if item.is_address and not is_unstored(settings, item.key)), None)
-        if moved and any(secrets_of(section.model_dump())):
-            old, new = (str(value) if _can_be_shown(value) else "" for value in (moved.stored, moved.current))
-            problems.append(
-                f"{moved.key}: the run began with {old or 'another address'}, but {moved.origin} has "
-                f"{new or 'another address'}, and the key may belong to that address only: resume with "
-                f"{' '.join(item.command for item in own)}, or keep the old address with --set {moved.key}={old or '…'}"
-            )
-    return problems
 
 
 def _differences(

@@ -19,8 +19,8 @@ from pydantic import Field, create_model
 from leadline._hosting.catalog import Plugin, PluginCatalog
 from leadline._hosting.loading import AnyOffer
 from leadline._settings.defaults import ABOVE_STORED, Defaults, read_defaults, with_preset
-from leadline._settings.drift import Drift, drift_notices, find_drift, misdirected_keys, withheld_drift
-from leadline._settings.layers import Found, Layer, Stored, leaves, origin_of, without_replaced
+from leadline._settings.drift import Drift, drift_notices, find_drift, withheld_drift
+from leadline._settings.layers import Found, Stored, leaves, origin_of, without_replaced
 from leadline._settings.partial_validation import independent_problems, validate_partially
 from leadline._settings.pipelines import with_pipeline
 from leadline._settings.plugin_sections import PluginSections, has_variable
@@ -176,10 +176,9 @@ def load_settings(
     if stored and not offline:
         drift = find_drift(settings, stored, layers[:ABOVE_STORED], [*sources.written, sections.conventional])
         drift += withheld_drift(settings, begun.changed, layers)
-    if misdirected := misdirected_keys(settings, drift):
-        raise ConfigError("\n".join(misdirected))
     if stored is not None:
-        today = [*sources.written, sections.conventional, *filter(_is_of_today, layers)]
+        below = (layer for layer in layers if not any(isinstance(each, Stored) for each in layer.origins.values()))
+        today = [*sources.written, sections.conventional, *below]
         others = {item.path: item.shown for item in find_drift(settings, stored, layers[:ABOVE_STORED], today)}
         if foreign := [*review.foreign(tables, today, others, sealed=sealed, offline=offline)]:
             raise ConfigError("\n".join(foreign))
@@ -207,11 +206,6 @@ def load_settings(
         untrusted=untrusted,
         cache=cache,
     )
-
-
-def _is_of_today(layer: Layer) -> bool:
-    """Return whether a layer is neither that of a stored run nor the settings of its pipeline."""
-    return not any(isinstance(origin, Stored) for origin in layer.origins.values())
 
 
 def _without_untrusted_prompts(core: Settings, review: Review) -> Settings:

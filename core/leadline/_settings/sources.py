@@ -6,10 +6,10 @@ import io
 import os
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -158,9 +158,14 @@ def read_file(path: Path, label: str) -> Layer:
     else:
         values, lines = _toml(text, label), dict(reversed([*_lines(text)]))
     layer = Layer()
-    for where, value in leaves(values):
-        if where:
-            layer.put(where, value, _place(label, where, lines))
+    try:
+        for where, value in leaves(values):
+            if len(where) > DEEPEST:
+                raise RecursionError
+            if where:
+                layer.put(where, value, _place(label, where, lines))
+    except RecursionError:
+        raise ConfigError(f"{label} has tables in tables, more than {DEEPEST} deep") from None
     return layer
 
 
@@ -170,28 +175,6 @@ def _text(path: Path, label: str) -> str:
         return io.TextIOWrapper(io.BytesIO(read_limited(path, _LARGEST)), "utf-8").read()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{label} cannot be read: {error}") from error
-
-
-def _refuse_huge(top: Any, below: Callable[[Any], Iterable[Any]], label: str) -> None:
-    """Refuse values with many parts, each alias counted as what it stands for, and deep ones."""
-    waiting, count = [(top, 0)], 0
-    while waiting:
-        value, depth = waiting.pop()
-        count += 1
-        if depth > DEEPEST or count > _MOST:
-            what = f"more than {_MOST:,} values" if count > _MOST else f"tables in tables, more than {DEEPEST} deep"
-            raise ConfigError(f"{label} has {what}, or a table that contains itself")
-        waiting += ((part, depth + 1) for part in below(value))
-
-
-def _parts(value: Any) -> Iterable[Any]:
-    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-
-
-def _nodes(node: Any) -> Iterable[Any]:
-    """Return the nodes in a node of YAML."""
-    inner = getattr(node, "value", ())
-    return chain.from_iterable(inner) if node.id == "mapping" else inner if node.id == "sequence" else ()
 
 
 def read_dotenv(path: Path) -> Mapping[str, str | None]:
@@ -223,13 +206,11 @@ def _exists(path: Path) -> bool:
 
 def _toml(text: str, label: str) -> dict[str, Any]:
     try:
-        values = tomllib.loads(text)
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{label} is not valid TOML: {_toml_fault(text, str(error))}") from None
     except (ValueError, RecursionError):  # an integer of thousands of digits, lists in lists
         raise ConfigError(f"{label} has a value that is too long or too deep") from None
-    _refuse_huge(values, _parts, label)
-    return values
 
 
 def _toml_fault(text: str, message: str) -> str:
@@ -268,8 +249,8 @@ def _yaml(text: str, label: str) -> tuple[dict[str, Any], dict[tuple[str, ...], 
     try:
         loader = Loader(text)
         node = loader.get_single_node()
-        if node:
-            _refuse_huge(node, _nodes, label)
+        if sum(1 for _ in islice(_nodes(node), _MOST)) == _MOST:
+            raise ConfigError(f"{label} has more than {_MOST:,} values, each alias counted as what it stands for")
         lines = dict(_yaml_lines(node))
         values = loader.construct_document(node) if node else None
     except yaml.MarkedYAMLError as error:
@@ -283,6 +264,14 @@ def _yaml(text: str, label: str) -> tuple[dict[str, Any], dict[tuple[str, ...], 
     if values is not None and not isinstance(values, dict):
         raise ConfigError(f"{label} must be a table of settings, not {type(values).__name__}")
     return values or {}, lines
+
+
+def _nodes(top: Any) -> Iterator[Any]:
+    """Yield the nodes of YAML, without an end for one that contains itself."""
+    waiting = [top] if top else []
+    while waiting:
+        yield (node := waiting.pop())
+        waiting += chain.from_iterable(node.value) if node.id == "mapping" else node.value * (node.id == "sequence")
 
 
 def _yaml_lines(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:

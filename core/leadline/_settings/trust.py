@@ -24,7 +24,7 @@ from pydantic import BaseModel, SecretBytes, SecretStr
 
 from leadline._settings.layers import TRUST_VARIABLE, Found, Layer, Stored, leaves, origin_of
 from leadline._settings.redaction import secrets_in_address
-from leadline._settings.schema import KeyPath, is_secret
+from leadline._settings.schema import KeyPath, is_secret, unwrapped
 from leadline._settings.sources import Sources
 from leadline.display import one_line, shortened
 from leadline.errors import ConfigError, UntrustedSettings
@@ -33,9 +33,7 @@ from leadline.settings import Settings
 from leadline.templates import SUFFIX
 
 FILE = "trusted.json"
-ADDRESS, CODE, OUTSIDE, INSIDE = "an address", "a code file", "a path outside the folder", "a path"
-# What matters only in the section of a plugin whose secret comes from elsewhere.
-_WITH_SECRET = (ADDRESS, INSIDE)
+ADDRESS, CODE, OUTSIDE = "an address", "a code file", "a path outside the folder"
 _CODE = (".py", SUFFIX)
 _SECRETS = (SecretStr, SecretBytes)
 _SEPARATORS = re.compile(r"[\s,;/@?#=\\\"'<>|]+")
@@ -85,9 +83,7 @@ def _kind(value: Any, folder: Path) -> str:
             return CODE
         if any(is_outside(text, folder) for text in texts):
             return OUTSIDE
-    if any(map(can_be_address, texts)):
-        return ADDRESS
-    return INSIDE if isinstance(value, Path) else ""
+    return ADDRESS if any(map(can_be_address, texts)) else ""
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -127,8 +123,8 @@ def can_be_address(text: str) -> bool:
 
 def _is_ip(text: str) -> bool:
     with suppress(ValueError):
-        ipaddress.ip_network(text.strip("[]"), strict=False)
-        return not text.isdigit()
+        ipaddress.ip_address(text.lstrip("[").partition("]")[0])
+        return True
     return False
 
 
@@ -144,8 +140,8 @@ def tables_of(settings: Settings) -> Tables:
 class Review:
     """Finds the values that need consent among settings and their layers.
 
-    `has_variable` returns whether a field of a plugin has a conventional variable. A plugin whose secrets have none may
-    read them by itself, from wherever its SDK does.
+    `has_variable` returns whether a field of a plugin has a conventional variable. Where an empty secret has none, the
+    SDK of the plugin may find one by itself.
     """
 
     def __init__(
@@ -169,9 +165,9 @@ class Review:
             return None
         sections = {".".join(above): (model, above) for model, above in tables if above}
         outside = any(use.what == ADDRESS for use in uses) and self._reads_outside(tables)
-        needed = {use.section for use in uses if use.what not in _WITH_SECRET}
+        needed = {use.section for use in uses if use.what != ADDRESS}
         for use in (use for use in uses if use.section in sections.keys() - needed):
-            if (outside and use.what == ADDRESS) or self._has_other_secret(*sections[use.section]):
+            if outside or self._has_other_secret(*sections[use.section]):
                 needed.add(use.section)
         digests = {section: _digest(use for use in uses if use.section == section) for section in needed}
         known = _trusted(self._sources)
@@ -184,8 +180,10 @@ class Review:
             secret = isinstance(value, _SECRETS) or any(map(secrets_in_address, _texts(value)))
             if secret and any(_texts(value)) and not isinstance(self._origin(path), Found):
                 return True
-        fields = [key for key, field in type(section).model_fields.items() if is_secret(field.annotation)]
-        return bool(fields) and not any(self._has_variable(above[-1], key) for key in fields)
+        fields = {key: field.annotation for key, field in type(section).model_fields.items()}
+        secrets = [key for key in fields if unwrapped(fields[key]) in _SECRETS]
+        secrets = secrets or [key for key in fields if is_secret(fields[key])]
+        return any(not getattr(section, key) and not self._has_variable(above[-1], key) for key in secrets)
 
     def _reads_outside(self, tables: Tables) -> bool:
         """Return whether a path, whoever set it, leads out of the folder: documents there could be sent away."""
@@ -200,29 +198,19 @@ class Review:
 
         Values that nobody sets now are accepted in `sealed` settings. A replay, `offline`, executes code files at most.
         """
-        sections = {above: model for model, above in tables}
-        for use in self.uses(tables, Stored):
-            harmless = use.what == INSIDE or (use.what == ADDRESS and use.path[0] != "plugins")
-            if harmless or (offline and (sealed or use.what != CODE)):
-                continue
-            other = next((value for path, value in drift.items() if use.path[: len(path)] == path), "")
-            now = f"today's settings have {other}" if other else "nothing sets it today"
-            known = sealed or _is_default(sections, use) or any(use.path in layer.origins for layer in today)
-            if other or not known:
-                key = ".".join(use.path)
-                yield f"{use}: the settings of a stored run are not trusted, and {now}: to use it, add --set {key}=…"
+        for model, above in tables:
+            for use in self.uses([(model, above)], Stored):
+                if (use.what == ADDRESS and not above) or (offline and (sealed or use.what != CODE)):
+                    continue
+                other = next((value for path, value in drift.items() if use.path[: len(path)] == path), "")
+                default = type(model).model_fields[use.path[len(above)]].get_default(call_default_factory=True)
+                known = sealed or use.value == default or any(use.path in layer.origins for layer in today)
+                if other or not known:
+                    now = f"today's settings have {other}" if other else "nothing sets it today"
+                    yield f"{use}: a run is no source of it, and {now}: to use it, add --set {'.'.join(use.path)}=…"
 
     def _origin(self, path: KeyPath) -> str:
         return origin_of(self._layers, path)
-
-
-def _is_default(sections: Mapping[KeyPath, BaseModel], use: Use) -> bool:
-    above = use.path[:2] if use.path[:2] in sections else ()
-    model, *keys = sections[above], *use.path[len(above) :]
-    for key in keys[:-1]:
-        model = getattr(model, key, model)
-    field = type(model).model_fields.get(keys[-1])
-    return field is not None and field.get_default(call_default_factory=True) == use.value
 
 
 # --- what was trusted ------------------------------------------------------------------------------------------------

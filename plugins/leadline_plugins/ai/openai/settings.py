@@ -79,6 +79,7 @@ class ModelSettings(BaseModel):
 class OpenAISettings(PluginSettings):
     """An OpenAI-compatible endpoint; add a second one as a section with `use = "openai"`."""
 
+    authority = {"ca_file": "certificates"}
     unstored = ("organization", "project", "proxy")
 
     api_key: SecretStr = Field(SecretStr(""), description="the API key; a local server needs none")
