@@ -18,7 +18,7 @@ import pytest
 from leadline._runtime.calls.call_path import CallPath
 from leadline._runtime.calls.job import Kind, ProviderIdentity
 from leadline._runtime.journal.journal import Journal
-from leadline._runtime.journal.rows import Need
+from leadline._runtime.journal.rows import Need, Row, put_entry
 from leadline._runtime.journal.storage import Mode
 from leadline.contracts import Call
 from leadline.errors import JournalError
@@ -284,3 +284,68 @@ async def test_an_error_of_the_disk_reaches_every_waiting_caller(tmp_path: Path)
         ]
         ends = await asyncio.gather(*calls, return_exceptions=True)
     assert [str(end) for end in ends] == ["the disk is gone"] * 3
+
+
+# --- files of somebody else ------------------------------------------------------------------------------------------
+
+_ENDLESS = """
+alter table entries rename to old;
+create view entries as with recursive r(n) as (select 1 union all select n + 1 from r)
+    select 'meta' as space, 'x' as name, 'y' as value, 'z' as mark from r where n < 0;
+"""
+_TRIGGER = "create trigger t after insert on entries begin delete from entries; end;"
+
+
+@pytest.mark.parametrize("mode", ["read", "write"])
+@pytest.mark.parametrize("sql", [_ENDLESS, _TRIGGER, "create table other (x)", "create index i on entries (value)"])
+async def test_a_journal_with_other_tables_is_not_used(tmp_path: Path, sql: str, mode: Mode) -> None:
+    await (await Journal.open(tmp_path / "journal.sqlite")).close()
+    with sqlite3.connect(tmp_path / "journal.sqlite") as db:
+        db.executescript(sql)
+    db.close()
+    with pytest.raises(JournalError, match="no journal of Leadline"):
+        await Journal.open(tmp_path / "journal.sqlite", mode=mode)
+
+
+async def test_what_unpacks_to_gigabytes_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leadline._runtime.journal.rows._LARGEST", 1_000_000)
+    journal = await Journal.open(tmp_path / "journal.sqlite")
+    try:
+        for size in (999_000, 1_000_001):
+            row = Row(key=f"k{size}", kind="search", provider="p", outcome="reply")
+            kept = await journal.keep(row, bytes(size), b"{}")
+            assert (await journal.body(kept) is not None) == (size < 1_000_000)
+    finally:
+        await journal.close()
+
+
+async def test_entries_that_nobody_could_write_are_damaged(tmp_path: Path) -> None:
+    await (await Journal.open(tmp_path / "journal.sqlite")).close()
+    with sqlite3.connect(tmp_path / "journal.sqlite") as db:
+        for space, value in (("call", "{}"), ("session", "[" * 9_999), ("lease", "[1]"), ("begun", "9" * 9_999)):
+            put_entry(db, space, "x", value)
+        put_entry(db, "meta", "order", "[" * 100_000)
+    db.close()
+    journal = await Journal.open(tmp_path / "journal.sqlite", mode="read")
+    try:
+        assert sorted(journal.damaged) == ["begun x", "call x", "lease x", "session x"]
+        with pytest.raises(JournalError, match="`order`"):
+            await journal.get_meta("order")
+    finally:
+        await journal.close()
+
+
+async def test_a_journal_is_a_file_of_a_limited_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "journal.sqlite").symlink_to("/dev/zero")
+    with pytest.raises(JournalError, match="is no file"):
+        await Journal.open(tmp_path / "journal.sqlite", mode="read")
+    (tmp_path / "journal.sqlite").unlink()
+    journal = await Journal.open(tmp_path / "journal.sqlite")
+    await journal.set_meta("order", "x" * 10_000)
+    await journal.close()
+    monkeypatch.setattr("leadline._runtime.journal.journal._LARGEST", 9_000)
+    with pytest.raises(JournalError, match="entries"):
+        await Journal.open(tmp_path / "journal.sqlite", mode="read")
+    monkeypatch.setattr("leadline._runtime.journal.storage._LARGEST", 9_000)
+    with pytest.raises(JournalError, match="more than"):
+        await Journal.open(tmp_path / "journal.sqlite", mode="read")

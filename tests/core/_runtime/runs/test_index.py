@@ -121,7 +121,7 @@ def test_new_changed_and_deleted_runs_are_noticed(runs: Path) -> None:
     assert index.search("fathoms") == []
 
 
-@pytest.mark.parametrize("damage", ["missing", "text", "cut", "older", "foreign"])
+@pytest.mark.parametrize("damage", ["missing", "text", "cut", "older", "foreign", "hostile"])
 def test_a_missing_damaged_or_old_file_is_built_again(runs: Path, damage: str) -> None:
     RunIndex(runs).search("harbour")
     path = runs / FILE
@@ -136,6 +136,11 @@ def test_a_missing_damaged_or_old_file_is_built_again(runs: Path, damage: str) -
             connection = sqlite3.connect(path)
             connection.execute("DROP TABLE runs" if damage == "older" else "CREATE TABLE other (x)")
             connection.execute("PRAGMA user_version = 0")
+            connection.close()
+        case "hostile":
+            endless = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT n AS name FROM r"
+            connection = sqlite3.connect(path)
+            connection.executescript(f"DROP TABLE runs; CREATE VIEW runs AS {endless}")
             connection.close()
     assert names(RunIndex(runs).runs()) == ["a1", "b2", "c3"]
     assert names(RunIndex(runs).search("harbour")) == ["a1"]
