@@ -85,6 +85,8 @@ class Client(StoredRuns):
         }
         self._sets: Sequence[str] = () if isinstance(set, Mapping) else set
         self._file = Path(settings) if settings is not None else None
+        # Paths of documents that a command reads, beside those of the settings.
+        self.reads: Sequence[str] = ()
         self._catalog = PluginCatalog.discover(extra=plugins)
         self._cache = Path(cache) if cache is not None else None
         self._pool = RuntimePool(self._cache, permits)
@@ -362,6 +364,7 @@ class Client(StoredRuns):
             file=self._file,
             complete=complete,
             docs=self._docs,
+            reads=self.reads,
             offline=offline,
         )
 

@@ -125,6 +125,7 @@ def load_settings(
     tags: Mapping[str, str] | None = None,
     cache: Path | None = None,
     sealed: bool = False,
+    reads: Sequence[str] = (),
 ) -> Loaded:
     """Return the settings. Raises `ConfigError`.
 
@@ -134,7 +135,7 @@ def load_settings(
     With `complete` false, as for `config show`, problems are listed instead of raised. `docs` are folders to search,
     alone or before the engines that are named. `tags` stand for what the earlier run did not store; the key of tags is
     in the folder `cache`.
-    `sealed` tells that the stored settings are as this machine wrote them. Raises `UntrustedSettings` where a file that
+    `sealed` tells that the stored settings are as this machine wrote them; `reads` are further paths of documents. Raises `UntrustedSettings` where a file that
     nobody named sets what needs consent.
     """
     sources = Sources(cwd or Path.cwd(), os.environ if environ is None else environ, file, user_file, catalog.names())
@@ -148,7 +149,7 @@ def load_settings(
     if not core.pipelines and not catalog.defaults:
         raise ConfigError(NO_PLUGINS)
     sections = PluginSections(core.plugins, layers, sources.variables, sources.file_name)
-    review = Review(sources, layers, lambda name, key: has_variable(selected.plugins[name], key))
+    review = Review(sources, layers, lambda name, key: has_variable(selected.plugins.get(name), key), reads)
     written = {"prompts": core.prompts}
     core = _without_untrusted_prompts(core, review)
     jinja = jinja_files(core.prompts, sources.cwd)

@@ -191,9 +191,9 @@ class PluginSections:
         return f"{dotted} is not set: set {variable_of(plugin, name, key)}, or {dotted} in {self._file}"
 
 
-def has_variable(plugin: Plugin, key: str) -> bool:
-    """Return whether a field has a conventional variable."""
-    return key in _conventions(plugin)
+def has_variable(plugin: Plugin | None, key: str) -> bool:
+    """Return whether a field of a plugin has a conventional variable."""
+    return plugin is not None and key in _conventions(plugin)
 
 
 def variable_of(plugin: Plugin, name: str, key: str) -> str:

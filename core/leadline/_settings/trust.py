@@ -141,14 +141,19 @@ class Review:
     """Finds the values that need consent among settings and their layers.
 
     `has_variable` returns whether a field of a plugin has a conventional variable. Where an empty secret has none, the
-    SDK of the plugin may find one by itself.
+    SDK of the plugin may find one by itself. `reads` are paths of documents that no setting names.
     """
 
     def __init__(
-        self, sources: Sources, layers: Sequence[Layer], has_variable: Callable[[str, str], bool] = lambda *_: True
+        self,
+        sources: Sources,
+        layers: Sequence[Layer],
+        has_variable: Callable[[str, str], bool] = lambda *_: True,
+        reads: Sequence[str] = (),
     ) -> None:
         self._sources = sources
         self._layers = layers
+        self._reads = reads
         self._has_variable = has_variable
 
     def uses(self, tables: Tables, kind: type[str]) -> list[Use]:
@@ -189,7 +194,8 @@ class Review:
         """Return whether a path, whoever set it, leads out of the folder: documents there could be sent away."""
         values = (value for model, above in tables for _, _, value in uses_of(model, self._sources.cwd, above))
         paths = (path for value in values for path in (value if isinstance(value, list | tuple) else [value]))
-        return any(isinstance(path, Path) and is_outside(str(path), self._sources.cwd) for path in paths)
+        named = (str(path) for path in paths if isinstance(path, Path))
+        return any(is_outside(path, self._sources.cwd) for path in (*self._reads, *named))
 
     def foreign(
         self, tables: Tables, today: Sequence[Layer], drift: Mapping[KeyPath, str], *, sealed: bool, offline: bool

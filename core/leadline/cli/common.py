@@ -38,7 +38,7 @@ def client_of(
 
     if logging.lastResort:  # the handler of warnings where the program sets up none
         logging.lastResort.setFormatter(_SafeFormatter())
-    return Client(
+    client = Client(
         docs=getattr(args, "docs", ()),
         settings=args.settings,
         set=[*set, *args.set],
@@ -47,6 +47,9 @@ def client_of(
         folder=getattr(args, "folder", None),
         permits=permits,
     )
+    named = [*getattr(args, "paths", ()), getattr(args, "file", ""), getattr(args, "sources", "")]
+    client.reads = [str(path) for path in named if path]
+    return client
 
 
 def folder_of(args: argparse.Namespace) -> Path:
@@ -106,6 +109,11 @@ def confirmed(runs: Sequence[Path], action: str, command: str) -> bool:
     for path in runs:
         run = run_info(path)
         say(f"{run.id}  {run.status}  {one_line(run.metadata.question) if run.metadata else ''}")
-    sys.stderr.write(f"{action} {'this run' if len(runs) == 1 else f'these {len(runs)} runs'}? [y/N] ")
+    return agrees(f"{action} {'this run' if len(runs) == 1 else f'these {len(runs)} runs'}?")
+
+
+def agrees(question: str) -> bool:
+    """Return whether the user at the terminal answers a question with yes."""
+    sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")

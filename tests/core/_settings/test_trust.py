@@ -138,6 +138,8 @@ def test_documents_outside_the_folder_go_to_no_address_of_the_folder(load: Load,
         load(toml=own, docs=[str(tmp_path / "private")])
     with pytest.raises(UntrustedSettings, match=r"base_url.*an address"):
         load(f"plugins.local.folders={tmp_path}/private", toml=own)
+    with pytest.raises(UntrustedSettings, match=r"base_url.*an address"):
+        load(toml=own, reads=["../private/diary.md"])  # as `leadline knowledge add` and `verify` do
 
 
 def test_links_lead_out_of_the_folder(tmp_path: Path) -> None:
