@@ -135,8 +135,8 @@ def load_settings(
     With `complete` false, as for `config show`, problems are listed instead of raised. `docs` are folders to search,
     alone or before the engines that are named. `tags` stand for what the earlier run did not store; the key of tags is
     in the folder `cache`.
-    `sealed` tells that the stored settings are as this machine wrote them; `reads` are further paths of documents. Raises `UntrustedSettings` where a file that
-    nobody named sets what needs consent.
+    `sealed` tells that the stored settings are as this machine wrote them; `reads` are further paths of documents.
+    Raises `UntrustedSettings` where a file that nobody named sets what needs consent.
     """
     sources = Sources(cwd or Path.cwd(), os.environ if environ is None else environ, file, user_file, catalog.names())
     defaults = read_defaults(catalog.defaults)
