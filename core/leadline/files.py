@@ -1,11 +1,15 @@
-"""Reading files of a folder that may be anybody's: regular ones, up to a size."""
+"""Reading files of a folder that may be anybody's: regular ones, up to a size, and databases with our tables only."""
 
 from __future__ import annotations
 
 import errno
 import os
+import sqlite3
 import stat
+from contextlib import closing, suppress
 from pathlib import Path
+
+_SCHEMA = "select type, name, tbl_name, sql from sqlite_master"
 
 
 def read_limited(path: Path, most: int) -> bytes:
@@ -18,3 +22,16 @@ def read_limited(path: Path, most: int) -> bytes:
     if len(data) > most:
         raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
     return data
+
+
+def has_layout(db: sqlite3.Connection, *scripts: str) -> bool:
+    """Return whether a database has the tables of these scripts or some of them, and nothing else.
+
+    A file of somebody else's could have an endless view in place of a table, or triggers.
+    """
+    with closing(sqlite3.connect(":memory:")) as own:
+        for script in scripts:
+            with suppress(sqlite3.OperationalError):  # a build without full-text search
+                own.executescript(script)
+        expected = set(own.execute(_SCHEMA))
+    return set(db.execute(_SCHEMA)) <= expected

@@ -93,14 +93,14 @@ def show(args: argparse.Namespace) -> int:
         return 0
     write(summary(run.metadata, run.folder, run.status))
     if run.metadata.follows:
-        write(one_line(f"{'Follows':<9} {run.metadata.follows} (conversation {run.metadata.conversation})"))
+        write(f"{'Follows':<9} {one_line(f'{run.metadata.follows} (conversation {run.metadata.conversation})')}")
     for label, values in (
         ("Calls", run.metadata.calls),
         ("Tags", run.metadata.tags),
         ("Versions", run.metadata.versions),
     ):
         if values:
-            write(one_line(f"{label:<9} {', '.join(f'{name} {value}' for name, value in values.items())}"))
+            write(f"{label:<9} {one_line(', '.join(f'{name} {value}' for name, value in values.items()))}")
     if run.status not in ("complete", "running") and not run.metadata.questions:
         write(f"\nContinue: leadline resume {quote(run.id)}")
     return 0

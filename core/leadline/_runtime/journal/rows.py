@@ -9,7 +9,6 @@ from __future__ import annotations
 import sqlite3
 import zlib
 from collections.abc import Mapping
-from contextlib import closing, suppress
 from dataclasses import dataclass, fields
 from datetime import datetime
 from decimal import Decimal
@@ -115,22 +114,6 @@ create table blobs (digest text primary key, data blob);
 
 # Bytes of a blob. A page has 20 MB at most, unless a setting allows more.
 _LARGEST = 256 * 2**20
-
-
-def has_layout(db: sqlite3.Connection, *scripts: str) -> bool:
-    """Return whether a database has the tables of these scripts or some of them, and nothing else.
-
-    A file of somebody else's could have an endless view in place of a table, or triggers.
-    """
-    with closing(sqlite3.connect(":memory:")) as own:
-        for script in scripts:
-            with suppress(sqlite3.OperationalError):  # a build without full-text search
-                own.executescript(script)
-        expected = set(own.execute(_SCHEMA))
-    return set(db.execute(_SCHEMA)) <= expected
-
-
-_SCHEMA = "select type, name, tbl_name, sql from sqlite_master"
 
 
 def put_entry(db: sqlite3.Connection, space: str, name: str, value: str) -> None:

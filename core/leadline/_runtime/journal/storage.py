@@ -23,9 +23,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from leadline._runtime.journal.lock import FolderLock, resume_command
-from leadline._runtime.journal.rows import LAYOUT, has_layout
+from leadline._runtime.journal.rows import LAYOUT
 from leadline.disk_cache import private_file, private_folder
 from leadline.errors import JournalBusy, JournalError
+from leadline.files import has_layout
 
 T = TypeVar("T")
 Mode = Literal["write", "read"]

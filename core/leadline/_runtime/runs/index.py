@@ -20,11 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from leadline._runtime.journal.lock import is_locked
-from leadline._runtime.journal.rows import has_layout
 from leadline._runtime.runs.run_text import excerpt, fold, index_text, match_expression, report_text, terms_of, words_of
 from leadline.disk_cache import private_file
 from leadline.errors import LeadlineError
-from leadline.files import read_limited
+from leadline.files import has_layout, read_limited
 from leadline.run_summary import ACTIVE, RunSummary
 
 FILE = ".index.sqlite"

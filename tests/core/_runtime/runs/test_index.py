@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 
 from leadline._runtime.journal.lock import FolderLock
 from leadline._runtime.runs import index as index_module
-from leadline._runtime.runs.folder import delete_run
+from leadline._runtime.runs.folder import delete_run, run_info
 from leadline._runtime.runs.index import FILE, NO_FULL_TEXT, RunIndex
 
 
@@ -145,6 +146,21 @@ def test_a_missing_damaged_or_old_file_is_built_again(runs: Path, damage: str) -
     assert names(RunIndex(runs).runs()) == ["a1", "b2", "c3"]
     assert names(RunIndex(runs).search("harbour")) == ["a1"]
     assert sqlite3.connect(path).execute("SELECT count(*) FROM runs").fetchone() == (3,)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "deep"])
+def test_metadata_that_never_ends_is_unreadable(runs: Path, kind: str) -> None:
+    path = runs / "a1" / "metadata.json"
+    path.unlink()
+    match kind:
+        case "pipe":
+            os.mkfifo(path)
+        case "device":
+            path.symlink_to("/dev/zero")
+        case "deep":
+            path.write_text("[" * 100_000)
+    assert [run.id for run in RunIndex(runs).runs(status="unreadable")] == ["a1"]
+    assert run_info(runs / "a1").status == "unreadable"
 
 
 def test_a_folder_that_cannot_be_written_is_listed_and_searched(runs: Path) -> None:
