@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import os
 import sqlite3
 import time
 import zlib
@@ -21,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from leadline.encoding import digest
+from leadline.files import private_file
 
 T = TypeVar("T")
 # Seconds for which a write may wait for others, to share a transaction with them: lost if the process is killed.
@@ -32,21 +32,6 @@ _MAX_UNWRITTEN_READS = 1000
 # Share of the size that is freed beyond need, so that not every later write has to free some.
 _FREED_BEYOND_NEED = 1 / 16
 _DAMAGE = ("malformed", "not a database", "file is encrypted", "no such table", "no such column", "has no column")
-
-
-def private_folder(path: Path) -> Path:
-    """Make a folder, with those above it, that only its owner may enter; a folder that exists keeps its mode."""
-    if not path.is_dir():
-        private_folder(path.parent)
-        path.mkdir(mode=0o700, exist_ok=True)
-    return path
-
-
-def private_file(path: Path) -> Path:
-    """Make an empty file in a private folder that only its owner may read; a file that exists keeps its mode."""
-    private_folder(path.parent)
-    os.close(os.open(path, os.O_CREAT | os.O_CLOEXEC, 0o600))
-    return path
 
 
 class Found(NamedTuple):

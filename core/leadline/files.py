@@ -1,4 +1,4 @@
-"""Reading files of a folder that may be anybody's: regular ones, up to a size, and databases with our tables only."""
+"""Files: those of a folder that may be anybody's, read with limits, and those that only their owner may read."""
 
 from __future__ import annotations
 
@@ -35,3 +35,18 @@ def has_layout(db: sqlite3.Connection, *scripts: str) -> bool:
                 own.executescript(script)
         expected = set(own.execute(_SCHEMA))
     return set(db.execute(_SCHEMA)) <= expected
+
+
+def private_folder(path: Path) -> Path:
+    """Make a folder, with those above it, that only its owner may enter; a folder that exists keeps its mode."""
+    if not path.is_dir():
+        private_folder(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+    return path
+
+
+def private_file(path: Path) -> Path:
+    """Make an empty file in a private folder that only its owner may read; a file that exists keeps its mode."""
+    private_folder(path.parent)
+    os.close(os.open(path, os.O_CREAT | os.O_CLOEXEC, 0o600))
+    return path

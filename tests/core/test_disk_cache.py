@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from leadline import disk_cache
-from leadline.disk_cache import CacheFile, DiskCache, private_file, private_folder
+from leadline.disk_cache import CacheFile, DiskCache
+from leadline.files import private_file, private_folder
 
 LOG = logging.getLogger("test")
 NOISE = random.Random(7)

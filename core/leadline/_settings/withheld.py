@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from leadline.disk_cache import private_folder
+from leadline.files import private_folder
 
 _FILE = "settings.key"
 _BYTES = 32

@@ -16,7 +16,7 @@ from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
 
-from leadline.disk_cache import private_file
+from leadline.files import private_file
 from leadline.records import Evidence
 from leadline_plugins.documents.ranking import rank
 from leadline_plugins.documents.text_index import Damaged, IndexedPassage, IndexReader, IndexWriter, Match, size

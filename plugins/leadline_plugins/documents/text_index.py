@@ -19,7 +19,7 @@ from typing import ParamSpec, TypeVar
 import tantivy
 from tantivy import Occur, Query
 
-from leadline.disk_cache import private_folder
+from leadline.files import private_folder
 from leadline.records import Evidence
 from leadline_plugins.documents.names import Names, name
 from leadline_plugins.text import index_words

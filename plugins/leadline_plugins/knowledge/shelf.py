@@ -14,8 +14,8 @@ from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
-from leadline.disk_cache import private_file
 from leadline.errors import Denied, Unsupported
+from leadline.files import private_file
 from leadline.records import Principal, Source, StoredDocument
 from leadline_plugins.documents.store import FILE, DocumentStore
 from leadline_plugins.passages.ranking import cosine

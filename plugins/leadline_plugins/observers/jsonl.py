@@ -19,7 +19,7 @@ from weakref import finalize
 from pydantic_core import PydanticSerializationError
 
 from leadline.contracts import Context
-from leadline.disk_cache import private_file
+from leadline.files import private_file
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Event
 

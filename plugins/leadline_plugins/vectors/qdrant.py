@@ -19,8 +19,8 @@ from uuid import NAMESPACE_URL, uuid5
 from pydantic import Field, SecretStr
 
 from leadline.contracts import Call, Context, VectorStore
-from leadline.disk_cache import private_folder
 from leadline.errors import Denied, RateLimited, Unavailable, Unsupported
+from leadline.files import private_folder
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import (
     VectorBatch,

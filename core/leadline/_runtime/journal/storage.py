@@ -24,9 +24,8 @@ from typing import Any, Literal, TypeVar
 
 from leadline._runtime.journal.lock import FolderLock, resume_command
 from leadline._runtime.journal.rows import LAYOUT
-from leadline.disk_cache import private_file, private_folder
 from leadline.errors import JournalBusy, JournalError
-from leadline.files import has_layout
+from leadline.files import has_layout, private_file, private_folder
 
 T = TypeVar("T")
 Mode = Literal["write", "read"]

@@ -21,9 +21,8 @@ from typing import Any
 
 from leadline._runtime.journal.lock import is_locked
 from leadline._runtime.runs.run_text import excerpt, fold, index_text, match_expression, report_text, terms_of, words_of
-from leadline.disk_cache import private_file
 from leadline.errors import LeadlineError
-from leadline.files import has_layout, read_limited
+from leadline.files import has_layout, private_file, read_limited
 from leadline.run_summary import ACTIVE, RunSummary
 
 FILE = ".index.sqlite"

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from leadline.disk_cache import private_folder
+from leadline.files import private_folder
 from leadline_plugins.ai.openai.errors import MODEL_FAULTS, Refusal, ignoring_case
 from leadline_plugins.ai.openai.settings import Streaming
 

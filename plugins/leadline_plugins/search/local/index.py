@@ -18,8 +18,8 @@ from pathlib import Path
 from tempfile import TemporaryFile, mkdtemp
 
 from leadline.contracts import Call, Context
-from leadline.disk_cache import private_folder
 from leadline.errors import Denied, Unsupported
+from leadline.files import private_folder
 from leadline_plugins.documents.store import DocumentStore
 from leadline_plugins.documents.text_index import Damaged, Match, broken_file
 from leadline_plugins.search.local.folders import LocalSettings, Walk, resolve, walk_of, without_documents

@@ -21,8 +21,8 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
-from leadline.disk_cache import private_file
 from leadline.errors import Denied, Unsupported
+from leadline.files import private_file
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS state (version INTEGER NOT NULL, file INTEGER NOT NULL, rows INTEGER NOT NULL,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from leadline.disk_cache import private_file
+from leadline.files import private_file
 from leadline_server.queue.contract import unavailable
 from leadline_server.queue.database import Cursor
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from leadline.disk_cache import private_file
 from leadline.errors import LeadlineError, UsageError
+from leadline.files import private_file
 
 FILE = ".server.sqlite"
 _LOCK = ".server.lock"
