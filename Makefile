@@ -8,7 +8,7 @@ DEV_STAMP := $(VENV)/.installed-for-tests
 ALL_STAMP := $(VENV)/.installed-for-all-tests
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help demo serve test test-all lint format docs bench clean
+.PHONY: help demo serve test test-all lint format docs sizes bench clean
 
 help:
 	@echo "make demo      a question answered from real documents on this machine: no key, no network"
@@ -17,6 +17,7 @@ help:
 	@echo "make test-all  the slow tests as well (fresh installs, kills)"
 	@echo "make lint      ruff, mypy and import-linter;  make format  writes the format"
 	@echo "make docs      fills in what the documentation quotes from the code"
+	@echo "make sizes     prints lines and statements by package, and the files that a question passes"
 	@echo "make bench     measures speed and quality"
 	@echo "make clean     removes .venv and all caches"
 
@@ -69,8 +70,13 @@ docs: $(DEV_STAMP)
 	$(BIN)/python docs/generate.py
 	$(BIN)/ruff format --quiet docs
 
+# No size fails a test: the figures are printed so that growth is seen.
+sizes: $(DEV_STAMP)
+	$(BIN)/python tests/benchmarks/sizes.py
+
 test: lint
 	$(PYTEST) -m "not slow" -n auto --dist loadfile
+	@$(BIN)/python tests/benchmarks/sizes.py
 
 # As root on Debian the engines of the slow tests are installed as well; elsewhere their tests are skipped.
 test-all: lint $(ALL_STAMP)
