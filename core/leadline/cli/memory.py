@@ -7,7 +7,7 @@ import errno
 from leadline.errors import LeadlineError
 
 # Bytes of address space below which runs fail at random: threads, the index of documents and worker processes reserve
-# much more than they use. With 600 MB they fail, with 800 MB they do not (see decision 60).
+# much more than they use. With 600 MB they fail, with 800 MB they do not (decision 6).
 LEAST = 768 << 20
 _ADVICE = "raise the limit, such as: ulimit -v unlimited"
 

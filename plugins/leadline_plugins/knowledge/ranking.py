@@ -1,7 +1,7 @@
 """Ranking of passages for a question: by words and by vectors, fused by reciprocal rank.
 
 By words, the ranking of `documents` is used: passages with the words of the question, and documents that a highly
-ranked passage names. docs/decisions/0085 has the figures for the weights.
+ranked passage names. docs/decisions/0025-knowledge-base.md has the figures for the weights.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Names of classes decide alone only where they mean one thing (`navbar`, `cookies`); else they count only for elements
 that do not read like text. Nothing that holds over 40 % of the page's text is ever dropped, and where little is left
-the whole page is taken. Figures: docs/decisions/0030-documents-with-blocks.md.
+the whole page is taken. Figures: docs/decisions/0007-documents-and-passages.md.
 """
 
 from __future__ import annotations

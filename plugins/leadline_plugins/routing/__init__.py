@@ -1,7 +1,7 @@
 """Rules that choose a pipeline for a question, one table per language in `data`.
 
 Rules decide only what is plain from the words, and a model judges the rest. A row stays as long as its kind is right on
-questions that nobody who wrote it had seen (docs/decisions/0081); `tests/benchmarks/quality/routing.py` measures them.
+questions that nobody who wrote it had seen (decision 24); `tests/benchmarks/quality/routing.py` measures them.
 """
 
 from __future__ import annotations

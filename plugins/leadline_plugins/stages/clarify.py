@@ -177,7 +177,7 @@ def unclear_reasons(text: str, settings: ClarifySettings) -> Iterator[str]:
     """Yield the reasons why a question is unclear by the rules of `[clarify]`.
 
     The rule about personal questions applies only with `rules = "relaxed"`; figures:
-    docs/decisions/0034-evidence-brief.md.
+    docs/decisions/0024-pipelines-and-routing.md.
     """
     literal, size = settings.rules == "literal", _weighted_length(text)
     if (len(text) if literal else size) < MIN_LENGTH:

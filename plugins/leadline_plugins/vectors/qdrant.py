@@ -1,6 +1,6 @@
 """The vector store `qdrant`: a Qdrant server by its address, or Qdrant's local mode in a folder, without a server.
 
-Qdrant's local mode belongs to one process at a time and holds all vectors in memory; docs/decisions/0084 has figures.
+Qdrant's local mode belongs to one process at a time and holds all vectors in memory (figures: decision 25).
 """
 
 from __future__ import annotations

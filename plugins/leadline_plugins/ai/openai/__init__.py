@@ -1,4 +1,4 @@
-"""The plugin `openai`: chats and embeddings of OpenAI-compatible endpoints, over HTTP without an SDK (decision 0045).
+"""The plugin `openai`: chats and embeddings of OpenAI-compatible endpoints, over HTTP without an SDK (decision 12).
 
 `provider` sends requests through `endpoint`. `chat_completions` and `responses` write the requests and read the replies
 of the two APIs into `replies`. `errors` turns refusals into provider errors; `endpoint_quirks` learns from a refusal

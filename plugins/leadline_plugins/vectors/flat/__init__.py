@@ -1,7 +1,7 @@
 """The vector store `flat`: vectors in files of one folder, compared one by one, without a server.
 
 A number takes one byte, so that 100,000 vectors of 1,024 numbers take 100 MB, which are mapped and not loaded. A query
-is compared with all of them: docs/decisions/0084 has the figures.
+is compared with all of them: docs/decisions/0025-knowledge-base.md has the figures.
 """
 
 from __future__ import annotations
