@@ -69,6 +69,8 @@ def run(args: argparse.Namespace) -> int:
         _show(checked)
         if found.sources and not (wanted or checked.stored):
             say("No source was read. To check claims against sources, add --fetch or --sources DIR.")
+    if found.passed is None:
+        return 0
     if not found.passed:
         return REJECTED
     return UNREAD if (wanted or checked.stored) and not _decided(found) else 0
@@ -79,7 +81,7 @@ async def _checked(args: argparse.Namespace, checker: Any) -> Checked:
         if Path(args.file).suffix == _PARAGRAPHS:
             return await _paragraphs(args, checker, client)
         own = None if args.sources or args.fetch else await own_report(args.file, client)
-        if own and not own.markdown:
+        if own and (own.report.quotes or not own.markdown):
             found = await _judged(client, lambda run: checker.recheck(own.report, run))
             return Checked(*found, own=True, stored=True, tolerated=_tolerated(own.report))
         return await _markdown(args, own.markdown if own else _read(args.file), checker, client, own)
@@ -202,6 +204,8 @@ def _uncited_text(checked: Checked) -> str:
 def _passed(checked: Checked) -> str:
     """Return whether the report passed."""
     found = checked.found
+    if found.passed is None:
+        return "passages found, not judged: the report claims nothing"
     if not found.passed:
         accepted = " (the run itself was accepted: verify.require_support is off)" if checked.tolerated else ""
         return f"no: {_grounds(checked)}{accepted}"

@@ -231,6 +231,7 @@ def _state(view: RunView) -> RunState:
         notices=view.notices,
         questions=asked,
         claims=claims,
+        missing_words=view.missing_words,
         hint=_hint(status, view.id),
     )
 
