@@ -73,7 +73,8 @@ def test_why_a_run_does_not_pass_is_told_and_that_it_was_accepted_itself(cli: Cl
     assert done.code == 3
     assert re.search(r"^Passed +no: 1 claim not judged, 1 citation without a source entry$", done.out, re.MULTILINE)
     report = json.loads(stored.read_text())
-    report["metadata"]["verification"] |= {"passed": True, "claims": {"unsupported": 1}}
+    assert report["metadata"]["verification"]["passed"]
+    report["metadata"]["verification"]["claims"]["unsupported"] = 1
     stored.write_text(json.dumps(report))
     assert (
         "without a source entry (the run itself was accepted: verify.require_support is off)"
@@ -111,20 +112,32 @@ def test_what_is_no_run_is_told(cli: Cli, docs: Path, name: str, said: str) -> N
     assert said in done.err
 
 
-@pytest.mark.parametrize("named", ["", "report.json", "report.md", "paragraphs.jsonl"])
-def test_a_brief_is_not_judged_and_fails_nothing(cli: Cli, folder: Path, named: str) -> None:
-    done = cli("verify", str(folder / named))
-    assert done.code == 0
-    assert re.search(r"^Passed +passages found, not judged", done.out, re.MULTILINE)
-    assert "supported" not in done.out
+def test_the_paragraphs_of_a_run_are_checked_alone(cli: Cli, folder: Path) -> None:
+    done = cli("verify", str(folder / "paragraphs.jsonl"), "--json")
+    found = json.loads(done.out)
+    assert (done.code, found["passed"], found["dangling"]) == (0, True, [])
+    assert found["counts"] == json.loads((folder / "verify.json").read_text())["claims"]
+
+
+def test_a_brief_is_not_judged_and_fails_nothing(cli: Cli, docs: Path) -> None:
+    brief = Path(json.loads(cli("research", QUESTION, "--docs", "docs", "--json", "-q").out)["folder"])
+    for named in ("", "report.json", "report.md", "paragraphs.jsonl"):
+        done = cli("verify", str(brief / named))
+        assert done.code == 0
+        assert re.search(r"^Passed +passages found, not judged", done.out, re.MULTILINE)
+        assert "supported" not in done.out
+    (brief / "report.md").write_text((brief / "report.md").read_text().replace("sounded in 1871", "sounded in 1872"))
+    done = cli("verify", str(brief / "report.md"))
+    assert "1872" in done.out
 
 
 def test_paragraphs_elsewhere_are_checked_against_the_run_that_is_named(cli: Cli, folder: Path, tmp_path: Path) -> None:
-    copy, passage = tmp_path / "copied.jsonl", json.loads((folder / "report.json").read_text())["evidence"][0]
-    row = {"id": "s1.p1", "section_id": "s1", "text": passage["quote"], "cite_ids": [passage["id"]]}
-    copy.write_text(json.dumps(row))
+    copy = tmp_path / "copied.jsonl"
+    copy.write_text((folder / "paragraphs.jsonl").read_text())
     assert cli("verify", str(copy), "--sources", str(folder)).code == 0
-    copy.write_text(json.dumps(row | {"cite_ids": ["nowhere"], "markdown": "The harbour is deep. [@nowhere]"}))
+    rows = [json.loads(line) for line in copy.read_text().splitlines()]
+    rows[0] |= {"cite_ids": ["nowhere"], "markdown": "The harbour is deep. [@nowhere]"}
+    copy.write_text("".join(json.dumps(row) + "\n" for row in rows))
     done = cli("verify", str(copy), "--sources", str(folder))
     assert done.code == 3
     assert "nowhere" in done.out

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.plugins.formats.test_formats import evidence, report
 
+from leadline.contracts import Context
 from leadline.records import Report, SectionRequest
 from leadline.research_findings import Audit
 from leadline_plugins.formats.document import Medium, document
@@ -21,8 +23,6 @@ from leadline_plugins.stages.audit import markdown
 from leadline_plugins.stages.verify import verification
 from leadline_plugins.verification.claims import report_statements
 from leadline_plugins.writing.brief import brief
-
-from .test_formats import evidence, report
 
 PRAISE = re.compile(r"supported|passed\b(?!\": null)|accepted\b(?!\": null)|Checks|claims? checked", re.IGNORECASE)
 
@@ -44,14 +44,18 @@ def shown(request: pytest.FixtureRequest) -> Report:
 
 
 def test_a_report_of_passages_alone_makes_no_statement(shown: Report) -> None:
-    assert (shown.quotes, shown.missing_words) == (True, ("warranty?",)) or shown.missing_words == ("warranty",)
+    assert shown.quotes
+    assert "warranty" in "".join(shown.missing_words)
     found = report_statements(shown)
     assert (found.claims, found.uncited, found.paragraphs) == ([], [], [])
 
 
 @pytest.mark.parametrize("make", [Markdown, Html, Json])
-async def test_no_format_judges_a_brief(shown: Report, make: Any, make_call: Callable[..., Any]) -> None:
-    files = (await make().format(shown, make_call())).files
+async def test_no_format_judges_a_brief(
+    shown: Report, make: Any, context: Context, make_call: Callable[..., Any]
+) -> None:
+    formatter = make(context) if make is Html else make()
+    files = (await formatter.format(shown, make_call())).files
     written = files[0].data.decode()
     assert "warranty" in written
     if make is Markdown and shown.language == "en":
