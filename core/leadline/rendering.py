@@ -25,7 +25,7 @@ def clean(text: str) -> str:
 
 def plain_title(text: str) -> str:
     """Return the title of a source in one line without markup."""
-    return " ".join(_KEPT.sub(lambda kept: kept[1] or kept[2] or "", text).split())
+    return " ".join(_KEPT.sub(lambda kept: kept[1] or kept[2] or "", text).replace("`", "").split())
 
 
 def safe_url(url: str) -> str:

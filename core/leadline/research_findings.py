@@ -224,13 +224,13 @@ Ground = Literal["no_claims", "unknown_ids", "uncited", "unsupported"]
 class Verification(Record):
     """The result of verifying a report, saved as `verify.json`."""
 
-    report_passed: bool
+    report_passed: bool | None
     """True if the report has claims, and each paragraph that makes a statement ends with a citation."""
     paragraphs_jsonl_cite_ids_passed: bool
     paragraph_end_citation_passed: bool
     paragraph_without_citation_count: int
     passed: bool | None
-    """None if nothing was claimed: every section only shows passages."""
+    """None, as `report_passed`, if nothing was claimed: every section only shows passages."""
     grounds: tuple[Ground, ...] = ()
     """Why it did not pass. Unsupported claims count only with `verify.require_support`."""
     claims: dict[VerdictKind, int] = {}

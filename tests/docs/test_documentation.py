@@ -118,7 +118,9 @@ def outline(transcript: str) -> tuple[list[str], list[str], list[str]]:
 
 def test_the_transcript_of_the_demo_is_what_it_shows(own_folders: Path) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = next(block for block in re.findall(r"```text\n(.*?)```", readme, re.DOTALL) if "build/demo" in block)
+    shown = next(
+        block for block in re.findall(r"```text\n(.*?)^```", readme, re.DOTALL | re.MULTILINE) if "build/demo" in block
+    )
     ran = subprocess.run(
         [sys.executable, str(ROOT / "examples" / "offline_demo.py")],
         stdout=subprocess.PIPE,

@@ -13,6 +13,9 @@ import httpx
 import pytest
 from tests.server.conftest import QUESTION, Served, events, finish, order, running
 
+from leadline.records import Claim, Report, Verdict
+from leadline_server.evidence import evidence_view
+
 
 def test_a_question_becomes_a_report_with_files(http: httpx.Client, served: Served, done: str) -> None:
     view = http.get(f"/v1/runs/{done}").json()
@@ -28,16 +31,21 @@ def test_a_question_becomes_a_report_with_files(http: httpx.Client, served: Serv
 
 
 def test_a_passage_is_shown_in_its_source_with_the_words_of_the_judge(http: httpx.Client, done: str) -> None:
-    report = http.get(f"/v1/runs/{done}/files/report.json").json()
-    verdict = next(one for one in report["verdicts"] if one["quote"])
-    view = http.get(f"/v1/runs/{done}/evidence/{verdict['evidence_id']}", params={"context": 40}).json()
+    stored = http.get(f"/v1/runs/{done}/files/report.json").json()
+    passage = stored["evidence"][0]
+    view = http.get(f"/v1/runs/{done}/evidence/{passage['id']}", params={"context": 40}).json()
     start, end = (place - view["text_begins"] for place in view["span"])
     assert view["text"][start:end] == view["quote"]
     assert len(view["text"]) <= len(view["quote"]) + 80
-    [judged] = [one for one in view["verdicts"] if one["claim"] == verdict["claim"]["text"]]
-    assert judged["verdict"] == "supported"
-    first, last = (place - view["text_begins"] for place in judged["spans"][0])
-    assert view["text"][first:last] in judged["quote"]
+    assert view["verdicts"] == []  # the report is a brief
+
+    words = passage["quote"].split(maxsplit=1)[1]
+    claim = Claim(id="c", section_id="s1", text="It is deep.", span=(0, 1), evidence_ids=(passage["id"],))
+    verdict = Verdict(claim=claim, verdict="supported", quote=words, judge="model")
+    report = Report(**{**stored, "verdicts": (verdict,)})
+    [judged] = evidence_view(report, passage["id"], 40).verdicts
+    first, last = (place - view["text_begins"] for place in judged.spans[0])
+    assert (judged.verdict, view["text"][first:last]) == ("supported", words)
 
 
 def test_a_repeated_request_with_a_key_starts_one_run(http: httpx.Client, served: Served) -> None:
@@ -137,8 +145,8 @@ def test_a_question_of_a_run_is_answered_once(tmp_path: Path) -> None:
 
 def test_two_runs_are_compared(http: httpx.Client, done: str) -> None:
     found = http.get("/v1/compare", params={"a": done, "b": done}).json()
-    assert found["same"]
-    assert found["only_first"] == []
+    assert (found["same"], found["only_first"]) == ([], [])  # a brief claims nothing
+    assert found["sources_only_first"] == []
 
 
 def test_the_short_routes_start_poll_and_download(http: httpx.Client) -> None:
@@ -264,7 +272,7 @@ def test_health_readiness_and_metrics(http: httpx.Client, done: str) -> None:
     assert http.get("/readyz").json() == {"status": "ready"}
     text = http.get("/metrics").text
     assert re.search(r'^leadline_runs_total\{status="complete"\} [\d.]+$', text, re.MULTILINE)
-    assert re.search(r'^leadline_claims_total\{verdict="supported"\} [\d.]+$', text, re.MULTILINE)
+    assert "supported" not in text
     search = r'leadline_calls_total\{kind="search",origin="live",outcome="reply",provider="fakeweb"\} (\S+)'
     assert float(re.findall(search, text)[0]) >= 1
     assert re.search(r'^leadline_stage_seconds_count\{stage="verify",status="finished"\} ', text, re.MULTILINE)

@@ -20,7 +20,7 @@ from leadline.cli.common import near
 from leadline.cli.terminal import columns, plural, say, wrapped, write, write_json
 from leadline.display import group_by_reason, one_line, shortened, visible
 from leadline.errors import UsageError
-from leadline.rendering import readable_url
+from leadline.rendering import plain_title, readable_url
 from leadline.research_findings import FAILED
 from leadline.runs import Metadata, Result
 
@@ -299,7 +299,7 @@ def _show_report(result: Result) -> None:
         write("\n".join((text, "", *sources)).rstrip())
         return
     begin = text if len(text) <= SHOWN or not path else text[:SHOWN].rsplit(maxsplit=1)[0] + " …"
-    _write_markdown(begin)
+    _write_markdown(begin, notice="dim" if result.report and result.report.quotes else "italic")
     if len(text) > len(begin) and path:
         write(f"\n[{len(text) - len(begin) + 2:,} more characters in {one_line(near(path))}]")
     more = [f"and {len(sources) - _SOURCES} more"] if len(sources) > _SOURCES else []
@@ -309,7 +309,7 @@ def _show_report(result: Result) -> None:
 def _sources(result: Result) -> Iterator[str]:
     """Yield a line for each cited source."""
     for place, source in number(result.report).cited if result.report else ():
-        yield one_line(f"[{place}] {source.hit.title} - {readable_url(source.hit.url)}")
+        yield one_line(f"[{place}] {plain_title(source.hit.title)} - {readable_url(source.hit.url)}")
 
 
 def _checked(result: Result) -> str:
@@ -333,9 +333,10 @@ def _letters(title: str) -> str:
     return "".join(filter(str.isalnum, title)).casefold()
 
 
-def _write_markdown(text: str) -> None:
-    """Print Markdown, formatted for a terminal."""
+def _write_markdown(text: str, notice: str) -> None:
+    """Print Markdown, formatted for a terminal; `notice` is the style of emphasis, as of the notice of a brief."""
     from rich.console import Console
     from rich.markdown import Markdown
+    from rich.theme import Theme
 
-    Console(width=min(columns(), WIDEST)).print(Markdown(text, hyperlinks=False))
+    Console(width=min(columns(), WIDEST), theme=Theme({"markdown.em": notice})).print(Markdown(text, hyperlinks=False))

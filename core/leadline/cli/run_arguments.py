@@ -52,6 +52,10 @@ def _continue(parser: Parser) -> None:
     )
 
 
+_BRIEF = """\
+Without a language model the report is a brief: the passages that match the question best,
+whole and word for word. Nobody has judged whether they answer; the brief names the words of
+the question that none of them has."""
 # The commands that answer a question, and the pipeline of each; the names of pipelines are those of the settings.
 _QUESTIONS = (
     ("ask", "auto", "answer a question by the pipeline that fits it"),
@@ -66,6 +70,7 @@ _QUESTIONS = (
 def add_questions(commands: Any) -> None:
     for name, pipeline, text in _QUESTIONS:
         _question(add_command(commands, name, text, "research"), pipeline)
+    commands.choices["research"].epilog = _BRIEF
 
 
 def _question(parser: Parser, pipeline: str) -> None:

@@ -7,7 +7,7 @@ import asyncio
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,8 @@ def run(args: argparse.Namespace) -> int:
         _show(checked)
         if found.sources and not (wanted or checked.stored):
             say("No source was read. To check claims against sources, add --fetch or --sources DIR.")
+    if found.passed is None:
+        return 0
     if not found.passed:
         return REJECTED
     return UNREAD if (wanted or checked.stored) and not _decided(found) else 0
@@ -76,13 +78,23 @@ def run(args: argparse.Namespace) -> int:
 
 async def _checked(args: argparse.Namespace, checker: Any) -> Checked:
     async with client_of(args) as client:
-        if Path(args.file).suffix == _PARAGRAPHS:
-            return await _paragraphs(args, checker, client)
         own = None if args.sources or args.fetch else await own_report(args.file, client)
         if own and not own.markdown:
             found = await _judged(client, lambda run: checker.recheck(own.report, run))
             return Checked(*found, own=True, stored=True, tolerated=_tolerated(own.report))
-        return await _markdown(args, own.markdown if own else _read(args.file), checker, client, own)
+        if Path(args.file).suffix == _PARAGRAPHS:
+            return await _paragraphs(args, checker, client)
+        checked = await _markdown(args, own.markdown if own else _read(args.file), checker, client, own)
+        return _without_quotations(checked) if own and own.report.quotes else checked
+
+
+def _without_quotations(checked: Checked) -> Checked:
+    """Return the result for the file of a brief: its quotations are no claims, only what was written into it since."""
+    found = checked.found
+    claims = tuple(claim for claim in found.claims if claim.verdict != "supported")
+    counts = {kind: count for kind, count in found.counts.items() if kind != "supported"}
+    passed = found.passed if claims or found.dangling else None
+    return replace(checked, found=found.model_copy(update={"claims": claims, "counts": counts, "passed": passed}))
 
 
 async def _markdown(
@@ -202,6 +214,8 @@ def _uncited_text(checked: Checked) -> str:
 def _passed(checked: Checked) -> str:
     """Return whether the report passed."""
     found = checked.found
+    if found.passed is None:
+        return "passages found, not judged: the report claims nothing"
     if not found.passed:
         accepted = " (the run itself was accepted: verify.require_support is off)" if checked.tolerated else ""
         return f"no: {_grounds(checked)}{accepted}"

@@ -200,6 +200,16 @@ class Report(Record):
     """What is missing from the report, as reasons: with any, the run ends as `partial`."""
     metadata: Json = {}
 
+    @property
+    def quotes(self) -> bool:
+        """True if every section only shows passages, as without a language model: the report claims nothing."""
+        return bool(self.sections) and all(section.quotes for section in self.sections)
+
+    @property
+    def missing_words(self) -> tuple[str, ...]:
+        """The words of the question that no passage of a section has."""
+        return tuple(dict.fromkeys(word for section in self.sections for word in section.missing_words))
+
 
 class SectionRequest(Record):
     """The material for writing one section. `length` is in words (Chinese and Japanese: characters); 0: any length."""

@@ -164,10 +164,17 @@ class Builder:
             yield header(level, self._name(), words(" ".join(section.title.split())))
         for markdown in section_texts(section, self._marks, self._language):
             for block in self._blocks.of(unenclosed(markdown), level):
-                if block["c" if block["t"] == "Para" else "t"]:
+                if section.quotes and block["t"] == "Para" and [node["t"] for node in block["c"]] == ["Emph"]:
+                    yield self._notice(block["c"][0]["c"])
+                elif block["c" if block["t"] == "Para" else "t"]:
                     yield block
                 yield from map(self._figure, self._asked)
                 self._asked.clear()
+
+    def _notice(self, inlines: list[Node]) -> Node:
+        """Return the notice that a section only shows passages: in grey, in Word by the style of the subtitle."""
+        style = {} if self._medium.screen else {"custom_style": "Subtitle"}
+        return div([para(inlines)], attributes("", "about", **style))
 
     def _method(self) -> list[Node]:
         blocks = [self._method_paragraph(part) for part in paragraphs(self._report)]

@@ -41,10 +41,12 @@ from leadline_plugins.wording.phrases import phrase
 _WEB = r"(?:https?://|ftp://|mailto:|figure:|\#)"
 # Kept as they are: code, escapes, tags and addresses of reports, figures, footnotes, links to the web, and citations
 # before a colon in a sentence, which define no link.
-_KEPT = rf"""(?P<code>(?<!`)(?P<ticks>`++).{1, 2000}?(?<!`)(?P=ticks)(?!`))|\\.|</?(?:br|sub|sup)\s*/?>|<(?:https?://|mailto:)[^\s<>]+>
+_KEPT = rf"""(?P<code>(?<!`)(?P<ticks>`++).{{1,2000}}?(?<!`)(?P=ticks)(?!`))|\\.|</?(?:br|sub|sup)\s*/?>|<(?:https?://|mailto:)[^\s<>]+>
     |!\[[^\[\]]*\]\(figure:|\[\^[^\]\s]*\]:|\](?:\(|:)\s*<?{_WEB}
     |(?<=[^\W\d_])\ ?\[@[^\[\]\n]+\](?=:)"""
-_MARKS = re.compile(rf"(?P<kept>{_KEPT})|!(?=\[[^@^])|<(?=[A-Za-z/!?])|\](?=[(:])", re.DOTALL | re.VERBOSE)
+# A link that leads nowhere from here: its words remain.
+_RELATIVE = rf"(?<!!)\[(?P<words>[^][@^<\n][^][<\n]*)\]\((?!<?{_WEB})[^][()\s]*\)"
+_MARKS = re.compile(rf"(?P<kept>{_KEPT})|{_RELATIVE}|!(?=\[[^@^])|<(?=[A-Za-z/!?])|\](?=[(:])", re.DOTALL | re.VERBOSE)
 _SUSPECT = re.compile(r"<[A-Za-z/!?]|!\[|\][(:]")
 _HARMLESS = re.compile(rf"{_WEB}|</?(?:br|sub|sup)\s*/?>\Z", re.IGNORECASE | re.VERBOSE)
 _FIGURE = re.compile(r"!\[[^\[\]]*\]\(figure:([^)\s]+)\)")
@@ -85,8 +87,8 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _escaped(mark: re.Match[str]) -> str:
-    if mark["kept"]:
-        return mark[0]
+    if kept := mark["words"] or mark["kept"]:
+        return kept
     return "]\\" if mark[0] == "]" else f"\\{mark[0]}"
 
 
@@ -121,7 +123,8 @@ class Markdown:
         settings = call.run.settings.report
         numbers, figures = number(report), numbered(report, PICTURES)
         inline = settings.figures == "inline"
-        parts = [f"# {_plain(report.title)}", *body(report, numbers, figures, inline), *method(report), *checks(report)]
+        title = _plain(plain_title(report.title))
+        parts = [f"# {title}", *body(report, numbers, figures, inline), *method(report), *checks(report)]
         if self._settings.front_matter:
             parts.insert(0, front_matter(report, call))
         lists = list(references(numbers, report)) if settings.references else []

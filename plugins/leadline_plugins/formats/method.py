@@ -150,7 +150,7 @@ def _scope(report: Report, facts: Mapping[str, Any], queries: Sequence[str]) -> 
         hits=facts["hits"],
         sources=facts["sources_read"],
     )
-    if "sources_used" in facts:
+    if "sources_used" in facts and not report.quotes:
         yield phrase("used", language, count=facts["sources_used"], cited=len(number(report).cited))
     if queries:
         yield phrase("asked", language, what=join_items(queries, language, "semicolon"))

@@ -112,6 +112,8 @@ def typst_blocks(blocks: list[Node]) -> Iterator[Node]:
                 yield from _call("further" if "additional" in classes else "entry", block)
             case {"t": "Div", "c": [[_, classes, _], [line, *quoted]]} if "quote" in classes:
                 yield from (_raw("#passage["), *_call("leading", line), *quoted, _raw("]"))
+            case {"t": "Div", "c": [[_, classes, _], _]} if "about" in classes:
+                yield from _call("notice", block)
             case {"t": "Para"} if _leads(block, prepared[place + 1 : place + 2]):
                 yield from _call("leading", block)
             case {"t": "Para" | "BulletList" | "OrderedList"} if _shows_address(block["c"]):

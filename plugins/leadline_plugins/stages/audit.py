@@ -29,9 +29,6 @@ class AuditSettings(PluginSettings):
     accept_partial: bool = Field(True, description="Accept claims that their passages support only in part.")
 
 
-NOT_JUDGED = "Passages found, not judged"
-
-
 class AuditStage:
     """Accepts or rejects the report; with `audit.decides` the run of a rejected report fails with exit code 3."""
 
@@ -68,8 +65,11 @@ def reasons(checks: Verification, *, accept_partial: bool = True) -> Iterator[st
 
 def markdown(report: Report, audit: Audit, checks: Verification) -> str:
     """Return `verification.md`: the counts, and each claim that is not fully supported with its passages."""
-    decision = NOT_JUDGED if audit.accepted is None else "Accepted" if audit.accepted else "Rejected"
-    lines = [f"# Verification: {one_line(report.title)}", "", f"**{decision}**", ""]
+    decision = "Passages found, not judged" if audit.accepted is None else "Accepted" if audit.accepted else "Rejected"
+    lines = [f"# Verification: {one_line(report.title)}", ""]
+    missing = one_line(", ".join(report.missing_words))
+    lines += [f"No passage shown has: {missing}", ""] if missing else []
+    lines += [f"**{decision}**", ""]
     lines += [f"- {reason}" for reason in audit.reasons]
     lines += [""] if audit.reasons else []
     if checks.claims:

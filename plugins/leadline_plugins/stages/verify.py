@@ -73,19 +73,18 @@ def verification(
     used = [name for section in report.sections for name in cited(section.text or "")]
     unknown = sorted({name for name in used if name not in known})
     counts = Counter(one.verdict for one in verdicts)
-    only_quotes = bool(report.sections) and all(section.quotes for section in report.sections)
     wrong: Mapping[Ground, bool] = {
-        "no_claims": not verdicts and not only_quotes,
+        "no_claims": not verdicts and not report.quotes,
         "unknown_ids": bool(unknown),
         "uncited": bool(uncited),
         "unsupported": require_support and any(counts[kind] for kind in REQUIRED),
     }
     return Verification(
-        report_passed=bool(verdicts) and not uncited,
+        report_passed=None if report.quotes else bool(verdicts) and not uncited,
         paragraphs_jsonl_cite_ids_passed=not unknown,
         paragraph_end_citation_passed=not uncited,
         paragraph_without_citation_count=len(uncited),
-        passed=None if only_quotes and not any(wrong.values()) else not any(wrong.values()),
+        passed=None if report.quotes and not any(wrong.values()) else not any(wrong.values()),
         grounds=tuple(ground for ground, holds in wrong.items() if holds),
         claims=dict(counts),
         judged_by=dict(Counter(one.judge for one in verdicts if one.judge)),

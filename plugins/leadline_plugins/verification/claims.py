@@ -19,7 +19,7 @@ from leadline.records import Claim, Report, Section, Uncited
 from leadline_plugins.text import sentences
 from leadline_plugins.verification.blocks import FENCE, ITEM, QUOTE, Block, blocks, row_cells, visible_text
 from leadline_plugins.verification.lexicon import forms
-from leadline_plugins.wording.phrases import is_notice
+from leadline_plugins.wording.phrases import is_keywords
 
 _LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"\w")
@@ -199,7 +199,7 @@ def _block_statements(text: str, block: Block) -> Iterator[Statement]:
         )
     elif block.kind == "row":
         yield Statement(_row_text(raw, block.head), block.start, block.end, block, cited)
-    elif is_notice(visible := visible_text(raw)):
+    elif is_keywords(visible := visible_text(raw)):
         yield Statement(visible, block.start, block.end, block, claims=False)
     else:
         yield from _sentences(raw, block, is_caption=_is_caption(visible))

@@ -70,7 +70,8 @@ class CheckedReport(Record):
     dangling: tuple[str, ...]
     uncited_sources: tuple[str, ...]
     paragraphs_without_citation: int
-    passed: bool
+    # None if the report only shows passages, and claims nothing.
+    passed: bool | None
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ async def recheck(report: Report, run: Run) -> CheckedReport:
     ]
     known = {item.id for item in report.evidence}
     used = [name for paragraph in found.paragraphs for name in paragraph.cite_ids]
-    return _summary(
+    result = _summary(
         title=report.title,
         marks=len(used),
         sources=tuple(entries.values()),
@@ -189,6 +190,7 @@ async def recheck(report: Report, run: Run) -> CheckedReport:
         failing=_failing(run),
         strict=True,
     )
+    return result.model_copy(update={"passed": None}) if report.quotes else result
 
 
 def _summary(

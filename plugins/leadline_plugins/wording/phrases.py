@@ -58,18 +58,14 @@ def in_all_languages(*names: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(phrases(tag)[name] for tag in languages() for name in names))
 
 
-def is_notice(text: str) -> bool:
-    """Return whether a text is a notice of Leadline above passages, or the line of keywords, in any language."""
-    return bool(_notices().fullmatch(text))
+def is_keywords(text: str) -> bool:
+    """Return whether a text is the line of keywords, in any language."""
+    return bool(_keywords().fullmatch(text))
 
 
 @cache
-def _notices() -> re.Pattern[str]:
-    notices = [
-        ".+".join(map(re.escape, notice.split("{what}"))) for notice in in_all_languages("brief_about", "brief_missing")
-    ]
-    keywords = "|".join(map(re.escape, in_all_languages("keywords")))
-    return re.compile("|".join([*notices, rf"(?:{keywords})\s*[:：].+"]))
+def _keywords() -> re.Pattern[str]:
+    return re.compile(rf"(?:{'|'.join(map(re.escape, in_all_languages('keywords')))})\s*[:：].+")
 
 
 def for_language(table: Mapping[str, T], language: str, otherwise: T) -> T:

@@ -29,7 +29,8 @@ _SHARE = 0.5
 _FURTHER = 8
 _WORD = re.compile(rf"[^\W_{CJK}]+")
 _CJK = re.compile(f"[{CJK}]")
-_MARKUP = re.compile(r"[\\`*_<\[\]]")
+# An underscore inside a word is no markup.
+_MARKUP = re.compile(r"[\\*<\[\]]|\b_|_\b")
 _IMAGE = re.compile(r"(?<!\\)!\[")
 _CELLS = re.compile(r"(?<!\\)\|")
 _DEFINED = re.compile(r"(?<=\n):   ")
@@ -53,7 +54,8 @@ def brief(request: SectionRequest) -> Section:
     texts = (full_text(titles.get(item.source_id, ""), item) for item in chosen(request.evidence, room))
     missing = tuple(missing_words(request.question, texts))
     rest = [item for item in request.evidence if item not in shown]
-    parts = [_introduction(missing, code), *_documents(shown, request.sources, titles), *_further(rest, titles, code)]
+    parts = [_introduction(missing, code), *_documents(shown, request.sources, titles, code)]
+    parts += _further(rest, shown, titles, code)
     return request.section.model_copy(
         update={
             "title": phrase("brief", code) if len(request.outline) < 2 else request.section.title,
@@ -89,11 +91,12 @@ def _length(text: str) -> float:
 
 def _introduction(missing: Sequence[str], code: str) -> str:
     lines = [phrase("brief_missing", code, what=phrase("comma", code).join(f"“{word}”" for word in missing))]
-    about = phrase("brief_about", code)
-    return "\n\n".join([*map(escape_markdown, lines if missing else []), about if has_cjk(about) else f"*{about}*"])
+    return "\n\n".join([*map(escape_markdown, lines if missing else []), f"*{phrase('brief_about', code)}*"])
 
 
-def _documents(shown: Sequence[Evidence], sources: Iterable[Source], titles: Mapping[str, str]) -> Iterator[str]:
+def _documents(
+    shown: Sequence[Evidence], sources: Iterable[Source], titles: Mapping[str, str], code: str
+) -> Iterator[str]:
     """Yield the passages below their documents, in the order of the best passage of each, and of the document."""
     urls = {source.id: source.hit.url for source in sources}
     ids = list(dict.fromkeys(item.source_id for item in shown))
@@ -102,25 +105,31 @@ def _documents(shown: Sequence[Evidence], sources: Iterable[Source], titles: Map
         address = f" ({urls.get(name, '')})" if names.count(title) > 1 else ""
         yield f"### {escape_markdown(f'{title or urls.get(name, name)}{address}')}"
         own = sorted((item for item in shown if item.source_id == name), key=lambda item: item.span)
-        for where, passages in groupby(own, key=lambda item: _where(item, title)):
+        for where, passages in groupby(own, key=lambda item: _where(item, title, code)):
             if where:
                 yield f"#### *{escape_markdown(where)}*"
             yield from map(_quoted, passages)
 
 
-def _further(rest: Sequence[Evidence], titles: Mapping[str, str], code: str) -> Iterator[str]:
+def _further(
+    rest: Iterable[Evidence], shown: Iterable[Evidence], titles: Mapping[str, str], code: str
+) -> Iterator[str]:
     """Yield the list of further places, best first: document, heading and page, without text."""
-    names = ((titles.get(item.source_id, ""), item) for item in rest)
-    places = dict.fromkeys(", ".join(filter(None, (title, _where(item, title)))) for title, item in names)
-    if places:
+
+    def places(passages: Iterable[Evidence]) -> dict[str, None]:
+        names = ((titles.get(item.source_id, ""), item) for item in passages)
+        return dict.fromkeys(", ".join(filter(None, (title, _where(item, title, code)))) for title, item in names)
+
+    above = places(shown)
+    if further := [place for place in places(rest) if place not in above]:
         yield f"### {phrase('brief_further', code)}"
-        yield "\n".join(f"- {escape_markdown(place)}" for place in list(places)[:_FURTHER])
+        yield "\n".join(f"- {escape_markdown(place)}" for place in further[:_FURTHER])
 
 
-def _where(passage: Evidence, title: str) -> str:
+def _where(passage: Evidence, title: str, code: str) -> str:
     """Return the heading path of a passage without the document's title, and its page."""
     path = [heading for heading in passage.path if heading != title]
-    page = "" if passage.page is None else f"p. {passage.page}"
+    page = "" if passage.page is None else phrase("page", code, pages=passage.page)
     return ", ".join(filter(None, (" › ".join(path), page)))
 
 
@@ -146,8 +155,8 @@ def _as_paragraphs(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """Return text of a page or question on one line, with all Markdown markup escaped."""
-    return _MARKUP.sub(r"\\\g<0>", " ".join(text.split()))
+    """Return text of a page or question on one line, with its Markdown markup escaped; marks of code are dropped."""
+    return _MARKUP.sub(r"\\\g<0>", " ".join(text.replace("`", "").split()))
 
 
 @hookimpl

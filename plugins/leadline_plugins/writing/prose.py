@@ -1,6 +1,6 @@
 """Synthesizer `prose`: one model call writes a section from its passages.
 
-A text without citations is requested once more. If no usable text comes, the section becomes the evidence brief of its
+A text without citations is requested once more. If no usable text comes, the section becomes the brief of its
 passages, and the report notes it.
 """
 
@@ -43,7 +43,7 @@ class ProseSynthesizer:
     async def synthesize(self, request: SectionRequest, call: Call, /) -> Section:
         """Return the section with text, gaps, inferences and figures; the text is empty if no passage answers.
 
-        Without a language model the section is the evidence brief of its passages.
+        Without a language model the section is the brief of its passages.
         """
         if not await call.run.by_chat(TASK.name, TASK.role):
             return await compute(brief, request)
@@ -104,7 +104,7 @@ def _foreign_paragraph(asked: SynthesizeRequest, written: WrittenSection) -> str
 
 
 async def _brief(request: SectionRequest, reason: str, unsent: tuple[str, ...] = ()) -> Section:
-    """Return the section as the evidence brief of its passages, with the reason."""
+    """Return the section as the brief of its passages, with the reason."""
     section = await compute(brief, request)
     title = request.section.title
     return section.model_copy(update={"title": title, "unwritten": (reason,), "unsent": unsent})

@@ -41,6 +41,8 @@ class RunState(Record):
     questions: tuple[AskedQuestion, ...] = ()
     claims: Json = {}
     """The number of claims by verdict, after their check against the cited passages."""
+    missing_words: tuple[str, ...] = ()
+    """The words of the question that no passage has, in a report that only shows passages: those were not judged."""
     report: str = ""
     """The report as Markdown with its sources; only in results of `research` and `research_result`."""
     resources: tuple[str, ...] = ()

@@ -225,12 +225,13 @@ def _state(view: RunView) -> RunState:
         question=view.question,
         pipeline=view.pipeline,
         step=view.current_step,
-        steps=f"{sum(step.status == 'finished' for step in view.steps)}/{len(view.steps)}",
+        steps=f"{sum(step.status in ('finished', 'idle') for step in view.steps)}/{len(view.steps)}",
         seconds=round(view.seconds, 1),
         reason=view.reason,
         notices=view.notices,
         questions=asked,
         claims=claims,
+        missing_words=view.missing_words,
         hint=_hint(status, view.id),
     )
 

@@ -124,6 +124,7 @@ class Writer:
         if title:
             self._headings.append(Heading(self._anchor, title, 1))
         html = self._text(unenclosed(self._with_marks(section)))
+        html = f'<div class="quotes">{html}</div>' if section.quotes else html
         for inference in section.inferences:
             html += f'<p class="inference"><b>Inference</b> {self._line(inference)}</p>'
         if section.unanswered:

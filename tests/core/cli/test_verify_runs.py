@@ -119,6 +119,18 @@ def test_the_paragraphs_of_a_run_are_checked_alone(cli: Cli, folder: Path) -> No
     assert found["counts"] == json.loads((folder / "verify.json").read_text())["claims"]
 
 
+def test_a_brief_is_not_judged_and_fails_nothing(cli: Cli, docs: Path) -> None:
+    brief = Path(json.loads(cli("research", QUESTION, "--docs", "docs", "--json", "-q").out)["folder"])
+    for named in ("", "report.json", "report.md", "paragraphs.jsonl"):
+        done = cli("verify", str(brief / named))
+        assert done.code == 0
+        assert re.search(r"^Passed +passages found, not judged", done.out, re.MULTILINE)
+        assert "supported" not in done.out
+    (brief / "report.md").write_text((brief / "report.md").read_text().replace("sounded in 1871", "sounded in 1872"))
+    done = cli("verify", str(brief / "report.md"))
+    assert "1872" in done.out
+
+
 def test_paragraphs_elsewhere_are_checked_against_the_run_that_is_named(cli: Cli, folder: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copied.jsonl"
     copy.write_text((folder / "paragraphs.jsonl").read_text())

@@ -8,8 +8,6 @@ from leadline.records import Section
 from leadline_plugins.verification.blocks import visible_text
 from leadline_plugins.verification.claims import Statements, section_statements
 from leadline_plugins.verification.lexicon import languages
-from leadline_plugins.wording.phrases import languages as report_languages
-from leadline_plugins.wording.phrases import phrase
 
 
 def read(text: str) -> Statements:
@@ -144,13 +142,6 @@ def test_code_in_a_quotation_is_an_omission_of_its_claim() -> None:
     text = "> Run it:\n>\n> ```\n> f(*a, **b)\n> ```\n>\n> It ends. [@a]"
     assert claims(text) == [("Run it: […] It ends.", "a")]
     assert claims("> ```\n> light --on\n> ```\n>\n> [@a]") == [("light --on", "a")]
-
-
-@pytest.mark.parametrize("language", report_languages())
-def test_notices_of_leadline_above_passages_are_no_claims(language: str) -> None:
-    notices = (phrase("brief_about", language), phrase("brief_missing", language, what="“x. Y”; “z”"))
-    for notice in (*notices, *(f"*{one}*" for one in notices)):
-        assert uncited(f"{notice}\n\n> It rose.[@a]") == []
 
 
 def test_the_space_before_a_suffix_stays_and_that_of_a_citation_goes() -> None:

@@ -19,7 +19,7 @@ from leadline._runtime.runs.run_context import RunContext
 from leadline.citations import number
 from leadline.errors import JournalError
 from leadline.events import utc_now
-from leadline.records import Failure, Report, Usage
+from leadline.records import Failure, Usage
 from leadline.research_findings import AUDIT, EVIDENCE, FOUND, REPORT, SECTIONS, SOURCES, VERIFICATION
 from leadline.runs import Metadata, StepError, StepState
 
@@ -68,7 +68,7 @@ def summarize(run: RunContext, engine: Engine | None, journal: Journal, exit_cod
         budget=run.budget.spent(),
         retention=retained,
         citations=citations(board),
-        missing_words=_missing_words(board.get(REPORT)),
+        missing_words=report.missing_words if (report := board.get(REPORT)) else (),
         verification=_dump(board.get(VERIFICATION), exclude={"verdicts", "uncited", "evidence_index"}),
         audit=_dump(board.get(AUDIT)),
         targets=targets(seconds, state.steps, usage, len(board.get(FOUND)), retained if answered_models else None),
@@ -88,10 +88,6 @@ def wall_seconds(sessions: Sequence[JournalSession], now: datetime) -> float:
     spans = [(item.began, item.ended) for item in sessions[:-1] if item.ended]
     spans += [(item.began, now) for item in sessions[-1:]]
     return sum((ended - began).total_seconds() for began, ended in spans)
-
-
-def _missing_words(report: Report | None) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(word for section in report.sections for word in section.missing_words)) if report else ()
 
 
 def _dump(record: Any, exclude: set[str] | None = None) -> dict[str, Any]:
