@@ -151,11 +151,6 @@ class AI(Section):
 class Search(Section):
     """Search engines, and how they share the work."""
 
-    removed = {
-        "rest_after": "the circuit breaker of an engine now always opens after 3 failures",
-        "rest": "an engine now always rests for 60 seconds",
-    }
-
     engines: Names = Field((), description="Search engines, in order of preference.")
     images: Names = Field((), description="Engines that search for pictures of each search task; none by default.")
     strategy: str = Field("", description="How several engines serve one query.")
@@ -231,12 +226,6 @@ class Verify(Section):
 class Charts(Section):
     """Charts in the report."""
 
-    removed = {
-        "timeout": "set limits.NAME.timeout for the chart runner NAME",
-        "repairs": "a chart is now always repaired once",
-        "max_failures": "charts are now always skipped after 2 failures in a row",
-    }
-
     runner: str = Field("", description="The plugin that draws charts; empty draws none.")
     max: Amount = Field(5, description="Maximum number of charts.")
 
@@ -271,8 +260,6 @@ class Budget(Section):
 class Cache(Section):
     """Reusing answers across runs: a number with s, m, h or d; "0" is off."""
 
-    removed = {"size": "the cache now always keeps 200 MB; to disable it, set its other keys to 0"}
-
     search: Duration = Field("1h", description="Results of search engines.")
     plan: Duration = Field("30m", description="Plans by a model.")
     model: Duration = Field("0", description="All other model replies.")
@@ -281,12 +268,6 @@ class Cache(Section):
 
 class Retry(Section):
     """Repeating calls that failed."""
-
-    removed = {
-        "factor": "the wait now always doubles",
-        "maximum": "a wait now always ends after 30 seconds",
-        "run_attempts": "a pipeline of level agent is now repeated twice at most",
-    }
 
     attempts: Count = Field(3, description="Attempts for each call, including the first.")
     base: Annotated[float, Field(ge=0)] = Field(2.0, description="Seconds before the second attempt; then doubled.")

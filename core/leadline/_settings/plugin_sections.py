@@ -13,7 +13,6 @@ from leadline._settings.layers import PREFIX, Layer, leaves, origin_of
 from leadline._settings.partial_validation import error_messages
 from leadline._settings.redaction import public
 from leadline._settings.schema import KeyPath, read_text, unquoted
-from leadline._settings.sources import STORED
 from leadline.display import nearest
 from leadline.errors import ConfigError
 from leadline.hookspecs import PluginSettings
@@ -123,7 +122,6 @@ class PluginSections:
         prefix, model = ("plugins", name), self._model(name, plugin)
         given = self._values.get(name, {})
         if isinstance(given, Mapping):
-            given = {key: value for key, value in given.items() if not self._is_outdated(name, key, plugin)}
             given = {**self._conventional(name, plugin, given), **given}
         given = read_text(given, model, prefix, self._refuse)
         messages: list[str] = []
@@ -148,10 +146,6 @@ class PluginSections:
         if missing:
             raise RequiredSettingMissing(self._how_to_set(name, missing[0], plugin))
         return settings
-
-    def _is_outdated(self, name: str, key: str, plugin: Plugin) -> bool:
-        """Return whether a removed key was stored with a run of an older version."""
-        return key in plugin.settings.removed and self._origin(("plugins", name, key)) == STORED
 
     def _model(self, name: str, plugin: Plugin) -> type[PluginSettings]:
         """Return the model of a section; that of a second instance stores the plugin it uses."""

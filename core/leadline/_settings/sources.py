@@ -29,10 +29,8 @@ from leadline._settings.layers import (
     with_plugin_tables,
     without_replaced,
 )
-from leadline._settings.schema import annotation_at, model_of
 from leadline.errors import ConfigError
 from leadline.files import read_limited
-from leadline.settings import Settings
 
 PROJECT_FILE = "leadline.toml"
 # The names of a settings file; the first in a folder is read.
@@ -135,10 +133,7 @@ def _stored(values: Mapping[str, Any]) -> Layer:
     core = {key: value for key, value in values.items() if key != "plugins"}
     layer = Layer(whole=set(filter(is_map, tables(core))))
     for path, value in leaves(values):
-        table = model_of(annotation_at(Settings, path[:-1]))
-        # A run of an older version may have stored keys that were removed since.
-        if table is None or path[-1] not in getattr(table, "removed", ()):
-            layer.put(path, value, STORED)
+        layer.put(path, value, STORED)
     return layer
 
 

@@ -42,7 +42,6 @@ class AnalyzeSettings(PluginSettings):
     mode: Literal["off", "auto", "on"] = Field(
         "auto", description="Write a critical analysis: off, auto (if the question asks for it), on."
     )
-    removed = {"longer_than": "questions of more than 200 characters are now always analyzed"}
 
 
 class AnalyzeStage:

@@ -69,7 +69,6 @@ class ChartSettings(PluginSettings):
     mode: Literal["off", "auto", "on"] = Field(
         "auto", description="Draw charts: off, auto (if there are enough numbers), on."
     )
-    removed = {"at_least": "charts are now always planned from 3 numbers in the passages"}
 
 
 class ChartStage:

@@ -74,8 +74,6 @@ TASK = TaskKind(
 class ClarifySettings(PluginSettings):
     """When and how to clarify an ambiguous question."""
 
-    removed = {"min_length": "the minimum is now always 20 characters"}
-
     mode: Literal["ask", "assume", "off"] = Field(
         "assume", description="For an unclear question: ask the user, assume the usual meaning, or off."
     )

@@ -44,8 +44,6 @@ SIZE = 8_000_000
 class IllustrateSettings(PluginSettings):
     """The number of pictures in a report; `report.citation_images` turns them off."""
 
-    removed = {"size": "pictures of more than 8 MB are now never fetched"}
-
     max: int = Field(6, ge=0, description="Maximum number of pictures.")
     per_task: int = Field(2, ge=1, description="Maximum number of pictures of one search task.")
 

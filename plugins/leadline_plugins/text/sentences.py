@@ -263,23 +263,3 @@ def _is_ordinal(
     if noun not in words["english_months"]:
         return noun in words["ordinals"]
     return not before[-1:].isalnum() or before in words["before_dates"] or bool(rest and _YEAR.match(rest[0]))
-
-
-# --- sentences that depend on the one before ---------------------------------------------------------------------
-
-_ENUMERATED = re.compile(r"\W*(?:第?[一二三四五六七八九十]{1,2}(?:是|，|、)|其[一二三四五六七八九十])")
-_REFERRING = re.compile(
-    r"\W*(?:(?:and|but|so|yet|however|moreover|therefore|thus|in|for|of|on|at|by|with|as)\s)?(?:it|its|itself|they|their"
-    r"|them|this|these|that|those|he|she|his|her|him|such|both|neither|either|same|another|latter|former|each|all|here"
-    r"|there|the\s(?:country|nation|state|government|company|firm|bank|city|region|party|war|study|authors?|report|model"
-    r"|method|approach|tool|project|species)|a\sresult|consequently|hence)\b"
-    r"|\W*(?:outcomes?|results?|allegations?|status|verdict)\W*[:：]"
-    r"|[^，。；]{0,6}(?:它|其|这|這|该|該|此|彼|两者|兩者|二者|前者|后者|後者|上述|同样|同樣|他|她)",
-    re.IGNORECASE,
-)
-
-
-def depends_on_previous(sentence: str) -> bool:
-    """Return whether a sentence begins in lower case or refers to the one before: `It`, `Outcome:`, `三是`."""
-    lower = sentence.lstrip("-*+•> ")[:1].islower()
-    return lower or bool(_REFERRING.match(sentence) or _ENUMERATED.match(sentence))

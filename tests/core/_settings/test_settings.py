@@ -771,32 +771,9 @@ def test_a_typo_in_the_table_of_a_plugin_is_told(load: Load) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("key", "told"),
-    [
-        (
-            "charts.timeout",
-            "charts.timeout: set limits.NAME.timeout for the chart runner NAME",
-        ),
-        ("retry.factor", "retry.factor: the wait now always doubles"),
-        (
-            "clarify.min_length",
-            "plugins.clarify.min_length: the minimum is now always 20 characters",
-        ),
-    ],
-)
-def test_a_key_of_an_older_version_is_refused_with_its_replacement(load: Load, key: str, told: str) -> None:
-    key_of_table, _, replacement = told.partition(": ")
-    assert fault(load, f"{key}=3") == f"{key_of_table}: this setting was removed: {replacement} (--set {key})"
-
-
-def test_a_run_of_an_older_version_is_resumed_without_the_keys_that_were_removed(load: Load) -> None:
-    stored = public(load().settings)
-    old = {**stored, "retry": {**stored["retry"], "factor": 2.0}, "clarify": {"mode": "off", "min_length": 20}}
-    del old["plugins"]["clarify"]
-    again = load(stored=old)
-    assert again.settings.plugin("clarify").mode == "off"
-    assert again.notices == ()
+def test_a_key_that_a_plugin_has_removed_is_refused_with_its_replacement(load: Load) -> None:
+    told = "plugins.clarify.min_length: this setting was removed: the minimum is now always 20 characters"
+    assert fault(load, "clarify.min_length=3") == f"{told} (--set clarify.min_length)"
 
 
 def test_a_value_where_a_section_stands(load: Load) -> None:

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leadline_plugins.text import sentences
-from leadline_plugins.text.sentences import depends_on_previous
 
 
 def cut(text: str) -> list[str]:
@@ -189,25 +188,3 @@ def test_spans_are_in_order_apart_and_trimmed(text: str) -> None:
 def test_no_letter_is_lost(text: str) -> None:
     kept = "".join(text[start:stop] for start, stop in sentences(text))
     assert [char for char in kept if char.isalnum()] == [char for char in text if char.isalnum()]
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "It fell.",
-        "As a result, it fell.",
-        "Outcome: 4 crowns.",
-        "- Results: none",
-        "其中，税收下降。",
-        "三是增加支出。",
-    ],
-)
-def test_a_sentence_without_a_subject_depends_on_the_one_before(sentence: str) -> None:
-    assert depends_on_previous(sentence)
-
-
-@pytest.mark.parametrize(
-    "sentence", ["Lorn fell.", "Results of 1931 rose.", "In 1931, Lorn rose.", "一般公共预算收入增长。"]
-)
-def test_a_sentence_that_names_its_subject_depends_on_nothing(sentence: str) -> None:
-    assert not depends_on_previous(sentence)
