@@ -202,7 +202,7 @@ class Repair(Record):
     section_id: str
     claim: Text
     verdict: VerdictKind
-    done: Literal["recited", "weakened", "dropped"]
+    done: Literal["recited", "reworded", "dropped"]
     now: Text = ""
     """The new wording, if a model wrote one."""
 
@@ -216,9 +216,8 @@ class IndexEntry(Record):
     confidence: Confidence
 
 
-# Reasons why a verification does not pass: no claims, citations of unknown evidence, paragraphs that end without a
-# citation, unsupported claims.
-Ground = Literal["no_claims", "unknown_ids", "uncited", "unsupported"]
+# Why a report is rejected: it cites unknown evidence; with `verify.require_support` also no or unsupported claims.
+Ground = Literal["no_claims", "unknown_ids", "unsupported"]
 
 
 class Verification(Record):
@@ -231,8 +230,12 @@ class Verification(Record):
     paragraph_without_citation_count: int
     passed: bool | None
     """None, as `report_passed`, if nothing was claimed: every section only shows passages."""
+    remarks: int = 0
+    """Claims that are not or only partly supported, and paragraphs without a citation; a report with remarks passes."""
     grounds: tuple[Ground, ...] = ()
-    """Why it did not pass. Unsupported claims count only with `verify.require_support`."""
+    """Why it did not pass."""
+    reasons: tuple[Text, ...] = ()
+    """The same in words."""
     claims: dict[VerdictKind, int] = {}
     """The number of claims by verdict."""
     judged_by: dict[str, int] = {}

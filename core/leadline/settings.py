@@ -217,10 +217,12 @@ class Verify(Section):
     claims_per_call: Count = Field(
         16, description="Maximum of claims in a call of a judging model; fewer answer sooner and cost more tokens."
     )
-    unsupported: Literal["flag", "recite", "weaken", "drop"] = Field(
-        "flag", description="Treatment of unsupported claims: flag, recite, weaken, drop."
+    unsupported: Literal["flag", "recite", "drop"] = Field(
+        "recite",
+        description="Unsupported claims: mark them (flag); before, have the model cite other passages or reword them "
+        "(recite); remove them (drop).",
     )
-    require_support: bool = Field(False, description="Fail the verification if a claim is not supported.")
+    require_support: bool = Field(False, description="Reject the report if a claim is not supported.")
 
 
 class Charts(Section):

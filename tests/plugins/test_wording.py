@@ -183,7 +183,7 @@ def test_any_other_notice_is_left_as_it_is(notice: str) -> None:
 
 
 def test_a_notice_is_known_by_its_key_and_what_stands_in_it() -> None:
-    assert parse_notice("“3 km” does not occur in the cited source") == ("not_occurring", {"value": "3 km"})
+    assert parse_notice("“3 km” does not occur in the cited passages") == ("not_occurring", {"value": "3 km"})
     assert parse_notice("no charts were planned (it was late)") == ("charts", {"reason": "it was late"})
     assert parse_notice("it was odd") == ("", {})
     assert notice_keys().index("no_plan") < notice_keys().index("charts") < notice_keys().index("not_occurring")
@@ -191,7 +191,7 @@ def test_a_notice_is_known_by_its_key_and_what_stands_in_it() -> None:
 
 @pytest.mark.parametrize("tag", ["zh", "zh-Hant", "ja", "de"])
 def test_reasons_that_are_joined_are_told_each_in_the_language(tag: str) -> None:
-    one, other = "“3” does not occur in the cited source", "no judge could decide"
+    one, other = "“3” does not occur in the cited passages", "no judge could decide"
     assert translate_notice(f"{one}; {other}", tag) == translate_notice(one, tag) + phrase(
         "semicolon", tag
     ) + translate_notice(other, tag)

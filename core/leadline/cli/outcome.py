@@ -21,12 +21,10 @@ from leadline.cli.terminal import columns, plural, say, wrapped, write, write_js
 from leadline.display import group_by_reason, one_line, shortened, visible
 from leadline.errors import UsageError
 from leadline.rendering import plain_title, readable_url
-from leadline.research_findings import FAILED
 from leadline.runs import Metadata, Result
 
 # Maximum line width: longer lines are hard to read.
 WIDEST = 100
-_DONE = {"recited": "re-cited", "weakened": "reworded", "dropped": "dropped"}
 # Verdicts with a more readable name.
 _KINDS = {"partial": "supported in part", "not_judged": "not judged"}
 # Number of errors to list; the run recovered from most of them.
@@ -46,7 +44,7 @@ def summary(known: Metadata, folder: Path, status: str = "") -> str:
         *(("Note", one_line(notice)) for notice in group_by_reason(known.notices)),
         *(("Error", text) for text in errors(known)),
         ("Missing", f"no passage shown has: {', '.join(known.missing_words)}" if known.missing_words else ""),
-        ("Checks", checks(known.verification)),
+        ("Checks", checks(known.verification, known.audit)),
         ("Files", files(known, folder)),
         ("Cost", _cost(known)),
     ]
@@ -109,64 +107,40 @@ def _without_provider(message: str) -> str:
     return (rest if rest and " by " in whose else message).partition(" [")[0]
 
 
-def checks(found: dict[str, Any]) -> str:
-    """Return the result of the verification: decision, reasons, other problems, counts."""
+def checks(found: Mapping[str, Any], audit: Mapping[str, Any] | None = None) -> str:
+    """Return the result of the verification: decision with its reasons, counts, repairs."""
     if not found:
         return ""
-    kinds: Mapping[str, int] = found.get("claims", {})
-    if found.get("passed") is None:
+    accepted = (audit or {}).get("accepted", found.get("passed"))
+    if accepted is None:
         return "passages found, not judged"
+    reasons = "; ".join((audit or found).get("reasons", ()))
+    kinds: Mapping[str, int] = found.get("claims", {})
     counts = ", ".join(f"{count} {_KINDS.get(kind, kind)}" for kind, count in sorted(kinds.items()) if count)
-    changed = _changed(found.get("repairs", ()))
-    return "; ".join(filter(None, (_decision(found), f"claims: {counts}" if counts else "", changed)))
-
-
-def _decision(found: Mapping[str, Any]) -> str:
-    """Return the decision with its grounds, then other problems; reports of older versions have no grounds."""
-    wrong, grounds = list(_wrong(found)), found.get("grounds")
-    if found.get("passed"):
-        return ", but ".join(filter(None, (_judged(found), "; ".join(text for _, text in wrong))))
-    why = [text for name, text in wrong if not grounds or name in grounds]
-    more = [text for _, text in wrong if text not in why]
-    said = ": ".join(filter(None, ("not passed", "; ".join(why))))
-    return "; also ".join(filter(None, (said, "; ".join(more))))
+    bare = found.get("paragraph_without_citation_count", 0)
+    parts = (
+        _judged(found) if accepted else ": ".join(filter(None, ("rejected", reasons))),
+        f"claims: {counts}" if counts else "",
+        f"{plural(bare, 'paragraph')} without a citation" if bare else "",
+        _changed(found.get("repairs", ())),
+    )
+    return "; ".join(filter(None, parts))
 
 
 def _judged(found: Mapping[str, Any]) -> str:
-    """Return that the report passed, or how many of its claims were judged if some were not."""
+    """Return that the report passed, with the number of remarks, or that no claim was judged."""
     claims: Mapping[str, int] = found.get("claims", {})
-    unjudged, total = claims.get("not_judged", 0), sum(claims.values())
-    if not unjudged:
-        return "passed"
-    if unjudged == total:
+    if claims.get("not_judged") and len(claims) == 1:
         return "no claim was judged; citations and paragraphs were checked"
-    return f"{total - unjudged} of {plural(total, 'claim')} judged; citations and paragraphs were checked"
-
-
-def _wrong(found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield each problem with the name of its ground, worst first."""
-    claims: Mapping[str, int] = found.get("claims", {})
-    grounds = found.get("grounds", ())
-    failed = sum(claims.get(kind, 0) for kind in FAILED)
-    open_ones = claims.get("not_judged", 0) if "unsupported" in grounds else 0
-    bare = found.get("paragraph_without_citation_count", 0)
-    if "no_claims" in grounds:
-        yield "no_claims", "no claim with a citation"
-    if failed:
-        yield "unsupported", f"{failed} of {plural(sum(claims.values()), 'claim')} not supported by their citations"
-    if open_ones:
-        yield "unsupported", f"{plural(open_ones, 'claim')} not judged"
-    if bare:
-        yield "uncited", f"{plural(bare, 'paragraph')} without a citation at the end"
-    if unknown := found.get("unknown_ids", ()):
-        yield "unknown_ids", f"{plural(len(unknown), 'citation')} of unknown passages"
+    remarks = found.get("remarks", 0)
+    return f"passed with {plural(remarks, 'remark')}" if remarks else "passed"
 
 
 def _changed(repairs: Sequence[Mapping[str, Any]]) -> str:
     """Return the repairs of claims that were not supported."""
     if not repairs:
         return ""
-    done = Counter(_DONE.get(one["done"], one["done"]) for one in repairs)
+    done = Counter(one["done"] for one in repairs)
     return f"repaired: {', '.join(f'{count} {what}' for what, count in sorted(done.items()))}"
 
 

@@ -46,8 +46,6 @@ class Checked:
     found: Any
     model: str = ""
     cost: str = ""
-    own: bool = False
-    """True for the stored report of a run, in which every paragraph must end with a citation."""
     stored: bool = False
     """True if the sources are those that the run stored."""
     tolerated: bool = False
@@ -81,7 +79,7 @@ async def _checked(args: argparse.Namespace, checker: Any) -> Checked:
         own = None if args.sources or args.fetch else await own_report(args.file, client)
         if own and not own.markdown:
             found = await _judged(client, lambda run: checker.recheck(own.report, run))
-            return Checked(*found, own=True, stored=True, tolerated=_tolerated(own.report))
+            return Checked(*found, stored=True, tolerated=_tolerated(own.report))
         if Path(args.file).suffix == _PARAGRAPHS:
             return await _paragraphs(args, checker, client)
         checked = await _markdown(args, own.markdown if own else _read(args.file), checker, client, own)
@@ -103,21 +101,19 @@ async def _markdown(
     checker: Any,
     client: Client,
     own: OwnReport | None = None,
-    *,
-    strict: bool = False,
 ) -> Checked:
     """Check a report in Markdown against the sources that the arguments name, or those that its run stored."""
     if not (own or args.sources or args.fetch):
-        return Checked(await checker.check(text, {}, strict=strict), own=strict)
+        return Checked(await checker.check(text, {}))
 
     async def check(run: Any) -> Any:
         found = await _found(args, await checker.cited_sources(text), client, own, run)
         for key, problem in found.problems.items():
             say(f"[{key}] could not be read: {problem}")
-        return await checker.check(text, found.documents, run, strict=strict)
+        return await checker.check(text, found.documents, run)
 
     found = await _judged(client, check)
-    return Checked(*found, own=strict, stored=own is not None, tolerated=own is not None and _tolerated(own.report))
+    return Checked(*found, stored=own is not None, tolerated=own is not None and _tolerated(own.report))
 
 
 async def _paragraphs(args: argparse.Namespace, checker: Any, client: Client) -> Checked:
@@ -125,10 +121,10 @@ async def _paragraphs(args: argparse.Namespace, checker: Any, client: Client) ->
     lines = checker.read_paragraphs(_read(args.file), args.file)
     folder = Path(args.sources or Path(args.file).parent)
     if args.fetch or not is_run(folder):
-        return await _markdown(args, checker.paragraphs_as_markdown(lines), checker, client, strict=True)
+        return await _markdown(args, checker.paragraphs_as_markdown(lines), checker, client)
     report = checker.with_paragraphs(await stored(folder, client), lines)
     found = await _judged(client, lambda run: checker.recheck(report, run))
-    return Checked(*found, own=True, stored=True)
+    return Checked(*found, stored=True)
 
 
 def _tolerated(report: Report) -> bool:
@@ -191,7 +187,7 @@ def _show(checked: Checked) -> None:
     rows += [("Missing", f"no source entry for {', '.join(found.dangling)}")] if found.dangling else []
     rows += [("Not cited", ", ".join(found.uncited_sources))] if found.uncited_sources else []
     bare = found.paragraphs_without_citation
-    rows += [("Uncited", f"{plural(bare, 'paragraph')} {_uncited_text(checked)}")] if bare else []
+    rows += [("Uncited", f"{plural(bare, 'paragraph')} without a citation")] if bare else []
     rows += [("Cost", checked.cost)] if checked.cost else []
     write(table([*rows, ("Passed", _passed(checked))]))
     for claim in (claim for claim in found.claims if claim.verdict in _SHOWN):
@@ -204,11 +200,6 @@ def _show(checked: Checked) -> None:
             write(f"  > {claim.passage[:_SHOWN_WORDS]}")
         elif claim.nearest:
             write(f"  nearest sentence of the source: {claim.nearest[:_SHOWN_WORDS]}")
-
-
-def _uncited_text(checked: Checked) -> str:
-    """Return the problem of a paragraph without a citation."""
-    return "without a citation at the end" if checked.own else "without a citation"
 
 
 def _passed(checked: Checked) -> str:
@@ -242,6 +233,4 @@ def _grounds(checked: Checked) -> str:
     said = [f"{count} {kind}" if at else f"{plural(count, 'claim')} {kind}" for at, (count, kind) in enumerate(failed)]
     if nowhere := len(found.dangling):
         said.append(f"{plural(nowhere, 'citation')} without a source entry")
-    if checked.own and (bare := found.paragraphs_without_citation):
-        said.append(f"{plural(bare, 'paragraph')} {_uncited_text(checked)}")
     return ", ".join(said)

@@ -136,6 +136,10 @@ class Judgement(Record):
     """The passage that contains the quote, or its first part."""
     reason: Text = ""
     confidence: float = 1.0
+    asserts: bool = True
+    """False if the sentence cannot be true or false of the world: a transition, a sentence about the report."""
+    names: tuple[Text, ...] = ()
+    """Names in the claim whose number is part of them, such as `PostgreSQL 15`: it need not be in a passage."""
 
 
 class Judgements(Record):
@@ -157,6 +161,10 @@ class Verdict(Record):
     confidence: float = 1.0
     judge: str = ""
     """The judge that decided; empty if none could."""
+    quoted: tuple[str, ...] = ()
+    """Ids of the passages that the judge quoted."""
+    asserts: bool = True
+    """False if the judge calls the claim a sentence that asserts nothing; reports have no such verdicts."""
 
 
 class Uncited(Record):

@@ -7,9 +7,11 @@ the score.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -17,7 +19,7 @@ from leadline.citations import cited
 from leadline.records import Evidence, Hit, Image, Section, Source
 from leadline.research_findings import Illustration
 from leadline_plugins.text import content_words
-from leadline_plugins.verification.claims import without_number
+from leadline_plugins.verification.lexicon import forms
 
 # The minimum score, as when three of six words of a caption are in the section.
 MIN_SCORE = 0.3
@@ -131,7 +133,7 @@ def _scored(
     if common < _COMMON or score < MIN_SCORE:
         return
     home = max(items, key=lambda item: len(set(words).intersection(content_words(item.quote))))
-    caption = without_number(image.caption or image.alt or origin.title)
+    caption = _without_number(image.caption or image.alt or origin.title)
     illustration = Illustration(
         id=f"image-{blake2b(image.url.encode('utf-8', 'surrogatepass'), digest_size=4).hexdigest()}",
         url=image.url,
@@ -144,3 +146,17 @@ def _scored(
         rights=origin.rights,
     )
     yield Candidate(illustration, origin.task_id, round(score, 6))
+
+
+def _without_number(caption: str) -> str:
+    """Return a caption without a number of its own, such as `Figure 4.12.`, if it has one."""
+    found = _own_number().match(caption)
+    return (found and caption[found.end() :].strip()) or caption
+
+
+@cache
+def _own_number() -> re.Pattern[str]:
+    """Return the pattern of a label with its number, which has parts if no mark follows: `図 6.1 aptitude`."""
+    captions = "|".join(map(re.escape, forms("captions")))
+    end = r"(?:\d+(?:[.-]\d+)*\s*[:：.。\u3000–—-]|\d+(?:[.-]\d+)+\s)"
+    return re.compile(rf"(?:{captions})\s*{end}(?!\d)", re.IGNORECASE)

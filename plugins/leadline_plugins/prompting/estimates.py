@@ -159,8 +159,8 @@ def verify_claim(scope: Scope) -> Expected:
 
 
 def repair_claim(scope: Scope) -> Expected:
-    """Expect none; at most, each unsupported claim is reworded."""
-    most = -(-round(_claims(scope)) // 20) if scope.settings.verify.unsupported == "weaken" else 0
+    """Expect none; at most, each claim is corrected."""
+    most = -(-round(_claims(scope)) // 20) if scope.settings.verify.unsupported == "recite" else 0
     return _expected(20 * _CLAIM, 7 * _CLAIM, (0, 0, most))
 
 

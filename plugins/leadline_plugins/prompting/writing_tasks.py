@@ -143,7 +143,7 @@ class WriteRequest(Record):
             question_text(self.question, self.today),
             f"Planned title: {self.title}" if self.title else "",
             _length_line(self.question, self.length),
-            "\n".join(bullet_list("Not answered by the sources", self.unanswered)),
+            "\n".join(bullet_list("Not found in the passages read", self.unanswered)),
             "\n".join(bullet_list("Charts of the report", figures)),
             "Form: academic" if self.academic else "",
             *sections,

@@ -14,7 +14,6 @@ from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob, Report, Verdict, VerdictKind
 from leadline.research_findings import AUDIT, REPORT, VERIFICATION, Audit, Verification
-from leadline_plugins.verification.verdicts import REQUIRED
 
 # From worst to best.
 _ORDER: Sequence[VerdictKind] = ("contradicted", "unsupported", "not_judged", "partial", "supported")
@@ -30,7 +29,10 @@ class AuditSettings(PluginSettings):
 
 
 class AuditStage:
-    """Accepts or rejects the report; with `audit.decides` the run of a rejected report fails with exit code 3."""
+    """Accepts or rejects the report.
+
+    The run of a rejected report ends as partial; with `audit.decides` it fails with exit code 3.
+    """
 
     def __init__(self, settings: AuditSettings) -> None:
         self._settings = settings
@@ -38,38 +40,25 @@ class AuditStage:
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Set the audit and save `verification.md`."""
         checks = findings[VERIFICATION]
-        why = tuple(reasons(checks, accept_partial=self._settings.accept_partial))
-        accepted = None if checks.passed is None else checks.passed and not why
+        why, partial = checks.reasons, checks.claims.get("partial", 0)
+        if partial and not self._settings.accept_partial:
+            claims = "claim is" if partial == 1 else "claims are"
+            why += (f"{partial} of {sum(checks.claims.values())} {claims} supported only in part",)
+        accepted = None if checks.passed is None else not why
         audit = Audit(accepted=accepted, reasons=why, decides=self._settings.decides)
         findings[AUDIT] = audit
         text = markdown(findings[REPORT], audit, checks)
         await run.save(Blob(name="verification.md", media_type="text/markdown", data=text.encode()))
 
 
-def reasons(checks: Verification, *, accept_partial: bool = True) -> Iterator[str]:
-    """Yield the reasons why a report failed, worst first."""
-    if "unsupported" in checks.grounds:
-        count = sum(checks.claims.get(kind, 0) for kind in REQUIRED)
-        yield f"{count} of {sum(checks.claims.values())} claims are not supported by what they cite"
-    if (partial := checks.claims.get("partial", 0)) and not accept_partial:
-        claims = "claim is" if partial == 1 else "claims are"
-        yield f"{partial} of {sum(checks.claims.values())} {claims} supported only in part"
-    if "no_claims" in checks.grounds:
-        yield "the report has no claim with a citation"
-    if "unknown_ids" in checks.grounds:
-        yield f"citations of unknown passages: {', '.join(checks.unknown_ids)}"
-    if "uncited" in checks.grounds:
-        count = checks.paragraph_without_citation_count
-        yield f"{count} paragraph{' ends' if count == 1 else 's end'} without a citation"
-
-
 def markdown(report: Report, audit: Audit, checks: Verification) -> str:
     """Return `verification.md`: the counts, and each claim that is not fully supported with its passages."""
-    decision = "Passages found, not judged" if audit.accepted is None else "Accepted" if audit.accepted else "Rejected"
+    remarks = f" with {checks.remarks} remark{'s' * (checks.remarks > 1)}" if checks.remarks else ""
+    decisions = {None: "Passages found, not judged", True: f"Passed{remarks}", False: "Rejected"}
     lines = [f"# Verification: {one_line(report.title)}", ""]
     missing = one_line(", ".join(report.missing_words))
     lines += [f"No passage shown has: {missing}", ""] if missing else []
-    lines += [f"**{decision}**", ""]
+    lines += [f"**{decisions[audit.accepted]}**", ""]
     lines += [f"- {reason}" for reason in audit.reasons]
     lines += [""] if audit.reasons else []
     if checks.claims:

@@ -252,7 +252,7 @@ def section_notices(plan: Plan, requests: Sequence[SectionRequest], sections: Se
     for section in sections:
         yield from section.notices
         yield from (f"section '{section.title}' was not written: {reason}" for reason in section.unwritten)
-        yield from (f"not answered by the sources: {gap}" for gap in section.unanswered)
+        yield from (f"not found in the passages read: {gap}" for gap in section.unanswered)
 
 
 def no_evidence(question: Question, found: Sequence[Found], sources: Sequence[Source], unread: Sequence[Unread]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from leadline.citations import cited
@@ -12,12 +12,12 @@ from leadline.contracts import Run
 from leadline.errors import NoEvidence
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import Blob, Confidence, Report, Uncited, Verdict
-from leadline.research_findings import REPORT, VERIFICATION, Ground, IndexEntry, Repair, Verification
-from leadline_plugins.verification.claims import Paragraph, report_statements
+from leadline.records import Blob, Confidence, Report, Verdict
+from leadline.research_findings import FAILED, REPORT, VERIFICATION, Ground, IndexEntry, Repair, Verification
+from leadline_plugins.verification.claims import Paragraph, Statements, report_statements
 from leadline_plugins.verification.external_reports import check, cited_sources, recheck
 from leadline_plugins.verification.paragraph_files import paragraphs_as_markdown, read_paragraphs, with_paragraphs
-from leadline_plugins.verification.repair import repair_claims
+from leadline_plugins.verification.repair import repair_claims, without_unquoted
 from leadline_plugins.verification.reports.source_files import matches
 from leadline_plugins.verification.tasks import REPAIR_TASK
 from leadline_plugins.verification.verdicts import REQUIRED, Library, judge, reuse_verdicts
@@ -38,59 +38,66 @@ __all__ = [
 
 
 class VerifyStage:
-    """Judges the claims, repairs those that fail, and saves `paragraphs.jsonl`."""
+    """Judges the claims, removes superfluous citations, repairs claims that fail, and saves `paragraphs.jsonl`."""
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Set the verification and the report with its verdicts. Raises `NoEvidence` if all claims were dropped."""
-        report, settings = findings[REPORT], run.settings.verify
-        found = report_statements(report)
-        verdicts = await judge(run, found.claims, Library.of(report))
-        changed, repairs = await repair_claims(run, report, verdicts)
+        found, judged = await _judged(run, findings[REPORT])
+        report, judged = without_unquoted(findings[REPORT], judged)
+        found, judged = await _judged(run, report, judged)
+        report, repairs, judged = await repair_claims(run, report, judged)
         if repairs:
-            report, before = changed, len(found.claims)
-            found = report_statements(report)
+            before = len(found.claims)
+            found, judged = await _judged(run, report, judged)
             if not found.claims:
                 raise NoEvidence(f"the sources support none of the report's {before} claims, and all were dropped")
-            kept, new = reuse_verdicts(found.claims, verdicts)
-            judged = {one.claim.id: one for one in (*kept, *await judge(run, new, Library.of(report)))}
-            verdicts = [judged[claim.id] for claim in found.claims]
-        report = report.model_copy(update={"verdicts": tuple(verdicts), "uncited": tuple(found.uncited)})
+        silent = {one.claim.id for one in judged if not one.asserts}
+        verdicts = tuple(one for one in judged if one.asserts and one.claim.evidence_ids)
+        uncited = tuple(one for one in found.uncited if one.id not in silent)
+        report = report.model_copy(update={"verdicts": verdicts, "uncited": uncited})
         findings[REPORT] = report
-        findings[VERIFICATION] = verification(report, verdicts, found.uncited, settings.require_support, repairs)
-        lines = paragraph_lines(found.paragraphs).encode()
+        findings[VERIFICATION] = verification(report, run.settings.verify.require_support, repairs)
+        lines = paragraph_lines(found.paragraphs, silent).encode()
         await run.save(Blob(name="paragraphs.jsonl", media_type="application/jsonl", data=lines))
 
 
-def verification(
-    report: Report,
-    verdicts: Sequence[Verdict],
-    uncited: Sequence[Uncited],
-    require_support: bool,
-    repairs: tuple[Repair, ...] = (),
-) -> Verification:
-    """Return the result of the checks, as in `verify.json`."""
+async def _judged(run: Run, report: Report, known: Sequence[Verdict] = ()) -> tuple[Statements, list[Verdict]]:
+    """Return the statements of a report, and a verdict on each; verdicts that are known are not asked for again."""
+    found = report_statements(report)
+    kept, new = reuse_verdicts(found.to_judge(), known)
+    verdicts = {one.claim.id: one for one in (*kept, *await judge(run, new, Library.of(report)))}
+    return found, [verdicts[claim.id] for claim in found.to_judge()]
+
+
+def verification(report: Report, require_support: bool, repairs: tuple[Repair, ...] = ()) -> Verification:
+    """Return the result of the checks of a report with its verdicts, as in `verify.json`."""
+    verdicts, uncited = report.verdicts, report.uncited
     known = {item.id for item in report.evidence}
     used = [name for section in report.sections for name in cited(section.text or "")]
     unknown = sorted({name for name in used if name not in known})
     counts = Counter(one.verdict for one in verdicts)
-    wrong: Mapping[Ground, bool] = {
-        "no_claims": not verdicts and not report.quotes,
-        "unknown_ids": bool(unknown),
-        "uncited": bool(uncited),
-        "unsupported": require_support and any(counts[kind] for kind in REQUIRED),
+    failed = sum(counts[kind] for kind in REQUIRED) if require_support else 0
+    no_claims = require_support and not (verdicts or report.quotes)
+    wrong: Mapping[Ground, str] = {
+        "unsupported": f"{failed} of {len(verdicts)} claims are not supported by what they cite" if failed else "",
+        "no_claims": "the report has no claim with a citation" if no_claims else "",
+        "unknown_ids": f"citations of unknown passages: {', '.join(unknown)}" if unknown else "",
     }
+    grounds = tuple(ground for ground, reason in wrong.items() if reason)
     return Verification(
         report_passed=None if report.quotes else bool(verdicts) and not uncited,
         paragraphs_jsonl_cite_ids_passed=not unknown,
         paragraph_end_citation_passed=not uncited,
         paragraph_without_citation_count=len(uncited),
-        passed=None if report.quotes and not any(wrong.values()) else not any(wrong.values()),
-        grounds=tuple(ground for ground, holds in wrong.items() if holds),
+        passed=None if report.quotes and not grounds else not grounds,
+        remarks=sum(counts[kind] for kind in (*FAILED, "partial")) + len(uncited),
+        grounds=grounds,
+        reasons=tuple(wrong[ground] for ground in grounds),
         claims=dict(counts),
         judged_by=dict(Counter(one.judge for one in verdicts if one.judge)),
         unknown_ids=tuple(unknown),
-        verdicts=tuple(verdicts),
-        uncited=tuple(uncited),
+        verdicts=verdicts,
+        uncited=uncited,
         repairs=repairs,
         evidence_index=tuple(_index(report, verdicts)),
     )
@@ -110,8 +117,11 @@ def _confidence(verdict: Verdict) -> Confidence:
     return "high" if verdict.confidence >= _HIGH_CONFIDENCE else "medium"
 
 
-def paragraph_lines(paragraphs: Iterable[Paragraph]) -> str:
-    """Return `paragraphs.jsonl`: one line for each paragraph, list or table."""
+def paragraph_lines(paragraphs: Iterable[Paragraph], silent: Container[str] = ()) -> str:
+    """Return `paragraphs.jsonl`: one line for each paragraph, list or table.
+
+    `silent` are the ids of those whose sentences without a citation assert nothing.
+    """
     rows = (
         {
             "id": one.id,
@@ -119,8 +129,8 @@ def paragraph_lines(paragraphs: Iterable[Paragraph]) -> str:
             "text": one.text,
             "markdown": one.markdown,
             "cite_ids": list(one.cite_ids),
-            "states": one.states,
-            "ends_with_citation": one.ends_with_citation,
+            "states": one.states and bool(one.cite_ids or one.id not in silent),
+            "ends_with_citation": one.ends_with_citation or one.id in silent,
         }
         for one in paragraphs
     )

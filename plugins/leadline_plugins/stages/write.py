@@ -16,7 +16,6 @@ from leadline.research_findings import (
     ANALYSIS,
     DIGEST,
     EVIDENCE,
-    FAILED,
     FIGURES,
     FOUND,
     PLAN,
@@ -30,7 +29,6 @@ from leadline.research_findings import (
 )
 from leadline.workers import compute
 from leadline_plugins.stages.synthesize import CONDENSE
-from leadline_plugins.verification.repair import without_failed
 from leadline_plugins.verification.repetition import without_repetitions
 from leadline_plugins.verification.verdicts import prejudge
 from leadline_plugins.wording.phrases import join_items, phrase, translate
@@ -52,13 +50,7 @@ class WriteStage:
         if critical := analysis_section(findings.get(ANALYSIS), question.language):
             run.prefetch(prejudge(run, critical, evidence, sources, question.language))
         weighed = critical[0].text or "" if critical else ""
-        composed = await compose(question, title, sections, charts, run, analysis=weighed)
-        if run.settings.report.write == "compose" and (composed.summary or composed.conclusion):
-            # The judges work meanwhile. Only where a claim failed is the summary, which may repeat it, written again.
-            verdicts = await prejudge(run, sections, evidence, sources, question.language)
-            if any(one.verdict in FAILED for one in verdicts):
-                supported = without_failed(sections, verdicts)
-                composed = await compose(question, title, sections, charts, run, supported, weighed)
+        composed = await compose(question, title, sections, charts, run, weighed)
         form = run.settings.report.form
         parts = report_sections(composed, question.text, question.language, findings.get(ANALYSIS), form)
         if CONDENSE in run.stages:

@@ -26,6 +26,8 @@ _BARRED = re.compile(r".*\S\s\|\s\S.*\|")
 _NUMBERED = re.compile(r"\s*\(?(?:\d{1,3}|[a-zA-Z])\.\s")
 _FENCE = re.compile(r"\s*(```|~~~)")
 _LETTER = re.compile(r"[^\W_]")
+# A name of a program or setting, which begins a sentence in lower case: `x`, max_connections, pgBackRest.
+_IDENTIFIER = re.compile(r"`|[(\"“*]*[a-z0-9]*(?:_\w|[a-z][A-Z])")
 # Characters; longer lines were not wrapped by an editor, so their break ends a paragraph.
 _WIDEST_WRAP = 120
 # Share of the widest line that hand-wrapped lines reach.
@@ -179,7 +181,7 @@ def _ends(text: str, found: re.Match[str], end: int) -> bool:
     if not rest:
         return True
     following = rest[0].lstrip("\"'“‘([«*_`")
-    if not following or following[0].islower():
+    if not following or (following[0].islower() and not _IDENTIFIER.match(rest[0])):
         return False
     return found.group()[0] != "." or not _is_abbreviation(text, found.start(), following, rest[1:])
 

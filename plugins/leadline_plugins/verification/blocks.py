@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from leadline.citations import CITATION
+from leadline.citations import CITATION, unenclosed
 
 BlockKind = Literal["heading", "paragraph", "item", "row", "head", "quote", "aside"]
 # The patterns are linear: reports are anybody's text.
@@ -44,7 +44,7 @@ class Block:
 
 def visible_text(text: str) -> str:
     """Return Markdown as plain text on one line, without citations, emphasis and links."""
-    bare = _MARKS.sub(lambda match: match[1] or match[2] or "", CITATION.sub("", text))
+    bare = _MARKS.sub(lambda match: match[1] or match[2] or "", CITATION.sub("", unenclosed(text)))
     return _SPACED.sub(r"\1", " ".join(bare.split()))
 
 

@@ -1,8 +1,8 @@
 """Cut the Markdown of a report into claims, and find the paragraphs that end without a citation.
 
-Sentences, list items, table rows (with their header cells) and whole blockquotes are claims. A claim without a citation
-is covered by the next citation in its paragraph, list or table. No claims are questions, headings, captions, code,
-cross-references, notices of Leadline, and lead-ins to lists that have no citation. The time is linear in the length of
+Sentences, list items, table rows (with their header cells) and whole blockquotes are claims; a judge decides which of
+them assert nothing. A claim without a citation is covered by the next citation in its paragraph, list or table. No
+claims are questions, headings, code, and lead-ins to lists that have no citation. The time is linear in the length of
 the text.
 """
 
@@ -11,22 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 
 from leadline.citations import CITATION
 from leadline.citations import cited as cited_ids
 from leadline.records import Claim, Report, Section, Uncited
 from leadline_plugins.text import sentences
 from leadline_plugins.verification.blocks import FENCE, ITEM, QUOTE, Block, blocks, row_cells, visible_text
-from leadline_plugins.verification.lexicon import forms
-from leadline_plugins.wording.phrases import is_keywords
 
 _LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"\w")
 _LEADS = (":", "：")
 _ASKS = ("?", "？", "؟")
-# Longer sentences (in characters) that refer to another section are claims too.
-_LONGEST_POINTER = 200
 
 
 @dataclass(frozen=True)
@@ -65,6 +60,15 @@ class Statements:
     claims: list[Claim] = field(default_factory=list)
     uncited: list[Uncited] = field(default_factory=list)
     paragraphs: list[Paragraph] = field(default_factory=list)
+
+    def to_judge(self) -> list[Claim]:
+        """Return the claims, and uncited paragraphs as claims without a citation, by section.
+
+        Of these a judge only decides whether they assert something.
+        """
+        bare = (Claim(id=one.id, section_id=one.section_id, text=one.text, span=one.span) for one in self.uncited)
+        places = {section: place for place, section in enumerate(dict.fromkeys(p.section_id for p in self.paragraphs))}
+        return sorted((*self.claims, *bare), key=lambda claim: places[claim.section_id])
 
 
 def report_statements(report: Report) -> Statements:
@@ -199,10 +203,8 @@ def _block_statements(text: str, block: Block) -> Iterator[Statement]:
         )
     elif block.kind == "row":
         yield Statement(_row_text(raw, block.head), block.start, block.end, block, cited)
-    elif is_keywords(visible := visible_text(raw)):
-        yield Statement(visible, block.start, block.end, block, claims=False)
     else:
-        yield from _sentences(raw, block, is_caption=_is_caption(visible))
+        yield from _sentences(raw, block)
 
 
 def _without_code(lines: Iterable[str]) -> Iterator[str]:
@@ -219,7 +221,7 @@ def _without_code(lines: Iterable[str]) -> Iterator[str]:
             yield line
 
 
-def _sentences(raw: str, block: Block, *, is_caption: bool) -> Iterator[Statement]:
+def _sentences(raw: str, block: Block) -> Iterator[Statement]:
     """Yield the sentences of a paragraph or list item, each with the citations in it and right after it."""
     marker = ITEM.match(raw) if block.kind == "item" else None
     begin = marker.end() if marker else 0
@@ -236,8 +238,7 @@ def _sentences(raw: str, block: Block, *, is_caption: bool) -> Iterator[Statemen
         stripped = visible.rstrip("\"'”’」』)）*_ ")
         own = bool(cited) and raw[start:end].endswith(_LEADS)  # a citation after the colon belongs to the list
         leads = last and not own and stripped.endswith(_LEADS)
-        points = not cited and _is_pointer(visible, raw[start:end])
-        claims = bool(_LETTER.search(visible)) and not (is_caption or leads or points or stripped.endswith(_ASKS))
+        claims = bool(_LETTER.search(visible)) and not (leads or stripped.endswith(_ASKS))
         yield Statement(visible, block.start + start, block.start + end, block, cited, before, claims)
         before = visible
 
@@ -246,34 +247,3 @@ def _row_text(line: str, head: Sequence[str]) -> str:
     """Return a table row as text, each cell after its header: `City: Bonn; People: 330,000`."""
     named = zip(row_cells(line), [*head, *[""] * line.count("|")], strict=False)
     return "; ".join(f"{name}: {cell}" if name else cell for cell, name in named if cell)
-
-
-@cache
-def _openings() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return the patterns of captions and of cross-references."""
-    captions, pointers = ("|".join(map(re.escape, forms(table))) for table in ("captions", "pointers"))
-    caption = rf"(?:{captions})\s*\d+(?:[.-]\d+)*\s*(?:[:：.。\u3000–—-]|$)(?!\d)"
-    return re.compile(caption, re.IGNORECASE), re.compile(rf"\W*(?:{pointers})(?![a-z])", re.IGNORECASE)
-
-
-def _is_caption(text: str) -> bool:
-    return bool(_openings()[0].match(text))
-
-
-def without_number(caption: str) -> str:
-    """Return a caption without a number of its own, such as `Figure 4.12.`, if it has one."""
-    found = _own_number().match(caption)
-    return (found and caption[found.end() :].strip()) or caption
-
-
-@cache
-def _own_number() -> re.Pattern[str]:
-    """Return the pattern of a label with its number, which has parts if no mark follows: `図 6.1 aptitude`."""
-    captions = "|".join(map(re.escape, forms("captions")))
-    end = r"(?:\d+(?:[.-]\d+)*\s*[:：.。\u3000–—-]|\d+(?:[.-]\d+)+\s)"
-    return re.compile(rf"(?:{captions})\s*{end}(?!\d)", re.IGNORECASE)
-
-
-def _is_pointer(visible: str, raw: str) -> bool:
-    """Return whether a sentence only refers to another section."""
-    return len(visible) <= _LONGEST_POINTER and ("](#" in raw or bool(_openings()[1].match(visible)))

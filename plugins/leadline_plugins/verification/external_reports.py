@@ -57,7 +57,10 @@ class CheckedClaim(Record):
 
 
 class CheckedReport(Record):
-    """The result; it is `passed` if every citation has a source, and no claim is contradicted or unsupported."""
+    """The result; it is `passed` if every citation has a source, and no claim is contradicted or unsupported.
+
+    Sentences that a judge says assert nothing are no claims.
+    """
 
     title: Text
     marks: int
@@ -98,13 +101,10 @@ async def cited_sources(markdown: str) -> tuple[CitedSource, ...]:
     return tuple((await _read(len(markdown), _parse, markdown)).cited.values())
 
 
-async def check(
-    markdown: str, documents: Mapping[str, Document], run: Run | None = None, *, strict: bool = False
-) -> CheckedReport:
+async def check(markdown: str, documents: Mapping[str, Document], run: Run | None = None) -> CheckedReport:
     """Judge the claims of a report by documents, given by the keys of `cited_sources`; without a run none is judged.
 
-    If `strict`, every paragraph that makes a statement must end with a citation. Raises `UsageError` for a report that
-    cannot be read within the limits of a worker.
+    Raises `UsageError` for a report that cannot be read within the limits of a worker.
     """
     known = await _read(len(markdown), _parse, markdown)
     by_key = known.cited
@@ -124,7 +124,7 @@ async def check(
     judged = (claim.model_copy(update={"evidence_ids": tuple(cites.get(claim.id, ()))}) for claim in known.found.claims)
     readable = [claim for claim in judged if claim.evidence_ids]
     verdicts = {one.claim.id: one for one in await judge(run, readable, library)} if run else {}
-    return await _read(len(markdown), _checked_report, known, verdicts, library, _failing(run), strict)
+    return await _read(len(markdown), _checked_report, known, verdicts, library, _failing(run))
 
 
 async def _read(size: int, function: Callable[..., T], *args: Any) -> T:
@@ -140,12 +140,12 @@ def _checked_report(
     verdicts: Mapping[str, Verdict],
     library: Library,
     failing: Sequence[VerdictKind],
-    strict: bool,
 ) -> CheckedReport:
     by_key, read = known.cited, {source.id for source in library.sources}
     checked = (
         _checked_claim(claim, known.sources(claim), verdicts.get(claim.id), library, read)
         for claim in known.found.claims
+        if claim.id not in verdicts or verdicts[claim.id].asserts
     )
     named = {name for claim in known.found.claims for name in claim.evidence_ids}
     used = {one.key for name, one in known.targets.items() if name in named}
@@ -156,11 +156,8 @@ def _checked_report(
         claims=tuple(checked),
         dangling=tuple(known.report.dangling()),
         uncited_sources=tuple(key for key in known.report.entries if key not in used and not key.startswith("#")),
-        uncited_count=len(known.found.uncited)
-        if strict
-        else sum(one.states and not one.cite_ids for one in known.found.paragraphs),
+        uncited_count=sum(one.states and not one.cite_ids for one in known.found.paragraphs),
         failing=failing,
-        strict=strict,
     )
 
 
@@ -176,6 +173,7 @@ async def recheck(report: Report, run: Run) -> CheckedReport:
     claims = [
         _checked_claim(one.claim, [sources[name] for name in one.claim.evidence_ids if name in sources], one, library)
         for one in verdicts
+        if one.asserts
     ]
     known = {item.id for item in report.evidence}
     used = [name for paragraph in found.paragraphs for name in paragraph.cite_ids]
@@ -188,7 +186,6 @@ async def recheck(report: Report, run: Run) -> CheckedReport:
         uncited_sources=(),
         uncited_count=len(found.uncited),
         failing=_failing(run),
-        strict=True,
     )
     return result.model_copy(update={"passed": None}) if report.quotes else result
 
@@ -203,9 +200,8 @@ def _summary(
     uncited_sources: tuple[str, ...],
     uncited_count: int,
     failing: Sequence[VerdictKind],
-    strict: bool = False,
 ) -> CheckedReport:
-    """Return the result with its counts; if `strict`, paragraphs without a citation fail the report."""
+    """Return the result with its counts."""
     counts = Counter(claim.verdict for claim in claims if claim.verdict)
     return CheckedReport(
         title=title,
@@ -217,7 +213,7 @@ def _summary(
         dangling=dangling,
         uncited_sources=uncited_sources,
         paragraphs_without_citation=uncited_count,
-        passed=bool(claims) and not (dangling or (strict and uncited_count) or any(counts[kind] for kind in failing)),
+        passed=bool(claims) and not (dangling or any(counts[kind] for kind in failing)),
     )
 
 

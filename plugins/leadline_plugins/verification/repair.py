@@ -1,4 +1,4 @@
-"""Repair claims that their passages do not support: cite other passages, reword, or drop them."""
+"""Repair claims that their passages do not support, and remove citations that support nothing."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from leadline.citations import CITATION, cite, uncitable, uncited
+from leadline.citations import CITATION, CITATIONS, cite, cited, uncitable, uncited, unenclosed
 from leadline.contracts import Run
 from leadline.errors import CallFailed
 from leadline.records import Claim, Report, Section, Verdict
@@ -16,11 +17,10 @@ from leadline_plugins.passages.ranking import OverlapIndex
 from leadline_plugins.verification.blocks import blocks, visible_text
 from leadline_plugins.verification.claims import section_statements
 from leadline_plugins.verification.tasks import REPAIR_TASK, batches, claims_request
-from leadline_plugins.verification.verdicts import Library, judge
+from leadline_plugins.verification.verdicts import Library, judge_batch
 
-# Passages to try for a claim.
+# Other passages that a correction may cite: those nearest to the claim.
 _TRIED = 3
-_DONE = {"recite": "recited", "weaken": "weakened", "drop": "dropped"}
 
 
 @dataclass(frozen=True)
@@ -31,44 +31,76 @@ class _Change:
     ids: tuple[str, ...]
 
 
-async def repair_claims(run: Run, report: Report, verdicts: Sequence[Verdict]) -> tuple[Report, tuple[Repair, ...]]:
-    """Return the report with its failed claims handled according to `verify.unsupported`, and the repairs."""
-    how = run.settings.verify.unsupported
-    bad = [one for one in verdicts if one.verdict in FAILED]
-    library = Library.of(report)
-    changes: Mapping[str, _Change] = {}
-    if how == "recite":
-        changes = await _other_citations(run, [one.claim for one in bad], library)
-    elif how == "weaken":
-        changes = await _new_wordings(run, bad, library)
-    elif how == "drop":
+async def repair_claims(
+    run: Run, report: Report, verdicts: Sequence[Verdict]
+) -> tuple[Report, tuple[Repair, ...], list[Verdict]]:
+    """Return the report with its failed claims handled according to `verify.unsupported`, the repairs, all verdicts.
+
+    Those on corrected claims are among the verdicts.
+    """
+    bad = [one for one in verdicts if one.verdict in FAILED and one.asserts and one.claim.evidence_ids]
+    corrected: list[Verdict] = []
+    changes: dict[str, _Change] = {}
+    if run.settings.verify.unsupported == "recite":
+        corrected = await _corrections(run, report, bad)
+        changes = {one.claim.id: _Change(one.claim.text, one.claim.evidence_ids) for one in corrected}
+    elif run.settings.verify.unsupported == "drop":
         changes = {one.claim.id: _Change(None, ()) for one in bad}
     if not changes:
-        return report, ()
-    claims = _claims_by_section(one.claim for one in verdicts)
+        return report, (), [*verdicts]
+    claims = _claims_by_section(one.claim for one in verdicts if one.claim.evidence_ids)
     sections = (_changed_section(one, claims[one.id], changes) for one in report.sections)
     kept = tuple(one for one in sections if (one.text or "").strip())
-    done = [
-        Repair.model_validate(
-            {
-                "section_id": one.claim.section_id,
-                "claim": one.claim.text,
-                "verdict": one.verdict,
-                "done": _DONE[how],
-                "now": (changes[one.claim.id].text or "") if how == "weaken" else "",
-            }
-        )
-        for one in bad
-        if one.claim.id in changes
-    ]
-    return report.model_copy(update={"sections": kept}), tuple(done)
+    done = tuple(_repair(one, changes[one.claim.id]) for one in bad if one.claim.id in changes)
+    return report.model_copy(update={"sections": kept}), done, [*verdicts, *corrected]
 
 
-def without_failed(sections: Sequence[Section], verdicts: Sequence[Verdict]) -> tuple[Section, ...]:
-    """Return sections without the claims that their passages contradict or do not support."""
-    dropped = {one.claim.id: _Change(None, ()) for one in verdicts if one.verdict in FAILED}
-    claims = _claims_by_section(one.claim for one in verdicts)
-    return tuple(_changed_section(one, claims[one.id], dropped) for one in sections)
+def _repair(verdict: Verdict, change: _Change) -> Repair:
+    claim, now = verdict.claim, change.text
+    done: Literal["dropped", "recited", "reworded"] = "reworded"
+    if now is None or _letters(now) == _letters(claim.text):
+        done, now = "dropped" if now is None else "recited", ""
+    return Repair(section_id=claim.section_id, claim=claim.text, verdict=verdict.verdict, done=done, now=now)
+
+
+def without_unquoted(report: Report, verdicts: Sequence[Verdict]) -> tuple[Report, list[Verdict]]:
+    """Return the report without citations that no judge quoted beside others that support the same claims.
+
+    Citations of unknown passages stay. The claims of the verdicts returned cite what is left.
+    """
+    known = {item.id for item in report.evidence}
+    left: dict[str, tuple[str, ...]] = {}
+    sections = []
+    for section in report.sections:
+        text, edits = section.text or "", []
+        here = [one for one in verdicts if one.claim.section_id == section.id and one.claim.evidence_ids]
+        own = {one.claim.id for one in here if CITATION.search(text, *one.claim.span)}
+        for verdict in here:
+            ids = verdict.claim.evidence_ids
+            # Claims without a citation of their own rely on those of another.
+            sharing = [one for one in here if one.claim.evidence_ids == ids and one.claim.id not in own]
+            sharing += [verdict] if verdict.claim.id in own else []
+            quoted = tuple(name for name in ids if name not in known or any(name in one.quoted for one in sharing))
+            supported = all(one.verdict == "supported" and one.quoted for one in sharing)
+            if verdict.claim.id in own and supported and len(quoted) < len(ids):
+                start, end = verdict.claim.span
+                edits.append((start, end, _citing_only(text[start:end], quoted)))
+                left |= {one.claim.id: quoted for one in sharing}
+        sections.append(section.model_copy(update={"text": _apply_edits(text, edits)}) if edits else section)
+    cites = {name: {"evidence_ids": ids} for name, ids in left.items()}
+    changed = (
+        one.model_copy(update={"claim": one.claim.model_copy(update=cites.get(one.claim.id, {}))}) for one in verdicts
+    )
+    return report.model_copy(update={"sections": tuple(sections)}), list(changed)
+
+
+def _citing_only(text: str, ids: Collection[str]) -> str:
+    def kept(match: re.Match[str]) -> str:
+        names = [cite(name) for name in cited(match[0]) if name in ids]
+        space = match[0][: len(match[0]) - len(match[0].lstrip())]
+        return space + "".join(names) if names else ""
+
+    return CITATIONS.sub(kept, unenclosed(text))
 
 
 def without_claims(sections: Sequence[Section], ids: Collection[str]) -> tuple[Section, ...]:
@@ -88,58 +120,63 @@ def _claims_by_section(claims: Iterable[Claim]) -> Mapping[str, Sequence[Claim]]
 # --- changes ---------------------------------------------------------------------------------------------------------
 
 
-async def _other_citations(run: Run, claims: Sequence[Claim], library: Library) -> dict[str, _Change]:
-    """Return passages of the run that support claims; the judges decide about each."""
+async def _corrections(run: Run, report: Report, bad: Sequence[Verdict]) -> list[Verdict]:
+    """Return the supported verdicts on claims as a model corrected them, all in one call if the passages fit.
+
+    Table rows and quotations only get other citations.
+    """
+    if not bad or not await run.by_chat(REPAIR_TASK.name):
+        return []
+    library = Library.of(report)
     near = OverlapIndex(library.evidence)
-    trials = [
-        claim.model_copy(update={"id": f"{claim.id}@{other.id}", "evidence_ids": (other.id,), "findings": ()})
-        for claim in claims
-        for other in near.nearest(claim.text, _TRIED, without=claim.evidence_ids)
+    claims = [_with_nearest_passages(one, near) for one in bad]
+    groups = list(batches(claims, library.evidence, len(claims)))
+    replies = await run.each(groups, lambda group: _corrected_claims(run, group, library))
+    texts = {section.id: section.text or "" for section in report.sections}
+    old = {one.claim.id: one.claim for one in bad}
+    trials = []
+    for claim in (claim for reply in replies for claim in reply):
+        before = old[claim.id]
+        fixed = texts[claim.section_id][slice(*claim.span)].lstrip().startswith(("|", ">"))
+        trials.append(claim.model_copy(update={"text": before.text}) if fixed else claim)
+    return [
+        one.model_copy(update={"claim": one.claim.model_copy(update={"evidence_ids": one.quoted})})
+        for one in await judge_batch(run, trials, library)
+        if one.verdict == "supported" and one.quoted
     ]
-    found: dict[str, _Change] = {}
-    for verdict in await judge(run, trials, library):
-        if verdict.verdict == "supported":
-            claim_id, _, other_id = verdict.claim.id.partition("@")
-            found.setdefault(claim_id, _Change(verdict.claim.text, (other_id,)))
-    return found
 
 
-async def _new_wordings(run: Run, bad: Sequence[Verdict], library: Library) -> dict[str, _Change]:
-    """Return a model's wordings that the cited passages support; table rows and quotations stay unchanged."""
-    if not await run.by_chat(REPAIR_TASK.name):
-        return {}
-    claims = [
-        one.claim.model_copy(update={"findings": (f"{one.verdict}: {one.reason}",)})
-        for one in bad
-        if one.claim.evidence_ids and "; " not in one.claim.text
-    ]
-    groups = list(batches(claims, library.evidence, run.settings.verify.claims_per_call))
-    replies = await run.each(groups, lambda group: _model_wordings(run, group, library))
-    new = {name: text for reply in replies for name, text in reply.items()}
-    trials = [
-        claim.model_copy(update={"id": f"{claim.id}@", "text": new[claim.id], "findings": ()})
-        for claim in claims
-        if claim.id in new
-    ]
-    verdicts = await judge(run, trials, library)
-    return {
-        one.claim.id.removesuffix("@"): _Change(one.claim.text, one.claim.evidence_ids)
-        for one in verdicts
-        if one.verdict == "supported"
-    }
+def _with_nearest_passages(verdict: Verdict, near: OverlapIndex) -> Claim:
+    """Return a claim with its fault as a finding, which cites the nearest other passages, too."""
+    claim = verdict.claim
+    others = (one.id for one in near.nearest(claim.text, _TRIED, without=claim.evidence_ids))
+    fault = f"{verdict.verdict}: {verdict.reason}"
+    return claim.model_copy(update={"evidence_ids": (*claim.evidence_ids, *others), "findings": (fault,)})
 
 
-async def _model_wordings(run: Run, claims: Sequence[Claim], library: Library) -> dict[str, str]:
+async def _corrected_claims(run: Run, claims: Sequence[Claim], library: Library) -> list[Claim]:
+    """Return the claims that the model corrected; those without passages of its choice cite all that it saw."""
     wanted = library.request(claims)
     inputs = claims_request(claims, wanted.passages, wanted.sources, library.language)
     try:
         reply = await run.perform(REPAIR_TASK.of(inputs))
     except CallFailed as failed:
-        await run.emit("notice", {"message": f"unsupported claims were not reworded ({failed.record.text})"})
-        return {}
-    numbered = dict(enumerate(claims, start=1))
-    texts = {numbered[one.claim].id: _line(one.text) for one in reply.claims if one.claim in numbered}
-    return {name: text for name, text in texts.items() if text}
+        await run.emit("notice", {"message": f"unsupported claims were not corrected ({failed.record.text})"})
+        return []
+    passages = {one.number: one.id for group in inputs.sources for one in group.passages}
+    corrected = {one.claim: one for one in reply.claims if _line(one.text)}
+    return [
+        claim.model_copy(
+            update={
+                "text": _line(corrected[number].text),
+                "evidence_ids": tuple(passages[one] for one in corrected[number].passages if one in passages)
+                or claim.evidence_ids,
+                "findings": (),
+            }
+        )
+        for number, claim in enumerate(claims, start=1)
+        if number in corrected
+    ]
 
 
 def _line(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The tasks of verification: judge claims, and reword claims that their passages do not support."""
+"""The tasks of verification: judge claims, and correct claims that their passages do not support."""
 
 from __future__ import annotations
 
@@ -44,6 +44,8 @@ class ClaimReply(Record):
     quote: Text = ""
     verdict: VerdictKind
     reason: Text = ""
+    asserts: bool = True
+    names: tuple[Text, ...] = ()
 
 
 class SupportedReply(Record):
@@ -58,30 +60,32 @@ class VerdictsReply(Record):
 
     supported: tuple[SupportedReply, ...] = ()
     others: tuple[ClaimReply, ...] = ()
+    # Numbers of the sentences that assert nothing.
+    no_claims: tuple[int, ...] = ()
+    # Names in all claims that have a number as a part.
+    names: tuple[Text, ...] = ()
 
     @property
     def verdicts(self) -> tuple[ClaimReply, ...]:
-        """All verdicts in one form; if a claim is in both lists, `others` wins."""
-        others = {one.claim for one in self.others}
-        supported = (
-            ClaimReply(claim=one.claim, quote=one.quote, verdict="supported")
-            for one in self.supported
-            if one.claim not in others
-        )
-        return (*supported, *self.others)
+        """All verdicts in one form; if a claim is in several lists, `others` wins, then `supported`."""
+        supported = (ClaimReply(claim=one.claim, quote=one.quote, verdict="supported") for one in self.supported)
+        silent = (ClaimReply(claim=number, verdict="unsupported", asserts=False) for number in self.no_claims)
+        found = {one.claim: one for one in (*silent, *supported, *self.others)}
+        return tuple(one.model_copy(update={"names": self.names}) for one in found.values())
 
 
-class Reworded(Record):
-    """A new wording of the claim with this number."""
+class Corrected(Record):
+    """The claim with this number as its passages, by number, support it."""
 
     claim: int
     text: Text
+    passages: tuple[int, ...] = ()
 
 
-class RewordedReply(Record):
-    """The reworded claims."""
+class CorrectedReply(Record):
+    """The corrected claims."""
 
-    claims: tuple[Reworded, ...] = ()
+    claims: tuple[Corrected, ...] = ()
 
 
 def claims_request(
@@ -136,7 +140,7 @@ def _as_text(inputs: ClaimsRequest) -> str:
 
 def _lines(claim: ShownClaim) -> Iterator[str]:
     yield f"Claim {claim.number}: {quoted(claim.text)}"
-    yield f"cites: {''.join(f'[{number}]' for number in claim.passages)}"
+    yield f"cites: {''.join(f'[{number}]' for number in claim.passages) or 'nothing'}"
     if claim.under:
         yield f"under: {quoted(' > '.join(claim.under))}"
     if claim.before:
@@ -178,23 +182,27 @@ VERIFY_TASK = TaskKind(
         others=list_of(
             object_of(claim=INTEGER, quote=TEXT, verdict=one_of("partial", "contradicted", "unsupported"), reason=TEXT)
         ),
+        no_claims=list_of(INTEGER),
+        names=list_of(TEXT),
     ),
     example="""{"supported": [{"claim": 1, "quote": "opened on 3 May 1998"}],
  "others": [
   {"claim": 2, "quote": "carries 40,000 cars a day", "verdict": "contradicted", "reason": "40,000 cars, not 60,000"},
-  {"claim": 3, "quote": "", "verdict": "unsupported", "reason": "no passage gives the cost"}]}""",
+  {"claim": 3, "quote": "", "verdict": "unsupported", "reason": "no passage gives the cost"}],
+ "no_claims": [4],
+ "names": ["PostgreSQL 15"]}""",
     show=_as_text,
     expects=estimates.verify_claim,
 )
 REPAIR_TASK = TaskKind(
     "repair_claim",
     ClaimsRequest,
-    RewordedReply,
+    CorrectedReply,
     template("repair_claim"),
     shrink=_halved,
     check=_reply_fault,
-    schema=object_of(claims=list_of(object_of(claim=INTEGER, text=TEXT))),
-    example='{"claims": [{"claim": 1, "text": "The bridge carries 40,000 cars a day."}]}',
+    schema=object_of(claims=list_of(object_of(claim=INTEGER, text=TEXT, passages=list_of(INTEGER)))),
+    example='{"claims": [{"claim": 1, "text": "The bridge carries 40,000 cars a day.", "passages": [3]}]}',
     show=_as_text,
     expects=estimates.repair_claim,
 )

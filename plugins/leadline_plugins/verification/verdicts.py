@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +29,7 @@ from leadline_plugins.verification.judges.exact import missing_facts
 from leadline_plugins.verification.quotes import OMISSION, find_quote, normalize_source
 from leadline_plugins.verification.tasks import VERIFY_TASK
 
+_DIGIT = re.compile(r"\d")
 # The verdicts that fail a report with `verify.require_support`.
 REQUIRED: Sequence[VerdictKind] = (*FAILED, "not_judged")
 
@@ -90,7 +92,7 @@ def _without_extras(source: Source) -> Source:
 async def judge(run: Run, claims: Sequence[Claim], library: Library) -> list[Verdict]:
     """Return the verdicts on claims, in order. If a judge fails, the next one decides."""
     found: dict[str, Verdict] = {}
-    for verdicts in await run.each(list(_claims_by_section(claims)), lambda batch: _judge_section(run, batch, library)):
+    for verdicts in await run.each(list(_claims_by_section(claims)), lambda batch: judge_batch(run, batch, library)):
         found |= {one.claim.id: one for one in verdicts}
     return [found[claim.id] for claim in claims]
 
@@ -104,7 +106,7 @@ async def prejudge(
     """
     if not await run.by_chat(VERIFY_TASK.name):
         return []
-    return await judge(run, section_statements(sections).claims, Library(evidence, sources, language))
+    return await judge(run, section_statements(sections).to_judge(), Library(evidence, sources, language))
 
 
 def _claims_by_section(claims: Sequence[Claim]) -> Iterator[list[Claim]]:
@@ -113,10 +115,10 @@ def _claims_by_section(claims: Sequence[Claim]) -> Iterator[list[Claim]]:
         yield list(section)
 
 
-async def _judge_section(run: Run, claims: Sequence[Claim], library: Library) -> list[Verdict]:
-    """Return the verdicts on the claims of one section."""
+async def judge_batch(run: Run, claims: Sequence[Claim], library: Library) -> list[Verdict]:
+    """Return the verdicts on claims that go to each judge in one request."""
     decided: dict[str, Verdict] = {}
-    left = {claim.id: claim for claim in claims if library.cited(claim)}
+    left = {claim.id: claim for claim in claims if not claim.evidence_ids or library.cited(claim)}
     for name in run.settings.verify.judges:
         if not left:
             break
@@ -129,7 +131,7 @@ async def _judge_section(run: Run, claims: Sequence[Claim], library: Library) ->
                 found = tuple(dict.fromkeys((*claim.findings, verdict.reason)))
                 left[claim.id] = claim.model_copy(update={"findings": tuple(filter(None, found))})
             else:
-                decided[claim.id] = _overruled_by_facts(verdict, one.quote, library)
+                decided[claim.id] = _overruled_by_facts(verdict, one, library)
                 del left[claim.id]
     return [decided.get(claim.id) or _undecided(claim, left.get(claim.id)) for claim in claims]
 
@@ -147,6 +149,7 @@ async def _judgements(run: Run, claims: Sequence[Claim], library: Library, name:
 def _verdict(claim: Claim, judgement: Judgement, library: Library, judge: str) -> Verdict:
     """Return a judgement as a verdict that quotes the passage; a quote that no passage has does not count."""
     quote, evidence_id = "", ""
+    quoted: tuple[str, ...] = ()
     if judgement.quote.strip():
         found = find_quote(
             judgement.quote, sorted(library.cited(claim), key=lambda one: one.id != judgement.evidence_id)
@@ -155,7 +158,7 @@ def _verdict(claim: Claim, judgement: Judgement, library: Library, judge: str) -
             reason = f"{judge} quotes words that no cited passage has"
             return Verdict(claim=claim, verdict="not_judged", reason=reason, confidence=0)
         passage, quote = max(found, key=lambda one: len(one[1]))
-        evidence_id = passage.id
+        evidence_id, quoted = passage.id, tuple(dict.fromkeys(one.id for one, _ in found))
     return Verdict(
         claim=claim,
         verdict=judgement.verdict,
@@ -164,20 +167,25 @@ def _verdict(claim: Claim, judgement: Judgement, library: Library, judge: str) -
         reason=judgement.reason,
         confidence=judgement.confidence,
         judge=judge,
+        quoted=quoted,
+        asserts=judgement.asserts,
     )
 
 
-def _overruled_by_facts(verdict: Verdict, quote: str, library: Library) -> Verdict:
-    """Return the verdict; `unsupported` if a number, date or quotation of the claim is nowhere in the sources.
+def _overruled_by_facts(verdict: Verdict, judgement: Judgement, library: Library) -> Verdict:
+    """Return the verdict; `unsupported` if a number, date or quotation of the claim is in no cited passage.
 
-    `quote` are all quoted words: a number may be computed from several passages.
+    A number may be computed from all the words that the judgement quotes. A sentence with digits may assert something
+    although the judge says that it does not: `Two settings matter`, but not `It costs 999 euros`.
     """
-    if verdict.verdict not in ("supported", "partial"):
+    checked = verdict.verdict in ("supported", "partial") if verdict.asserts else _DIGIT.search(verdict.claim.text)
+    if not checked:
         return verdict
     cited = library.cited(verdict.claim)
-    quoted = OMISSION.join(words for _, words in find_quote(quote, cited))
-    lacks = missing_facts(verdict.claim.text, cited, library.by_source, quoted)
-    return verdict.model_copy(update={"verdict": "unsupported", "reason": "; ".join(lacks)}) if lacks else verdict
+    quoted = OMISSION.join(words for _, words in find_quote(judgement.quote, cited))
+    lacks = missing_facts(verdict.claim.text, cited, library.by_source, quoted, judgement.names)
+    changes = {"verdict": "unsupported", "reason": "; ".join(lacks), "asserts": True}
+    return verdict.model_copy(update=changes) if lacks else verdict
 
 
 def _undecided(claim: Claim, left: Claim | None) -> Verdict:

@@ -6,7 +6,6 @@ language with `for_language`, so that `zh-TW` gets the same choice of phrases, f
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -56,16 +55,6 @@ def translate(text: str, language: str) -> str:
 def in_all_languages(*names: str) -> tuple[str, ...]:
     """Return phrases in all languages, without repetitions."""
     return tuple(dict.fromkeys(phrases(tag)[name] for tag in languages() for name in names))
-
-
-def is_keywords(text: str) -> bool:
-    """Return whether a text is the line of keywords, in any language."""
-    return bool(_keywords().fullmatch(text))
-
-
-@cache
-def _keywords() -> re.Pattern[str]:
-    return re.compile(rf"(?:{'|'.join(map(re.escape, in_all_languages('keywords')))})\s*[:：].+")
 
 
 def for_language(table: Mapping[str, T], language: str, otherwise: T) -> T:

@@ -59,12 +59,10 @@ async def compose(
     sections: Sequence[Section],
     figures: Iterable[str],
     run: Run,
-    supported: Sequence[Section] = (),
     analysis: str = "",
 ) -> ComposedReport:
     """Return the report with the title, summary and conclusion of a model; without a model only the sections.
 
-    `supported` are the sections as the model reads them, without claims that failed; by default all of their text.
     `analysis` is the critical analysis, which the conclusion weighs.
     """
     long = is_long(run.settings)
@@ -77,7 +75,7 @@ async def compose(
         return ComposedReport(title, tuple(sections))
     texts = (*(section.text or "" for section in sections), analysis)
     ids = list(dict.fromkeys(name for text in texts for name in cited(text)))
-    read = [one for one in supported or sections if (one.text or "").strip()]
+    read = [one for one in sections if (one.text or "").strip()]
     shown = [SectionText(id=one.id, title=one.title, text=_numbered(one.text or "", ids)) for one in read]
     request = WriteRequest(
         question=question,

@@ -129,7 +129,7 @@ class Writer:
             html += f'<p class="inference"><b>Inference</b> {self._line(inference)}</p>'
         if section.unanswered:
             items = "".join(f"<li>{self._line(item)}</li>" for item in dict.fromkeys(section.unanswered))
-            html += f'<div class="open"><b>Not answered by the sources</b><ul>{items}</ul></div>'
+            html += f'<div class="open"><b>Not found in the passages read</b><ul>{items}</ul></div>'
         own = [name for name, (_, one) in self._figures.items() if one.section_id == section.id]
         used = [n for n, (_, one) in self._figures.items() if {*one.evidence_ids} & {*section.evidence_ids}]
         html += "".join(self._figure(name) for name in dict.fromkeys((*own, *used)) if name not in self._shown)

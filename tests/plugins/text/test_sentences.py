@@ -22,6 +22,7 @@ def cut(text: str) -> list[str]:
         ('"Come in!" he said. She left.', ['"Come in!" he said.', "She left."]),
         ("(All of it was sold.) Another was built.", ["(All of it was sold.)", "Another was built."]),
         ("See Fig. 2 for the bridge. It is old.", ["See Fig. 2 for the bridge.", "It is old."]),
+        ("It is 3. max_workers is 5. `x` is 6, cf. `y`.", ["It is 3.", "max_workers is 5.", "`x` is 6, cf. `y`."]),
     ],
 )
 def test_prose_is_cut_at_full_stops_that_end_a_sentence(text: str, expected: list[str]) -> None:

@@ -100,20 +100,28 @@ async def test_part_of_a_chinese_sentence_is_not_supported(new_request: NewReque
 @pytest.mark.parametrize(
     ("claim", "lacks"),
     [
-        ("The bay is 50 fathoms deep.", "“50” does not occur in the cited source"),
-        ("It was sounded in April 1831.", "“April” does not occur in the cited source"),
+        ("The bay is 50 fathoms deep.", "“50” does not occur in the cited passages"),
+        ("It was sounded in April 1831.", "“April” does not occur in the cited passages"),
         ("Fitz wrote “the bay is very shallow”.", "the quoted text “the bay is very shallow” does not occur"),
     ],
 )
-async def test_what_occurs_nowhere_in_the_source_is_passed_on(new_request: NewRequest, claim: str, lacks: str) -> None:
-    [found] = await judged(new_request(claim, PASSAGE))
+async def test_what_no_cited_passage_has_is_passed_on(new_request: NewRequest, claim: str, lacks: str) -> None:
+    source = f"{PASSAGE}\n\nElsewhere, in April, it is 50 fathoms deep: “the bay is very shallow”."
+    [found] = await judged(new_request(claim, PASSAGE, source=source))
     assert found.verdict == "not_judged"
     assert lacks in found.reason
 
 
-async def test_the_whole_source_counts_not_only_the_passage(new_request: NewRequest) -> None:
-    source = f"{PASSAGE}\n\nElsewhere it is 50 fathoms deep."
-    assert not await judged(new_request("The bay is 50 fathoms deep.", PASSAGE, source=source))
+async def test_headings_titles_and_addresses_count_as_the_passage(new_request: NewRequest) -> None:
+    given = new_request("Chart 7 of 1832, sheet 15, says so.", PASSAGE)
+    hit = given.sources[0].hit.model_copy(update={"url": "https://0.example/chart-15/", "title": "Charts of 1832"})
+    request = given.model_copy(
+        update={
+            "passages": tuple(one.model_copy(update={"path": ("Chart 7",)}) for one in given.passages),
+            "sources": (given.sources[0].model_copy(update={"hit": hit}),),
+        }
+    )
+    assert not await judged(request)
 
 
 async def test_a_quotation_in_another_script_is_a_translation(new_request: NewRequest) -> None:

@@ -14,11 +14,12 @@ from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings
 from leadline.records import Judgement, Judgements, JudgeRequest, Report
 from leadline.research_findings import REPORT, VERIFICATION, Audit, Verification
-from leadline_plugins.stages.audit import markdown, reasons
+from leadline_plugins.stages.audit import markdown
 from leadline_plugins.stages.verify import VerifyStage
+from leadline_plugins.verification.claims import report_statements
 from leadline_plugins.verification.judges.exact import ExactJudge
 from leadline_plugins.verification.repair import tidy_markdown
-from leadline_plugins.verification.tasks import Reworded, RewordedReply
+from leadline_plugins.verification.tasks import Corrected, CorrectedReply
 
 NewRun = Callable[..., Run]
 NewReport = Callable[..., Report]
@@ -54,7 +55,7 @@ async def test_flagged_claims_stay_and_have_their_verdicts(new_run: NewRun, new_
     assert [one.text for one in found.uncited] == ["And so on."]
     assert checks.claims == {"supported": 1, "contradicted": 1}
     assert checks.judged_by == {"exact": 1, "strict": 1}
-    assert (checks.passed, checks.grounds) == (False, ("uncited",))
+    assert (checks.passed, checks.remarks, checks.grounds) == (True, 2, ())
     [entry] = checks.evidence_index
     assert entry.model_dump() == {
         "claim": "It is deep.",
@@ -82,7 +83,7 @@ async def test_with_required_support_contradicted_and_not_judged_fail(
     run = new_run(judges, require_support=require)
     _, checks = await verified(run, new_report("It is deep.[@a] It is flat [@a].", "It is deep."))
     assert checks.passed is passed
-    assert list(reasons(checks)) == ([] if passed else ["1 of 2 claims are not supported by what they cite"])
+    assert checks.reasons == (() if passed else ("1 of 2 claims are not supported by what they cite",))
 
 
 async def test_citations_of_unknown_passages_fail(new_run: NewRun, new_report: NewReport) -> None:
@@ -120,35 +121,90 @@ async def test_a_report_of_which_nothing_is_left_is_no_evidence(new_run: NewRun,
         await verified(new_run(JUDGES, unsupported="drop"), new_report("It is flat [@a].", "It is deep."))
 
 
-async def test_recited_claims_cite_a_passage_that_supports_them(new_run: NewRun, new_report: NewReport) -> None:
-    report = new_report("Ships come. The **bay** is flat [@a].", "Ships come. It is deep.", "The bay is flat.")
-    found, checks = await verified(new_run(JUDGES, unsupported="recite"), report)
-    assert text(found) == "Ships come. [@a] The **bay** is flat. [@b]"
-    assert [one.verdict for one in found.verdicts] == ["supported", "supported"]
-    assert [one.done for one in checks.repairs] == ["recited"]
+class ByModel:
+    """Supports what the first cited passage with the same words says; its quotes are whole passages."""
+
+    async def judge(self, request: JudgeRequest, call: object, /) -> Judgements:
+        made = []
+        for claim in request.claims:
+            words = claim.text.strip(".").split()
+            own = [
+                one for one in request.passages if one.id in claim.evidence_ids and all(w in one.quote for w in words)
+            ]
+            verdict: Any = "supported" if own else "unsupported"
+            quote = own[0].quote if own else ""
+            made.append(Judgement(claim_id=claim.id, verdict=verdict, quote=quote, reason="" if own else "no"))
+        return Judgements(judgements=tuple(made))
 
 
-async def test_a_claim_that_nothing_else_supports_is_not_recited(new_run: NewRun, new_report: NewReport) -> None:
-    report = new_report("The bay is flat [@a].", "It is deep.", "The bay is not flat.")
-    found, checks = await verified(new_run(JUDGES, unsupported="recite"), report)
-    assert text(found) == text(report)
-    assert not checks.repairs
-
-
-async def test_weakened_claims_have_the_models_wording_if_it_is_supported(
+async def test_failed_claims_get_other_citations_or_words_in_one_call_and_what_still_fails_is_marked(
     new_run: NewRun, new_report: NewReport
 ) -> None:
-    def reply(inputs: Any) -> RewordedReply:
-        assert [one.note for one in inputs.claims] == ["contradicted: no", "contradicted: no"]
-        return RewordedReply(
-            claims=(Reworded(claim=1, text="It is\ndeep. [1]"), Reworded(claim=2, text="It is shallow."))
+    def reply(inputs: Any) -> CorrectedReply:
+        assert [one.note for one in inputs.claims] == ["unsupported: no"] * 4
+        shown = {one.text: one.number for source in inputs.sources for one in source.passages}
+        return CorrectedReply(
+            claims=(
+                Corrected(claim=1, text="The bay is flat.", passages=(shown["The bay is flat."],)),
+                Corrected(claim=2, text="It is\nold. [1]", passages=(99,)),
+                Corrected(claim=3, text="It is shallow.", passages=(shown["The bay is deep."],)),
+                Corrected(claim=4, text="Deep it is.", passages=(shown["The bay is deep."],)),
+            )
         )
 
-    report = new_report("- It is flat [@a].\n- It is wide [@a].", "It is deep.")
-    found, checks = await verified(new_run(JUDGES, {"repair_claim": reply}, unsupported="weaken"), report)
-    assert text(found) == "- It is deep. [@a]\n- It is wide [@a]."
-    assert [(one.claim, one.now) for one in checks.repairs] == [("It is flat.", "It is deep.")]
-    assert checks.claims == {"supported": 1, "contradicted": 1}
+    text_before = "Ships come. The **bay** is flat [@a]. It is wet [@a]. It is wide [@a].\n\n| a |\n|---|\n| red [@a] |"
+    report = new_report(text_before, "Ships come. It is old.", "The bay is flat.", "The bay is deep.")
+    run: Any = new_run({"own": ByModel()}, {"repair_claim": reply}, unsupported="recite")
+    found, checks = await verified(run, report)
+    table = "| a |\n|---|\n| red [@a] |"
+    assert text(found) == f"Ships come. [@a] The **bay** is flat. [@b] It is old. [@a] It is wide [@a].\n\n{table}"
+    assert [one.verdict for one in found.verdicts] == ["supported"] * 3 + ["unsupported"] * 2
+    assert [(one.done, one.now) for one in checks.repairs] == [("recited", ""), ("reworded", "It is old.")]
+    assert [name for name, _ in run.asked] == ["own", "repair_claim", "own"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("It is deep [@a][@b].", "It is deep [@b]."),
+        ("It is deep [@a; @b]. It is old [@a] ([@b]).", "It is deep [@b]. It is old [@a]."),
+        ("It is old. It is deep [@a][@b].", "It is old. It is deep [@a][@b]."),
+        ("It is wet. It is deep [@a][@b].", "It is wet. It is deep [@a][@b]."),
+        ("It is so [@a][@b].", "It is so [@a][@b]."),
+    ],
+)
+async def test_a_citation_that_no_judge_quoted_goes_where_another_supports_all_claims(
+    new_run: NewRun, new_report: NewReport, before: str, after: str
+) -> None:
+    run: Any = new_run({"own": ByModel()})
+    found, _ = await verified(run, new_report(before, "It is old.", "It is deep."))
+    assert text(found) == after
+    assert len(run.asked) == 1
+    assert [one.claim.evidence_ids for one in found.verdicts] == [
+        one.evidence_ids for one in report_statements(found).claims
+    ]
+
+
+async def test_what_a_judge_says_asserts_nothing_is_neither_judged_nor_a_remark(
+    new_run: NewRun, new_report: NewReport
+) -> None:
+    class Silences:
+        async def judge(self, request: JudgeRequest, call: object, /) -> Judgements:
+            made = (
+                Judgement(
+                    claim_id=one.id, verdict="unsupported", asserts=one.text not in ("Two things matter.", "See.")
+                )
+                for one in request.claims
+            )
+            return Judgements(judgements=tuple(made))
+
+    run: Any = new_run({"own": Silences()})
+    found, checks = await verified(run, new_report("Two things matter. It is flat [@a].\n\nSee.\n\nSo it is.", "Deep."))
+    assert [one.claim.text for one in found.verdicts] == ["It is flat."]
+    assert [one.text for one in found.uncited] == ["So it is."]
+    assert (checks.passed, checks.remarks) == (True, 2)
+    lines = [json.loads(line) for line in run.files["paragraphs.jsonl"].decode().splitlines()]
+    assert [(one["states"], one["ends_with_citation"]) for one in lines] == [(True, True), (False, True), (True, False)]
 
 
 def test_tidying_leaves_what_is_whole() -> None:
@@ -158,7 +214,8 @@ def test_tidying_leaves_what_is_whole() -> None:
 
 async def test_the_audit_lists_what_is_not_supported_with_its_passage(new_run: NewRun, new_report: NewReport) -> None:
     report, checks = await verified(new_run(JUDGES), new_report("It is flat [@a]. So.", "It is\n deep."))
-    said = markdown(report, Audit(accepted=False, reasons=tuple(reasons(checks))), checks)
-    assert "**Rejected**\n\n- 1 paragraph ends without a citation" in said
+    assert "**Rejected**\n\n- because" in markdown(report, Audit(accepted=False, reasons=("because",)), checks)
+    said = markdown(report, Audit(accepted=True), checks)
+    assert "**Passed with 2 remarks**\n" in said
     assert "- **contradicted** [1] It is flat.\n  strict: no\n  > It is deep." in said
     assert "## Paragraphs that end without a citation\n\n- s1.p1: So." in said

@@ -19,7 +19,7 @@ from leadline.display import shortened
 from leadline.errors import JournalError, NoEvidence
 from leadline.pipeline import Pipeline
 from leadline.records import Failure, Report
-from leadline.research_findings import AUDIT, FOUND, REPORT, SOURCES, UNREAD
+from leadline.research_findings import AUDIT, FOUND, REPORT, SOURCES, UNREAD, VERIFICATION
 from leadline.runs import Status
 from leadline.tasks import TaskKind
 
@@ -45,6 +45,7 @@ async def outcome(
     reasons += await _missing_parts(journal, rows, engine.pipeline, plugins, explained=bool(reasons))
     reasons += _empty_parts(report)
     reasons += report.lacks if report else ()
+    reasons += rejection(engine.board, decides=False)
     reasons += [f"not written: {name} ({shortened(why)})" for name, why in sorted(format_failures.items())]
     reason = "; ".join(dict.fromkeys(reasons))
     if report is None and any(key.name == REPORT.name for step in engine.pipeline.steps() for key in step.writes):
@@ -57,12 +58,14 @@ async def outcome(
     return "partial" if reasons else "complete", reason
 
 
-def rejection(board: FindingsBoard) -> str:
-    """Return the reason for which a deciding audit rejected the report; empty if none did."""
-    audit = board.get(AUDIT)
-    if audit is None or not audit.decides or audit.accepted is not False:
-        return ""
-    return f"rejected by the audit: {'; '.join(audit.reasons)}" if audit.reasons else "rejected by the audit"
+def rejection(board: FindingsBoard, *, decides: bool) -> list[str]:
+    """Return the reason for which the report was rejected by an audit that decides, or by another check."""
+    audit, checks = board.get(AUDIT), board.get(VERIFICATION)
+    if decides != bool(audit and audit.decides):
+        return []
+    rejected = audit.accepted is False if audit else checks is not None and checks.passed is False
+    reasons = audit.reasons if audit else checks.reasons if checks else ()
+    return [": ".join(("rejected", *filter(None, ("; ".join(reasons),))))] if rejected else []
 
 
 def no_evidence_reason(error: NoEvidence, engine: Engine | None, shutdown_reason: str | None) -> str:

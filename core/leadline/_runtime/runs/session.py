@@ -286,11 +286,11 @@ class Session:
             run.state.add_error(failed)
         formats = {name: failed.record.message for name, failed in run.state.format_failures.items()}
         status, reason = await outcome(engine, run.plugins, self.journal, rows, run.calls.shutdown_reason, formats)
-        rejected = rejection(engine.board)
+        rejected = rejection(engine.board, decides=True)
         if status == "no_evidence":
             await self._end_without_evidence(reason)
         elif rejected and status in ("complete", "partial"):
-            self._end("failed", "; ".join(filter(None, (rejected, reason))), REJECTED)
+            self._end("failed", "; ".join(filter(None, (*rejected, reason))), REJECTED)
         else:
             self._end(status, reason)
         if run.state.status == "complete" and self._answer:

@@ -1,17 +1,17 @@
 """Judge `exact`: supports claims that a cited passage states word for word, and no others.
 
-Of other claims it finds numbers, dates and quotations that are nowhere in the cited sources, for the next judge.
+Of other claims it finds numbers, dates and quotations that are in no cited passage, for the next judge.
 """
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from leadline.contracts import Call, Context
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Claim, Evidence, Judgement, Judgements, JudgeRequest, Source
+from leadline_plugins.verification.lexicon import forms
 from leadline_plugins.verification.number_parsing import Number
 from leadline_plugins.verification.numbers import Values, missing_numbers, values_of
 from leadline_plugins.verification.quotes import find_verbatim, missing_quotations
@@ -20,8 +20,8 @@ _MOST_COUNTED = 20
 _LIST_ITEM = re.compile(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s", re.MULTILINE)
 # Separators of a list inside a sentence.
 _SEPARATOR = re.compile(r"[,;、，；/]|\b(?:and|or|und|oder|et|ou|y|e|o)\b|[和与與及或と]")
-# Seconds; long, because whole sources are read.
-_TIMEOUT = 120.0
+# A number that may be a part of a name: digits and points.
+_PLAIN = re.compile(r"v?\d+(?:\.\d+)*", re.IGNORECASE)
 
 
 class ExactJudge:
@@ -36,7 +36,6 @@ class ExactJudge:
         sources = {one.id: one for one in request.sources}
         found: list[Judgement] = []
         for claim in request.claims:
-            await asyncio.sleep(0)  # whole sources may be parsed for a claim: let other runs go on in between
             cited = [passages[name] for name in claim.evidence_ids if name in passages]
             if same := _verbatim_judgement(claim, cited):
                 found.append(same)
@@ -59,42 +58,43 @@ def _verbatim_judgement(claim: Claim, cited: Sequence[Evidence]) -> Judgement | 
     return None
 
 
-def missing_facts(claim: str, cited: Sequence[Evidence], sources: Mapping[str, Source], quote: str = "") -> list[str]:
-    """Return the numbers, dates and quotations of a claim that are nowhere in the sources of its passages.
+def missing_facts(
+    claim: str, cited: Sequence[Evidence], sources: Mapping[str, Source], quote: str = "", names: Sequence[str] = ()
+) -> list[str]:
+    """Return the numbers, dates and quotations of a claim that are in none of its passages.
 
     Notations may differ. `quote` are the words quoted by a judge: values computed from them count too, and so do small
-    numbers that count the items of a list. Without a passage the result is empty.
+    numbers that count the items of a list. `names` have numbers as their parts. Without a passage the result is empty.
     """
     if not cited:
         return []
-    texts = list(_source_texts(cited, sources))
+    texts = list(_passage_texts(cited, sources))
     shown = values_of(quote) if quote else Values(())
     lists = [*(one.quote for one in cited), quote]
-    # The quote and the passages are short and hold most numbers; whole sources are only parsed for the others.
     numbers = [
         one
         for one in missing_numbers(claim, [quote, *texts])
-        if not shown.computes(one) and not any(_is_item_count(one, text) for text in lists)
+        if not shown.computes(one)
+        and not any(_is_item_count(one, text) for text in lists)
+        and not any(_is_in_name(one, claim, name) for name in names)
     ]
     return [
-        *(f"“{one.text}” does not occur in the cited source" for one in numbers),
+        *(f"“{one.text}” does not occur in the cited passages" for one in numbers),
         *(
-            f"the quoted text “{quotation}” does not occur in the cited source"
+            f"the quoted text “{quotation}” does not occur in the cited passages"
             for quotation in missing_quotations(claim, texts)
         ),
     ]
 
 
-def _source_texts(cited: Sequence[Evidence], sources: Mapping[str, Source]) -> Iterator[str]:
-    """Yield the cited passages with their headings, the metadata of their sources, and last the whole sources."""
+def _passage_texts(cited: Sequence[Evidence], sources: Mapping[str, Source]) -> Iterator[str]:
+    """Yield the cited passages with their headings, and the titles, dates and numbers of the addresses of sources."""
     for passage in cited:
         yield "\n".join((*passage.path, passage.lead, passage.quote))
     found = {one.source_id: sources[one.source_id] for one in cited if one.source_id in sources}.values()
     for source in found:
         known = (source.document.title, source.hit.title, source.hit.published, source.document.published)
-        yield "\n".join(filter(None, known))
-    for source in found:
-        yield source.document.text
+        yield "\n".join(filter(None, (*known, *_PLAIN.findall(source.hit.url))))
 
 
 def _is_item_count(number: Number, text: str) -> bool:
@@ -106,14 +106,22 @@ def _is_item_count(number: Number, text: str) -> bool:
     return items == value or (items == 0 and len(_SEPARATOR.findall(text)) + 1 >= value)
 
 
+def _is_in_name(number: Number, claim: str, name: str) -> bool:
+    """Return whether a number without a unit follows a capital or a label in a name of a claim: `PostgreSQL 15`."""
+    at = claim.find(name)
+    if not name or at < 0 or not (at < number.start and number.end <= at + len(name)):
+        return False
+    word = "".join(claim[at : number.start].split()[-1:])
+    return bool(_PLAIN.fullmatch(number.text)) and (any(map(str.isupper, word)) or word in forms("captions"))
+
+
 @hookimpl
 def leadline_claim_judges() -> Iterator[Offer[PluginSettings, ExactJudge]]:
     """Offer the judge."""
     yield Offer(
         ExactJudge,
         PluginSettings,
-        "Supports claims that a passage states word for word; finds numbers and quotations that occur nowhere",
+        "Supports claims that a passage states word for word; finds numbers and quotations that no passage has",
         keep=False,
         free=True,
-        timeout=_TIMEOUT,
     )

@@ -53,7 +53,14 @@ async def _judge_batch(claims: Sequence[Claim], wanted: JudgeRequest, call: Call
 def _judgement(claim: Claim, reply: ClaimReply, passages: dict[str, Evidence]) -> Judgement:
     """Return a reply as a judgement that quotes a cited passage."""
     if reply.verdict == "unsupported":
-        return Judgement(claim_id=claim.id, verdict="unsupported", reason=reply.reason, confidence=CONFIDENCE)
+        return Judgement(
+            claim_id=claim.id,
+            verdict="unsupported",
+            reason=reply.reason,
+            confidence=CONFIDENCE,
+            asserts=reply.asserts,
+            names=reply.names,
+        )
     cited = [passages[name] for name in claim.evidence_ids if name in passages]
     if found := find_quote(reply.quote, cited):
         return Judgement(
@@ -63,6 +70,7 @@ def _judgement(claim: Claim, reply: ClaimReply, passages: dict[str, Evidence]) -
             evidence_id=found[0][0].id,
             reason=reply.reason,
             confidence=CONFIDENCE,
+            names=reply.names,
         )
     wrong = "quotes words that no cited passage has" if reply.quote.strip() else "quotes no words of a passage"
     reason = f"model {wrong}"
