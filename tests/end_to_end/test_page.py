@@ -340,7 +340,7 @@ async def test_chinese_reports_and_runs_without_evidence_are_shown(server: Serve
             await visitor.page.click(".ask button.main")
             await visitor.page.wait_for_selector(".report, .outcome")
             await visitor.look(name)
-        assert "The sources do not answer this question" in await visitor.page.inner_text("main")
+        assert "Nothing was found in the passages read" in await visitor.page.inner_text("main")
         await visitor.page.goto(f"{server.url}/runs?q=测点")
         assert await visitor.page.locator("ol.runs > li").count() == 1
         assert visitor.told == []

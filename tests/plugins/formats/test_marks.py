@@ -197,7 +197,7 @@ def test_the_question_appears_once_and_open_points_follow_their_section(make_rep
     told = markdown(report)
     assert "## How" not in told
     assert "*Inference, not from a source:* Ships may enter." in told
-    assert "*Not answered by the sources:*\n\n- Who knew?" in told
+    assert "*Not found in the passages read:*\n\n- Who knew?" in told
     assert text(document(report, Medium()).blocks).startswith("Deep")
     told_in_text = section.model_copy(update={"text": "Not found: “a\\_b”. Deep [@e1].", "unanswered": ("“a_b”",)})
     assert "Not answered" not in markdown(make_report(sections=(told_in_text,), figures=(), verdicts=()))

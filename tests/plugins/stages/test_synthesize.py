@@ -270,7 +270,7 @@ async def test_what_a_writer_could_not_answer_or_write_is_told() -> None:
     }
     await run(runs)
     assert runs.notices == [
-        "not answered by the sources: How deep in winter?",
+        "not found in the passages read: How deep in winter?",
         "section 'Fees' was not written: no reply",
     ]
 
@@ -281,7 +281,7 @@ async def test_a_section_that_answers_nothing_is_no_section_of_the_report() -> N
         {"text": "", "unanswered": (FEES,)} if request.section.id == "2" else {"text": f"Deep [@{_first(request)}]."}
     )
     assert [section.id for section in await run(runs)] == ["1"]
-    assert runs.notices == [f"not answered by the sources: {FEES}"]
+    assert runs.notices == [f"not found in the passages read: {FEES}"]
 
 
 async def test_where_no_section_has_an_answer_the_run_ends_without_evidence() -> None:
