@@ -128,12 +128,14 @@ def checks(found: Mapping[str, Any], audit: Mapping[str, Any] | None = None) -> 
 
 
 def _judged(found: Mapping[str, Any]) -> str:
-    """Return that the report passed, with the number of remarks, or that no claim was judged."""
+    """Return that the report passed, with its remarks, or how many of its claims were judged if some were not."""
     claims: Mapping[str, int] = found.get("claims", {})
-    if claims.get("not_judged") and len(claims) == 1:
-        return "no claim was judged; citations and paragraphs were checked"
-    remarks = found.get("remarks", 0)
-    return f"passed with {plural(remarks, 'remark')}" if remarks else "passed"
+    unjudged, total = claims.get("not_judged", 0), sum(claims.values())
+    if not unjudged:
+        remarks = found.get("remarks", 0)
+        return f"passed with {plural(remarks, 'remark')}" if remarks else "passed"
+    judged = "no claim was" if unjudged == total else f"{total - unjudged} of {plural(total, 'claim')}"
+    return f"{judged} judged; citations and paragraphs were checked"
 
 
 def _changed(repairs: Sequence[Mapping[str, Any]]) -> str:

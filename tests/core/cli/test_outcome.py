@@ -74,33 +74,18 @@ def test_what_a_run_cost_is_said_as_far_as_it_is_known() -> None:
     assert cached == "nothing: no answer to 2 model calls", "but for one that another run had paid for"
 
 
-def test_the_checks_say_what_is_wrong_though_they_passed() -> None:
-    claims = {"supported": 10, "contradicted": 1, "unsupported": 7, "partial": 2}
-    said = checks({"passed": True, "claims": claims})
-    assert said.startswith("passed, but 8 of 20 claims not supported by their citations; ")
-    assert said.endswith("claims: 1 contradicted, 2 supported in part, 10 supported, 7 unsupported")
+def test_the_checks_give_the_decision_with_its_reasons_then_counts_and_repairs() -> None:
     assert checks({"passed": True, "claims": {"supported": 4}}) == "passed; claims: 4 supported"
-    quoted = {"passed": True, "claims": {"supported": 4}, "judged_by": {"exact": 4}}
-    assert checks(quoted) == "passed; claims: 4 supported"
-    assert checks({"passed": False}) == "not passed"
-    assert checks({"passed": False, "grounds": ["no_claims"]}) == "not passed: no claim with a citation"
-    found = {"passed": False, "claims": {"unsupported": 4, "supported": 3}, "paragraph_without_citation_count": 1}
-    failed, bare = "4 of 7 claims not supported by their citations", "1 paragraph without a citation at the end"
-    counts = "claims: 3 supported, 4 unsupported"
-    assert checks(found) == f"not passed: {failed}; {bare}; {counts}"
-    assert checks({**found, "grounds": ["uncited"]}) == f"not passed: {bare}; also {failed}; {counts}"
-    assert checks({**found, "grounds": ["unsupported", "uncited"]}) == f"not passed: {failed}; {bare}; {counts}"
-    required = {"passed": False, "claims": {"not_judged": 2, "supported": 1}, "grounds": ["unsupported"]}
-    assert checks(required) == "not passed: 2 claims not judged; claims: 2 not judged, 1 supported"
-
-
-def test_the_checks_say_which_paragraphs_lack_a_citation_and_what_was_changed() -> None:
-    repairs = [{"done": "weakened"}, {"done": "weakened"}, {"done": "dropped"}, {"done": "recited"}]
-    found = {"passed": False, "paragraph_without_citation_count": 1, "unknown_ids": ["a", "b"], "repairs": repairs}
-    assert checks(found) == (
-        "not passed: 1 paragraph without a citation at the end; 2 citations of unknown passages; "
-        "repaired: 1 dropped, 1 re-cited, 2 reworded"
-    )
+    claims = {"supported": 10, "unsupported": 7, "partial": 2}
+    counts = "claims: 2 supported in part, 10 supported, 7 unsupported; 1 paragraph without a citation"
+    found = {"passed": True, "remarks": 10, "claims": claims, "paragraph_without_citation_count": 1}
+    assert checks(found, {}) == f"passed with 10 remarks; {counts}"
+    partial = {"accepted": False, "reasons": ["2 of 19 claims are supported only in part"]}
+    assert checks(found, partial) == f"rejected: {partial['reasons'][0]}; {counts}"
+    repairs = [{"done": "reworded"}, {"done": "reworded"}, {"done": "dropped"}, {"done": "recited"}]
+    unknown = {"passed": False, "reasons": ["citations of unknown passages: a"], "repairs": repairs}
+    assert checks(unknown) == ("rejected: citations of unknown passages: a; repaired: 1 dropped, 1 recited, 2 reworded")
+    assert checks({"passed": False}) == "rejected"
 
 
 def test_a_report_in_a_terminal_has_captions_in_place_of_figures() -> None:

@@ -229,7 +229,7 @@ def test_people_are_told_what_does_not_hold(cli: Cli, report: Path) -> None:
     (folder / "2.txt").write_text(PAGES["/soundings-of-1831"])
     done = cli("verify", str(report), "--sources", "sources")
     assert "not judged [2] It was sounded in 1832." in done.out
-    assert "“1832” does not occur in the cited source\n  nearest sentence of the source: The bay was " in done.out
+    assert "“1832” does not occur in the cited passages\n  nearest sentence of the source: The bay was " in done.out
 
 
 def test_without_sources_the_citations_alone_are_checked(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,6 @@ from leadline.research_findings import (
     Review,
     SectionReview,
 )
-from leadline.settings import Settings
 from leadline.tasks import Task
 from leadline.testing.context import FakeRun, fake_findings
 from leadline_plugins.prompting.writing_tasks import Composition
@@ -166,30 +165,6 @@ async def test_the_claims_of_the_analysis_are_judged_while_the_report_is_compose
     analysis = Analysis(perspectives=(Perspective(name="critical", text="It is far off [@c]."),))
     _, runs = await report(Composition(), analysis=analysis)
     assert len(runs.begun) == 1
-
-
-async def test_the_model_that_writes_the_summary_reads_no_claim_that_failed() -> None:
-    written = (
-        Section(id="1", title="Depth", text="It is deep [@a]. It is shallow [@a].", evidence_ids=("a",)),
-        Section(id="2", title="Age", text="It is new [@b].", evidence_ids=("b",)),
-    )
-    (offer,) = leadline_stages()
-    values: dict[Any, Any] = {
-        QUESTION: Question(text="How is the harbour?", language="en"),
-        PLAN: Plan(title="The harbour", sections=SECTIONS_PLANNED),
-        SECTIONS: written,
-        EVIDENCE: PASSAGES,
-        SOURCES: (SOURCE,),
-    }
-    findings, runs = fake_findings(offer, values), Runs(Composition(summary="Deep [1]."))
-    runs.settings = Settings.model_validate({"verify": {"judges": ["model"]}})
-    runs.contradicted = {"It is shallow.", "It is new."}
-    await WriteStage().run(findings, cast("Run", runs))
-    whole, supported = runs.requested
-    assert "It is shallow" in str(whole.sections)
-    assert [(section.id, section.text) for section in supported.sections] == [("1", "It is deep [1].")]
-    made = findings.patch[REPORT]
-    assert [section.text for section in made.sections] == ["Deep [@a].", *(section.text for section in written)]
 
 
 async def test_the_summary_is_written_once_if_no_claim_failed() -> None:

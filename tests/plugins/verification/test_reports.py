@@ -319,7 +319,7 @@ _REPEATED: dict[str, Callable[[int], str]] = {
 def test_a_report_is_read_in_linear_time(kind: str) -> None:
     def lines(count: int) -> int:
         text = _REPEATED[kind](count)
-        return _lines_run(lambda: _checked_report(_parse(text), {}, Library([], []), FAILED, strict=False))
+        return _lines_run(lambda: _checked_report(_parse(text), {}, Library([], []), FAILED))
 
     lines(10)  # loads what is loaded once
     assert lines(400) < 5 * lines(100)

@@ -109,7 +109,7 @@ async def test_the_prompt_shows_the_sections_with_numbered_citations_their_gaps_
     (task,) = run.asked
     text = cast("WriteRequest", task.inputs).as_text()
     assert '<section id="2" title="Works">\nThe channel was dredged [3]. Coal paid a toll [2].\n</section>' in text
-    assert "Not answered by the sources:\n- Dues: Who paid?" in text
+    assert "Not found in the passages read:\n- Dues: Who paid?" in text
     assert "Figure 1: Dues by year" in text
 
 

@@ -65,7 +65,8 @@ def rejection(board: FindingsBoard, *, decides: bool) -> list[str]:
         return []
     rejected = audit.accepted is False if audit else checks is not None and checks.passed is False
     reasons = audit.reasons if audit else checks.reasons if checks else ()
-    return [": ".join(("rejected", *filter(None, ("; ".join(reasons),))))] if rejected else []
+    by = "rejected by the audit" if audit else "rejected by the verification"
+    return [": ".join(filter(None, (by, "; ".join(reasons))))] if rejected else []
 
 
 def no_evidence_reason(error: NoEvidence, engine: Engine | None, shutdown_reason: str | None) -> str:

@@ -382,7 +382,7 @@ async def test_a_failure_of_this_session_is_not_repeated_like_an_earlier_one(tmp
     assert (result.status, asked) == ("failed", ["x"])
 
 
-async def test_a_deciding_audit_fails_the_run_of_a_rejected_report(tmp_path: Path) -> None:
+async def test_a_report_with_remarks_is_complete_and_a_rejected_one_partial_or_failed(tmp_path: Path) -> None:
     class Uncited:
         async def run(self, findings: Any, run: Any, /) -> None:
             report = findings[REPORT]
@@ -396,14 +396,20 @@ async def test_a_deciding_audit_fails_the_run_of_a_rejected_report(tmp_path: Pat
         ),
     )
     pipelines = {"mine": {"extends": "research", "after": {"write": ["uncited"]}}}
-    why = "rejected by the audit: the report has no claim with a citation; 1 paragraph ends without a citation"
-    for decides, ended in ((False, ("complete", "", 0)), (True, ("failed", why, 3))):
-        async with client(tmp_path, uncited, pipeline="mine", pipelines=pipelines, audit__decides=decides) as runs:
+    why = "rejected by the audit: the report has no claim with a citation"
+    forbidden: dict[str, Any] = {"verify__require_support": True}
+    for more, ended in (
+        ({}, ("complete", "", 0)),
+        (forbidden, ("partial", why, 4)),
+        (forbidden | {"audit__decides": True}, ("failed", why, 3)),
+    ):
+        async with client(tmp_path, uncited, pipeline="mine", pipelines=pipelines, **more) as runs:
             result = await runs.research(QUESTION_TEXT)
         assert (result.status, result.reason, result.exit_code) == ended
         assert result.report is not None
-        assert metadata(result)["audit"]["accepted"] is False
-        assert "1 paragraph ends without a citation" in (result.folder / "verification.md").read_text()
+        assert metadata(result)["audit"]["accepted"] is (not more)
+        decision = "Rejected" if more else "Passed with 1 remark"
+        assert f"**{decision}**\n" in (result.folder / "verification.md").read_text()
 
 
 async def test_an_unclear_question_is_clarified_or_ends_with_exit_code_2(tmp_path: Path) -> None:
