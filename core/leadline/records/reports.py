@@ -112,7 +112,10 @@ class Claim(Record):
 
 
 class JudgeRequest(Record):
-    """Claims to judge against the passages that they cite; each passage occurs once."""
+    """Claims to judge against the passages that they cite; each passage occurs once.
+
+    Of claims without a passage a judge can only say that they assert nothing.
+    """
 
     claims: tuple[Claim, ...]
     passages: tuple[Evidence, ...]
