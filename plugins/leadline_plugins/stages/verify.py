@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -122,19 +121,11 @@ def paragraph_lines(paragraphs: Iterable[Paragraph], silent: Container[str] = ()
 
     `silent` are the ids of those whose sentences without a citation assert nothing.
     """
-    rows = (
-        {
-            "id": one.id,
-            "section_id": one.section_id,
-            "text": one.text,
-            "markdown": one.markdown,
-            "cite_ids": list(one.cite_ids),
-            "states": one.states and bool(one.cite_ids or one.id not in silent),
-            "ends_with_citation": one.ends_with_citation or one.id in silent,
-        }
-        for one in paragraphs
-    )
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    lines = []
+    for one in paragraphs:
+        quiet = {"states": bool(one.cite_ids), "ends_with_citation": True} if one.id in silent else {}
+        lines.append(one.model_copy(update=quiet).model_dump_json() + "\n")
+    return "".join(lines)
 
 
 @hookimpl

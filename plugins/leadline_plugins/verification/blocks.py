@@ -9,7 +9,7 @@ from typing import Literal
 
 from leadline.citations import CITATION, unenclosed
 
-BlockKind = Literal["heading", "paragraph", "item", "row", "head", "quote", "aside"]
+BlockKind = Literal["heading", "paragraph", "item", "row", "head", "quote"]
 # The patterns are linear: reports are anybody's text.
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+")
 _RULE = re.compile(r"\s*(?:[-*_]\s*){3,}$")

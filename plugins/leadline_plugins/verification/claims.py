@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from leadline.citations import CITATION
 from leadline.citations import cited as cited_ids
-from leadline.records import Claim, Report, Section, Uncited
+from leadline.records import Claim, Record, Report, Section, Text, Uncited
 from leadline_plugins.text import sentences
 from leadline_plugins.verification.blocks import FENCE, ITEM, QUOTE, Block, blocks, row_cells, visible_text
 
@@ -37,20 +37,19 @@ class Statement:
     claims: bool = True
 
 
-@dataclass(frozen=True)
-class Paragraph:
-    """A paragraph, list or table, as in `paragraphs.jsonl`; with `states` it must end with a citation.
+class Paragraph(Record):
+    """A paragraph, list or table, as in `paragraphs.jsonl`. `states`: it makes a statement, and so needs a citation.
 
-    `text` is what readers see; `markdown` has the citations in their places.
+    `text` is what readers see; `markdown` has the citations in their places; without it they end the text.
     """
 
     id: str
-    section_id: str
-    text: str
-    markdown: str
-    cite_ids: tuple[str, ...]
-    states: bool
-    ends_with_citation: bool
+    section_id: str = ""
+    text: Text
+    markdown: Text = ""
+    cite_ids: tuple[str, ...] = ()
+    states: bool = True
+    ends_with_citation: bool = True
 
 
 @dataclass
@@ -108,7 +107,7 @@ def _read_section(section: Section, found: Statements) -> None:
     groups: list[list[Statement]] = []
     last = -1
     for block in blocks(text, (section.title,) if section.title else ()):
-        if block.kind in ("heading", "head", "aside"):
+        if block.kind in ("heading", "head"):
             continue
         stated = list(_block_statements(text, block))
         only_cites = bool(stated) and not stated[0].text

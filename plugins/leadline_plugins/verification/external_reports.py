@@ -150,14 +150,14 @@ def _checked_report(
     named = {name for claim in known.found.claims for name in claim.evidence_ids}
     used = {one.key for name, one in known.targets.items() if name in named}
     return _summary(
+        tuple(checked),
+        tuple(known.report.dangling()),
+        failing,
         title=known.report.title,
         marks=len(known.report.marks),
         sources=tuple(by_key.values()),
-        claims=tuple(checked),
-        dangling=tuple(known.report.dangling()),
         uncited_sources=tuple(key for key in known.report.entries if key not in used and not key.startswith("#")),
-        uncited_count=sum(one.states and not one.cite_ids for one in known.found.paragraphs),
-        failing=failing,
+        paragraphs_without_citation=sum(one.states and not one.cite_ids for one in known.found.paragraphs),
     )
 
 
@@ -178,42 +178,30 @@ async def recheck(report: Report, run: Run) -> CheckedReport:
     known = {item.id for item in report.evidence}
     used = [name for paragraph in found.paragraphs for name in paragraph.cite_ids]
     result = _summary(
+        tuple(claims),
+        tuple(dict.fromkeys(name for name in used if name not in known)),
+        _failing(run),
         title=report.title,
         marks=len(used),
         sources=tuple(entries.values()),
-        claims=tuple(claims),
-        dangling=tuple(dict.fromkeys(name for name in used if name not in known)),
         uncited_sources=(),
-        uncited_count=len(found.uncited),
-        failing=_failing(run),
+        paragraphs_without_citation=len(found.uncited),
     )
     return result.model_copy(update={"passed": None}) if report.quotes else result
 
 
 def _summary(
-    *,
-    title: str,
-    marks: int,
-    sources: tuple[CitedSource, ...],
-    claims: tuple[CheckedClaim, ...],
-    dangling: tuple[str, ...],
-    uncited_sources: tuple[str, ...],
-    uncited_count: int,
-    failing: Sequence[VerdictKind],
+    claims: tuple[CheckedClaim, ...], dangling: tuple[str, ...], failing: Sequence[VerdictKind], **more: Any
 ) -> CheckedReport:
-    """Return the result with its counts."""
+    """Return the result with its counts; `more` are its other fields."""
     counts = Counter(claim.verdict for claim in claims if claim.verdict)
     return CheckedReport(
-        title=title,
-        marks=marks,
-        sources=sources,
         claims=claims,
+        dangling=dangling,
         counts=dict(counts),
         unchecked=sum(claim.verdict is None for claim in claims),
-        dangling=dangling,
-        uncited_sources=uncited_sources,
-        paragraphs_without_citation=uncited_count,
         passed=bool(claims) and not (dangling or any(counts[kind] for kind in failing)),
+        **more,
     )
 
 

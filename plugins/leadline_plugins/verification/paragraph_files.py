@@ -10,35 +10,21 @@ from pydantic import ValidationError
 
 from leadline.citations import CITATION, cite, cited
 from leadline.errors import UsageError
-from leadline.records import Record, Report, Section, Text
+from leadline.records import Report, Section
+from leadline_plugins.verification.claims import Paragraph
 
 _FIELDS = "id, section_id, text, cite_ids, states, ends_with_citation"
 
 
-class ParagraphLine(Record):
-    """A line of the file. `states`: it makes a statement, and so must end with a citation.
-
-    `markdown` has the citations in their places; without it they stand at the end of `text`.
-    """
-
-    id: str
-    text: Text
-    markdown: Text = ""
-    cite_ids: tuple[str, ...] = ()
-    section_id: str = ""
-    states: bool = True
-    ends_with_citation: bool = True
-
-
-def read_paragraphs(text: str, name: str) -> list[ParagraphLine]:
+def read_paragraphs(text: str, name: str) -> list[Paragraph]:
     """Return the lines of a file. Raises `UsageError` for the first line that is none, or a repeated id."""
-    lines: list[ParagraphLine] = []
+    lines: list[Paragraph] = []
     seen: set[str] = set()
     for number, row in enumerate(text.splitlines(), start=1):
         if not row.strip():
             continue
         try:
-            line = ParagraphLine.model_validate(json.loads(row))
+            line = Paragraph.model_validate(json.loads(row))
         except (ValueError, ValidationError) as error:
             problem = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
             raise UsageError(f"{name}, line {number}: {problem}; a line is a JSON object with {_FIELDS}") from None
@@ -51,7 +37,7 @@ def read_paragraphs(text: str, name: str) -> list[ParagraphLine]:
     return lines
 
 
-def with_paragraphs(report: Report, lines: Iterable[ParagraphLine]) -> Report:
+def with_paragraphs(report: Report, lines: Iterable[Paragraph]) -> Report:
     """Return the report of a run with the text of these paragraphs, citing the passages that they name."""
     titles = {section.id: section.title for section in report.sections}
     sections = tuple(
@@ -61,26 +47,26 @@ def with_paragraphs(report: Report, lines: Iterable[ParagraphLine]) -> Report:
     return report.model_copy(update={"sections": sections, "figures": (), "verdicts": (), "uncited": ()})
 
 
-def _with_ids(line: ParagraphLine) -> str:
+def _with_ids(line: Paragraph) -> str:
     """Return a paragraph with citations of exactly its `cite_ids`, which the file may name without placing them."""
     placed = cited(line.markdown)
     return f"{line.markdown or _text(line)}{''.join(cite(name) for name in line.cite_ids if name not in placed)}"
 
 
-def paragraphs_as_markdown(lines: Sequence[ParagraphLine]) -> str:
+def paragraphs_as_markdown(lines: Sequence[Paragraph]) -> str:
     """Return the paragraphs as a report whose list of sources has the ids, so that files can be matched to them."""
     numbers = {name: str(place) for place, name in enumerate(_ids(lines), start=1)}
 
-    def with_numbers(line: ParagraphLine) -> str:
+    def with_numbers(line: Paragraph) -> str:
         return CITATION.sub(lambda match: "".join(f"[{numbers[name]}]" for name in cited(match[0])), _with_ids(line))
 
     entries = [f"[{place}] {name}" for name, place in numbers.items()]
     return "\n\n".join(["# Paragraphs", *map(with_numbers, lines), "## References", "\n".join(entries)]) + "\n"
 
 
-def _ids(lines: Iterable[ParagraphLine]) -> Iterator[str]:
+def _ids(lines: Iterable[Paragraph]) -> Iterator[str]:
     yield from dict.fromkeys(name for line in lines for name in (*line.cite_ids, *cited(line.markdown)))
 
 
-def _text(line: ParagraphLine) -> str:
+def _text(line: Paragraph) -> str:
     return f"{' '.join(line.text.split())} "
