@@ -1,9 +1,10 @@
 """How well the judges decide labelled claims: `restate` and `claims` of $EVAL_DATA.
 
-    python tests/benchmarks/quality/claims.py [restate] [claims] [--url http://127.0.0.1:8080/v1 | --small] [--sample 9]
+    python tests/benchmarks/quality/claims.py [restate] [claims] [--url http://127.0.0.1:8080/v1 | --small | --gold]
 
 Without a model the judges are `exact` alone; with --url a chat model judges what that leaves; --small serves a model of
-135 million parameters on this machine. Each claim cites one passage, the text of its source. The scorers are those of
+135 million parameters on this machine; --gold takes the labels as the verdicts of a judge that quotes all: what is wrong
+then is the rule that overrules judges. Each claim cites one passage, the text of its source. The scorers are those of
 $EVAL_SCORE.
 """
 
@@ -26,8 +27,18 @@ from typing import Any
 import leadline
 from leadline.contracts import Run
 from leadline.findings import Findings
-from leadline.hookspecs import PluginSettings, StageOffer
-from leadline.records import Claim, Document, Evidence, Hit, Source, Verdict
+from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.records import (
+    Claim,
+    Document,
+    Evidence,
+    Hit,
+    Judgement,
+    Judgements,
+    JudgeRequest,
+    Source,
+    Verdict,
+)
 from leadline.testing.plugins import plugin
 from leadline_plugins.verification.tasks import VERIFY_TASK
 from leadline_plugins.verification.verdicts import Library, judge
@@ -57,6 +68,19 @@ def sample(found: Sequence[Row], count: int) -> list[Row]:
         groups[row.get("kind") or row["source"], row["label"]].append(row)
     chance, each = random.Random(7), max(1, round(count / len(groups)))
     return [row for _, group in sorted(groups.items()) for row in chance.sample(group, min(each, len(group)))]
+
+
+class Gold:
+    """A judge that gives the labels and quotes the whole passage."""
+
+    def __init__(self, found: Sequence[Row]) -> None:
+        self._rows = {str(row["id"]): row for row in found}
+
+    async def judge(self, request: JudgeRequest, call: object, /) -> Judgements:
+        """Return the labels."""
+        rows = [self._rows[claim.id] for claim in request.claims]
+        made = (Judgement(claim_id=str(row["id"]), verdict=row["label"], quote=row["text"]) for row in rows)
+        return Judgements(judgements=tuple(made))
 
 
 class Judging:
@@ -91,7 +115,7 @@ class Judging:
             self.verdicts += await judge(run, claims[start : start + self._batch], library)
 
 
-async def judged(found: Sequence[Row], url: str, model: str, batch: int) -> tuple[list[Verdict], Any]:
+async def judged(found: Sequence[Row], url: str, model: str, batch: int, gold: bool) -> tuple[list[Verdict], Any]:
     """Have the claims judged; returns the verdicts and what that took."""
     stage = Judging(found, batch)
     offer: Any = StageOffer(lambda settings, context: stage, PluginSettings, "Judges claims", tasks=(VERIFY_TASK,))
@@ -111,7 +135,9 @@ async def judged(found: Sequence[Row], url: str, model: str, batch: int) -> tupl
         }
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        plugins = [plugin("judging", stages=offer)]
+        judge_offer: Any = Offer(lambda settings, context: Gold(found), PluginSettings, "Gives the labels")
+        plugins = [plugin("judging", stages=offer), plugin("gold", claim_judges=judge_offer)]
+        settings |= {"verify.judges": ["gold"]} if gold else {}
         async with leadline.Client(plugins=plugins, folder=place, cache=place / "cache", set=settings) as client:
             result = await client.research("Do the passages support the claims?")
     return stage.verdicts, result.metadata
@@ -144,6 +170,7 @@ def main() -> None:
     parser.add_argument("--url", default="")
     parser.add_argument("--model", default=NAME)
     parser.add_argument("--small", action="store_true")
+    parser.add_argument("--gold", action="store_true")
     parser.add_argument("--sample", type=int, default=0)
     parser.add_argument("--batch", type=int, default=25, help="claims a call")
     parser.add_argument("--out", type=Path)
@@ -152,7 +179,7 @@ def main() -> None:
     with small_model() if args.small else nullcontext(args.url) as url:
         for name in args.sets:
             found = sample(rows(name), args.sample) if args.sample else rows(name)
-            verdicts, metadata = asyncio.run(judged(found, url, args.model, args.batch))
+            verdicts, metadata = asyncio.run(judged(found, url, args.model, args.batch, args.gold))
             counts = Counter((row["label"], one.verdict) for row, one in zip(found, verdicts, strict=True))
             print(name, len(found), "claims", f"{metadata.seconds:.0f} s", dict(Counter(one.judge for one in verdicts)))
             print("\n".join(f"  {label} -> {verdict}: {count}" for (label, verdict), count in sorted(counts.items())))

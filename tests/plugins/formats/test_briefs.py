@@ -77,7 +77,7 @@ def test_the_notice_is_grey_in_every_document(shown: Report) -> None:
 
 
 def test_verification_md_says_that_nothing_was_judged(shown: Report) -> None:
-    checks = verification(shown, [], [], require_support=True)
+    checks = verification(shown, require_support=True)
     assert (checks.passed, checks.report_passed, checks.grounds) == (None, None, ())
     page = markdown(shown, Audit(accepted=None), checks)
     assert "**Passages found, not judged**" in page

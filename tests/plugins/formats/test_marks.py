@@ -200,6 +200,6 @@ def test_the_question_appears_once_and_open_points_follow_their_section(make_rep
     assert "*Not found in the passages read:*\n\n- Who knew?" in told
     assert text(document(report, Medium()).blocks).startswith("Deep")
     told_in_text = section.model_copy(update={"text": "Not found: “a\\_b”. Deep [@e1].", "unanswered": ("“a_b”",)})
-    assert "Not answered" not in markdown(make_report(sections=(told_in_text,), figures=(), verdicts=()))
+    assert "Not found in the passages" not in markdown(make_report(sections=(told_in_text,), figures=(), verdicts=()))
     zh = markdown(report.model_copy(update={"language": "zh"}))
     assert "*推断，并非出自来源：* Ships may enter." in zh

@@ -130,7 +130,7 @@ async def test_only_the_screen_lists_all_queries_and_folds_them() -> None:
 def test_open_questions_are_listed_in_their_section() -> None:
     facts: dict[str, Any] = {
         "unanswered": [{"section": "Dues", "gap": "The passages name no year."}],
-        "notices": ["not answered by the sources: The passages name no year."],
+        "notices": ["not found in the passages read: The passages name no year."],
     }
     assert said(**facts)[1:] == []
 
