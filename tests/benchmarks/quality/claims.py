@@ -3,8 +3,8 @@
     python tests/benchmarks/quality/claims.py [restate] [claims] [--url http://127.0.0.1:8080/v1 | --small | --gold]
 
 Without a model the judges are `exact` alone; with --url a chat model judges what that leaves; --small serves a model of
-135 million parameters on this machine; --gold takes the labels as the verdicts of a judge that quotes all: what is wrong
-then is the rule that overrules judges. Each claim cites one passage, the text of its source. The scorers are those of
+135 million parameters on this machine; --gold takes the labels as the verdicts of a judge that quotes all: what errs
+then is the rule that overrules. Each claim cites one passage, the text of its source. The scorers are those of
 $EVAL_SCORE.
 """
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from leadline.contracts import Run
-from leadline.records import Document, Evidence, Figure, Hit, Judgements, JudgeRequest, Report, Section, Source
+from leadline.records import Document, Evidence, Figure, Hit, Report, Section, Source
 from leadline.research_findings import (
     ANALYSIS,
     EVIDENCE,
@@ -59,8 +59,6 @@ class Runs(FakeRun):
         self.composition = composition
         self.begun: list[Awaitable[None]] = []
         self.requested: list[Any] = []
-        # The claims that the judge finds contradicted.
-        self.contradicted: set[str] = set()
         self.notices = ("it was late",)
 
     async def by_chat(self, task: str, role: str = "task") -> bool:
@@ -72,13 +70,6 @@ class Runs(FakeRun):
 
     async def each(self, items: Sequence[Any], work: Callable[[Any], Awaitable[Any]]) -> list[Any]:
         return [await work(item) for item in items]
-
-    async def judge(self, request: JudgeRequest, name: str) -> Judgements:
-        kinds = {
-            claim.id: "contradicted" if claim.text in self.contradicted else "supported" for claim in request.claims
-        }
-        found = ({"claim_id": claim_id, "verdict": kind} for claim_id, kind in kinds.items())
-        return Judgements.model_validate({"judgements": list(found)})
 
     def prefetch(self, work: Any) -> None:
         self.begun.append(work)
@@ -167,6 +158,6 @@ async def test_the_claims_of_the_analysis_are_judged_while_the_report_is_compose
     assert len(runs.begun) == 1
 
 
-async def test_the_summary_is_written_once_if_no_claim_failed() -> None:
+async def test_the_summary_is_written_once_and_waits_for_no_judge() -> None:
     _, runs = await report(Composition(summary="Deep [1]."))
     assert len(runs.requested) == 1
