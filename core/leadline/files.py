@@ -10,6 +10,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 _SCHEMA = "select type, name, tbl_name, sql from sqlite_master"
+# The end of a rollback journal with the name of another file: after the rollback SQLite deletes that file.
+_NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
 
 
 def read_limited(path: Path, most: int) -> bytes:
@@ -22,6 +24,25 @@ def read_limited(path: Path, most: int) -> bytes:
     if len(data) > most:
         raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
     return data
+
+
+def check_database(path: Path) -> None:
+    """Raise `sqlite3.DatabaseError` if SQLite would reach another file by this database or a file beside it."""
+    for beside in (f"{path}{suffix}" for suffix in ("", "-journal", "-wal", "-shm")):
+        try:
+            file = os.open(beside, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise sqlite3.DatabaseError(f"{beside}: {error.strerror}") from error
+        try:
+            status = os.fstat(file)
+            if not stat.S_ISREG(status.st_mode):
+                raise sqlite3.DatabaseError(f"{beside} is no regular file")
+            if beside.endswith("-journal") and os.pread(file, 8, max(0, status.st_size - 8)) == _NAMES_ANOTHER:
+                raise sqlite3.DatabaseError(f"{beside} names another file, which SQLite would delete")
+        finally:
+            os.close(file)
 
 
 def has_layout(db: sqlite3.Connection, *scripts: str) -> bool:

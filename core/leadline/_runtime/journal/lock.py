@@ -39,7 +39,7 @@ class FolderLock:
     """
 
     def __init__(self, path: Path) -> None:
-        self._fd: int | None = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        self._fd: int | None = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
             _lock(self._fd)
         except BlockingIOError:
@@ -83,7 +83,7 @@ os.register_at_fork(after_in_child=_after_fork)
 def is_locked(path: Path) -> bool:
     """Return whether some process holds the lock at this path now. A missing or unreadable lock is held by nobody."""
     try:
-        file = os.open(path, os.O_RDONLY)
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return False
     try:

@@ -13,6 +13,7 @@ import itertools
 import os
 import shutil
 import sqlite3
+import stat
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -25,7 +26,7 @@ from typing import Any, Literal, TypeVar
 from leadline._runtime.journal.lock import FolderLock, resume_command
 from leadline._runtime.journal.rows import LAYOUT
 from leadline.errors import JournalBusy, JournalError
-from leadline.files import has_layout, private_file, private_folder
+from leadline.files import check_database, has_layout, private_file, private_folder
 
 T = TypeVar("T")
 Mode = Literal["write", "read"]
@@ -248,8 +249,9 @@ class _JournalFile:
                 self._copy.cleanup()
 
     def _prepare(self) -> Path:
-        private_folder(self._path.parent)
+        folder = private_folder(self._path.parent)
         self._lock = FolderLock(self._path.with_name(self._path.name + ".lock"))
+        self._refuse_links(folder)
         stats = os.statvfs(self._path.parent)
         free = stats.f_bavail * stats.f_frsize
         if free < _MINIMUM_FREE:
@@ -257,7 +259,20 @@ class _JournalFile:
                 f"the disk of {self._path.parent} is full: {free / 2**20:.1f} MB free, {_MINIMUM_FREE / 2**20:.0f} MB "
                 "needed to start; make room, or choose another folder with --set runs.folder=DIR"
             )
+        check_database(self._path)
         return private_file(self._path)
+
+    @staticmethod
+    def _refuse_links(folder: Path) -> None:
+        """Raise `JournalError` for a link, a pipe or a device in a folder whose files a run will write."""
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                mode = entry.stat(follow_symlinks=False).st_mode
+                if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISSOCK(mode)):
+                    raise JournalError(
+                        f"{entry.path} is a link, a pipe or a device, and a run writes only into its own folder; "
+                        f"remove it, then: {resume_command(folder)}"
+                    )
 
     def _copy_to_read(self) -> Path:
         # A reader of a WAL creates files beside it, so it reads a copy. The main file changes only when its owner

@@ -22,7 +22,7 @@ from typing import Any
 from leadline._runtime.journal.lock import is_locked
 from leadline._runtime.runs.run_text import excerpt, fold, index_text, match_expression, report_text, terms_of, words_of
 from leadline.errors import LeadlineError
-from leadline.files import has_layout, private_file, read_limited
+from leadline.files import check_database, has_layout, private_file, read_limited
 from leadline.run_summary import ACTIVE, RunSummary
 
 FILE = ".index.sqlite"
@@ -158,17 +158,15 @@ class RunIndex:
         with self._locked(fcntl.LOCK_EX):
             for last in (False, True):
                 try:
-                    with suppress(OSError):  # not writable: SQLite says so below
-                        private_file(self._folder / FILE)
                     with closing(_connect(self._folder / FILE)) as database:
                         self._update(database, found, with_text=with_text)
                         return read(database)
                 except sqlite3.DatabaseError as error:
                     if last or isinstance(error, sqlite3.OperationalError):
                         raise
-                    for name in (FILE, f"{FILE}-journal"):
+                    for suffix in ("", "-journal", "-wal", "-shm"):
                         with suppress(OSError):
-                            (self._folder / name).unlink()
+                            (self._folder / f"{FILE}{suffix}").unlink()
         raise AssertionError("unreachable")
 
     @contextmanager
@@ -238,6 +236,10 @@ class RunIndex:
 
 
 def _connect(path: Path | str) -> sqlite3.Connection:
+    if isinstance(path, Path):
+        check_database(path)
+        with suppress(OSError):  # not writable: SQLite says so below
+            private_file(path)
     database = sqlite3.connect(path, timeout=_TIMEOUT, isolation_level=None)
     if not has_layout(database, _TABLES, _WORDS):
         database.close()

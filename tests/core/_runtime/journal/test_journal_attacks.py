@@ -18,6 +18,7 @@ import pytest
 from leadline._runtime.calls.call_path import CallPath
 from leadline._runtime.calls.job import Kind, ProviderIdentity
 from leadline._runtime.journal.journal import Journal
+from leadline._runtime.journal.lock import is_locked
 from leadline._runtime.journal.rows import Need, Row, put_entry
 from leadline._runtime.journal.storage import Mode
 from leadline.contracts import Call
@@ -25,6 +26,7 @@ from leadline.errors import JournalError
 from leadline.records import SearchPage, SearchRequest
 from leadline.testing.fakes import FakeSearch
 from leadline.testing.runs import open_call_path
+from tests.hot_journal import journal_that_deletes
 
 SEARCH = Kind("search", SearchPage, need=lambda _: Need(queries=1))
 FAKE = ProviderIdentity("fake", priced=True)
@@ -349,3 +351,29 @@ async def test_a_journal_is_a_file_of_a_limited_size(tmp_path: Path, monkeypatch
     monkeypatch.setattr("leadline._runtime.journal.storage._LARGEST", 9_000)
     with pytest.raises(JournalError, match="more than"):
         await Journal.open(tmp_path / "journal.sqlite", mode="read")
+
+
+@pytest.mark.parametrize("name", ["events.jsonl", "journal.sqlite.lock", "journal.sqlite-wal", "report.md", "pipe"])
+async def test_a_run_does_not_write_through_links_of_its_folder(tmp_path: Path, name: str) -> None:
+    folder, other = tmp_path / "run", tmp_path / "other"
+    await (await Journal.open(folder / "journal.sqlite")).close()
+    (folder / name).unlink(missing_ok=True)
+    other.write_text("of the user")
+    if name == "pipe":
+        os.mkfifo(folder / name)
+    else:
+        (folder / name).symlink_to(other)
+    with pytest.raises(JournalError, match="link"):
+        await Journal.open(folder / "journal.sqlite")
+    assert not is_locked(folder / name)
+    assert other.read_text() == "of the user"
+
+
+async def test_a_journal_cannot_make_sqlite_delete_another_file(tmp_path: Path) -> None:
+    folder, other = tmp_path / "run", tmp_path / "other"
+    await (await Journal.open(folder / "journal.sqlite")).close()
+    other.write_text("of the user")
+    (folder / "journal.sqlite-journal").write_bytes(journal_that_deletes(other))
+    with pytest.raises(JournalError, match="names another file"):
+        await Journal.open(folder / "journal.sqlite")
+    assert other.exists()

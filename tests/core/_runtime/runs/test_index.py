@@ -16,6 +16,7 @@ from leadline._runtime.journal.lock import FolderLock
 from leadline._runtime.runs import index as index_module
 from leadline._runtime.runs.folder import delete_run, run_info
 from leadline._runtime.runs.index import FILE, NO_FULL_TEXT, RunIndex
+from tests.hot_journal import journal_that_deletes
 
 
 def make_run(folder: Path, name: str, question: str = "", report: str = "", **values: Any) -> Path:
@@ -122,10 +123,10 @@ def test_new_changed_and_deleted_runs_are_noticed(runs: Path) -> None:
     assert index.search("fathoms") == []
 
 
-@pytest.mark.parametrize("damage", ["missing", "text", "cut", "older", "foreign", "hostile"])
-def test_a_missing_damaged_or_old_file_is_built_again(runs: Path, damage: str) -> None:
+@pytest.mark.parametrize("damage", ["missing", "text", "cut", "older", "foreign", "hostile", "pipe", "link", "deletes", "wal"])
+def test_a_missing_damaged_or_old_file_is_built_again(runs: Path, tmp_path: Path, damage: str) -> None:
     RunIndex(runs).search("harbour")
-    path = runs / FILE
+    path, other = runs / FILE, tmp_path / "other"
     match damage:
         case "missing":
             path.unlink()
@@ -143,9 +144,25 @@ def test_a_missing_damaged_or_old_file_is_built_again(runs: Path, damage: str) -
             connection = sqlite3.connect(path)
             connection.executescript(f"DROP TABLE runs; CREATE VIEW runs AS {endless}")
             connection.close()
+        case "pipe":
+            path.unlink()
+            os.mkfifo(path)
+        case "link":
+            path.unlink()
+            path.symlink_to(other)
+        case "deletes":
+            other.write_text("of the user")
+            path.with_name(f"{FILE}-journal").write_bytes(journal_that_deletes(other))
+        case "wal":
+            other.write_text("of the user")
+            path.with_name(f"{FILE}-wal").symlink_to(other)
     assert names(RunIndex(runs).runs()) == ["a1", "b2", "c3"]
     assert names(RunIndex(runs).search("harbour")) == ["a1"]
     assert sqlite3.connect(path).execute("SELECT count(*) FROM runs").fetchone() == (3,)
+    if damage == "link":
+        assert not other.exists()
+    elif damage in ("deletes", "wal"):
+        assert other.read_text() == "of the user"
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "deep"])
