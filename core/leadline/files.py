@@ -67,7 +67,10 @@ def private_folder(path: Path) -> Path:
 
 
 def private_file(path: Path) -> Path:
-    """Make an empty file in a private folder that only its owner may read; a file that exists keeps its mode."""
+    """Make an empty file in a private folder that only its owner may read; a file that exists keeps its mode.
+
+    Raises `OSError` for a link, which could lead to any other file. A pipe is not waited for.
+    """
     private_folder(path.parent)
-    os.close(os.open(path, os.O_CREAT | os.O_CLOEXEC, 0o600))
+    os.close(os.open(path, os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600))
     return path

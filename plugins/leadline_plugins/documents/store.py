@@ -16,7 +16,7 @@ from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
 
-from leadline.files import private_file
+from leadline.files import check_database, has_layout, private_file
 from leadline.records import Evidence
 from leadline_plugins.documents.ranking import rank
 from leadline_plugins.documents.text_index import Damaged, IndexedPassage, IndexReader, IndexWriter, Match, size
@@ -87,10 +87,13 @@ class DocumentStore:
     @contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:
         """Open the table."""
+        check_database(self._path)
         with closing(sqlite3.connect(private_file(self._path), timeout=60, isolation_level=None)) as db:
             if not db.execute("PRAGMA user_version").fetchone()[0]:
                 db.execute("PRAGMA journal_mode=WAL")
                 db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = {_VERSION}; COMMIT;")
+            if not has_layout(db, _SCHEMA):
+                raise sqlite3.DatabaseError(f"{self._path} has tables that Leadline does not make")
             db.execute("PRAGMA synchronous=NORMAL")
             yield db
 

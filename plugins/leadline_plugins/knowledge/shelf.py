@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
 from leadline.errors import Denied, Unsupported
-from leadline.files import private_file
+from leadline.files import private_file, read_limited
 from leadline.records import Principal, Source, StoredDocument
 from leadline_plugins.documents.store import FILE, DocumentStore
 from leadline_plugins.passages.ranking import cosine
@@ -26,6 +26,8 @@ SCHEME = "knowledge"
 PROBE = "The tide tables of a harbour list the depth of its water by the hour."
 # Cosine from which two vectors of the same text are those of one model; services round their numbers differently.
 _SAME = 0.98
+# Bytes of a stored file, and of a document: the folder may be anybody's.
+_LARGEST = 2**28
 
 
 class Shelf(DocumentStore):
@@ -61,7 +63,10 @@ class Shelf(DocumentStore):
     def read_sources(self, keys: Iterable[str]) -> dict[str, Source]:
         """Return the documents of these versions, whole."""
         packed = self.sources(dict.fromkeys(keys))
-        return {key: Source.model_validate_json(zlib.decompress(source)) for key, source in packed.items()}
+        return {
+            key: Source.model_validate_json(zlib.decompressobj().decompress(source, _LARGEST))
+            for key, source in packed.items()
+        }
 
     # --- addresses and files -----------------------------------------------------------------------------------------
 
@@ -71,6 +76,8 @@ class Shelf(DocumentStore):
         return f"{SCHEME}://{host}/{document_id}/{quote(Path(name).name, safe='')}"
 
     def _file(self, digest: str) -> Path:
+        if len(digest) != len(file_digest(b"")) or not digest.isalnum():  # the table may be anybody's
+            raise OSError("it is no digest of a file")
         return self.folder / "files" / digest[:2] / digest
 
     def keep_file(self, digest: str, data: bytes) -> None:
@@ -78,16 +85,20 @@ class Shelf(DocumentStore):
         path = self._file(digest)
         if path.is_file():
             return
-        part = private_file(path.with_suffix(".part"))
-        with part.open("wb") as file:
+        part = path.with_suffix(".part")
+        part.unlink(missing_ok=True)  # it may be a link of somebody else's
+        with private_file(part).open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
 
     def read_file(self, digest: str) -> bytes:
-        """Return the bytes of a stored file."""
-        return self._file(digest).read_bytes()
+        """Return the bytes of a stored file. Raises `OSError`, also for what is no stored file, as behind a link."""
+        data = read_limited(self._file(digest), _LARGEST)
+        if file_digest(data) != digest:
+            raise OSError("the stored file is damaged")
+        return data
 
     def drop_files(self, digests: Sequence[str]) -> None:
         """Delete files that no document has any more."""

@@ -6,21 +6,25 @@ Qdrant's local mode belongs to one process at a time and holds all vectors in me
 from __future__ import annotations
 
 import asyncio
+import pickle
+import sqlite3
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from heapq import nlargest
+from io import BytesIO
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from uuid import NAMESPACE_URL, uuid5
 
-from pydantic import Field, SecretStr
+from pydantic import BaseModel, Field, SecretStr
 
 from leadline.contracts import Call, Context, VectorStore
 from leadline.errors import Denied, RateLimited, Unavailable, Unsupported
-from leadline.files import private_folder
+from leadline.files import check_database, private_folder
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import (
     VectorBatch,
@@ -77,6 +81,22 @@ def _translated(work: Callable[P, T]) -> Callable[P, T]:
     return translated
 
 
+class _PointReader(pickle.Unpickler):
+    """Reads the points of a folder that may be anybody's: those of Qdrant's client could run any program."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return a model of Qdrant. Raises `UnpicklingError` for anything else."""
+        if module == "qdrant_client.http.models.models" and "." not in name:
+            found = super().find_class(module, name)
+            if isinstance(found, type) and issubclass(found, BaseModel):
+                return found
+        raise pickle.UnpicklingError(f"a point has a {module}.{name}, which is no model of Qdrant")
+
+
+def _points(data: bytes) -> Any:
+    return _PointReader(BytesIO(data)).load()
+
+
 class QdrantStore:
     """Keeps each collection as one of Qdrant; a point is a passage, with its document and its place."""
 
@@ -128,6 +148,7 @@ class QdrantStore:
 
     def _opened(self) -> QdrantClient:
         from qdrant_client import QdrantClient
+        from qdrant_client.local import persistence
 
         with self._opening:
             if self._client is not None:
@@ -144,8 +165,11 @@ class QdrantStore:
             folder = settings.folder.expanduser().absolute()
             try:
                 private_folder(folder)
+                for path in folder.glob("collection/*/storage.sqlite"):
+                    check_database(path)
+                persistence.pickle = SimpleNamespace(dumps=pickle.dumps, loads=_points)
                 self._client = QdrantClient(path=str(folder), force_disable_check_same_thread=True)
-            except (OSError, RuntimeError) as error:
+            except (OSError, RuntimeError, sqlite3.DatabaseError, pickle.UnpicklingError) as error:
                 hint = "run a server for several processes: plugins.qdrant.url"
                 raise Denied(f"the folder {folder} cannot be opened ({error}); {hint}") from error
             return self._client

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 
 import pytest
+from tests.hot_journal import journal_that_deletes
 
 from leadline.records import Evidence
 from leadline_plugins.documents.ranking import reordered, scored
@@ -78,6 +80,28 @@ def test_a_missing_index_and_a_broken_table_are_damage(tmp_path: Path) -> None:
     (tmp_path / "documents.sqlite").write_bytes(b"no database" * 500)
     with pytest.raises(sqlite3.DatabaseError):
         DocumentStore(tmp_path).check()
+
+
+@pytest.mark.parametrize("attack", ["endless", "link", "deletes", "pipe"])
+def test_a_table_of_somebody_else_is_damage(tmp_path: Path, attack: str) -> None:
+    store, other = DocumentStore(tmp_path / "store"), tmp_path / "other"
+    add(store, entry("a", "Tallow."))
+    path = tmp_path / "store" / "documents.sqlite"
+    other.write_text("of the user")
+    match attack:
+        case "endless":
+            rows = "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT n AS id FROM r"
+            with sqlite3.connect(path) as db:
+                db.executescript(f"DROP TABLE unused; CREATE VIEW unused AS {rows}")
+            db.close()
+        case "deletes":
+            path.with_name(f"{path.name}-journal").write_bytes(journal_that_deletes(other))
+        case "link" | "pipe":
+            path.unlink()
+            path.symlink_to(other) if attack == "link" else os.mkfifo(path)
+    with pytest.raises(sqlite3.DatabaseError, match=r"tables|links|names another|no regular"):
+        DocumentStore(tmp_path / "store").check()
+    assert other.read_text() == "of the user"
 
 
 def test_a_title_and_a_heading_are_words_of_a_passage(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import Blob, Embeddings, EmbedRequest, Message
 from leadline.testing.fakes import ScriptedChat
 from leadline.testing.plugins import plugin
+from leadline_plugins.documents.store import Entry
+from leadline_plugins.knowledge.shelf import Shelf, file_digest
 
 DEPTH = "How deep is the harbour at the mole?"
 
@@ -254,3 +256,30 @@ async def test_a_question_is_answered_in_one_model_call_that_cites_the_document(
     assert "The harbour is nine fathoms deep at the mole [1]." in result.text
     assert "knowledge://shared/" in (result.folder / "report.md").read_text()
     assert again.text == result.text, "a replay needs neither model nor documents"
+
+
+async def test_a_base_of_somebody_else_names_no_file_outside_of_it(tmp_path: Path) -> None:
+    secret, shelf = tmp_path / "secret", Shelf(tmp_path / "knowledge")
+    secret.write_bytes(b"of the user")
+    digest = file_digest(b"of the archive")
+    shelf.keep_file(digest, b"of the archive")
+    (stored,) = (tmp_path / "knowledge").glob("shared/files/*/*")
+    assert shelf.read_file(digest) == b"of the archive"
+    stored.unlink()
+    stored.symlink_to(secret)
+    for name in (digest, str(secret), f"../../../../{secret.name}"):
+        with pytest.raises(OSError, match="damaged|no digest"):
+            shelf.read_file(name)
+    with pytest.raises(OSError, match="no digest"):
+        _named(shelf, str(secret))
+    stored.unlink()
+    stored.with_suffix(".part").symlink_to(secret)
+    shelf.keep_file(digest, b"of the archive")
+    assert secret.read_bytes() == b"of the user"
+
+
+def _named(shelf: Shelf, digest: str) -> None:
+    """Store a document whose file has this digest, remove it, and drop its file."""
+    shelf.replace([Entry("a", "k", digest)])
+    shelf.remove(["a"])
+    shelf.drop_files([digest])

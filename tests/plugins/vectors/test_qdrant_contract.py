@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import pickle
+import sqlite3
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +16,7 @@ from pydantic import SecretStr
 
 from leadline import Offer
 from leadline.errors import Denied, ProviderError, RateLimited, Unavailable, Unsupported
-from leadline.records import VectorListing
+from leadline.records import DocumentVectors, VectorBatch, VectorListing
 from leadline.testing.context import FakeCall, fake_context
 from leadline.testing.contracts import VectorStoreContract
 from leadline_plugins.vectors.qdrant import QdrantSettings, QdrantStore, leadline_vector_stores
@@ -87,4 +90,31 @@ async def test_a_folder_that_another_process_uses_is_refused_with_the_way_out(tm
         await second.describe(VectorListing(collection="x"), FakeCall())
     await first.__aexit__()
     await asyncio.sleep(0)
+    await context.close()
+
+
+class _Runs:
+    """Runs a program when it is unpickled."""
+
+    def __init__(self, mark: Path) -> None:
+        self._mark = mark
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (str(self._mark),)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the client leaves its lock open
+async def test_points_of_a_folder_of_somebody_else_run_nothing(tmp_path: Path) -> None:
+    context, settings = fake_context(tmp_path), QdrantSettings(folder=tmp_path / "qdrant")
+    first, second = QdrantStore(settings, context), QdrantStore(settings, context)
+    batch = VectorBatch(collection="x", documents=(DocumentVectors(document="a", vectors=((1.0, 0.0),)),))
+    await first.put(batch, FakeCall())
+    await first.__aexit__()
+    (path,) = (tmp_path / "qdrant").glob("collection/*/storage.sqlite")
+    with sqlite3.connect(path) as db:
+        db.execute("INSERT INTO points VALUES ('x', ?)", (pickle.dumps(_Runs(tmp_path / "ran")),))
+    db.close()
+    with pytest.raises(Denied, match="no model of Qdrant"):
+        await second.describe(VectorListing(collection="x"), FakeCall())
+    assert not (tmp_path / "ran").exists()
     await context.close()

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from leadline.errors import Denied, Unsupported
-from leadline.files import private_file
+from leadline.files import check_database, has_layout, private_file
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS state (version INTEGER NOT NULL, file INTEGER NOT NULL, rows INTEGER NOT NULL,
@@ -168,11 +168,15 @@ class Collection:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        path = private_file(self._folder / "rows.sqlite")
+        path = self._folder / "rows.sqlite"
+        check_database(path)
+        private_file(path)
         with closing(sqlite3.connect(path, timeout=60, isolation_level=None)) as db:
             if db.execute("PRAGMA user_version").fetchone()[0] == 0:
                 db.execute("PRAGMA journal_mode=WAL")
                 db.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA user_version = 1; COMMIT;")
+            if not has_layout(db, _SCHEMA):
+                raise sqlite3.DatabaseError(f"{path} has tables that Leadline does not make")
             yield db
 
     @contextmanager

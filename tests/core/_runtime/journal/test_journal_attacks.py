@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.hot_journal import journal_that_deletes
 
 from leadline._runtime.calls.call_path import CallPath
 from leadline._runtime.calls.job import Kind, ProviderIdentity
@@ -26,7 +27,6 @@ from leadline.errors import JournalError
 from leadline.records import SearchPage, SearchRequest
 from leadline.testing.fakes import FakeSearch
 from leadline.testing.runs import open_call_path
-from tests.hot_journal import journal_that_deletes
 
 SEARCH = Kind("search", SearchPage, need=lambda _: Need(queries=1))
 FAKE = ProviderIdentity("fake", priced=True)

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.hot_journal import journal_that_deletes
 
 from leadline._runtime.journal.lock import FolderLock
 from leadline._runtime.runs import index as index_module
 from leadline._runtime.runs.folder import delete_run, run_info
 from leadline._runtime.runs.index import FILE, NO_FULL_TEXT, RunIndex
-from tests.hot_journal import journal_that_deletes
 
 
 def make_run(folder: Path, name: str, question: str = "", report: str = "", **values: Any) -> Path:
@@ -123,7 +123,9 @@ def test_new_changed_and_deleted_runs_are_noticed(runs: Path) -> None:
     assert index.search("fathoms") == []
 
 
-@pytest.mark.parametrize("damage", ["missing", "text", "cut", "older", "foreign", "hostile", "pipe", "link", "deletes", "wal"])
+@pytest.mark.parametrize(
+    "damage", ["missing", "text", "cut", "older", "foreign", "hostile", "pipe", "link", "deletes", "wal"]
+)
 def test_a_missing_damaged_or_old_file_is_built_again(runs: Path, tmp_path: Path, damage: str) -> None:
     RunIndex(runs).search("harbour")
     path, other = runs / FILE, tmp_path / "other"
