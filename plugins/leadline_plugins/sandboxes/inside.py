@@ -44,12 +44,13 @@ def main() -> None:
         with contextlib.suppress(Exception):  # the code that needs it will say what is wrong
             importlib.import_module(module)
     send({"ready": True})
+    before = standing()
     while (head := read(4)) is not None:
         body = read(struct.unpack(">I", head)[0])
         if body is None:
             return
         send(execute(json.loads(body), limits))
-        if not swept():
+        if not swept() or standing() != before:
             return
 
 
@@ -201,6 +202,12 @@ def taken(path: str, size: int) -> bytes | None:
             return file.read(size)
     except OSError:
         return None
+
+
+def standing() -> list[Any]:
+    """Return what code can change of this interpreter, as of the same user, and leave to the next: limits, priority."""
+    limits = [resource.getrlimit(kind) for kind in range(resource.RLIMIT_CPU, 16)]
+    return [limits, os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0), os.sched_getaffinity(0)]
 
 
 def swept() -> bool:

@@ -307,6 +307,24 @@ async def test_nothing_of_an_execution_is_there_for_the_next(sandbox: Any, text:
     assert left.value == [False, [1, 1, 1]]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import resource; resource.prlimit(parent, resource.RLIMIT_NOFILE, (64, 64))",
+        "os.setpriority(os.PRIO_PROCESS, parent, 19)",
+        "os.sched_setscheduler(parent, os.SCHED_IDLE, os.sched_param(0))",
+    ],
+)
+async def test_code_does_not_slow_down_or_limit_the_next(sandbox: Any, text: str) -> None:
+    known = (
+        "import os, resource\nparent = os.getppid()\n[resource.prlimit(parent, resource.RLIMIT_NOFILE), "
+        "os.getpriority(os.PRIO_PROCESS, parent), os.sched_getscheduler(parent)]"
+    )
+    before = (await ran(sandbox, known)).value
+    await ran(sandbox, f"import os; parent = os.getppid(); {text}")
+    assert (await ran(sandbox, known)).value == before
+
+
 async def test_a_full_temporary_folder_is_emptied(sandbox: Any) -> None:
     fill = "import os\nfor n in range(9999):\n    open(f'/tmp/{n}', 'wb').write(bytes(900_000))"
     assert (await ran(sandbox, fill)).exit_code != 0

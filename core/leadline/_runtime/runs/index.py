@@ -21,6 +21,7 @@ from typing import Any
 
 from leadline._runtime.journal.lock import is_locked
 from leadline._runtime.runs.run_text import excerpt, fold, index_text, match_expression, report_text, terms_of, words_of
+from leadline.encoding import without_surrogates
 from leadline.errors import LeadlineError
 from leadline.files import check_database, has_layout, private_file, read_limited
 from leadline.run_summary import ACTIVE, RunSummary
@@ -290,7 +291,8 @@ def _stamps(folder: Path) -> Iterator[tuple[str, str]]:
     """Yield the names of the runs with what changes whenever `metadata.json` is written."""
     try:
         with os.scandir(folder) as entries:
-            names = [entry.name for entry in entries]
+            # No run has another name than UTF-8, which neither SQLite nor a terminal could take.
+            names = [entry.name for entry in entries if without_surrogates(entry.name) == entry.name]
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:

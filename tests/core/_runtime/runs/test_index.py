@@ -182,6 +182,11 @@ def test_metadata_that_never_ends_is_unreadable(runs: Path, kind: str) -> None:
     assert run_info(runs / "a1").status == "unreadable"
 
 
+def test_a_folder_whose_name_is_no_text_hides_no_run(runs: Path) -> None:
+    make_run(runs, "\udcff")
+    assert names(RunIndex(runs).runs()) == ["a1", "b2", "c3"]
+
+
 def test_a_folder_that_cannot_be_written_is_listed_and_searched(runs: Path) -> None:
     (runs / FILE).mkdir()  # as root, no permission stops us
     assert names(RunIndex(runs).runs()) == ["a1", "b2", "c3"]
