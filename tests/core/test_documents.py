@@ -10,11 +10,12 @@ import pytest
 import leadline
 from leadline.errors import Unsupported
 from leadline.hookspecs import MapOffer, Offer, PluginSettings
-from leadline.records import Block, Document
+from leadline.records import Block, Document, Hit, Passage, Source
 from leadline.research_findings import SOURCES
 from leadline.testing.plugins import plugin
+from leadline_plugins.passages.cutting import as_document, passages_of
 
-NAMES = "# Register\n\nAnna Miller kept it.\n\n## Cable\n\nA cable is a hundred fathoms and was measured by a rope.\n"
+NAMES = "# Register\n\n## Cable of Anna Miller\n\nA cable is a hundred fathoms and was measured by a rope.\n"
 QUESTION = "How was a cable measured by a rope?"
 SET = {"ai.providers": ["embedded"]}
 
@@ -84,6 +85,25 @@ async def test_passages_of_a_redacted_text_are_whole_blocks_of_it(tmp_path: Path
     assert result.report is not None
     quotes = [one.quote for one in result.report.evidence]
     assert "A cable is a hundred fathoms and was measured by a rope." in quotes
+
+
+def test_words_of_headings_and_leads_are_removed_with_those_of_the_text() -> None:
+    passage = Passage(text="- nine fathoms", path=("Depths", "Anna Miller"), lead="She measured, said Anna Miller:")
+    document = as_document([passage, passage.model_copy(update={"start": 20, "text": "- ten"})], "T")
+    assert document.misfit() == ""
+    assert [document.text[one.start :][: len(one.text)] for one in document.passages] == ["- nine fathoms", "- ten"]
+    removed = document.model_copy(update={"text": document.text.replace("Anna Miller", "X")})
+    (cut,) = passages_of(Source(id="s", hit=Hit(url="u"), document=removed, engine="e", task_id="t"))
+    assert (cut.path, "Miller" in f"{cut.lead} {cut.quote}") == (("Depths", "X"), False)
+    kept = removed.model_copy(update={"passages": document.passages})
+    assert "not in the text" in kept.misfit()
+
+
+def test_a_hit_with_another_snippet_has_no_passages_of_the_old_one() -> None:
+    hit = Hit(url="u", snippet="Anna", passages=(Passage(text="Anna Miller"),))
+    assert hit.model_copy(update={"score": 1.0}).passages
+    assert not hit.model_copy(update={"snippet": "Anna"}).passages
+    assert not hit.model_copy(update={"text": "X"}).passages
 
 
 async def test_a_stage_that_keeps_the_passages_of_the_old_text_is_refused_by_name(tmp_path: Path) -> None:

@@ -64,6 +64,12 @@ class Hit(Record):
     engine: str = ""
     tier: Tier = 3
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy. One that is given a snippet or a text has no passages but those of `update`."""
+        if update and not update.keys().isdisjoint(("snippet", "text")):
+            update = {"passages": (), **update}
+        return super().model_copy(update=update, deep=deep)
+
 
 class SearchPage(Record):
     """Hits, best first; `cursor` requests the next page."""
@@ -180,6 +186,8 @@ class Document(Record):
         for passage in self.passages:
             if not self.text.startswith(passage.text, passage.start):
                 return f"the passage at {passage.start} is not in the text: give new passages, or passages=()"
+            if not all(part in self.text for part in (passage.lead, *passage.path)):
+                return f"the lead or a heading of the passage at {passage.start} is not in the text"
         places = (0, *self.pages, len(self.text))
         if list(places) != sorted(places):
             return f"page offsets are not ascending or not in the text: {self.pages}"

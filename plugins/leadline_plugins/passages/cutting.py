@@ -89,12 +89,17 @@ def as_passage(item: Evidence, score: float | None = None) -> Passage:
 
 
 def as_document(passages: Iterable[Passage], title: str) -> Document:
-    """Return the document that has these passages and nothing else, in their order."""
-    own, text = list[Passage](), ""
+    """Return the document that has these passages in their order, below their headings and leads.
+
+    All that a passage shows is in the text, so that whoever removes words of it removes them everywhere.
+    """
+    own, text, path = list[Passage](), "", tuple[str, ...]()
     for passage in sorted(passages, key=lambda passage: passage.start):
-        text += "\n\n" if text else ""
-        own.append(passage.model_copy(update={"start": len(text)}))
-        text += passage.text
+        headings = [f"{'#' * depth} {name}" for depth, name in enumerate(passage.path, 1) if passage.path != path]
+        before = "\n\n".join(filter(None, (text, *headings, passage.lead)))
+        text = before + (("\n" if passage.lead else "\n\n") if before else "") + passage.text
+        own.append(passage.model_copy(update={"start": len(text) - len(passage.text)}))
+        path = passage.path
     incomplete = "the passages that the search returned"
     return Document(text=text, title=title, passages=tuple(own), incomplete=incomplete)
 

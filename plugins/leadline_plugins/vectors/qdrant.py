@@ -167,7 +167,7 @@ class QdrantStore:
                 private_folder(folder)
                 for path in folder.glob("collection/*/storage.sqlite"):
                     check_database(path)
-                persistence.pickle = SimpleNamespace(dumps=pickle.dumps, loads=_points)
+                vars(persistence)["pickle"] = SimpleNamespace(dumps=pickle.dumps, loads=_points)
                 self._client = QdrantClient(path=str(folder), force_disable_check_same_thread=True)
             except (OSError, RuntimeError, sqlite3.DatabaseError, pickle.UnpicklingError) as error:
                 hint = "run a server for several processes: plugins.qdrant.url"
