@@ -24,6 +24,7 @@ WRONG: list[bytes] = [
     *(b'{"question": {"$ne": 1}}', b'{"question": ["x"]}', b'{"question": "\\ud800"}', b'{"question": 1e400}'),
     *(b'{"question": "a?", "__proto__": {}}', b'{"question": "a?", "tags": {"a": {"b": 1}}}'),
     b'{"question": "a?", "set": {"research.max_queries": ' + b"9" * 5_000 + b"}}",
+    *(json.dumps({"question": "a?", "set": {name: 10**400}}).encode() for name in ("report.length", "memory")),
     json.dumps({"question": "a?", "formats": ["a"] * 21}).encode(),
     json.dumps({"model": "leadline-research", "messages": [{"role": "user", "content": "x" * 40_000}]}).encode(),
     json.dumps(
