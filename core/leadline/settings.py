@@ -100,8 +100,9 @@ def _model(model: str) -> str:
 
 # Names of plugins, in order; in text, separated by commas. `auto` selects what is installed and can work.
 Names = tuple[str, ...]
-Count = Annotated[int, Field(ge=1)]
-Amount = Annotated[int, Field(ge=0)]
+# Whole numbers that a float holds, too.
+Count = Annotated[int, Field(ge=1, le=2**53)]
+Amount = Annotated[int, Field(ge=0, le=2**53)]
 Seconds = Annotated[float, Field(gt=0)]
 # A duration as it was written; `seconds` parses it.
 Duration = Annotated[str, BeforeValidator(_duration_text), AfterValidator(_duration)]

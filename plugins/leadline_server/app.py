@@ -23,7 +23,7 @@ from leadline_server.endpoint import Endpoint
 from leadline_server.info_routes import InfoRoutes
 from leadline_server.knowledge_routes import KnowledgeRoutes
 from leadline_server.limits import Limits, Rate
-from leadline_server.mcp.http import PATH, McpEndpoint
+from leadline_server.mcp.http import METHODS, PATH, McpEndpoint
 from leadline_server.openai.routes import OpenAIRoutes
 from leadline_server.openapi import document
 from leadline_server.page.pages import Pages
@@ -59,7 +59,7 @@ class App:
         self.endpoints = [endpoint for routes in all_routes for endpoint in routes.endpoints()]
         self._mcp, self._pages = McpEndpoint(self.service), Pages(self.service, knowledge, downloads)
         starlette = Starlette(
-            routes=[*map(self._route, self.endpoints), Route(PATH, self._mcp), *self._pages.routes],
+            routes=[*map(self._route, self.endpoints), Route(PATH, self._mcp, methods=METHODS), *self._pages.routes],
             exception_handlers={HTTPException: self._http_error, Exception: self._fault},
             lifespan=self._lifespan,
         )

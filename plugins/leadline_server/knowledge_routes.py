@@ -112,7 +112,7 @@ class KnowledgeRoutes:
         if not (await self._base.documents(principal=principal)).documents:
             return Passages()
         try:
-            found = await self._base.search(query, limit=limit, principal=principal)
+            found = await self._base.search(query, limit=limit, whole=False, principal=principal)
         except CallFailed as failed:
             raise _problem(failed) from failed
         sizes = accumulate(len(one.quote) + len(one.lead) + sum(map(len, one.path)) for one in found.evidence)

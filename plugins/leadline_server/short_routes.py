@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -22,7 +22,7 @@ class NewTask(RequestBody):
 
     question: Long = ""
     query: Long = ""
-    formats: list[Name] = []
+    formats: list[Name] = Field([], max_length=20)
 
     @model_validator(mode="after")
     def _one(self) -> NewTask:

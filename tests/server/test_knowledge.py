@@ -10,6 +10,7 @@ import httpx
 import pytest
 from tests.server.conftest import Served, finish, order, running
 
+from leadline.records import Source
 from leadline_server.limits import Limits
 
 HARBOUR = b"# Harbour\n\nThe harbour is nine fathoms deep at the mole.\n"
@@ -112,3 +113,10 @@ def test_names_lead_out_of_no_folder(team: Served, alice: httpx.Client) -> None:
 @pytest.mark.parametrize("limit", ["0", "51", "x"])
 def test_a_limit_outside_its_range_is_refused(limit: str, alice: httpx.Client) -> None:
     assert alice.get("/v1/knowledge/search", params={"q": "harbour", "limit": limit}).status_code == 422
+
+
+def test_a_search_does_not_read_the_documents_whole(alice: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fifty documents of megabytes, unpacked and validated for every request, would keep all others waiting."""
+    upload(alice, "harbour.md")
+    monkeypatch.setattr(Source, "model_validate_json", None)
+    assert quotes(alice) == ["The harbour is nine fathoms deep at the mole."]

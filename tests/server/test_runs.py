@@ -270,7 +270,9 @@ def test_previews_cost_nothing(http: httpx.Client) -> None:
 def test_health_readiness_and_metrics(http: httpx.Client, done: str) -> None:
     assert http.get("/healthz").json() == {"status": "ok"}
     assert http.get("/readyz").json() == {"status": "ready"}
+    assert http.request("BREW", "/mcp").status_code == 405
     text = http.get("/metrics").text
+    assert "BREW" not in text  # labels are not made up by clients
     assert re.search(r'^leadline_runs_total\{status="complete"\} [\d.]+$', text, re.MULTILINE)
     assert "supported" not in text
     search = r'leadline_calls_total\{kind="search",origin="live",outcome="reply",provider="fakeweb"\} (\S+)'

@@ -76,6 +76,8 @@ class PassageRequest(Record):
 
     query: Text
     limit: int = 5
+    whole: bool = True
+    """Whether the sources have the texts of their documents."""
 
 
 class Passages(Record):

@@ -22,6 +22,8 @@ from leadline_plugins.text import content_words, tokens
 # Headings and names were worth .10 and .23 on sets they were not chosen on; these values come from `local`.
 _MENTIONING = 5
 _INHERITED = 0.7
+# Words of a question that count, of a longer text the rarest: each is looked up again for every document named.
+_MOST_WORDS = 200
 # The weight of vectors beside 1 of the words, chosen on 108 questions in users' own words (docs/decisions).
 _MEANING = 2.0
 
@@ -43,6 +45,8 @@ def rank(index: Index, question: str, limit: int) -> list[Match]:
     A score is a share of the weight of all words of the question, so that those of different indexes compare.
     """
     words = sorted(set(content_words(question) or tokens(question)))
+    if len(words) > _MOST_WORDS:
+        words = sorted(filter(index.frequency, words), key=index.frequency)[:_MOST_WORDS]
     total = sum(_rarity(index, word) for word in words)
     if not total:
         return []

@@ -94,7 +94,7 @@ class Knowledge:
         """Return the best passages with their documents. Raises `Unsupported` if there are no documents."""
         shelves = await self._ranked_shelves(call)
         ranking = await self._ranked(request.query, shelves, call)
-        return await self._context.in_thread(_passages, shelves, ranking, request.limit)
+        return await self._context.in_thread(_passages, shelves, ranking, request)
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
         """Return documents with their best passages, verbatim; the snippet is the best of them."""
@@ -139,11 +139,11 @@ def _scored(shelves: Sequence[Shelf], scores: Scores) -> list[tuple[Shelf, str, 
     return passages
 
 
-def _passages(shelves: Sequence[Shelf], scores: Scores, limit: int) -> Passages:
-    best = _scored(shelves, scores)[:limit]
+def _passages(shelves: Sequence[Shelf], scores: Scores, request: PassageRequest) -> Passages:
+    best = _scored(shelves, scores)[: request.limit]
     sources: dict[str, Source] = {}
     for shelf in shelves:
-        sources |= shelf.read_sources(key for owner, key, _ in best if owner is shelf)
+        sources |= shelf.read_sources((key for owner, key, _ in best if owner is shelf), whole=request.whole)
     kept = [(key, evidence) for _, key, evidence in best if key in sources]
     used = dict.fromkeys(key for key, _ in kept)
     return Passages(evidence=tuple(evidence for _, evidence in kept), sources=tuple(sources[key] for key in used))
@@ -157,7 +157,7 @@ def _hits(shelves: Sequence[Shelf], scores: Scores) -> list[Hit]:
         owner[key] = shelf
     hits: dict[str, Hit] = {}
     for shelf in shelves:
-        for key, source in shelf.read_sources(key for key in own if owner[key] is shelf).items():
+        for key, source in shelf.read_sources((key for key in own if owner[key] is shelf), whole=False).items():
             passages = tuple(map(as_passage, own[key]))
             hits[key] = source.hit.model_copy(update={"snippet": own[key][0].quote, "passages": passages})
     return [hits[key] for key in own if key in hits]

@@ -14,9 +14,11 @@ from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
+from pydantic_core import from_json
+
 from leadline.errors import Denied, Unsupported
 from leadline.files import private_file, read_limited
-from leadline.records import Principal, Source, StoredDocument
+from leadline.records import Document, Hit, Principal, Source, StoredDocument
 from leadline_plugins.documents.store import FILE, DocumentStore
 from leadline_plugins.passages.ranking import cosine
 from leadline_plugins.vectors import safe_name
@@ -28,6 +30,8 @@ PROBE = "The tide tables of a harbour list the depth of its water by the hour."
 _SAME = 0.98
 # Bytes of a stored file, and of a document: the folder may be anybody's.
 _LARGEST = 2**28
+# Bytes of a packed or unpacked source that have its hit.
+_BEGINNING = 65_536
 
 
 class Shelf(DocumentStore):
@@ -60,8 +64,10 @@ class Shelf(DocumentStore):
         about = self.abouts().get(document_id)
         return StoredDocument.model_validate_json(about) if about else None
 
-    def read_sources(self, keys: Iterable[str]) -> dict[str, Source]:
-        """Return the documents of these versions, whole."""
+    def read_sources(self, keys: Iterable[str], *, whole: bool = True) -> dict[str, Source]:
+        """Return the documents of these versions; unless `whole`, without their texts, which are not even read."""
+        if not whole:
+            return {key: _beginning(packed) for key, packed in self.sources(dict.fromkeys(keys), _BEGINNING).items()}
         packed = self.sources(dict.fromkeys(keys))
         return {
             key: Source.model_validate_json(zlib.decompressobj().decompress(source, _LARGEST))
@@ -126,6 +132,14 @@ class Shelf(DocumentStore):
                 f"the vectors of the documents are in {filled}, and knowledge.store is {store}: run {command}, "
                 f"which leaves those in {filled} for you to delete, or set knowledge.store to what it was"
             )
+
+
+def _beginning(packed: bytes) -> Source:
+    """Return a source without its document, from the beginning of its JSON: `id`, `hit`, `document`."""
+    text = zlib.decompressobj().decompress(packed, _BEGINNING).decode("utf-8", "ignore")
+    known = from_json(text, allow_partial=True)
+    hit = Hit.model_validate(known["hit"])
+    return Source(id=known["id"], hit=hit, document=Document(text="", title=hit.title), engine=hit.engine)
 
 
 def file_digest(data: bytes) -> str:

@@ -19,6 +19,7 @@ from leadline_server.requests import read_body
 from leadline_server.service import Service, principal_of
 
 PATH = "/mcp"
+METHODS = ("GET", "POST", "DELETE")  # others would each become a label of a metric
 # Sessions of one principal. Those of a client that was killed end after 30 minutes.
 _SESSIONS = 64
 # Seconds in which calls in flight return the id of their run when the server shuts down.

@@ -18,6 +18,8 @@ _LEAST_TOKENS = 256
 # Words of a report for each token that a client allows.
 _WORDS_PER_TOKEN = 0.75
 Text = Annotated[str, StringConstraints(max_length=BODY_LIMIT)]
+# A number of tokens that a float can hold.
+Count = Annotated[int, Field(le=2**53)]
 
 
 class _Open(BaseModel):
@@ -37,7 +39,7 @@ class Message(_Open):
     """A message of the conversation."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: Text | list[Part] | None = None
+    content: Text | Annotated[list[Part], Field(max_length=1_000, fail_fast=True)] | None = None
 
     @property
     def text(self) -> str:
@@ -59,11 +61,11 @@ class StreamOptions(_Open):
 class Extras(RequestBody):
     """Leadline's own fields, in `leadline` (`extra_body` of the client)."""
 
-    set: dict[Name, JsonValue] = Field({}, max_length=50)
+    set: dict[Name, JsonValue] = Field({}, max_length=50, fail_fast=True)
     """Settings of the run by dotted key, as in `POST /v1/runs`."""
     formats: list[Name] = Field([], max_length=20)
     """Formats of the report's files."""
-    tags: dict[Name, Words] = Field({}, max_length=20)
+    tags: dict[Name, Words] = Field({}, max_length=20, fail_fast=True)
     """Tags of the run."""
     reasoning: Literal["fields", "think", "off"] = "fields"
     """Where progress is told: in the fields `reasoning` and `reasoning_content`, in the text between `<think>` tags,
@@ -76,12 +78,12 @@ class ChatRequest(_Open):
     """A chat completion. What no run can give is refused; sampling parameters mean nothing to a run."""
 
     model: Name
-    messages: list[Message] = Field(min_length=1, max_length=10_000)
+    messages: list[Message] = Field(min_length=1, max_length=10_000, fail_fast=True)  # each error takes a kilobyte
     stream: bool = False
     stream_options: StreamOptions | None = None
     n: int | None = None
-    max_tokens: int | None = None
-    max_completion_tokens: int | None = None
+    max_tokens: Count | None = None
+    max_completion_tokens: Count | None = None
     response_format: dict[str, Any] | None = None
     tool_choice: str | dict[str, Any] | None = None
     leadline: Extras = Extras()

@@ -91,7 +91,8 @@ class OpenAIRoutes:
         headers = {"X-Leadline-Run": turn.run_id}
         leave = exchange.cancel if body.leadline.on_disconnect == "cancel" else None
         if not body.stream:
-            return JSONResponse(await _unless_left(request, exchange.whole(reply), leave), headers=headers)
+            with self._service.streams.taken(principal):  # it waits as long as a stream does
+                return JSONResponse(await _unless_left(request, exchange.whole(reply), leave), headers=headers)
         with_usage = bool(body.stream_options and body.stream_options.include_usage)
         return Stream(
             exchange.chunks(reply, with_usage=with_usage),

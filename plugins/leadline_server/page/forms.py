@@ -16,7 +16,7 @@ from urllib.parse import parse_qs
 from pydantic import JsonValue
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from leadline.records import Answer, Blob
@@ -82,7 +82,7 @@ async def read_files(request: Request, limit: int) -> list[Blob]:
                 Blob(name=one.filename or "", media_type=one.content_type or _BYTES, data=await one.read())
                 for one in files
             ]
-    except (HTTPException, TimeoutError):
+    except (ClientDisconnect, HTTPException, TimeoutError, UnicodeError):  # of a charset that the form names
         raise Problem(400, "invalid_form", "the form cannot be read, or did not arrive in time") from None
 
 

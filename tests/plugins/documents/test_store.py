@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.hot_journal import journal_that_deletes
@@ -12,7 +14,7 @@ from tests.hot_journal import journal_that_deletes
 from leadline.records import Evidence
 from leadline_plugins.documents.ranking import reordered, scored
 from leadline_plugins.documents.store import DocumentStore, Entry
-from leadline_plugins.documents.text_index import Damaged
+from leadline_plugins.documents.text_index import Damaged, IndexReader, Match
 
 
 def passages(*texts: str, source: str = "") -> list[Evidence]:
@@ -141,3 +143,19 @@ def test_meaning_reorders_passages_and_shows_as_many() -> None:
     order = reordered(ranked, [0.1, 0.2, 0.9])
     assert [(item.quote, item.score) for item in order] == [("c", 1.0), ("b", 0.9), ("a", 0.2)]
     assert reordered(ranked, [0.5, 0.5, 0.5]) == ranked
+
+
+def test_of_a_question_of_thousands_of_words_the_rarest_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every document that a passage names is looked up with them: a question of 20,000 characters took a minute."""
+    common = " ".join(f"reed{number}" for number in range(1_000))
+    asked, best = list[int](), IndexReader.best
+
+    def counted(self: IndexReader, words: Sequence[str], *more: Any) -> list[Match]:
+        asked.append(len(words))
+        return best(self, words, *more)
+
+    monkeypatch.setattr(IndexReader, "best", counted)
+    known = passages(f"{common} mole", common, common)
+    question = f"{common} mole {' '.join(f'absent{number}' for number in range(3_000))}"
+    assert scored(known, {}, question, 1)[0].quote == known[0].quote
+    assert max(asked) <= 200

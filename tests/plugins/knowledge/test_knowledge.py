@@ -14,7 +14,7 @@ import pytest
 from leadline import Client
 from leadline.errors import CallFailed, UsageError
 from leadline.hookspecs import Offer, PluginSettings
-from leadline.records import Blob, Embeddings, EmbedRequest, Message
+from leadline.records import Blob, Document, Embeddings, EmbedRequest, Message
 from leadline.testing.fakes import ScriptedChat
 from leadline.testing.plugins import plugin
 from leadline_plugins.documents.store import Entry
@@ -74,6 +74,8 @@ async def test_documents_of_a_folder_are_found_with_their_place(client: Client, 
     best, source = found.evidence[0], found.sources[0]
     assert best.quote == "The harbour is nine fathoms deep at the mole."
     assert source.document.text[slice(*best.span)] == best.quote
+    (brief, *_) = (await client.knowledge.search(DEPTH, whole=False)).sources
+    assert brief == source.model_copy(update={"document": Document(text="", title=source.document.title)})
     assert best.path == ("Harbour",)
     assert source.hit.url.startswith("knowledge://shared/")
     assert str(docs.parent) not in found.model_dump_json(), "no address tells where on the machine a file is"

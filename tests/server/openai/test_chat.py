@@ -14,10 +14,12 @@ import pytest
 from tests.server.conftest import PATIENCE, QUESTION, Served, finish, order, running
 
 from leadline_server import streams
+from leadline_server.limits import Limits
 
 openai = pytest.importorskip("openai", reason="needs the client of OpenAI's API: pip install openai")
 ASKING: dict[str, Any] = {"clarify.mode": "ask", "plugins.clarify.rules": "literal"}
 VAGUE = "what is it"
+CHAT = "/v1/chat/completions"
 # A report, perhaps with a reason above it.
 REPORT = re.compile(r"(\*Partial.*\n\n)?# ")
 
@@ -44,6 +46,24 @@ def ask(client: Any, *texts: str, **options: Any) -> Any:
 
 def runs_of(server: Served, user: str = "") -> list[str]:
     return [run["id"] for run in server.client(user).get("/v1/runs", params={"limit": 500}).json()["runs"]]
+
+
+def test_a_reply_that_is_awaited_takes_a_place_like_a_stream(tmp_path: Path) -> None:
+    body = {"model": "leadline-research", "messages": said(QUESTION)}
+    with running(tmp_path, limits=Limits(streams=1)) as server:
+        http, waiting = (
+            server.client(),
+            threading.Thread(target=server.client().post, args=[CHAT], kwargs={"json": body}),
+        )
+        with server.gate.closed():
+            waiting.start()
+            until = time.monotonic() + PATIENCE
+            while "leadline_streams_open 1.0" not in http.get("/metrics").text or not runs_of(server):
+                assert time.monotonic() < until
+                time.sleep(0.02)
+            assert http.post(CHAT, json=body).status_code == 429
+        waiting.join()
+        assert http.post(CHAT, json=body).status_code == 200
 
 
 def test_every_pipeline_is_a_model(client: Any) -> None:

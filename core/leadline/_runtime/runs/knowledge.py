@@ -75,11 +75,16 @@ class KnowledgeClient:
         """Return the documents, or those with these ids, names or folders."""
         return await self._call("documents", DocumentSelection(names=names or None), DocumentList, principal)
 
-    async def search(self, query: str, *, limit: int = 5, principal: Principal | str | None = None) -> Passages:
-        """Return the passages that answer a question best. Raises `CallFailed` if there are no documents."""
+    async def search(
+        self, query: str, *, limit: int = 5, whole: bool = True, principal: Principal | str | None = None
+    ) -> Passages:
+        """Return the passages that answer a question best. Raises `CallFailed` if there are no documents.
+
+        Unless `whole`, their sources lack the texts of the documents, which may be large.
+        """
         if not query.strip():
             raise UsageError("nothing to search for: write a question")
-        return await self._call("retrieve", PassageRequest(query=query, limit=limit), Passages, principal)
+        return await self._call("retrieve", PassageRequest(query=query, limit=limit, whole=whole), Passages, principal)
 
     async def _call(
         self,
