@@ -27,15 +27,19 @@ async def own_report(name: str, client: Client) -> OwnReport | None:
     Raises `UsageError` if it looks like one of these and is not.
     """
     path = Path(name)
-    if path.is_dir():
-        return OwnReport(await stored(path, client))
     if path.suffix == ".json":
         return OwnReport(read_report(path))
-    if path.is_file() and is_run(path.parent):
-        return OwnReport(await stored(path.parent, client), path.read_text(encoding="utf-8", errors="replace"))
-    if name == "-" or path.suffix or path.is_file():
-        return None
-    return OwnReport(await stored(find_run(client.runs_folder(), name), client))
+    folder, markdown = _located(path, client)
+    return OwnReport(await stored(folder, client), markdown) if folder else None
+
+
+def _located(path: Path, client: Client) -> tuple[Path | None, str]:
+    """Return the folder of the run, and the text of its Markdown file if the path is one."""
+    if path.is_dir():
+        return path, ""
+    if path.is_file():
+        return (path.parent, path.read_text("utf-8", "replace")) if is_run(path.parent) else (None, "")
+    return None if str(path) == "-" or path.suffix else find_run(client.runs_folder(), str(path)), ""
 
 
 async def stored(folder: Path, client: Client) -> Report:

@@ -150,7 +150,7 @@ class WebFetcher:
         data = await body.read(response, min(wanted.size or self._settings.size, self._settings.size))
         return CachedPage(
             url=url,
-            media_type=sniff(header, data, url),
+            media_type=sniff(header, data, url, response.headers.get("content-disposition", "")),
             data=data,
             etag=response.headers.get("etag", ""),
             modified=response.headers.get("last-modified", ""),
