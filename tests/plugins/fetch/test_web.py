@@ -44,6 +44,47 @@ async def test_a_page_comes_with_its_type_and_the_name_it_ended_at(server: RawSe
 
 
 @pytest.mark.parametrize(
+    ("data", "header"),
+    [
+        (b'<meta http-equiv="refresh" content="0; url=/b">', ""),
+        (b"<META content='3;URL=\"/b\"' http-equiv=Refresh>", ""),
+        (b'<meta http-equiv="refresh" content="0;url=/b?x=1&amp;y=2">', ""),
+        (b"<p>x", "0; url=/b"),
+    ],
+)
+async def test_a_page_that_leads_on_at_once_is_followed(server: RawServer, get: Get, data: bytes, header: str) -> None:
+    server.routes["/a"] = raw_reply(data, Content_Type="text/html", **({"Refresh": header} if header else {}))
+    server.routes["/b"] = server.routes["/b?x=1&y=2"] = raw_reply(b"<p>there", Content_Type="text/html")
+    assert (await get("/a")).data == b"<p>there"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'<meta http-equiv="refresh" content="300; url=/b">',
+        b'<meta http-equiv="refresh" content="0">',
+        b'<meta http-equiv="refresh" content="0; url=/a">',
+        b'<noscript><meta http-equiv="refresh" content="0; url=/b"></noscript>',
+        b'<!-- <meta http-equiv="refresh" content="0; url=/b"> -->',
+        b'<meta name="refresh" content="0; url=/b">',
+    ],
+)
+async def test_a_page_that_stays_is_read(server: RawServer, get: Get, data: bytes) -> None:
+    server.routes["/a"] = raw_reply(data, Content_Type="text/html")
+    assert (await get("/a")).data == data
+
+
+async def test_pages_that_lead_in_circles_or_to_this_machine_are_stopped(server: RawServer, get: Get) -> None:
+    server.routes["/a"] = raw_reply(b"x", Content_Type="text/html", Refresh="0; url=/b")
+    server.routes["/b"] = raw_reply(b"x", Content_Type="text/html", Refresh="0; url=/a")
+    with pytest.raises(Blocked, match="leads on more than"):
+        await get("/a")
+    server.routes["/c"] = raw_reply(b"x", Content_Type="text/html", Refresh="0; url=http://10.0.0.1/")
+    with pytest.raises(Blocked):
+        await get("/c")
+
+
+@pytest.mark.parametrize(
     ("encoding", "data"),
     [
         ("gzip", gzip.compress(b"<p>packed", mtime=0)),

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from email.message import Message
+from html import unescape
 from urllib.parse import urlsplit
 
 import httpx
@@ -148,7 +149,7 @@ def sniff(header: str, data: bytes, url: str, disposition: str = "") -> str:
     named["Content-Disposition"] = disposition
     by_name = media_type(named.get_filename("") or urlsplit(url).path)
     if _BINARY.search(head):
-        return kind or "application/octet-stream" if by_name.startswith("text/") else by_name
+        return kind or UNKNOWN if by_name.startswith("text/") else by_name
     return "text/plain" if by_name == UNKNOWN else by_name
 
 
@@ -156,3 +157,27 @@ def _with(kind: str, header: str) -> str:
     """Return another type with the parameters of the header, its charset among them."""
     _, semicolon, parameters = header.partition(";")
     return kind + semicolon + parameters
+
+
+# Parts of HTML in which a refresh is none, or only one for browsers without scripts.
+_ASIDE = re.compile(rb"<!--.*?(?:-->|\Z)|<(noscript|script|style|template)\b.*?(?:</\1|\Z)", re.DOTALL | re.IGNORECASE)
+_META = re.compile(rb"<meta\b[^>]{0,2000}>", re.IGNORECASE)
+_CONTENT = re.compile(r"""\bcontent\s*=\s*("[^"]*"|'[^']*'|[^\s>]+)""", re.IGNORECASE)
+_IS_REFRESH = re.compile(r"""\bhttp-equiv\s*=\s*["']?\s*refresh\b""", re.IGNORECASE)
+_REFRESH = re.compile(r"""\s*(\d{1,4})[\d.]*\s*[;,]\s*(?:url\s*=\s*)?["']?([^"'\s]+)""", re.IGNORECASE)
+# Seconds after which a page that leads on has been read, like a picture show.
+_SOON = 5
+# Bytes in which a page must lead on.
+_REFRESH_HEAD = 16_384
+
+
+def refresh_target(media_type: str, data: bytes, header: str) -> str:
+    """Return where a page leads on at once, by `Refresh:` or a meta element; empty if it does not."""
+    values = [header]
+    if "html" in media_type:
+        for meta in _META.findall(_ASIDE.sub(b"", data[:_REFRESH_HEAD])):
+            text = meta.decode("utf-8", "replace")
+            content = _CONTENT.search(text)
+            values += [unescape(content[1].strip("\"'"))] if content and _IS_REFRESH.search(text) else []
+    found = next(filter(None, map(_REFRESH.match, values)), None)
+    return found[2] if found and int(found[1]) <= _SOON else ""
