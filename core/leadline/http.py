@@ -1,18 +1,22 @@
 """HTTP clients for plugins: httpx, with certificates that are loaded once for the whole process.
 
 Loading them takes 90 ms, so clients share one context. Providers limit their own parallel requests, so that
-connections are not limited here.
+connections are not limited here. NO_PROXY is read as by curl and Go: hosts, domains and networks, which httpx ignores.
 """
 
 from __future__ import annotations
 
+import re
 import ssl
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Any
+from urllib.request import getproxies, proxy_bypass
 
 if TYPE_CHECKING:
-    from httpx import AsyncClient
+    from httpx import AsyncBaseTransport, AsyncClient, Request, Response
 
 # Idle connections that a client keeps. Each request inspects all of them.
 IDLE_CONNECTIONS = 16
@@ -31,6 +35,49 @@ def _user_agent() -> str:
     return f"leadline/{version('leadline')}"
 
 
+def proxy_of(scheme: str, host: str) -> str:
+    """Return the proxy of the environment for an address; empty if there is none, or NO_PROXY names the host."""
+    proxies = getproxies()
+    proxy = proxies.get(scheme) or proxies.get("all") or ""
+    host = host.strip("[]").lower()
+    if not proxy or _is_direct(host, re.split(r"[\s,]+", proxies.get("no", ""))) or proxy_bypass(host):
+        return ""
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _is_direct(host: str, entries: list[str]) -> bool:
+    """Return whether an entry of NO_PROXY names a host: `*`, the host, a domain above it, or a network with it."""
+    for entry in filter(None, entries):
+        name = entry.rpartition("://")[2].lstrip("*.").lower()
+        if not name or f".{host}".endswith(f".{name}"):
+            return True
+        with suppress(ValueError):
+            if ip_address(host) in ip_network(name.strip("[]"), strict=False):
+                return True
+    return False
+
+
+def _transport_by_environment(**options: Any) -> AsyncBaseTransport:
+    """Return a transport that sends each request through the proxy of the environment for its address, if any."""
+    import httpx
+
+    direct = httpx.AsyncHTTPTransport(**options)
+    # All are made now, because a proxy that cannot be used is an error of the client, not of a request.
+    proxies = {proxy_of(scheme, "") for scheme in ("http", "https")} - {""}
+    proxied = {proxy: httpx.AsyncHTTPTransport(proxy=proxy, **options) for proxy in proxies}
+
+    class Transport(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request: Request) -> Response:
+            proxy = proxy_of(request.url.scheme, request.url.host)
+            return await proxied.get(proxy, direct).handle_async_request(request)
+
+        async def aclose(self) -> None:
+            for transport in (direct, *proxied.values()):
+                await transport.aclose()
+
+    return Transport()
+
+
 def make_client(**options: Any) -> AsyncClient:
     """Return an httpx client with Leadline's user agent; proxies come from the environment.
 
@@ -43,4 +90,7 @@ def make_client(**options: Any) -> AsyncClient:
         options.setdefault("limits", httpx.Limits(max_connections=None, max_keepalive_connections=IDLE_CONNECTIONS))
         if not options.get("http2"):  # HTTP/2 is negotiated by a context of its own
             options.setdefault("verify", default_certificates())
+        if "proxy" not in options and (proxy_of("http", "") or proxy_of("https", "")):
+            names = ("verify", "cert", "http1", "http2", "limits", "trust_env")
+            options["transport"] = _transport_by_environment(**{key: options[key] for key in names if key in options})
     return httpx.AsyncClient(headers=headers, **options)

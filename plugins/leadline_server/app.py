@@ -68,7 +68,9 @@ class App:
         self._app = Access(starlette, store, limits, guesses, hosts, needs_token=needs_token, shown=self._shown)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve one connection."""
+        """Serve one connection. A final slash makes no other address."""
+        if scope["type"] == "http":
+            scope = {**scope, "path": scope["path"].rstrip("/") or "/"}
         await self._app(scope, receive, send)
 
     @asynccontextmanager

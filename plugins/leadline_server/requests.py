@@ -7,7 +7,7 @@ import re
 from decimal import Decimal
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError, model_validator
 from starlette.requests import ClientDisconnect, Request
 
 from leadline.display import choose_from
@@ -51,9 +51,14 @@ Long = Annotated[str, StringConstraints(max_length=30_000)]
 
 
 class RequestBody(BaseModel):
-    """The base of request bodies: an unknown field is an error."""
+    """The base of request bodies: an unknown field is an error, and a field that is null is not given."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, given: Any) -> Any:
+        return {key: value for key, value in given.items() if value is not None} if isinstance(given, dict) else given
 
 
 class NewRun(RequestBody):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from typing import Any
 
-from pydantic import Field, ValidationError, create_model
+from pydantic import Field, SecretStr, ValidationError, create_model
 
 from leadline._hosting.catalog import Plugin, PluginCatalog
-from leadline._hosting.loading import NAME
+from leadline._hosting.loading import NAME, AnyOffer
 from leadline._settings.layers import PREFIX, Layer, leaves, origin_of
 from leadline._settings.partial_validation import error_messages
 from leadline._settings.redaction import public
@@ -146,6 +147,16 @@ class PluginSections:
         if missing:
             raise RequiredSettingMissing(self._how_to_set(name, missing[0], plugin))
         return settings
+
+    def refuse_unsendable(self, name: str, offer: AnyOffer, settings: PluginSettings) -> None:
+        """Raise `InvalidSection` for a key that no header can carry, such as one pasted with quotation marks."""
+        for field in offer.env:
+            value = getattr(settings, field, None)
+            text = value.get_secret_value().strip() if isinstance(value, SecretStr) else ""
+            if bad := next((char for char in text if not (char.isascii() and char.isprintable())), ""):
+                path, char = ("plugins", name, field), unicodedata.name(bad, f"U+{ord(bad):04X}")
+                why = f"the value has a character that no header can carry: {char}: paste the key again"
+                raise self._refuse(path, why)
 
     def _model(self, name: str, plugin: Plugin) -> type[PluginSettings]:
         """Return the model of a section; that of a second instance stores the plugin it uses."""

@@ -7,7 +7,7 @@ else that cannot work (a strategy, a stage, a format, a middleware) is an error.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -216,13 +216,34 @@ class Selector:
         found = [name for name in order.configured if name in installed and self._sections.is_mentioned(name)]
         if order.first:
             found += [name for name in order.otherwise if name in installed]
-            return next(((name,) for name in found if self._checked(selection, name) is None), tuple(found))
+            return self._first(selection, order, found)
         documents = self._defaults.documents
         if documents in found and self._sections.has(documents, "folders"):
             return tuple(found)
         if any(self._checked(selection, name) is None for name in found):
             return tuple(found)
         return tuple(name for name in order.names if name in installed)
+
+    def _first(self, selection: Selection, order: AutoOrder, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the first plugin that can work; one before it that is set up is not replaced in silence.
+
+        One that has a section is an error; one that only the environment mentions is left out with a notice.
+        """
+        lost: dict[str, str] = {}
+        for name in names:
+            if (reason := self._checked(selection, name)) is None:
+                break
+            lost |= {name: reason} if reason and name in order.configured else {}
+        else:
+            return tuple(names)
+        for other, reason in lost.items():
+            text = f"{selection.key}: {other} is set up, but cannot work: {reason}"
+            if self._sections.is_set(other):
+                self._problem(f"{text}; to do without it: --set {selection.key}={name}")
+            else:
+                self._selected.notices.append(f"{text}; {name} is used instead")
+            self._selected.dropped.setdefault(other, reason)
+        return (name,)
 
     def _report_lost(
         self, selection: Selection, kept: tuple[str, ...], lost: Mapping[str, str], automatic: frozenset[str]
@@ -239,7 +260,7 @@ class Selector:
             return
         for name, reason in reasons.items():
             named = name not in automatic and is_set
-            if (named or self._sections.is_set(name)) and kept and name not in found.dropped:
+            if (named or self._sections.is_mentioned(name)) and kept and name not in found.dropped:
                 found.notices.append(f"{key}: {name} is left out: {reason}")
             found.dropped.setdefault(name, reason)
         needed = key not in _MAY_BE_EMPTY or (selection.names != ("auto",) and is_set)
@@ -363,6 +384,7 @@ class Selector:
             settings = self._selected.settings.get(name) or self._sections.read(name, plugin)
         except RequiredSettingMissing as missing:
             return str(missing)
+        self._sections.refuse_unsendable(name, offer, settings)
         reason = _obstacle(plugin, offer, settings)
         if not reason:
             self._selected.settings[name] = settings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import io
 import os
 import re
@@ -165,11 +166,18 @@ def read_file(path: Path, label: str) -> Layer:
 
 
 def _text(path: Path, label: str) -> str:
+    """Return the text of a file in UTF-8, or in UTF-16 with a byte-order mark. Raises `ConfigError`."""
+    try:
+        data = read_limited(path, _LARGEST)
+    except OSError as error:
+        raise ConfigError(f"{label} cannot be read: {error}") from error
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
         # Universal newlines, as `Path.read_text` has them.
-        return io.TextIOWrapper(io.BytesIO(read_limited(path, _LARGEST)), "utf-8").read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{label} cannot be read: {error}") from error
+        return io.TextIOWrapper(io.BytesIO(data), "utf-16" if wide else "utf-8-sig").read()
+    except UnicodeDecodeError:
+        encoding = "UTF-16" if wide else "UTF-8"
+        raise ConfigError(f"{label} cannot be read: it is not {encoding}: save the file as UTF-8") from None
 
 
 def read_dotenv(path: Path) -> Mapping[str, str | None]:
@@ -246,7 +254,12 @@ def _yaml(text: str, label: str) -> tuple[dict[str, Any], dict[tuple[str, ...], 
         node = loader.get_single_node()
         if sum(1 for _ in islice(_nodes(node), _MOST)) == _MOST:
             raise ConfigError(f"{label} has more than {_MOST:,} values, each alias counted as what it stands for")
-        lines = dict(_yaml_lines(node))
+        lines: dict[tuple[str, ...], int] = {}
+        for key, number in _yaml_lines(node):
+            if key in lines:
+                name = ".".join(key)
+                raise ConfigError(f"{label}: {name} is set twice, in lines {lines[key]} and {number}: remove one")
+            lines[key] = number
         values = loader.construct_document(node) if node else None
     except yaml.MarkedYAMLError as error:
         marks = [mark.line + 1 for mark in (error.problem_mark, error.context_mark) if mark]

@@ -23,34 +23,27 @@ class OwnReport:
 async def own_report(name: str, client: Client) -> OwnReport | None:
     """Return the report of the run with a name, or None if the name is another file.
 
-    A name is the folder of a run, its id or the beginning of it, its `report.json`, or the Markdown file beside that.
+    A name is the folder of a run, its id or the beginning of it, its `report.json`, or a Markdown file in the folder.
     Raises `UsageError` if it looks like one of these and is not.
     """
-    found = _located(name, client)
-    return OwnReport(await stored(found, client)) if isinstance(found, Path) else found
-
-
-def _located(name: str, client: Client) -> OwnReport | Path | None:
-    """Return the report if it is in a file, or the folder of the run."""
     path = Path(name)
-    if path.is_dir():
-        return path
     if path.suffix == ".json":
         return OwnReport(read_report(path))
+    folder, markdown = _located(path, client)
+    return OwnReport(await stored(folder, client), markdown) if folder else None
+
+
+def _located(path: Path, client: Client) -> tuple[Path | None, str]:
+    """Return the folder of the run, and the text of its Markdown file if the path is one."""
+    if path.is_dir():
+        return path, ""
     if path.is_file():
-        return _beside(path)
-    return None if name == "-" or path.suffix else find_run(client.runs_folder(), name)
-
-
-def _beside(path: Path) -> OwnReport | None:
-    data = path.with_name(REPORT)
-    if not data.is_file():
-        return None
-    return OwnReport(read_report(data), path.read_text(encoding="utf-8", errors="replace"))
+        return (path.parent, path.read_text("utf-8", "replace")) if is_run(path.parent) else (None, "")
+    return None if str(path) == "-" or path.suffix else find_run(client.runs_folder(), str(path)), ""
 
 
 async def stored(folder: Path, client: Client) -> Report:
-    """Return the report of the run in a folder, or of a copy of the folder."""
+    """Return the report of the run in a folder: from its `report.json`, else from its journal."""
     if not is_run(folder):
         raise UsageError(f"{folder} is not the folder of a run: it has neither {REPORT} nor {JOURNAL}")
     return read_report(folder / REPORT) if (folder / REPORT).is_file() else await client.report(folder)

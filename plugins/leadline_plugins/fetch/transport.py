@@ -11,16 +11,15 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
-from urllib.request import getproxies, proxy_bypass
 
 import httpcore
 import httpx
 
 from leadline.errors import Unavailable
-from leadline.http import default_certificates
+from leadline.http import default_certificates, proxy_of
 from leadline_plugins.fetch.guard import Guard, port_of
 
 # Seconds for one address of a host before the next is tried.
@@ -39,13 +38,12 @@ class GuardedTransport(httpx.AsyncBaseTransport):
         self._verify = verify
         self._idle = idle
         self._pool: httpcore.AsyncConnectionPool | None = None
-        self._proxies = {scheme: proxy for scheme, proxy in getproxies().items() if scheme in ("http", "https", "all")}
         self._proxied: dict[str, httpx.AsyncHTTPTransport] = {}
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request; raises `Blocked`, or `Unavailable` if no response arrives."""
         url = request.url
-        if self._proxies and (proxy := proxy_of(url, self._proxies)):
+        if proxy := proxy_of(url.scheme, url.host):
             return await self._through(proxy).handle_async_request(request)
         host = url.raw_host.decode("ascii")
         if ":" in host or host.replace(".", "").isdigit():  # an address, which is connected to without being resolved
@@ -138,12 +136,6 @@ class _Body(httpx.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._body.aclose()
-
-
-def proxy_of(url: httpx.URL, proxies: Mapping[str, str]) -> str:
-    """Return the proxy for a URL, by scheme as the environment names them; empty if there is none."""
-    proxy = proxies.get(url.scheme) or proxies.get("all", "")
-    return proxy if proxy and not proxy_bypass(url.host) else ""
 
 
 @contextmanager

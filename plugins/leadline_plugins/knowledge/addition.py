@@ -18,7 +18,7 @@ from leadline_plugins.documents.store import Entry
 from leadline_plugins.knowledge import KnowledgeSettings
 from leadline_plugins.knowledge.shelf import Shelf, document_id, file_digest
 from leadline_plugins.knowledge.writer import ShelfWriter
-from leadline_plugins.parse.media import bare_type, media_type
+from leadline_plugins.parse.media import bare_type, content_type, media_type
 from leadline_plugins.passages.cutting import passages_of
 from leadline_plugins.search.local.folders import File, Walk, read, resolve
 from leadline_plugins.search.local.reading import batches, parsed
@@ -183,6 +183,7 @@ class Addition:
     def _uploaded(self, blob: Blob) -> _Candidate:
         known = bare_type(blob.media_type)
         kind = blob.media_type if known and self._context.parses(blob.media_type) else media_type(blob.name)
+        kind = content_type(blob.data) or kind
         problem = "" if self._context.parses(kind) else f"no parser of read.parsers reads {kind}"
         if len(blob.data) > self._max_bytes:
             problem = f"is larger than max_file_mb: {len(blob.data) / 1e6:.0f} MB of {self._settings.max_file_mb:g} MB"

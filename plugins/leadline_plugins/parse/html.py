@@ -17,6 +17,7 @@ from leadline.records import Blob, Document
 from leadline_plugins.parse.decode import beginning, clean, decode, document, printable
 from leadline_plugins.parse.html_main import main_pieces
 from leadline_plugins.parse.html_metadata import page_images, page_metadata
+from leadline_plugins.parse.html_no_page import no_page_signs
 from leadline_plugins.parse.html_tree import Hidden, copy, prepared
 from leadline_plugins.parse.layout import lay_out
 from leadline_plugins.parse.media import bare_type, charset
@@ -61,6 +62,8 @@ def parse(blob: Blob) -> Document:
     if tree.cut:
         incomplete = "the page has too many elements or characters; only its beginning was read"
     result = document(blob, lay_out(main_pieces(tree)), named.title, named.language, incomplete=incomplete)
+    if blob.name.startswith("http") and len(signs := no_page_signs(page, blob.name, result.text)) > 1:
+        raise Unsupported(f"{blob.name} says that it is not the page (an error, a challenge): {', '.join(signs)}")
     return result.model_copy(update={"published": named.published, "author": clean(named.author), "images": pictures})
 
 

@@ -1,4 +1,4 @@
-"""Media types by file name, from the standard library's table without system files; the size of pictures."""
+"""Media types by content, and by name from the standard library's table without system files; the size of pictures."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from mimetypes import MimeTypes
 from pathlib import PurePosixPath
 
+UNKNOWN = "application/octet-stream"
 DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 _DOCUMENTS = {
     "": "text/plain",  # README, LICENSE, METADATA
@@ -23,6 +24,14 @@ _DOCUMENTS = {
     ".txt": "text/plain",
     ".xhtml": "application/xhtml+xml",
 }
+_OFFICE = {
+    b"word": DOCX,
+    b"xl": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    b"ppt": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+}
+_OFFICE_PART = re.compile(rb"PK\x03\x04.{26}(word|xl|ppt)/", re.DOTALL)
+# The first file of OpenDocument and EPUB.
+_MIMETYPE = re.compile(rb"PK\x03\x04.{26}mimetype([\w.+/-]{3,100})PK", re.DOTALL)
 _CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?([\w.:+-]{1,40})", re.IGNORECASE)
 _TYPES = MimeTypes(filenames=())
 # Pixels of a picture that anything may decode: one of a few kilobytes can declare billions.
@@ -32,11 +41,23 @@ _FRAMES = {*range(0xC0, 0xD0)} - {0xC4, 0xC8, 0xCC}
 
 
 def media_type(name: str) -> str:
-    """Return the media type of a file by its name; `application/octet-stream` if unknown."""
+    """Return the media type of a file by its name; `UNKNOWN` if the name does not tell."""
     path = PurePosixPath(name)
     known = _DOCUMENTS.get(path.suffix.lower())
     guessed, encoding = (None, None) if known else _TYPES.guess_type(path.name)
-    return known or (guessed if guessed and not encoding else "application/octet-stream")
+    return known or (guessed if guessed and not encoding else UNKNOWN)
+
+
+def content_type(data: bytes) -> str:
+    """Return the media type that the bytes of a file declare, for PDF, RTF and zipped documents; else empty."""
+    if data[:1024].lstrip().startswith(b"%PDF-"):
+        return "application/pdf"
+    if data.startswith(b"{\\rtf"):
+        return "application/rtf"
+    if not data.startswith(b"PK\x03\x04"):
+        return ""
+    part, own = _OFFICE_PART.search(data), _MIMETYPE.match(data)
+    return own[1].decode() if own else _OFFICE[part[1]] if part else ""
 
 
 def bare_type(media_type: str) -> str:

@@ -1,7 +1,8 @@
 """Parse the Markdown of a model: numbers of passages become citations of evidence.
 
-Models cite `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `【1】` or `[@id]`, whatever the prompt asks for. Citations of unknown
-passages are removed. Code stays unchanged.
+Prompts ask for `[1]` or `[1][3]`. Other forms that can only be citations are read too: `[^1]`, `【1】`, `[@id]`, and
+`[1, 2]` or `[1-3]` unless the sentence ends with a citation of its own. Citations of unknown passages are removed. Any
+other bracket is text and is escaped: an interval, a count, a range. Code and formulas stay unchanged.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ _IDS = rf"{_ID}(?:(?:{AND}|[ \t]+)@?[\w.:-]+)*"
 _INSIDE = rf"[ \t]*(?:{NUMBERS}|{_IDS}|{CALLED}{_IDS}){PLACE}"
 _TOKEN = re.compile(
     rf"""(?P<code>(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`))
+    |(?P<formula>\$\$.*?\$\$|(?<![\\\w$])\$(?![\s\d$])[^$\n]*?[^$\s]\$(?![\w$]))
     |(?P<image>!\[[^\]]*\]\([^)\s]*\))
     |(?P<escaped>\\.)
     |(?P<target>(?<=\])\([^()\s]+\))
@@ -48,6 +50,12 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL | re.IGNORECASE,
 )
 _PART = re.compile(rf"(?P<first>\d{{1,3}})(?:{RANGE}{CALLED}\^?@?(?P<last>\d{{1,3}}))?(?![\w.:-])", re.IGNORECASE)
+# The inside of a bracket that may be a citation or not: a number, a list or a range.
+_FIGURES = re.compile(r"[\d\s,;、–—~-]+")
+_ITEM_START = re.compile(r"[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)?")
+# What follows a citation, unlike a bracket within a sentence: the end of the clause, or another citation.
+_CLAUSE_END = re.compile(r"[ \t]*(?:[.,;:!?|。，；：！？、*_\[【［]|\Z)")
+_LATER_CITATION = re.compile(r"(?:(?![.!?。！？](?:\s|\Z)).)*?(?<!\\)\[\d{1,3}\]")
 # Marks a removed citation until the white space around it is removed too.
 _DROPPED = "\x00"
 _TIDY = re.compile(rf"[ \t]*{_DROPPED}+(?=[ \t]*(?:[.,;:!?)\n。，；：！？、]|\Z|{_DROPPED}))|{_DROPPED}+[ \t]?")
@@ -135,14 +143,38 @@ def _resolved_citations(text: str, numbers: Mapping[int, str], known: Collection
     return _TIDY.sub("", _TOKEN.sub(lambda match: _resolved_token(match, numbers, known), text))
 
 
+def unknown_numbers(text: str, numbers: Collection[int]) -> list[int]:
+    """Return the numbers of citations of a model's Markdown that no passage has."""
+    prose = "\n".join(run for is_code, run in code_runs(text) if not is_code)
+    marks = (match for match in _TOKEN.finditer(prose) if match["mark"] and not _is_text(match, numbers))
+    cited_numbers = (int(part["first"]) for mark in marks for part in _PART.finditer(mark["inner"].split("†")[0]))
+    return sorted({number for number in cited_numbers if number not in numbers})
+
+
+def _is_text(match: re.Match[str], numbers: Collection[int]) -> bool:
+    """Return whether a bracket is no citation: an interval, a range or a count; judged by what stands around it."""
+    if match[0][0] != "[" or not _FIGURES.fullmatch(match["inner"]):
+        return False
+    given = [int(figure) for figure in re.findall(r"\d+", match["inner"])]
+    start = match.string.rfind("\n", 0, match.start()) + 1
+    after = match.string[match.end() :].partition("\n")[0]
+    if 0 in given:
+        return True
+    ends = _CLAUSE_END.match(after)
+    if len(given) == 1:
+        begins = _ITEM_START.fullmatch(match.string, start, match.start())
+        return not ends and (given[0] not in numbers or bool(begins and after.lstrip()[:1].islower()))
+    return any(figure not in numbers for figure in given) or (not ends and bool(_LATER_CITATION.match(after)))
+
+
 def _resolved_token(match: re.Match[str], numbers: Mapping[int, str], known: Collection[str]) -> str:
     """Return the replacement of a token: the citations of a mark, or the removal sign."""
     if match["round"]:
         return "".join(map(cite, dict.fromkeys(_ids(match["round"], {}, known)))) or match[0]
     if match["mark"]:
-        inner = match["inner"].split("†")[0]
-        if re.search(r"(?<!\d)0+(?!\d)", inner) and match[0][0] == "[":  # [0, 1] is an interval
+        if _is_text(match, numbers):
             return f"\\{match[0]}"
+        inner = match["inner"].split("†")[0]
         return "".join(map(cite, dict.fromkeys(_ids(inner, numbers, known)))) or _DROPPED
     if match["other"]:
         return _DROPPED

@@ -17,6 +17,7 @@ from leadline.research_findings import Question
 from leadline.tasks import TaskKind
 from leadline.workers import compute
 from leadline_plugins.prompting import estimates
+from leadline_plugins.prompting.fallback import notify
 from leadline_plugins.prompting.inputs import template
 from leadline_plugins.prompting.numbered_passages import group_by_source, ids_by_number
 from leadline_plugins.prompting.shrinking import halve_request_passages
@@ -29,7 +30,7 @@ from leadline_plugins.prompting.writing_tasks import (
 )
 from leadline_plugins.text.reply_language import answered_in_language, foreign_paragraph
 from leadline_plugins.writing.brief import brief
-from leadline_plugins.writing.model_markdown import parse_section, plain_title
+from leadline_plugins.writing.model_markdown import parse_section, plain_title, unknown_numbers
 
 CITES_NOTHING = "it cites no passage: put the number of a passage, as [1], after every statement"
 # Entries that models write into lists that should be empty.
@@ -55,6 +56,10 @@ class ProseSynthesizer:
             return await _brief(request, failed.record.text, unsent=_ids(request) if refused else ())
         known = ids_by_number(asked.sources)
         text = await compute(parse_section, written.text, known, request.section.title)
+        if unknown := unknown_numbers(written.text, known):
+            numbers = ", ".join(map(str, unknown))
+            where = f"section '{request.section.title}'"
+            await notify(call.run, f"{where}: citations of passages that do not exist were removed: {numbers}")
         if not cited(text) and (text or not written.unanswered):
             return await _brief(request, "its text cites no passage")
         update = {

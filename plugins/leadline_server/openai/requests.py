@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import ConfigDict, Field, JsonValue, StringConstraints
 
 from leadline_server.problems import Problem
 from leadline_server.requests import Name, NewRun, RequestBody, Words, order
@@ -22,10 +22,10 @@ Text = Annotated[str, StringConstraints(max_length=BODY_LIMIT)]
 Count = Annotated[int, Field(le=2**53)]
 
 
-class _Open(BaseModel):
+class _Open(RequestBody):
     """The base of parts of requests. Fields of OpenAI's API that mean nothing to a run are accepted and not used."""
 
-    model_config = ConfigDict(extra="ignore", hide_input_in_errors=True)
+    model_config = ConfigDict(extra="ignore")
 
 
 class Part(_Open):
@@ -112,7 +112,9 @@ class ChatRequest(_Open):
 
     @property
     def _tokens(self) -> int | None:
-        return self.max_completion_tokens if self.max_completion_tokens is not None else self.max_tokens
+        """The limit of tokens; None for no limit, for which clients of local servers send -1."""
+        limits = (self.max_completion_tokens, self.max_tokens)
+        return next((limit for limit in limits if limit not in (None, -1)), None)
 
     def order(self, question: str, tags: dict[str, str]) -> NewRun:
         """Return the request as an order. A limit of tokens limits the length of the report."""

@@ -221,12 +221,32 @@ def test_another_file_stands_in_place_of_the_folders(load: Load, tmp_path: Path)
         ("a.toml", b"[search\n", "a.toml is not valid TOML: "),
         ("a.yaml", b"a: [1\n", "a.yaml is not valid YAML: "),
         ("a.yaml", b"- 1\n", "a.yaml must be a table of settings, not list"),
-        ("a.toml", b"\xff\xfe", "a.toml cannot be read: "),
+        ("a.toml", b"\xff\xfe0", "a.toml cannot be read: it is not UTF-16: save the file as UTF-8"),
+        ("a.toml", b"# caf\xe9\n", "a.toml cannot be read: it is not UTF-8: save the file as UTF-8"),
+        ("a.yaml", b"ai:\n  t: 1\n  t: 2\n", "a.yaml: ai.t is set twice, in lines 2 and 3: remove one"),
+        ("a.yaml", b"report: {length: 1, length: 2}\n", "a.yaml: report.length is set twice, in lines 1 and 1"),
     ],
 )
 def test_a_file_that_is_none_is_named(load: Load, tmp_path: Path, name: str, content: bytes, text: str) -> None:
     (tmp_path / name).write_bytes(content)
     assert text in fault(load, file=Path(name))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("leadline.toml", "[report]\r\nlength = 321\r\n"),
+        ("leadline.yaml", "report:\r\n  length: 321\r\n"),
+        (".env", "LEADLINE_REPORT__LENGTH=321\r\n"),
+    ],
+)
+def test_files_saved_by_editors_of_windows_are_read(
+    load: Load, tmp_path: Path, encoding: str, name: str, text: str
+) -> None:
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    (tmp_path / name).write_bytes((mark + text).encode(encoding))
+    assert load().settings.report.length == 321
 
 
 def test_a_dotenv_file_that_cannot_be_read_is_named(load: Load, tmp_path: Path) -> None:

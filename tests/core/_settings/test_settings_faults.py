@@ -18,9 +18,9 @@ from leadline.testing.plugins import plugin
 
 def problems(folder: Path, text: str = "", *, name: str = "leadline.toml", **more: Any) -> list[str]:
     (folder / name).write_text(text)
-    sources: dict[str, Any] = {"environ": {}, "user_file": folder / "none.toml"}
+    sources: dict[str, Any] = {"environ": {}, "user_file": folder / "none.toml", **more}
     with pytest.raises(ConfigError) as caught:
-        load_settings(PluginCatalog.discover(), cwd=folder, **sources, **more)
+        load_settings(PluginCatalog.discover(), cwd=folder, **sources)
     return str(caught.value).splitlines()
 
 
@@ -138,3 +138,50 @@ def test_a_folder_with_the_name_of_the_settings_file_is_refused(tmp_path: Path) 
     (tmp_path / "leadline.toml").mkdir()
     with pytest.raises(ConfigError, match="leadline.toml cannot be read"):
         load_settings(PluginCatalog.discover(), cwd=tmp_path, environ={}, user_file=tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize("engine", ["openai", "tavily", "brave", "exa", "serper"])
+@pytest.mark.parametrize("key", ["“key-abcdef”", "key-abcdef\u200b", "key-abcdef\nsecond line"])
+def test_a_key_that_no_header_can_carry_stops_the_run_with_the_name_of_its_variable(
+    tmp_path: Path, engine: str, key: str
+) -> None:
+    variable = f"{engine.upper()}_API_KEY"
+    names = {"openai": "ai.providers=auto"}.get(engine, f"search.engines=wikipedia,{engine}")
+    found = problems(tmp_path, environ={variable: key}, sets=[names])
+    assert [line for line in found if "cannot work" not in line] == found[:1]
+    assert found[0].startswith(f"plugins.{engine}.api_key: the value has a character that no header can carry: ")
+    assert found[0].endswith(f"paste the key again (environment {variable})")
+    assert "abcdef" not in found[0]
+
+
+def test_a_key_of_a_plugin_that_the_run_does_not_use_stops_nothing(tmp_path: Path) -> None:
+    environ = {"GEMINI_API_KEY": "“x”", "BRAVE_API_KEY": "“x”", "OPENAI_API_KEY": "sk-abcdef\n"}
+    loaded = load_settings(
+        PluginCatalog.discover(),
+        cwd=tmp_path,
+        environ=environ,
+        sets=["search.engines=wikipedia"],
+        user_file=tmp_path / "none.toml",
+    )
+    assert loaded.chosen["ai.providers"] == ("openai",)
+
+
+NO_ADDRESS = "ai.providers: openai is set up, but cannot work: base_url 'api.example.org/v1' is not an address"
+
+
+def test_a_model_that_the_environment_sets_up_and_that_cannot_work_is_a_notice(tmp_path: Path) -> None:
+    environ = {"OPENAI_API_KEY": "sk-abcdef", "OPENAI_BASE_URL": "api.example.org/v1"}
+    catalog = PluginCatalog.discover()
+    loaded = load_settings(catalog, cwd=tmp_path, environ=environ, user_file=tmp_path / "none.toml")
+    assert loaded.chosen["ai.providers"] == ("embedded",)
+    assert [
+        text for text in loaded.notices if text.startswith(NO_ADDRESS) and text.endswith("embedded is used instead")
+    ]
+    assert "is not an address" in loaded.dropped["openai"]
+
+
+def test_a_model_that_a_settings_file_names_and_that_cannot_work_is_an_error(tmp_path: Path) -> None:
+    text = "[plugins.openai]\nbase_url = 'api.example.org/v1'\n"
+    (found,) = problems(tmp_path, text, environ={"OPENAI_API_KEY": "sk-abcdef"})
+    assert found.startswith(NO_ADDRESS)
+    assert found.endswith("to do without it: --set ai.providers=embedded")

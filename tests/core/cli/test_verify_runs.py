@@ -49,14 +49,20 @@ def test_a_run_is_known_by_the_beginning_of_its_id(cli: Cli, folder: Path) -> No
     assert "No source was read" not in done.err
 
 
-def test_a_run_without_its_report_as_data_is_gone_through_again(cli: Cli, folder: Path) -> None:
-    before = cli("verify", str(folder), "--json").out
+@pytest.mark.parametrize("named", ["", "report.md"])
+def test_a_run_without_its_report_as_data_is_gone_through_again(cli: Cli, folder: Path, named: str) -> None:
+    before = cli("verify", str(folder / named), "--json").out
     (folder / "report.json").unlink()
-    assert cli("verify", str(folder), "--json").out == before
+    assert cli("verify", str(folder / named), "--json").out == before
 
 
-def test_what_was_written_into_the_file_since_is_checked_against_the_stored_sources(cli: Cli, folder: Path) -> None:
+@pytest.mark.parametrize("data", ["report.json", "journal.sqlite"])
+def test_what_was_written_into_the_file_since_is_checked_against_the_stored_sources(
+    cli: Cli, folder: Path, data: str
+) -> None:
     file = folder / "report.md"
+    if data != "report.json":
+        (folder / "report.json").unlink()
     text = file.read_text()
     file.write_text(text.replace("sounded in 1871", "sounded in 1872").replace("[1]", "[1] [9]", 1))
     done = cli("verify", str(file), "--json")

@@ -10,8 +10,10 @@ import tracemalloc
 import zlib
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import httpx
 import pytest
@@ -22,10 +24,12 @@ from leadline.records import Blob, FetchRequest
 from leadline.testing.context import FakeCall
 from leadline.testing.servers import RawRequest, RawServer, raw_reply, raw_server
 from leadline_plugins.fetch.guard import Blocked, Guard
-from leadline_plugins.fetch.transport import GuardedTransport, proxy_of
+from leadline_plugins.fetch.transport import GuardedTransport
+from leadline_plugins.fetch.web.body import sniff, vague
 from leadline_plugins.fetch.web.cache import CachedPage, PageCache
 from leadline_plugins.fetch.web.fetcher import WebFetcher
 from leadline_plugins.fetch.web.robots import allowed, rules
+from leadline_plugins.parse.media import DOCX
 
 Get = Callable[..., Awaitable[Blob]]
 Make = Callable[..., Awaitable[WebFetcher]]
@@ -40,6 +44,47 @@ async def test_a_page_comes_with_its_type_and_the_name_it_ended_at(server: RawSe
 
 
 @pytest.mark.parametrize(
+    ("data", "header"),
+    [
+        (b'<meta http-equiv="refresh" content="0; url=/b">', ""),
+        (b"<META content='3;URL=\"/b\"' http-equiv=Refresh>", ""),
+        (b'<meta http-equiv="refresh" content="0;url=/b?x=1&amp;y=2">', ""),
+        (b"<p>x", "0; url=/b"),
+    ],
+)
+async def test_a_page_that_leads_on_at_once_is_followed(server: RawServer, get: Get, data: bytes, header: str) -> None:
+    server.routes["/a"] = raw_reply(data, Content_Type="text/html", **({"Refresh": header} if header else {}))
+    server.routes["/b"] = server.routes["/b?x=1&y=2"] = raw_reply(b"<p>there", Content_Type="text/html")
+    assert (await get("/a")).data == b"<p>there"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'<meta http-equiv="refresh" content="300; url=/b">',
+        b'<meta http-equiv="refresh" content="0">',
+        b'<meta http-equiv="refresh" content="0; url=/a">',
+        b'<noscript><meta http-equiv="refresh" content="0; url=/b"></noscript>',
+        b'<!-- <meta http-equiv="refresh" content="0; url=/b"> -->',
+        b'<meta name="refresh" content="0; url=/b">',
+    ],
+)
+async def test_a_page_that_stays_is_read(server: RawServer, get: Get, data: bytes) -> None:
+    server.routes["/a"] = raw_reply(data, Content_Type="text/html")
+    assert (await get("/a")).data == data
+
+
+async def test_pages_that_lead_in_circles_or_to_this_machine_are_stopped(server: RawServer, get: Get) -> None:
+    server.routes["/a"] = raw_reply(b"x", Content_Type="text/html", Refresh="0; url=/b")
+    server.routes["/b"] = raw_reply(b"x", Content_Type="text/html", Refresh="0; url=/a")
+    with pytest.raises(Blocked, match="leads on more than"):
+        await get("/a")
+    server.routes["/c"] = raw_reply(b"x", Content_Type="text/html", Refresh="0; url=http://10.0.0.1/")
+    with pytest.raises(Blocked):
+        await get("/c")
+
+
+@pytest.mark.parametrize(
     ("encoding", "data"),
     [
         ("gzip", gzip.compress(b"<p>packed", mtime=0)),
@@ -47,6 +92,13 @@ async def test_a_page_comes_with_its_type_and_the_name_it_ended_at(server: RawSe
         ("deflate", zlib.compress(b"<p>packed")[2:-4]),
         ("identity", b"<p>packed"),
         ("gzip", b""),
+        ("gzip", gzip.compress(b"<p>", mtime=0) + gzip.compress(b"packed", mtime=0)),
+        ("gzip", gzip.compress(b"<p>packed", mtime=0) + bytes(9)),
+        ("gzip, gzip", gzip.compress(gzip.compress(b"<p>packed"))),
+        ("", gzip.compress(b"<p>packed")),
+        ("gzip", b"<p>packed"),
+        ("deflate", b"<p>packed"),
+        ("utf-8", b"<p>packed"),
     ],
 )
 async def test_a_packed_page_is_unpacked(server: RawServer, get: Get, encoding: str, data: bytes) -> None:
@@ -64,6 +116,13 @@ async def test_a_packed_page_is_unpacked(server: RawServer, get: Get, encoding: 
         ("/a", "text/xml", b"<?xml version='1.0'?><rss>", "application/rss+xml"),
         ("/a.txt", "application/octet-stream", b"plain", "text/plain"),
         ("/a", "text/plain; charset=x", b"<html>", "text/plain; charset=x"),
+        ("/a", "", b"\xef\xbb\xbf \n<Title>x</title><p>y", "text/html"),
+        ("/a", "", "<html><p>x".encode("utf-16"), "text/html"),
+        ("/a", "", b"<table border=1>", "text/html"),
+        ("/a", "", b"<!-- x --><p>y", "text/html"),
+        ("/a", "", b"Use <p> for paragraphs", "text/plain"),
+        ("/get.php", "application/octet-stream", b"words only", "text/plain"),
+        ("/a", "application/octet-stream", b"\x7fELF\x02\x01", "application/octet-stream"),
     ],
 )
 async def test_a_page_is_named_for_what_it_is(
@@ -71,6 +130,41 @@ async def test_a_page_is_named_for_what_it_is(
 ) -> None:
     server.routes[path] = raw_reply(body, Content_Type=header)
     assert (await get(path)).media_type == expected
+
+
+def zipped(*names: str, first: bytes = b"") -> bytes:
+    data = BytesIO()
+    with ZipFile(data, "w") as archive:
+        if first:
+            archive.writestr("mimetype", first)
+        for name in names:
+            archive.writestr(name, "<x/>")
+    return data.getvalue()
+
+
+WORD = zipped("[Content_Types].xml", "word/document2.xml")
+ODT = "application/vnd.oasis.opendocument.text"
+
+
+@pytest.mark.parametrize(
+    ("header", "named", "data", "expected"),
+    [
+        *(
+            (header, "", WORD, DOCX)
+            for header in ("", "text/plain", "application/msword", "application/x-zip-compressed")
+        ),
+        ("application/force-download", "", WORD, DOCX),
+        ("binary/octet-stream", 'attachment; filename="a.txt"', WORD, DOCX),
+        ("application/octet-stream", "", zipped(first=ODT.encode()) + WORD, ODT),
+        ("application/octet-stream", "attachment; filename*=UTF-8''notes%20of%20May.md", b"# May", "text/markdown"),
+        ("application/octet-stream", 'attachment; filename="a.pdf"', b"\x01\x02", "application/pdf"),
+    ],
+)
+def test_a_download_is_named_for_its_bytes_or_the_name_in_its_header(
+    header: str, named: str, data: bytes, expected: str
+) -> None:
+    assert vague(header) or header == "text/plain"  # else no byte is read if no parser reads the type
+    assert sniff(header, data, "http://example.org/get?id=7", named) == expected
 
 
 async def test_what_no_parser_reads_is_not_even_loaded(server: RawServer, get: Get) -> None:
@@ -272,7 +366,6 @@ async def test_a_proxy_of_the_environment_is_used_and_addresses_judged_all_the_s
     assert (await get("http://site.example.org/", robots=False)).data == b"<p>by proxy"
     with pytest.raises(Blocked):
         await get("http://10.0.0.1/")
-    assert proxy_of(httpx.URL("http://direct.example.org/"), {"all": "http://127.0.0.1:1"}) == ""
 
 
 @pytest.mark.parametrize("url", ["https://x.org", "HTTP://x.org", " http://x.org"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -62,6 +63,10 @@ class Writer:
     def __init__(self, reply: WrittenSection | Exception, *, chat: bool = True) -> None:
         self.reply, self.chat = reply, chat
         self.asked: list[SynthesizeRequest] = []
+        self.said: list[str] = []
+
+    async def emit(self, name: str, data: Mapping[str, Any]) -> None:
+        self.said.append(data["message"])
 
     async def by_chat(self, task: str, role: str = "task") -> bool:
         return self.chat
@@ -76,16 +81,19 @@ class Writer:
         return datetime(2026, 3, 1, 22, 30, tzinfo=UTC)
 
 
-async def written(reply: WrittenSection | Exception, *, chat: bool = True) -> Section:
-    call = FakeCall()
-    call.run = cast("Run", Writer(reply, chat=chat))
+async def written(reply: WrittenSection | Exception, *, chat: bool = True, said: list[str] | None = None) -> Section:
+    call, writer = FakeCall(), Writer(reply, chat=chat)
+    writer.said = writer.said if said is None else said
+    call.run = cast("Run", writer)
     return await ProseSynthesizer().synthesize(REQUEST, call)
 
 
-async def test_the_text_cites_the_passages_by_their_ids() -> None:
+async def test_the_text_cites_the_passages_by_their_ids_and_unknown_numbers_are_told() -> None:
+    said: list[str] = []
     section = await written(
-        WrittenSection(text="# The port\n\nThe dues brought 12 pounds [2]. There was a toll [1], too [9].")
+        WrittenSection(text="# The port\n\nThe dues brought 12 pounds [2]. There was a toll [1], too [9]."), said=said
     )
+    assert said == ["section 'The port': citations of passages that do not exist were removed: 9"]
     assert section.text == "The dues brought 12 pounds [@late]. There was a toll [@early], too."
 
 

@@ -126,6 +126,25 @@ def test_leadlines_own_fields_choose_settings_formats_and_tags(client: Any, serv
         ask(client, QUESTION, extra_body={"leadline": {"wrong": 1}})
 
 
+@pytest.mark.parametrize("unset", [None, -1])
+def test_null_is_not_given_minus_one_is_no_limit_and_a_final_slash_no_other_address(
+    served: Served, unset: int | None
+) -> None:
+    optional = ("stream", "stream_options", "n", "response_format", "tool_choice", "leadline", "temperature", "stop")
+    part = {"type": "text", "text": QUESTION}
+    body = {
+        **dict.fromkeys(optional),
+        "model": "leadline-search",
+        "messages": [{"role": "user", "content": [part, {"type": "text", "text": None}], "name": None}],
+        "max_tokens": unset,
+        "max_completion_tokens": unset,
+    }
+    answer = served.client().post("/v1/chat/completions/", json=body, timeout=PATIENCE)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["choices"][0]["message"]["content"].startswith("# ")
+    assert served.client().get("/v1/models/").status_code == 200
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -233,9 +233,36 @@ def _number(said: str) -> float | int | None:
     return number if abs(number) != float("inf") else None
 
 
-_THOUGHT = re.compile(r"<(think|thinking|reasoning|thought)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_OPENED = re.compile(r"<(?:think|thinking|reasoning|thought)>", re.IGNORECASE)
-_ENDED = re.compile(r"</(?:think|thinking|reasoning|thought)>", re.IGNORECASE)
+# The marks around a thought in the templates of models: the first may be missing, or the last. A server that does not
+# know the template leaves them in the text.
+_TAG = r"(?P<tag>(?:seed:)?(?:think|thinking|reasoning|thought))"  # DeepSeek, Qwen and most others; Seed
+_THOUGHT_MARKS = (
+    (rf"(?i:<{_TAG}>)", r"(?i:</(?P=tag)>)"),
+    (r"◁think▷", r"◁/think▷"),  # Kimi
+    (r"\[THINK\]", r"\[/THINK\]"),  # Mistral
+    (r"<\|channel>thought\b", r"<channel\|>"),  # Gemma
+    (r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),  # Command
+    # gpt-oss: all channels but the final one, tool calls among them
+    (
+        r"(?:<\|start\|>\w+)?<\|channel\|>(?!final)\w+[^<]{0,99}(?:<\|constrain\|>\w+)?<\|message\|>",
+        r"<\|(?:end|call)\|>",
+    ),
+)
+_THOUGHT = re.compile("|".join(rf"{begin}.*?(?:{end}|\Z)" for begin, end in _THOUGHT_MARKS), re.DOTALL)
+_OPENED = re.compile("|".join(begin for begin, _ in _THOUGHT_MARKS))
+_ENDED = re.compile("|".join(["(?i:</" + _TAG + ">)", *(end for _, end in _THOUGHT_MARKS[1:-1])]))
+# Control tokens: `<|im_end|>`, `<|eot_id|>`, `<｜end▁of▁sentence｜>`, `<end_of_turn>`, `</s>`.
+_MARK = r"(?:<[|｜][^<>|｜\s]{1,40}[|｜]>|<(?:start|end)_of_turn>|\[/?INST\]|</?s>|<[be]os>)"
+_MARKS_BEFORE = re.compile(rf"\ufeff?(?:\s*{_MARK}(?:(?:assistant|model|final)(?=\s*\n|<))?)*\s*")
+# The same in a text that is reversed, because a search for them at the end takes quadratic time.
+_MARKS_AFTER = re.compile(
+    r"(?:\s*(?:>[|｜][^<>|｜\s]{1,40}[|｜]<|>nrut_fo_(?:trats|dne)<|\]TSNI/?\[|>s/?<|>so[be]<))+\s*"
+)
+# The end of the reply, and a next turn that the model made up.
+_NEXT_TURN = re.compile(
+    rf"{_MARK}\s{{0,9}}(?:<\|(?:im_start|start|start_header_id|user)\|>|<start_of_turn>|<｜User｜>|\[INST\])"
+)
+_QUOTES = frozenset("`\"'“”‘’„«»「」")
 _LAST = re.compile(r"[\]}][\s`]*\Z")
 """An object, or a list, that a text ends with."""
 _FENCE = re.compile(r"```[\w-]*\s*\n?(.*?)(?:```|\Z)", re.DOTALL)
@@ -260,19 +287,39 @@ class Candidate(NamedTuple):
 
 
 def without_thoughts(text: str) -> str:
-    """Return a reply without thoughts, limited to LONGEST characters.
+    """Return a reply without thoughts and the control tokens around it, limited to LONGEST characters.
 
-    If a thought never ends, the reply is the object at the end of the text, if there is one.
+    If a thought never ends, the reply is the object at the end of the text, if there is one. What is in a sound object,
+    in code or in quotation marks stays.
     """
     text = _without_beginning(text[:LONGEST])
-    if said := _without_thoughts(text).strip():
+    if said := _without_tokens(_without_thoughts(text)):
         return said
     return text if _LAST.search(text) or not _OPENED.search(text) else ""
 
 
+def _without_tokens(text: str) -> str:
+    """Return a reply without the control tokens around it, and without turns after it."""
+    before = _MARKS_BEFORE.match(text)
+    text = text[before.end() if before else 0 :]
+    inside = _end_of_object(text, text.find("{"))
+    turns = islice(_NEXT_TURN.finditer(text, inside), TRIES)
+    turn = next((match for match in turns if not _is_mentioned(text, match)), None)
+    text = (text[: turn.start()] if turn else text).strip()
+    after = _MARKS_AFTER.match(text[::-1])
+    return text[: len(text) - after.end()] if after and not ("<s>" in text and after[0] == ">s/<") else text
+
+
+def _is_mentioned(text: str, mark: re.Match[str]) -> bool:
+    """Return whether a mark is part of the text: in quotation marks, or in code."""
+    before, after = text[: mark.start()][-1:], text[mark.end() : mark.end() + 3]
+    quoted = before in _QUOTES and after[:1] in _QUOTES and after != "```"
+    return quoted or text.count("```", 0, mark.start()) % 2 == 1
+
+
 def _without_beginning(text: str) -> str:
     """Return a text without a thought whose opening tag is missing, unless the closing tag is inside an object."""
-    ends = list(islice(_ENDED.finditer(text), TRIES))
+    ends = [end for end in islice(_ENDED.finditer(text), TRIES) if not _is_mentioned(text, end)]
     ended = ends[-1] if ends else None
     if ended is None or _OPENED.search(text, 0, ended.start()):
         return text
@@ -294,14 +341,16 @@ def unfenced(said: str) -> str:
 
 
 def _without_thoughts(text: str) -> str:
-    """Return a text without thoughts; a tag inside a sound object is part of its strings."""
+    """Return a text without thoughts; a mark inside a sound object is part of its strings, and one in code of these."""
     parts: list[str] = []
     at = 0
     for _ in range(TRIES):
-        match = _THOUGHT.search(text, at)
-        if match is None:
+        match, opened = _THOUGHT.search(text, at), _OPENED.search(text, at)
+        if match is None or opened is None:
             return "".join(parts) + text[at:]
         start, end = match.span()
+        if _is_mentioned(text, opened):
+            start = end = opened.end()
         if (inside := _end_of_object(text, text.find("{", at, start))) > start:
             start = end = inside
         parts.append(text[at:start])

@@ -10,11 +10,12 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import SplitResult, parse_qs, parse_qsl, unquote, urlsplit
-from urllib.request import getproxies, proxy_bypass
+from urllib.request import getproxies
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
 
 from leadline.hookspecs import PluginSettings
+from leadline.http import proxy_of
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -255,7 +256,7 @@ def proxy_source(proxy: str) -> str:
     """Return where the proxy is configured, for errors."""
     if proxy:
         return "the setting proxy"
-    names = [f"{kind}_proxy" for kind in ("http", "https", "all", "no")]
+    names = [f"{kind}_proxy" for kind in ("http", "https", "all")]
     present = [name for lower in names for name in (lower.upper(), lower) if os.environ.get(name)]
     return f"{', '.join(present)} of the environment" if present else "the system's proxy"
 
@@ -265,13 +266,11 @@ def proxy_for(address: str, proxy: str) -> str:
     parts = _split(address)
     source = "the setting proxy"
     if not proxy:
-        proxies = getproxies()
-        proxy = proxies.get(parts.scheme) or proxies.get("all") or ""
-        if not proxy or proxy_bypass(parts.hostname or ""):
+        if not (proxy := proxy_of(parts.scheme, parts.hostname or "")):
             return ""
         names = (name for lower in (f"{parts.scheme}_proxy", "all_proxy") for name in (lower, lower.upper()))
         source = next((name for name in names if os.environ.get(name)), "the system's")
-    host = urlsplit(proxy if "://" in proxy else f"http://{proxy}").netloc.rpartition("@")[2]
+    host = urlsplit(proxy).netloc.rpartition("@")[2]
     return f"the proxy {host} ({source})"
 
 

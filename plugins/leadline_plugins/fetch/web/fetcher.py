@@ -107,10 +107,15 @@ class WebFetcher:
             async with self._asked(url, cookies, known, wanted.accept) as response:
                 if response.status_code == 304 and known:
                     return known
-                if response.status_code not in _REDIRECTS or "location" not in response.headers:
-                    return await self._read(response, wanted)
                 cookies.extract_cookies(response)
-                url = self._next(url, response.headers["location"])
+                if response.status_code in _REDIRECTS and "location" in response.headers:
+                    url = self._next(url, response.headers["location"])
+                    continue
+                page = await self._read(response, wanted)
+                target = body.refresh_target(page.media_type, page.data, response.headers.get("refresh", ""))
+                if not target or (following := self._next(url, target)) == url:
+                    return page
+                url = following
         raise Blocked("redirects", f"leads on more than {self._settings.redirects} times", shown(str(first)))
 
     def _next(self, url: httpx.URL, location: str) -> httpx.URL:
@@ -150,7 +155,7 @@ class WebFetcher:
         data = await body.read(response, min(wanted.size or self._settings.size, self._settings.size))
         return CachedPage(
             url=url,
-            media_type=sniff(header, data, url),
+            media_type=sniff(header, data, url, response.headers.get("content-disposition", "")),
             data=data,
             etag=response.headers.get("etag", ""),
             modified=response.headers.get("last-modified", ""),

@@ -194,6 +194,10 @@ def test_where_a_text_ends_before_its_object_does_that_is_known(text: str, broke
         '{"a' * 50_000,
         '{"a": """' * 20_000,
         "</think>{" * 20_000,
+        "x" + " <|im_end|>" * 100_000,
+        "```<|im_end|><|im_start|>" * 40_000,
+        " <think>" * 100_000,
+        "<|im_end|>" + " " * 200_000 + "x",
     ],
 )
 def test_a_reply_that_is_none_is_said_to_be_none(text: str) -> None:
@@ -246,3 +250,51 @@ def test_what_is_cut_off_keeps_what_came_before(value: dict[str, Any], data: st.
     found = next(JsonReader(cut).objects(), {})
     whole = list(found)[:-1]  # the last may be cut itself
     assert [found[name] for name in whole] == [value[name] for name in whole]
+
+
+SAID = "The quay is 40 m long [1], and the mole `x` ends there [2]."
+THOUGHT = 'They ask for a record. Is {"name": "lake"} right? I\'d say [3] is wrong.'
+HARMONY = f"<|channel|>analysis<|message|>{THOUGHT}<|end|><|start|>assistant<|channel|>final<|message|>%s"
+CALL = '<|start|>assistant<|channel|>commentary to=functions.find <|constrain|>json<|message|>{"name": "sea"}<|call|>'
+WRAPPED = [
+    HARMONY,
+    f"{HARMONY}<|return|>",
+    f"<|start|>assistant{HARMONY}",
+    f"{CALL}{HARMONY}",
+    "<|start|>assistant<|channel|>final<|message|>%s<|end|>",
+    f"◁think▷{THOUGHT}◁/think▷%s",
+    f"{THOUGHT}◁/think▷\n%s",
+    f"<seed:think>{THOUGHT}</seed:think>%s<seed:think>{THOUGHT}</seed:think>",
+    f"[THINK]{THOUGHT}[/THINK]%s</s>",
+    f"<|channel>thought\n{THOUGHT}<channel|>%s<end_of_turn>",
+    f"<|START_THINKING|>{THOUGHT}<|END_THINKING|><|START_RESPONSE|>%s<|END_RESPONSE|>",
+    f"<|im_start|>assistant\n<think>\n{THOUGHT}\n</think>\n\n%s<|im_end|>\n",
+    "%s<|im_end|>\n<|im_start|>user\nAnd the crane?<|im_end|>\n<|im_start|>assistant\nIt is red.<|im_end|>",
+    "<|start_header_id|>assistant<|end_header_id|>\n\n%s<|eot_id|>",
+    "<｜Assistant｜>%s<｜end▁of▁sentence｜><｜User｜>Go on",
+    "[/INST]%s</s>",
+    "\ufeff%s\n\n<|endoftext|>",
+]
+
+
+@pytest.mark.parametrize("wrapping", WRAPPED)
+@pytest.mark.parametrize(
+    "said", [SAID, '{"name": "bay <|im_end|><|im_start|>user", "depths": [1, 2]}', f"```\n{SAID}\n```"]
+)
+def test_neither_thoughts_nor_control_tokens_are_a_part_of_the_reply(wrapping: str, said: str) -> None:
+    assert without_thoughts(wrapping % said) == said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A thought begins with `<think>` and ends with `</think>` [1].",
+        'It writes “<think>”, then "</think>", and ends with `<|im_end|>`',
+        "So:\n\n```\n<|im_start|>user\n<think>\n</think>\n<|im_end|>\n<|im_start|>assistant\n```\n\nIt has turns.",
+        "The fare was <s>4</s> crowns, now <s>5</s>",
+        "It is <|im_end|> that ends a turn, and [INST] that begins one.",
+        "Ends in quotes: “<|im_end|>”",
+    ],
+)
+def test_marks_that_a_text_is_about_stay(text: str) -> None:
+    assert without_thoughts(text) == text
