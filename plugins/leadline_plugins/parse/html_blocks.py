@@ -99,6 +99,11 @@ def _unhead(pieces: list[Piece]) -> None:
         pieces[0].kind = "paragraph"
 
 
+_EXPONENT = re.compile(r"[-−–+]?\d+")
+# A part of a fraction or a power that needs no brackets.
+_PLAIN = re.compile(r"[-−–+]?[\w.]+")
+
+
 def text_of(node: Node) -> tuple[str, int]:
     """Return the text of an element in one line, and how many characters of it are links."""
     run: list[str] = []
@@ -133,7 +138,21 @@ def _inline_child(child: Node, run: list[str], *, code: bool = False) -> int:
     begun, block = len(run), tag in BLOCKS and not code
     if block:
         run.append(" ")
+    if tag in ("mfrac", "msup"):
+        runs: list[list[str]] = [[] for _ in child.elements]
+        for part, its_run in zip(child.elements, runs, strict=True):
+            _inline_child(part, its_run)
+        parts = [collapse("".join(its_run)) for its_run in runs]
+        run.append(
+            ("/" if tag == "mfrac" else "^").join(part if _PLAIN.fullmatch(part) else f"({part})" for part in parts)
+        )
+        return 0
     links = _inline(child, run, code=code)
+    if tag == "sup" and _EXPONENT.fullmatch(power := "".join(run[begun:]).strip()):
+        # A link is the mark of a note. Raised letters are ordinals: 1st, Mme.
+        run[begun:], links = ([], 0) if links else ([f"^{power}"], 0)
+    elif tag in ("s", "strike", "del") and (struck := "".join(run[begun:]).strip()):
+        run[begun:] = [f"~~{struck}~~"]
     if tag == "a":
         text = "".join(run[begun:]).strip()
         if text in _ANCHORS:

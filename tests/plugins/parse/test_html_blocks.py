@@ -37,6 +37,11 @@ def read(body: str) -> str:
          "|  |  |\n| --- | --- |\n| x | 1 |\n| x | 2 |\n| y | 3 |"),
         ("<table><tr><td><p>Note</p><p>Beware of the rocks.</p></table>", "Note\n\nBeware of the rocks."),
         ("<figure><img src=x.png><figcaption>A lead</figcaption></figure>", "A lead"),
+        ("<p>It holds 10<sup>6</sup> or 3.2·10<sup>−2</sup> l.</p>", "It holds 10^6 or 3.2·10^−2 l."),
+        ("<p>Dug in 1950<sup><a href='#n3'>3</a></sup> by M<sup>me</sup> Roux.</p>", "Dug in 1950 by Mme Roux."),
+        ("<p>It costs <s>90</s> 60 since <del>2023</del> 2024.</p>", "It costs ~~90~~ 60 since ~~2023~~ 2024."),
+        ("<p>A <math><mfrac><mn>1</mn><mn>2</mn></mfrac></math> crown.</p>", "A 1/2 crown."),
+        ("<p>So <math><mfrac><mrow>a+b</mrow><msup><mi>x</mi><mn>2</mn></msup></mfrac></math>.</p>", "So (a+b)/(x^2)."),
         ("<p>See <a href=/x>there</a><sup class=reference>[1]</sup> and <img class=math alt='x^2'>.</p>",
          "See there and x^2 ."),
         ("<p>Low<a class='footnote-reference brackets' href=#f>5</a>, high <a role=doc-noteref href=#g>6</a> or"
