@@ -122,7 +122,7 @@ class Access:
             identity = self._without_bearer(headers, method, needs_token=needs_token, is_public=is_public)
         if needs_token and not is_public and identity.metrics_only != (scope["path"] == "/metrics"):
             only = "this token reads /metrics only" if identity.metrics_only else "/metrics needs a token of its own"
-            raise Problem(403, "forbidden", only, "the operator makes it: leadline serve token add NAME --metrics")
+            raise Problem(403, "forbidden", only, "the operator of the server makes one for metrics")
         if not is_public:
             self._requests.take(identity.principal)
         return identity

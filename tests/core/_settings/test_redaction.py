@@ -155,15 +155,6 @@ async def test_a_change_of_what_was_not_stored_is_told(
     assert (told in said[0] and NOBODY not in said[0] and PERSON not in said[0]) if told else not said
 
 
-async def test_a_key_is_not_sent_to_another_address_than_the_one_that_was_not_stored(tmp_path: Path) -> None:
-    first = await resumable({"base_url": BEGAN, "key": KEY}, tmp_path)
-    file = tmp_path / "leadline.toml"
-    file.write_text(f'[plugins.asked]\nbase_url = "{OTHER}"\nkey = "{KEY}"\n')
-    async with leadline.Client(settings=file, **options(tmp_path)) as runs:
-        with pytest.raises(ConfigError, match="the run began with another address, but .* may belong to that address"):
-            await runs.resume(first.folder)
-
-
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [

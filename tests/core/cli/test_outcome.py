@@ -80,7 +80,7 @@ def test_the_checks_give_the_decision_with_its_reasons_then_counts_and_repairs()
     counts = "claims: 2 supported in part, 10 supported, 7 unsupported; 1 paragraph without a citation"
     found = {"passed": True, "remarks": 10, "claims": claims, "paragraph_without_citation_count": 1}
     assert checks(found, {}) == f"passed with 10 remarks; {counts}"
-    partial = {"accepted": False, "reasons": ["2 of 19 claims are supported only in part"]}
+    partial: dict[str, Any] = {"accepted": False, "reasons": ["2 of 19 claims are supported only in part"]}
     assert checks(found, partial) == f"rejected: {partial['reasons'][0]}; {counts}"
     repairs = [{"done": "reworded"}, {"done": "reworded"}, {"done": "dropped"}, {"done": "recited"}]
     unknown = {"passed": False, "reasons": ["citations of unknown passages: a"], "repairs": repairs}

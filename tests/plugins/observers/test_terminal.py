@@ -145,7 +145,7 @@ def test_what_matters_later_stays_on_the_screen(event: Make) -> None:
             view.show(event("notice", message="tavily is left out:\x1b[31m no key"))
     shown = out.getvalue()
     assert shown.startswith("How?\nby: local\n")
-    assert "note: tavily is left out: [31m no key\n" in shown
+    assert "note: tavily is left out:[31m no key\n" in shown
     assert shown.splitlines()[-1].startswith("◐ partial · 2 rounds · 4 queries · 2 sources · 1,200 tokens · $0.0100 · ")
 
 

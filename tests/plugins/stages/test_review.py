@@ -17,6 +17,13 @@ OPEN = Review(priority_gaps=("How deep?",))
 TASKS_OF_TWO = (SearchTask(id="q1", query="depth", round=1), SearchTask(id="q2", query="tide", round=2))
 
 
+class Modelled(FakeRun):
+    """A run with a language model."""
+
+    async def by_chat(self, task: str, role: str = "") -> bool:
+        return True
+
+
 def passage(task: str) -> Evidence:
     return Evidence(id="e1", source_id="s1", task_id=task, quote="It is deep.", span=(0, 11))
 
@@ -27,7 +34,7 @@ async def reviewed(
     """Return the review and the reason why the loop ends."""
     (offer,) = leadline_stages()
     findings = fake_findings(offer, {DIGEST: digest, TASKS: TASKS_OF_TWO, EVIDENCE: evidence})
-    run = FakeRun(Settings.model_validate({"research": {"max_queries": most}}))
+    run = Modelled(Settings.model_validate({"research": {"max_queries": most}}))
     await ReviewStage().run(findings, cast("Run", run))
     return findings.patch[REVIEW], findings.loop_ended
 

@@ -576,7 +576,7 @@ async def test_an_unreachable_provider_is_used_again_if_no_other_is_left() -> No
 )
 async def test_what_is_no_page_of_results_is_told_in_words(reply: Any, told: str, tmp_path: Path) -> None:
     engine = await ended(client(tmp_path, acting("search_providers", lambda *asked: reply), search__engines=["acts"]))
-    assert engine.status == "no_evidence"
+    assert engine.status == "failed"
     assert any(told in one["message"] and "plugin 'acts'" in one["message"] for one in events(engine, "error"))
 
 
