@@ -75,8 +75,8 @@ sizes: $(DEV_STAMP)
 	$(BIN)/python tests/benchmarks/sizes.py
 
 test: lint
-	$(PYTEST) -m "not slow" -n auto --dist loadfile
 	@$(BIN)/python tests/benchmarks/sizes.py
+	$(PYTEST) -m "not slow" -n auto --dist loadfile
 
 # As root on Debian the engines of the slow tests are installed as well; elsewhere their tests are skipped.
 test-all: lint $(ALL_STAMP)
