@@ -11,6 +11,7 @@ from leadline.records import (
     SINGLE,
     Chart,
     Confidence,
+    Conflict,
     Conversation,
     Evidence,
     Failure,
@@ -159,6 +160,8 @@ class Digest(Record):
     """The last round that the digest includes."""
     shown: tuple[str, ...] = ()
     """Ids of the passages that were used, in all rounds."""
+    conflicts: tuple[Conflict, ...] = ()
+    """Where passages disagree, of all rounds."""
 
 
 class Perspective(Record):

@@ -66,6 +66,7 @@ from leadline.records.models import (
 from leadline.records.reports import (
     Chart,
     Claim,
+    Conflict,
     DataPoint,
     Figure,
     Judgement,
@@ -108,6 +109,7 @@ __all__ = [
     "Claim",
     "Code",
     "Confidence",
+    "Conflict",
     "Conversation",
     "DataPoint",
     "Document",

@@ -170,6 +170,15 @@ class Verdict(Record):
     """False if the judge calls the claim a sentence that asserts nothing; reports have no such verdicts."""
 
 
+class Conflict(Record):
+    """Passages of different sources that say different things about the same subject."""
+
+    about: Text
+    evidence_ids: tuple[str, ...]
+    primary: str = ""
+    """The passage of the primary source; empty if none is."""
+
+
 class Uncited(Record):
     """A paragraph that makes a statement and does not end with a citation."""
 
@@ -207,6 +216,8 @@ class Report(Record):
     """Paragraphs that need a citation and have none."""
     tables: tuple[Table, ...] = ()
     """The tables in the text, as data; set before the report is exported."""
+    conflicts: tuple[Conflict, ...] = ()
+    """Where the sources disagree."""
     lacks: tuple[Text, ...] = ()
     """What is missing from the report, as reasons: with any, the run ends as `partial`."""
     metadata: Json = {}

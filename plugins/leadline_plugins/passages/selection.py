@@ -6,13 +6,41 @@ A passage may serve several sections. Passages that do not fit are skipped, so a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
-from leadline.records import Evidence
+from leadline.contracts import Run
+from leadline.records import Evidence, Source
+from leadline.workers import compute
 from leadline_plugins.passages.cutting import tokens_of
-from leadline_plugins.passages.ranking import Ranked
+from leadline_plugins.passages.ranking import KeyQuestion, Ranked, ranked
 
 # Tokens of a passage's number and its share of headings.
 _HEADING = 8
+
+
+async def select_passages(
+    evidence: Sequence[Evidence],
+    sources: Sequence[Source],
+    asked: Sequence[Sequence[KeyQuestion]],
+    tokens: float,
+    most: float,
+    run: Run,
+) -> list[list[Evidence]]:
+    """Return the passages of each section, best first; `asked` are the key questions of each.
+
+    A key question has at most `tokens`, and all distinct passages together have at most `most`.
+    """
+    scores = iter(await ranked(evidence, sources, [question for section in asked for question in section], run))
+    rankings = [list(islice(scores, len(section))) for section in asked]
+    share = min(tokens, most / max(1, sum(map(len, rankings))))
+    # In a worker: a few hundred pages have thousands of passages.
+    return await compute(_selected, evidence, rankings, share)
+
+
+def _selected(
+    evidence: Sequence[Evidence], rankings: Sequence[Sequence[Ranked]], tokens: float
+) -> list[list[Evidence]]:
+    return [select(evidence, section, tokens * len(section)) for section in rankings]
 
 
 def select(passages: Sequence[Evidence], rankings: Sequence[Ranked], tokens: float) -> list[Evidence]:
