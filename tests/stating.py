@@ -14,7 +14,7 @@ import pytest
 from leadline.citations import cite
 from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
-from leadline.records import Section, SectionRequest
+from leadline.records import Synthesis, SynthesisRequest
 from leadline.testing.plugins import plugin
 
 SETTINGS = {"research.synthesizer": "stating"}
@@ -23,9 +23,10 @@ SETTINGS = {"research.synthesizer": "stating"}
 class Stating:
     """States the best passage."""
 
-    async def synthesize(self, request: SectionRequest, call: Call, /) -> Section:
-        best = request.evidence[0]
-        return request.section.model_copy(update={"text": f"{best.quote} {cite(best.id)}", "evidence_ids": (best.id,)})
+    async def synthesize(self, request: SynthesisRequest, call: Call, /) -> Synthesis:
+        best = request.book.evidence[0]
+        update = {"text": f"{best.quote} {cite(best.id)}", "evidence_ids": (best.id,)}
+        return Synthesis(sections=tuple(section.model_copy(update=update) for section in request.wanted))
 
 
 OFFER: Offer[Any, Any] = Offer(lambda settings, context: Stating(), PluginSettings, "For tests")

@@ -51,8 +51,8 @@ from leadline.records import (
     RerankRequest,
     SearchPage,
     SearchRequest,
-    Section,
-    SectionRequest,
+    Synthesis,
+    SynthesisRequest,
     Usage,
     VectorBatch,
     VectorCollection,
@@ -127,8 +127,8 @@ class Run(Protocol):
         """Fetch a URL without parsing it, within the `accept` and `size` of the request."""
         ...
 
-    async def synthesize(self, request: SectionRequest, /) -> Section:
-        """Write one section with the configured synthesizer."""
+    async def synthesize(self, request: SynthesisRequest, /) -> Synthesis:
+        """Write sections of the report with the configured synthesizer."""
         ...
 
     async def draw(self, chart: Chart, /) -> Figure:
@@ -381,9 +381,9 @@ class Parser(Protocol):
 
 
 class Synthesizer(Protocol):
-    """Writes one section from its evidence. A section without text is left out of the report."""
+    """Writes sections of a report from its book of evidence. A section without text is left out of the report."""
 
-    async def synthesize(self, request: SectionRequest, call: Call, /) -> Section: ...
+    async def synthesize(self, request: SynthesisRequest, call: Call, /) -> Synthesis: ...
 
 
 class ChartRunner(Protocol):

@@ -9,6 +9,7 @@ from leadline.findings import Key
 from leadline.records import (
     NUMBERED,
     SINGLE,
+    Book,
     Chart,
     Confidence,
     Conflict,
@@ -282,6 +283,10 @@ EVIDENCE: Key[tuple[Evidence, ...]] = Key("evidence", Evidence, grows=True)
 DIGEST: Key[Digest] = Key("digest", Digest)
 REVIEW: Key[Review] = Key("review", Review)
 ANALYSIS: Key[Analysis] = Key("analysis", Analysis, file="analysis.json")
+# The passages that all sections are written from.
+BOOK: Key[Book] = Key("book", Book)
+# Parts around the sections, such as the summary, if they were written together with them.
+PARTS: Key[tuple[Section, ...]] = Key("parts", Section, grows=True)
 SECTIONS: Key[tuple[Section, ...]] = Key("sections", Section, grows=True)
 # Planned charts; the drawn ones are also in FIGURES.
 CHARTS: Key[tuple[Chart, ...]] = Key("charts", Chart, grows=True, file="charts.json")

@@ -141,7 +141,7 @@ class AI(Section):
     roles: dict[Literal["thinking", "task"], Model] = Field(
         {}, description='Models by role: { thinking = "PROVIDER:MODEL", task = "PROVIDER:MODEL" }.'
     )
-    tasks: dict[str, Model] = Field({}, description='Models for single tasks: { write = "PROVIDER:MODEL" }.')
+    tasks: dict[str, Model] = Field({}, description='Models for single tasks: { plan = "PROVIDER:MODEL" }.')
     prices: dict[str, Price] = Field(
         {}, description='USD per million tokens: { "MODEL" = { input = 2.5, output = 10 } }.'
     )
@@ -206,9 +206,6 @@ class ReportSettings(Section):
         "conclusions (long); the same with abstract and keywords in place of the summary (academic).",
     )
     length: Amount = Field(0, description="Words to aim at (Chinese, Japanese: characters); 0: as usual for the form.")
-    write: Literal["compose", "single"] = Field(
-        "compose", description="Keep the sections and add a summary (compose), or rewrite them in one call (single)."
-    )
     title: str = Field("", description="The title of the report; empty derives it from the question.")
 
 

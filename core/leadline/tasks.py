@@ -42,6 +42,7 @@ class Task(Generic[R]):
     - `mend`: given inputs and the second reply if `check` refuses it too, returns its usable part and a notice (or an
       empty text); None if no part is usable.
     - `lacks`: given inputs and the second reply if it was cut off, returns what may be missing.
+    - `continues`: the caller asks for what a reply lacks, so that one that was cut off is used as far as it is whole.
 
     Other fields:
 
@@ -66,6 +67,7 @@ class Task(Generic[R]):
     check: Callable[[Any, Any], str] | None = None
     mend: Callable[[Any, Any], tuple[Any, str] | None] | None = None
     lacks: Callable[[Any, Any], str] | None = None
+    continues: bool = False
     shows: tuple[str, ...] = ()
     answers: bool = False
     schema: Json | None = None
@@ -86,6 +88,7 @@ class TaskKind(Generic[Q, R]):
     check: Callable[[Any, Any], str] | None = None
     mend: Callable[[Any, Any], tuple[Any, str] | None] | None = None
     lacks: Callable[[Any, Any], str] | None = None
+    continues: bool = False
     shows: tuple[str, ...] = ()
     answers: bool = False
     schema: Json | None = None

@@ -33,7 +33,6 @@ ALLOWED = (
     "report.resource_file",
     "report.citation_images",
     "report.figures",
-    "report.write",
     "verify.unsupported",
     "verify.require_support",
     "charts.max",

@@ -18,13 +18,12 @@ from typing import Any
 import leadline
 from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings
-from leadline.records import Section, SectionRequest
+from leadline.records import Section, Synthesis, SynthesisRequest
 from leadline.research_findings import Plan, PlannedSection, Query
 from leadline.tasks import Task
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
 from leadline_plugins.prompting.research_tasks import DigestReply, Queries
-from leadline_plugins.prompting.writing_tasks import Composition
 
 QUERIES, SECTIONS, PAGES = 8, 5, 3
 QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
@@ -46,16 +45,17 @@ class Scripted:
     def digest(self, asked: Any) -> DigestReply:
         return DigestReply(is_sufficient=True, synthesis="done")
 
-    def write(self, asked: Any) -> Composition:
-        return Composition(title=asked.question.text)
-
 
 class Joined:
     """Writes a section by joining the first sentences of its passages."""
 
-    async def synthesize(self, request: SectionRequest, call: Call, /) -> Section:
-        text = "\n\n".join(f"{item.quote.partition('. ')[0]}. [@{item.id}]" for item in request.evidence)
-        return request.section.model_copy(update={"text": text})
+    async def synthesize(self, request: SynthesisRequest, call: Call, /) -> Synthesis:
+        return Synthesis(sections=tuple(self._written(request, section) for section in request.wanted))
+
+    def _written(self, request: SynthesisRequest, section: Section) -> Section:
+        passages = request.book.passages(section)
+        text = "\n\n".join(f"{item.quote.partition('. ')[0]}. [@{item.id}]" for item in passages)
+        return section.model_copy(update={"text": text})
 
 
 def client(folder: Path) -> leadline.Client:

@@ -177,7 +177,6 @@ def parts(found: Sequence[Statement], said: Tongue) -> dict[str, Any]:
         return "\n\n".join("".join(lines[at : at + size]) for at in range(0, len(lines), size))
 
     return {
-        "title": "",
         "summary": prose(groups[0::4][:12], 3),
         "keywords": list(said.keywords),
         "introduction": prose(groups[1::4][:12], 3),

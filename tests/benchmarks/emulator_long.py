@@ -195,7 +195,6 @@ def long_parts(said: Sequence[Statement]) -> dict[str, Any]:
         return "\n\n".join(" ".join(texts[at : at + size]) for at in range(0, len(texts), size))
 
     return {
-        "title": "",
         "summary": prose(groups[0::4][:12], 3, 3),
         "keywords": ["Debian", "administration", "packages", "security", "services"],
         "introduction": prose(groups[1::4][:12], 5, 3),

@@ -135,16 +135,45 @@ def statements(text: str) -> list[Statement]:
 
 
 def _written(text: str) -> dict[str, Any]:
-    wanted = re.search(r"^Length: about (\d+)", text, re.MULTILINE)
-    said = statements(text)
-    if wanted and int(wanted[1]) >= LONG:
-        found = re.search(r"^Write the section: (.*)", text, re.MULTILINE)
-        title, length = found[1] if found else "", int(wanted[1])
-        own = cjk.tongue(_question(text))
-        long = cjk.section(said, length, title, own) if own else long_section(said, length, title)
-        return {"text": long, "unanswered": [], "inferences": [], "figures": []}
-    paragraphs = prose(said, int(wanted[1]) if wanted else WORDS)
-    return {"text": "\n\n".join(paragraphs), "unanswered": [], "inferences": [], "figures": []}
+    """Write what the last lines ask for: sections from all passages, parts around them from what is written."""
+    before, _, asked = text.rpartition("Write now:\n")
+    wanted = json.JSONDecoder().raw_decode(asked)[0]["sections"]
+    rest = [part for part in wanted if part["id"] not in _PARTS]
+    texts = {part["id"]: _section(before, part) for part in rest}
+    material = "\n\n".join([*_SECTION.findall(before), *texts.values()])
+    own, academic = cjk.tongue(_question(text)), any(part["id"] == "introduction" for part in wanted)
+    around = _around(material, own, long=academic)
+    texts |= {part["id"]: around[part["id"]] for part in wanted if part["id"] in _PARTS}
+    sections = [{"id": name, "text": written} for name, written in texts.items()]
+    return {"sections": sections, "unanswered": [], "inferences": [], "figures": []}
+
+
+_PARTS = ("summary", "introduction", "insights", "conclusion", "keywords")
+_SECTION = re.compile(r'^<section id="[^"]*">\n(.*?)^</section>', re.MULTILINE | re.DOTALL)
+
+
+def _section(text: str, part: Mapping[str, Any]) -> str:
+    length, own, said = (
+        part.get("words") or part.get("characters") or WORDS,
+        cjk.tongue(_question(text)),
+        statements(text),
+    )
+    first = [str(number) for number in part.get("passages", ())]
+    said = sorted(statements(text), key=lambda one: one[1] not in first)
+    if length < LONG:
+        return "\n\n".join(prose(said, length))
+    title = re.search(rf"^Section {re.escape(part['id'])}: ([^(\n]*)", text, re.MULTILINE)
+    name = title[1].strip() if title else ""
+    return cjk.section(said, length, name, own) if own else long_section(said, length, name)
+
+
+def _around(text: str, own: cjk.Tongue | None, *, long: bool) -> dict[str, str]:
+    """Return the parts around sections: of a short report what stands at the ends of its sections."""
+    if long:
+        parts = cjk.parts(cjk.cited(text), own) if own else long_parts(_CITED.findall(text))
+        return parts | {"keywords": "; ".join(parts["keywords"])}
+    said = _CITED.findall(text)
+    return {"summary": "\n\n".join(prose(said[:6], 90)), "conclusion": "\n\n".join(prose(said[-3:], 60))}
 
 
 def prose(said: Sequence[Statement], words: int) -> Iterator[str]:
@@ -170,18 +199,6 @@ def _analysis(text: str) -> dict[str, Any]:
         for name, share in zip(names, shares, strict=True)
     ]
     return {"perspectives": told}
-
-
-def _composition(text: str) -> dict[str, Any]:
-    """Say again what stands at the ends of the sections."""
-    said = _CITED.findall(text)
-    summary, conclusion = "\n\n".join(prose(said[:6], 90)), "\n\n".join(prose(said[-3:], 60))
-    return {"title": "", "summary": summary, "sections": [], "conclusion": conclusion}
-
-
-def _long_composition(text: str) -> dict[str, Any]:
-    said = cjk.tongue(_question(text))
-    return cjk.parts(cjk.cited(text), said) if said else long_parts(_CITED.findall(text))
 
 
 def _verdicts(text: str) -> dict[str, Any]:
@@ -237,7 +254,6 @@ def _route(text: str) -> dict[str, Any]:
 
 
 FIELDS: Mapping[str, frozenset[str]] = {
-    "LongComposition": frozenset({"introduction", "insights"}),
     "Repeats": frozenset({"repeats"}),
     "Code": frozenset({"explanation", "code"}),
     "ChartPlan": frozenset({"charts"}),
@@ -246,8 +262,7 @@ FIELDS: Mapping[str, frozenset[str]] = {
     "OpenPoints": frozenset({"is_sufficient", "gaps", "queries"}),
     "Standalone": frozenset({"question"}),
     "Queries": frozenset({"queries"}),
-    "Composition": frozenset({"summary", "conclusion"}),
-    "Written": frozenset({"text", "unanswered"}),
+    "Written": frozenset({"sections", "unanswered", "inferences"}),
     "Analysis": frozenset({"perspectives"}),
     "ClaimVerdicts": frozenset({"supported", "others"}),
     "Requirements": frozenset({"goals", "functions"}),
@@ -257,7 +272,6 @@ FIELDS: Mapping[str, frozenset[str]] = {
 """What the reply of a task has, by the name under which it is counted."""
 SAYINGS: Mapping[str, Callable[[str], dict[str, Any]]] = {
     "Plan": _plan,
-    "LongComposition": _long_composition,
     "Repeats": repeats,
     "Code": lambda text: program(_question(text), repair="\nError:\n" in text),
     "ChartPlan": lambda text: charts(passages(text)),
@@ -267,7 +281,6 @@ SAYINGS: Mapping[str, Callable[[str], dict[str, Any]]] = {
     "Standalone": _standalone,
     "Written": _written,
     "Analysis": _analysis,
-    "Composition": _composition,
     "ClaimVerdicts": _verdicts,
     "Requirements": _requirements,
     "Route": _route,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from tests.forms import Composition, WrittenSection
 
 import leadline
 from leadline._runtime.models.task_messages import instructions, render, talk
@@ -24,7 +25,6 @@ from leadline.schemas import BOOLEAN, TEXT, list_of, object_of
 from leadline.tasks import Talk, Task, TaskKind, fenced, reply_schema
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
-from leadline_plugins.prompting.writing_tasks import Composition, WrittenSection
 
 
 class Shown(Record):
@@ -229,10 +229,10 @@ async def test_a_text_in_another_language_is_asked_for_once_more_and_then_the_ta
         "Der Hafen wurde gelotet, und die Vermessung fand eine Tiefe von neun Faden an der Mole. Sie war die erste "
         "ihrer Art an dieser Küste, und so wurden die Zahlen der Behörde von denen bezweifelt, die zahlten."
     )
-    said = json.dumps({"title": "Der Hafen", "summary": german, "conclusion": german})
-    result, asked = await researched(tmp_path, {"chat": [said, said]}, ai__tasks={"write": "chat"})
+    said = json.dumps({"sections": [{"id": "1", "text": german}]})
+    result, asked = await researched(tmp_path, {"chat": [said] * 4}, ai__tasks={"synthesize": "chat"})
     assert (result.status, result.reason) == ("partial", "chat did none of its tasks: see the notices")
-    assert len(asked) == 2
+    assert len(asked) == 4, "the section, and then the parts around it"
     assert "it is in German and must be in English" in asked[1].messages[3].text
     assert any("another language" in text or "it is in German" in text for text in result.metadata.notices), (
         result.metadata.notices
@@ -248,7 +248,7 @@ async def test_a_reply_that_is_cut_off_twice_is_taken_as_far_as_it_is_whole_and_
     composed, asked, notices = await performed(tmp_path, replies, Composition)
     assert composed == Composition(title="Depth", summary="The harbour is nine fathoms deep [@e1].")
     assert "cut off at the model's limit of length: write less" in asked[1].messages[3].text
-    assert notices == ("write: the second reply was cut off at the length limit; its complete part is used",)
+    assert notices == ("synthesize: the second reply was cut off at the length limit; its complete part is used",)
 
 
 @pytest.mark.parametrize("cut", ["", CUT])
@@ -277,12 +277,12 @@ async def test_a_reply_that_ends_in_the_middle_is_asked_for_again_whatever_the_v
     composed, asked, notices = await performed(tmp_path, [CUT_TEXT, CUT_TEXT], Composition)
     assert composed == Composition(title="Depth", summary="The harbour is nine fathoms deep [@e1].")
     assert "That cannot be used: the reply ends in the middle" in asked[1].messages[3].text
-    assert notices == ("write: the second reply ended in the middle; its complete part is used",)
+    assert notices == ("synthesize: the second reply ended in the middle; its complete part is used",)
 
 
 async def test_only_what_was_cut_is_said_to_have_been(tmp_path: Path) -> None:
     _, _, notices = await performed(tmp_path, ["I am sorry.", CUT_TEXT], Composition)
-    assert notices == ("write: the second reply ended in the middle; its complete part is used",)
+    assert notices == ("synthesize: the second reply ended in the middle; its complete part is used",)
 
 
 async def test_what_is_left_out_of_a_reply_is_told(tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ async def test_what_is_left_out_of_a_reply_is_told(tmp_path: Path) -> None:
     assert isinstance(made, Plan)
     assert [section.title for section in made.sections] == ["A"]
     assert len(asked) == 1
-    assert notices == ("write: an unreadable part of the reply was left out",)
+    assert notices == ("synthesize: an unreadable part of the reply was left out",)
 
 
 async def test_what_lacks_a_field_is_told_all_of_it_with_the_form_and_at_last_taken_without_it(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ async def test_what_lacks_a_field_is_told_all_of_it_with_the_form_and_at_last_ta
     assert 'sections[0] lacks "id" (you wrote "x")' in told
     assert told.endswith("Reply with the whole JSON object again, corrected, and nothing else.")
     assert made == Composition(summary="It is deep [@e1].")
-    assert notices == ("write: an unreadable part of the reply was left out",)
+    assert notices == ("synthesize: an unreadable part of the reply was left out",)
 
 
 async def test_of_a_reply_with_the_same_fault_twice_what_is_of_use_is_kept_and_told(tmp_path: Path) -> None:
@@ -345,14 +345,14 @@ async def performed(
     class Asking:
         async def run(self, findings: Findings, run: Any, /) -> None:
             try:
-                came.append(await run.perform(Task("write", findings[QUESTION_KEY], form, **task)))
+                came.append(await run.perform(Task("synthesize", findings[QUESTION_KEY], form, **task)))
             except CallFailed as failed:
                 assert failed.record.type == "BadReply"  # noqa: PT017 - a run would end by it
 
     stage = StageOffer(lambda s, c: Asking(), PluginSettings, "Asks", needs=(QUESTION_KEY,))
     chat = Offer(lambda s, c: Chat(replies, asked), PluginSettings, "A chat")
     settings: dict[str, Any] = {
-        "ai.tasks": {"write": "chat"},
+        "ai.tasks": {"synthesize": "chat"},
         "search.engines": ["fakeweb"],
         "read.fetchers": ["fakeweb"],
         "pipelines": {"mine": {"stages": ["asking"]}},
@@ -385,7 +385,7 @@ async def test_a_provider_that_never_answered_is_left_out_of_the_run_where_anoth
     ("replies", "status", "reason"),
     [
         (["I cannot.", "I cannot."], "partial", "chat did none of its tasks: see the notices"),
-        (["I cannot.", '{"text": "Nine."}'], "partial", "no model did plan, synthesize, write: see the notices"),
+        (["I cannot.", '{"text": "Nine."}'], "partial", "no model did plan, synthesize: see the notices"),
     ],
 )
 async def test_a_model_that_did_no_task_makes_the_run_partial(

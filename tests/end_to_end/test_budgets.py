@@ -146,7 +146,7 @@ async def test_a_stop_while_the_report_is_written_asks_no_model_anew(tools: Any,
                 if event.kind == "progress" and (event.data["step"], event.data["status"]) == ("synthesize", "started"):
                     handle.stop("stopped by the test")
             first = await handle.result()
-            assert "Composition" not in world.tally()["tasks"]
+            assert world.tally()["tasks"].get("Written", 0) <= 5
             second = await (await runs.resume(first.folder)).result()
         assert max(world.tally()["whole"].values()) == 1  # nothing that returned was paid for twice
     assert (first.status, first.exit_code, second.status) == ("partial", 130, "complete")

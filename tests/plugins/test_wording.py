@@ -22,7 +22,6 @@ from leadline_plugins.wording.notices import notice_keys, parse_notice, task_nam
 from leadline_plugins.wording.notices import notice_texts as notice_words
 from leadline_plugins.wording.phrases import for_language, languages, phrase, right_to_left, translate, wider_tags
 from leadline_plugins.wording.phrases import phrases as words  # no front door: a report asks word by word
-from leadline_plugins.writing.composition import ComposedReport
 
 LANGUAGES = {"en", "zh", "zh-Hant", "ja", "ko", "de", "fr", "es", "pt", "it", "ru", "ar"}
 PLUGINS = Path(leadline_plugins.stages.__path__[0]).parent
@@ -110,14 +109,12 @@ def test_verify_finds_the_lists_under_the_headings_we_write(tag: str) -> None:
 def test_what_stands_around_the_sections_has_titles_in_the_language(language: str) -> None:
     stand = (Section(id="1", title="Own", text="Text. [@e]"), Section(id="2", title="Other", text="Text. [@e]"))
     analysis = Analysis(perspectives=(Perspective(name="critical", text="Weak. [@e]"),))
-    composed = ComposedReport("T", stand, summary="S. [@e]", conclusion="C. [@e]")
-    whole = report_sections(composed, "Why?", language, analysis)
+    parts = [Section(id=name, title="", text="S. [@e]") for name in ("summary", "conclusion")]
+    whole = report_sections(parts, stand, "Why?", language, analysis)
     around = (phrase(name, language) for name in ("summary", "analysis", "conclusion"))
     assert [section.title for section in whole if section.title not in ("Own", "Other")] == [*around]
     assert f"### {phrase('critical', language)}" in (whole[-2].text or "")
-    (alone, *_) = report_sections(
-        ComposedReport("Why?", (stand[0].model_copy(update={"title": "Why?"}),)), "Why?", language
-    )
+    (alone, *_) = report_sections((), (stand[0].model_copy(update={"title": "Why?"}),), "Why?", language)
     assert alone.title == phrase("answer", language)
 
 

@@ -30,6 +30,8 @@ class Section(Record):
     evidence_ids: tuple[str, ...] = ()
     notes: Text = ""
     """The goal of the section, from the plan."""
+    questions: SkipJsonSchema[tuple[Text, ...]] = ()
+    """The key questions that the section answers, from the plan."""
     text: Text | None = None
     """None or empty: the report omits the section."""
     notices: SkipJsonSchema[tuple[Text, ...]] = ()
@@ -233,21 +235,58 @@ class Report(Record):
         return tuple(dict.fromkeys(word for section in self.sections for word in section.missing_words))
 
 
-class SectionRequest(Record):
-    """The material for writing one section. `length` is in words (Chinese and Japanese: characters); 0: any length."""
+# The ids of the parts that stand around the sections of a report.
+REPORT_PARTS = ("summary", "introduction", "insights", "conclusion", "keywords")
 
-    section: Section
-    evidence: tuple[Evidence, ...]
-    """Best first."""
-    sources: tuple[Source, ...]
-    """The sources of the evidence, without the text of their documents."""
+
+class Book(Record):
+    """The evidence of a report: the passages that all its sections are written from."""
+
     outline: tuple[Section, ...] = ()
+    """The planned sections in the order of the report, without text; `evidence_ids` are best first."""
+    evidence: tuple[Evidence, ...] = ()
+    """Each passage once, best first."""
+    sources: tuple[Source, ...] = ()
+    """The sources of the evidence, without the text of their documents."""
+    conflicts: tuple[Conflict, ...] = ()
+
+    def passages(self, section: Section) -> tuple[Evidence, ...]:
+        """Return the passages of a section, best first."""
+        known = {item.id: item for item in self.evidence}
+        return tuple(known[name] for name in section.evidence_ids if name in known)
+
+
+class SynthesisRequest(Record):
+    """Asks for the text of some sections of a report; every request of a report has the same book."""
+
+    book: Book
+    sections: tuple[str, ...]
+    """The ids of the sections to write, and of parts around them (`REPORT_PARTS`), such as `summary`.
+
+    A synthesizer may leave out these parts, and the report then has none.
+    """
     question: Text = ""
     language: str = ""
-    length: int = 0
-    questions: tuple[Text, ...] = ()
-    """The key questions that the section answers."""
     assumptions: tuple[Text, ...] = ()
     """Assumptions about the question that it does not state."""
-    digest: Text = ""
-    """A summary of the whole research, as context and not as a source."""
+    scope: Text = ""
+    """What the report covers: place, period, readers."""
+    form: Text = ""
+    """The form that the question asks for: parts, order, columns of tables."""
+    length: int = 0
+    """The length of each section in words (Chinese and Japanese: characters); 0: any length."""
+    figures: tuple[Text, ...] = ()
+    """The captions of the charts, in the order of their numbers."""
+    written: tuple[Section, ...] = ()
+    """Sections that are written already: parts around them draw on these, and a section among them is extended."""
+
+    @property
+    def wanted(self) -> tuple[Section, ...]:
+        """The planned sections to write, in the order of the report."""
+        return tuple(section for section in self.book.outline if section.id in self.sections)
+
+
+class Synthesis(Record):
+    """The written sections and parts. One without text, or that is missing, is left out of the report."""
+
+    sections: tuple[Section, ...] = ()

@@ -1,6 +1,6 @@
 from leadline.contracts import Call
 from leadline.hookspecs import Offer, Offers, PluginSettings, hookimpl
-from leadline.records import Section, SectionRequest
+from leadline.records import Section, Synthesis, SynthesisRequest
 
 
 class BulletSettings(PluginSettings):
@@ -11,10 +11,13 @@ class Bullets:
     def __init__(self, settings: BulletSettings) -> None:
         self._at_most = settings.at_most
 
-    async def synthesize(self, request: SectionRequest, call: Call, /) -> Section:
-        best = request.evidence[: self._at_most]
+    async def synthesize(self, request: SynthesisRequest, call: Call, /) -> Synthesis:
+        return Synthesis(sections=tuple(self._written(request, section) for section in request.wanted))
+
+    def _written(self, request: SynthesisRequest, section: Section) -> Section:
+        best = request.book.passages(section)[: self._at_most]
         lines = (f"- {' '.join(item.quote.split())} [@{item.id}]" for item in best)
-        return request.section.model_copy(update={"text": "\n".join(lines)})
+        return section.model_copy(update={"text": "\n".join(lines)})
 
 
 @hookimpl

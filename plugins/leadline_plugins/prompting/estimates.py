@@ -10,7 +10,7 @@ from collections.abc import Callable
 from math import ceil
 
 from leadline.estimates import PAGE, Expected, Scope
-from leadline_plugins.prompting.lengths import is_long, plan_size, report_length
+from leadline_plugins.prompting.lengths import in_one_call, plan_size, report_length
 from leadline_plugins.text import is_cjk, language
 
 # Sections of a plan: typical and maximum.
@@ -95,15 +95,19 @@ def digest(scope: Scope) -> Expected:
 
 
 def synthesize(scope: Scope) -> Expected:
-    """Expect a call per section, with as many passages as its token budget allows."""
-    budget = scope.settings.research.section_tokens * (1 + (_QUESTIONS - 1) / 2)
-    unit = "characters" if _cjk(scope) else "words"
+    """Expect one call for a short report, else a call per section and one for the parts around them."""
     likely, most = _sections(scope)
     if not most:
         return _expected(0, 0, (0, 0, 0))
+    settings, unit = scope.settings, "characters" if _cjk(scope) else "words"
     basis = f"a report of {_length(scope):,} {unit} in {likely} section{'s' if likely > 1 else ''}"
-    inputs, reply = _OUTLINE + min(budget, scope.pages * PAGE / 4), _text(scope) / likely
-    return _expected(inputs, reply, (1, likely, most), basis)
+    book = min(settings.research.section_tokens * _QUESTIONS * likely, settings.research.evidence_tokens)
+    inputs, reply = _OUTLINE + min(book, scope.pages * PAGE / 4), _text(scope)
+    if "synthesize" not in scope.stages and scope.stages:
+        return _expected(inputs, reply, (1, likely, most), basis)
+    if in_one_call(settings, _language(scope), likely):
+        return _expected(inputs, reply, (1, 1, most + 1), basis)
+    return _expected(inputs + reply / (likely + 1), reply / likely, (1, likely + 1, most + 1), basis)
 
 
 def analyze(scope: Scope, wanted: bool) -> Expected:
@@ -124,27 +128,9 @@ def chart_repair(scope: Scope) -> Expected:
     return _expected(_CHARTS, 175, (0, 0, most))
 
 
-def write(scope: Scope) -> Expected:
-    """Expect one call with all sections; none if another call rewrites them."""
-    calls = int(scope.settings.report.write == "compose" and not is_long(scope.settings))
-    return _expected(_text(scope), 375, (0, calls, calls))
-
-
-def write_long(scope: Scope) -> Expected:
-    """Expect one call with all sections of a long report."""
-    calls = int(is_long(scope.settings))
-    return _expected(_text(scope), 1_800, (0, calls, calls))
-
-
 def condense(scope: Scope) -> Expected:
     """Expect one call with all sections, which returns the numbers of repeated statements."""
     return _expected(_text(scope), 150, (0, 1, 1))
-
-
-def write_whole(scope: Scope) -> Expected:
-    """Expect one call that returns all sections, if the settings ask for it."""
-    calls = int(scope.settings.report.write == "single")
-    return _expected(_text(scope), 375 + _text(scope), (0, calls, calls))
 
 
 def verify_claim(scope: Scope) -> Expected:

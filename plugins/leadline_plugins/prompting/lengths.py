@@ -15,8 +15,22 @@ from leadline_plugins.text import is_cjk
 LENGTHS = {"standard": (3_300, 6_600), "long": (10_500, 34_500), "academic": (10_500, 34_500)}
 # Of a section in a long report.
 _SECTION = (900, 2_800)
+# The most words and characters of a section in a standard report without a set length: a short plan, a short report.
+_STANDARD_SECTION = (660, 1_320)
+# Up to this length one call writes the report. At 100 tokens a second, two sections of 660 words take 20 s in one call
+# and 13 s side by side with their summary; the one call knows what it has said.
+_ONE_CALL = (1_400, 2_800)
 # The share of a long report that introduction, summary, insights and conclusions take.
 FRAME = 0.13
+# Words and characters of the parts around sections; in a long report other ones.
+_PARTS = {"summary": (110, 220), "conclusion": (150, 300)}
+_LONG_PARTS = {
+    "summary": (300, 800),
+    "introduction": (250, 700),
+    "insights": (200, 500),
+    "conclusion": (350, 1_000),
+    "keywords": (8, 24),
+}
 
 
 class PlanSize(NamedTuple):
@@ -38,6 +52,25 @@ def is_long(settings: Settings) -> bool:
 def report_length(settings: Settings, language: str) -> int:
     """Return the length that is set, else that of the form."""
     return settings.report.length or LENGTHS[settings.report.form][is_cjk(language)]
+
+
+def section_length(settings: Settings, language: str, sections: int) -> int:
+    """Return the length of each of so many sections."""
+    if is_long(settings):
+        return round(report_length(settings, language) * (1 - FRAME) / sections)
+    whole = report_length(settings, language) / sections
+    return round(whole if settings.report.length else min(whole, _STANDARD_SECTION[is_cjk(language)]))
+
+
+def part_length(part: str, language: str, *, long: bool = False) -> int:
+    """Return the length of a part around the sections; 0 for a section."""
+    return (_LONG_PARTS if long else _PARTS).get(part, (0, 0))[is_cjk(language)]
+
+
+def in_one_call(settings: Settings, language: str, sections: int) -> bool:
+    """Return whether one call writes all sections and the parts around them."""
+    length = sections * section_length(settings, language, sections)
+    return sections == 1 or (not is_long(settings) and length <= _ONE_CALL[is_cjk(language)])
 
 
 def plan_size(settings: Settings, language: str) -> PlanSize | None:

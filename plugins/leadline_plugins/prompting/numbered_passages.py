@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from urllib.parse import urlsplit
 
 from leadline.citations import uncitable
@@ -132,10 +132,13 @@ def halve_passages(sources: Sequence[ShownSource], best_first: Sequence[str]) ->
     `best_first` are ids of passages. For prompts that are too long for a model.
     """
     keep = set(best_first[: len(best_first) // 2])
-    if not keep:
-        return None
-    halved = (
-        source.model_copy(update={"passages": tuple(one for one in source.passages if one.id in keep)})
+    return only_passages(sources, keep) if keep else None
+
+
+def only_passages(sources: Sequence[ShownSource], ids: Container[str]) -> tuple[ShownSource, ...]:
+    """Return the passages with these ids, with unchanged numbers."""
+    kept = (
+        source.model_copy(update={"passages": tuple(one for one in source.passages if one.id in ids)})
         for source in sources
     )
-    return tuple(source for source in halved if source.passages)
+    return tuple(source for source in kept if source.passages)

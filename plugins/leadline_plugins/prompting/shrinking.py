@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 from leadline.records import Message
 from leadline_plugins.prompting.numbered_passages import halve_passages
 from leadline_plugins.prompting.research_tasks import ExploreRequest
-from leadline_plugins.prompting.writing_tasks import WriteRequest
 
 R = TypeVar("R", bound=Any)
 # Replaces the result of a tool.
@@ -65,18 +64,3 @@ def without_calls(turns: Sequence[Message], results: Container[int]) -> list[Mes
         else:
             kept.append(turn)
     return kept[::-1]
-
-
-def halve_sections(inputs: WriteRequest) -> WriteRequest | None:
-    """Return the inputs with the first half of each section's paragraphs; at least one.
-
-    Their ids are removed, because a section that was shown in part must not replace the whole.
-    """
-    parts = [section.text.split("\n\n") for section in inputs.sections]
-    if all(len(paragraphs) < 2 for paragraphs in parts):
-        return None
-    sections = tuple(
-        section.model_copy(update={"id": "", "text": "\n\n".join(paragraphs[: -(-len(paragraphs) // 2)])})
-        for section, paragraphs in zip(inputs.sections, parts, strict=True)
-    )
-    return inputs.model_copy(update={"sections": sections})

@@ -1,73 +1,147 @@
-"""Requests and replies of the tasks that write sections, the parts around them, and the analysis."""
+"""Requests and replies of the tasks that write the report and the analysis."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from typing import Annotated
 
 from leadline.records import SINGLE, Record, Text
 from leadline.research_findings import Question
 from leadline.schemas import INTEGER, TEXT, list_of, object_of
 from leadline_plugins.prompting.inputs import bullet_list, paragraphs, question_text
-from leadline_plugins.prompting.numbered_passages import ShownSource, passages_text
+from leadline_plugins.prompting.numbered_passages import ShownSource, only_passages, passages_text
 from leadline_plugins.text import is_cjk
 
 
-def _length_line(question: Question, length: int) -> str:
-    unit = "characters" if is_cjk(question.language) else "words"
-    return f"Length: about {length} {unit}" if length else ""
-
-
 class OutlinedSection(Record):
-    """A section as the writers of other sections see it."""
+    """A planned section as writers see it, with the numbers of the passages that were selected for it, best first."""
 
-    title: Text
-    goal: Text = ""
-
-
-class SynthesizeRequest(Record):
-    """Asks for the text of one section from its passages; `length` is in words (CJK: characters), 0 for any."""
-
-    question: Question
-    today: str = ""
-    # The synthesis of the whole research: context, not a source.
-    digest: Text = ""
-    # All sections of the report, so that sections do not overlap.
-    outline: tuple[OutlinedSection, ...] = ()
+    id: str
     title: Text
     goal: Text = ""
     questions: tuple[Text, ...] = ()
+    passages: tuple[int, ...] = ()
+
+
+class Disagreement(Record):
+    """Passages that say different things about a subject, by number; `primary` is that of the primary source, or 0."""
+
+    about: Text
+    passages: tuple[int, ...]
+    primary: int = 0
+
+
+class SectionText(Record):
+    """A written section or part, which cites passages by number; without an id the only one asked for."""
+
+    id: str = ""
+    text: Text
+
+
+class PartToWrite(Record):
+    """A section or part to write; `length` is in words (CJK: characters), 0 for any."""
+
+    id: str
     length: int = 0
-    sources: tuple[ShownSource, ...] = ()
+
+
+class SynthesizeRequest(Record):
+    """Asks for the text of some parts of a report. All but the last fields are the same for all parts."""
+
+    question: Question
+    today: str = ""
+    scope: Text = ""
+    form: Text = ""
+    outline: tuple[OutlinedSection, ...]
+    sources: tuple[ShownSource, ...]
     # Ids of the passages, best first: the last are left out if they exceed a model's context.
     best_first: tuple[str, ...] = ()
+    conflicts: tuple[Disagreement, ...] = ()
+    figures: tuple[Text, ...] = ()
+    # The parts that are written already, and the conclusions of their writers.
+    written: tuple[SectionText, ...] = ()
+    inferences: tuple[Text, ...] = ()
+    wanted: tuple[PartToWrite, ...] = ()
 
     def as_text(self) -> str:
-        """Return the inputs as prompt text; parts that all sections share come first."""
-        outline = [f"{one.title}: {one.goal}" if one.goal not in ("", one.title) else one.title for one in self.outline]
-        section = [
-            f"Write the section: {self.title}",
-            f"Goal: {self.goal}" if self.goal not in ("", self.title) else "",
-            *self._neighbours(),
-            *bullet_list("Answer these questions", self.questions),
-            _length_line(self.question, self.length),
-        ]
+        """Return the inputs as prompt text, which begins alike for all parts, so that vendors' caches hit."""
+        figures = [f"Figure {number}: {caption}" for number, caption in enumerate(self.figures, start=1)]
         return paragraphs(
             question_text(self.question, self.today),
-            f"Known from the whole research, not to be cited: {self.digest}" if self.digest else "",
-            "\n".join(bullet_list("Sections of the report", outline)),
-            "\n".join(filter(None, section)),
+            f"Scope: {self.scope}" if self.scope else "",
+            f"Form: {self.form}" if self.form else "",
+            "\n".join(("Sections of the report:", *self._outline())),
             passages_text(self.sources),
+            "\n".join(bullet_list("Where sources disagree", self._conflicts())),
+            "\n".join(bullet_list("Charts of the report", figures)),
+            *(f'<section id="{one.id}">\n{one.text}\n</section>' for one in self.written),
+            "\n".join(bullet_list("Conclusions of the writers that no passage states", self.inferences)),
+            f"Write now:\n{json.dumps({'sections': list(self._parts())}, ensure_ascii=False)}",
         )
 
-    def _neighbours(self) -> list[str]:
-        """Return what the sections before and after it are to say, so that neither is repeated."""
-        titles = [one.title for one in self.outline]
-        if titles.count(self.title) != 1:
-            return []
-        place = titles.index(self.title)
-        near = (("Before it", place - 1), ("After it", place + 1))
-        found = [(name, self.outline[at]) for name, at in near if 0 <= at < len(titles)]
-        return [f"{name} stands: {one.title}" + (f" ({one.goal})" if one.goal else "") for name, one in found]
+    def _outline(self) -> Iterator[str]:
+        for one in self.outline:
+            goal = f" ({one.goal})" if one.goal not in ("", one.title) else ""
+            yield f"Section {one.id}: {one.title}{goal}"
+            yield from (f"- {question}" for question in one.questions if question != one.title)
+
+    def _conflicts(self) -> Iterator[str]:
+        for one in self.conflicts:
+            numbers = " and ".join(f"[{number}]" for number in one.passages)
+            primary = f"; [{one.primary}] is the primary source" if one.primary else ""
+            yield f"{one.about}: {numbers}{primary}"
+
+    def _parts(self) -> Iterator[dict[str, object]]:
+        unit = "characters" if is_cjk(self.question.language) else "words"
+        shown = {passage.number for source in self.sources for passage in source.passages}
+        passages = {one.id: [number for number in one.passages if number in shown] for one in self.outline}
+        for part in self.wanted:
+            length = {unit: part.length} if part.length else {}
+            yield {"id": part.id, **length, **({"passages": passages[part.id]} if part.id in passages else {})}
+
+
+def shrunk(inputs: SynthesizeRequest) -> SynthesizeRequest | None:
+    """Return the inputs with less material, numbers unchanged; None if nothing more can be left out.
+
+    First only the passages of the wanted sections stay, those that written sections cite, and those in conflict; then
+    the better half of them; at last, the first half of the paragraphs of each written section.
+    """
+    wanted = {part.id for part in inputs.wanted}
+    own = {number for one in inputs.outline if one.id in wanted for number in one.passages}
+    own |= {number for one in inputs.conflicts for number in one.passages}
+    ids = {
+        passage.id
+        for source in inputs.sources
+        for passage in source.passages
+        if passage.number in own or any(f"[{passage.number}]" in one.text for one in inputs.written)
+    }
+    kept = tuple(name for name in inputs.best_first if name in ids)
+    if not kept or len(kept) == len(inputs.best_first):
+        kept = inputs.best_first[: len(inputs.best_first) // 2]
+    if kept:
+        sources = only_passages(inputs.sources, kept)
+        return inputs.model_copy(update={"sources": sources, "best_first": kept})
+    parts = [one.text.split("\n\n") for one in inputs.written]
+    if all(len(blocks) < 2 for blocks in parts):
+        return None
+    texts = ("\n\n".join(blocks[: -(-len(blocks) // 2)]) for blocks in parts)
+    written = (one.model_copy(update={"text": text}) for one, text in zip(inputs.written, texts, strict=True))
+    return inputs.model_copy(update={"written": tuple(written)})
+
+
+class OpenQuestion(Record):
+    """A question of a section that no passage answers."""
+
+    section: str = ""
+    question: Text
+
+
+class Inference(Record):
+    """A conclusion of the writer of a section."""
+
+    section: str = ""
+    inference: Text
 
 
 class StatedFigure(Record):
@@ -79,120 +153,27 @@ class StatedFigure(Record):
     passage: int = 0
 
 
-class WrittenSection(Record):
-    """The text of a section: Markdown that cites passages by number; empty if the passages answer nothing."""
+class WrittenSections(Record):
+    """The written parts as Markdown that cites passages by number; a text is empty if the passages answer nothing."""
 
-    text: Text
-    # Questions that the passages do not answer.
-    unanswered: tuple[Text, ...] = ()
-    # Conclusions of the writer that no passage states.
-    inferences: tuple[Text, ...] = ()
+    sections: tuple[Annotated[SectionText, SINGLE], ...]
+    unanswered: tuple[Annotated[OpenQuestion, SINGLE], ...] = ()
+    inferences: tuple[Annotated[Inference, SINGLE], ...] = ()
     figures: tuple[Annotated[StatedFigure, SINGLE], ...] = ()
 
 
 SYNTHESIZE_SCHEMA = object_of(
-    text=TEXT,
-    unanswered=list_of(TEXT),
-    inferences=list_of(TEXT),
+    sections=list_of(object_of(id=TEXT, text=TEXT)),
+    unanswered=list_of(object_of(section=TEXT, question=TEXT)),
+    inferences=list_of(object_of(section=TEXT, inference=TEXT)),
     figures=list_of(object_of(label=TEXT, value=TEXT, unit=TEXT, passage=INTEGER)),
 )
 SYNTHESIZE_EXAMPLE = (
-    '{"text": "Installation costs 12,000 euros on average [1]. In old houses it costs more, because the pipes must be '
-    'replaced [2][3].", "unanswered": ["What does the electricity cost?"], "inferences": ["A subsidy of a third would '
-    'make both systems equally expensive."], "figures": [{"label": "average cost of installation", "value": "12,000", '
-    '"unit": "euros", "passage": 1}]}'
-)
-
-
-class SectionText(Record):
-    """A section of the report, which cites by the numbers of the request."""
-
-    id: str
-    title: Text = ""
-    text: Text = ""
-
-
-class WriteRequest(Record):
-    """Asks for title, summary and conclusion of a report; with the template `write_whole`, for all of its text.
-
-    Numbers of passages are the same throughout the report.
-    """
-
-    question: Question
-    today: str = ""
-    # The planned title.
-    title: Text = ""
-    sections: tuple[SectionText, ...]
-    # The number of passages that the texts cite, and so the greatest citation number.
-    passages: int = 0
-    # Questions that the sections leave open.
-    unanswered: tuple[Text, ...] = ()
-    # The captions of the charts, in the order of their numbers.
-    figures: tuple[Text, ...] = ()
-    # The critical analysis, from its perspectives.
-    analysis: Text = ""
-    # Whether the report has an abstract and keywords in place of a summary.
-    academic: bool = False
-    length: int = 0
-
-    def as_text(self) -> str:
-        """Return the inputs as prompt text."""
-        figures = [f"Figure {number}: {caption}" for number, caption in enumerate(self.figures, start=1)]
-        sections = (f'<section id="{one.id}" title="{one.title}">\n{one.text}\n</section>' for one in self.sections)
-        return paragraphs(
-            question_text(self.question, self.today),
-            f"Planned title: {self.title}" if self.title else "",
-            _length_line(self.question, self.length),
-            "\n".join(bullet_list("Not found in the passages read", self.unanswered)),
-            "\n".join(bullet_list("Charts of the report", figures)),
-            "Form: academic" if self.academic else "",
-            *sections,
-            f"<analysis>\n{self.analysis}\n</analysis>" if self.analysis else "",
-        )
-
-
-class Composition(Record):
-    """The parts of a report around its sections, and changed sections; empty texts are left out."""
-
-    # Empty: the planned title.
-    title: Text = ""
-    summary: Text = ""
-    # The next three are parts of a long report.
-    keywords: tuple[Text, ...] = ()
-    introduction: Text = ""
-    insights: Text = ""
-    sections: tuple[Annotated[SectionText, SINGLE], ...] = ()
-    conclusion: Text = ""
-
-
-WRITE_SCHEMA = object_of(
-    title=TEXT,
-    summary=TEXT,
-    sections=list_of(object_of(id=TEXT, text=TEXT)),
-    conclusion=TEXT,
-)
-WRITE_EXAMPLE = (
-    '{"title": "Heat pumps in old houses", "summary": "A heat pump costs 12,000 euros on average [1].", '
-    '"sections": [], "conclusion": "Old houses need new pipes first [3]."}'
-)
-WHOLE_EXAMPLE = WRITE_EXAMPLE.replace(
-    "[],", '[{"id": "1", "text": "Installation costs 12,000 euros on average [1]."}],'
-)
-
-
-LONG_SCHEMA = object_of(
-    title=TEXT,
-    summary=TEXT,
-    keywords=list_of(TEXT),
-    introduction=TEXT,
-    insights=TEXT,
-    conclusion=TEXT,
-)
-LONG_EXAMPLE = (
-    '{"title": "Heat pumps in old houses", "summary": "A heat pump pays off in most old houses [1][4].", '
-    '"keywords": ["heat pump", "renovation"], "introduction": "Old houses lose much heat through the roof [2].", '
-    '"insights": "- New pipes, not the pump, decide the cost [3].", "conclusion": "Owners should renew pipes first '
-    '[3][5]."}'
+    '{"sections": [{"id": "2", "text": "Installation costs 12,000 euros on average [1]. In old houses it costs more, '
+    'because the pipes must be replaced [2][3]."}], "unanswered": [{"section": "2", "question": "What does the '
+    'electricity cost?"}], "inferences": [{"section": "2", "inference": "A subsidy of a third would make both systems '
+    'equally expensive."}], "figures": [{"label": "average cost of installation", "value": "12,000", "unit": "euros", '
+    '"passage": 1}]}'
 )
 
 
@@ -201,18 +182,12 @@ class AnalyzeRequest(Record):
 
     question: Question
     today: str = ""
-    # The synthesis of the research.
-    synthesis: Text = ""
     sources: tuple[ShownSource, ...] = ()
     best_first: tuple[str, ...] = ()
 
     def as_text(self) -> str:
         """Return the inputs as prompt text."""
-        return paragraphs(
-            question_text(self.question, self.today),
-            f"Known so far: {self.synthesis}" if self.synthesis else "",
-            passages_text(self.sources),
-        )
+        return paragraphs(question_text(self.question, self.today), passages_text(self.sources))
 
 
 ANALYZE_SCHEMA = object_of(perspectives=list_of(object_of(name=TEXT, text=TEXT)))

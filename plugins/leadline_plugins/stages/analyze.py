@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 from itertools import accumulate
@@ -12,21 +12,33 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from leadline.citations import cited, uncited
+from leadline.citations import cited
 from leadline.contracts import Run
 from leadline.estimates import Expected, Scope
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Evidence
-from leadline.research_findings import ANALYSIS, DIGEST, EVIDENCE, QUESTION, SOURCES, Analysis, Perspective
+from leadline.research_findings import (
+    ANALYSIS,
+    BOOK,
+    DIGEST,
+    EVIDENCE,
+    PLAN,
+    QUESTION,
+    SOURCES,
+    TASKS,
+    Analysis,
+    Perspective,
+)
 from leadline.tasks import TaskKind
 from leadline_plugins.passages.cutting import tokens_of
 from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.fallback import notify, perform_or
-from leadline_plugins.prompting.inputs import known_text, start_date, template
+from leadline_plugins.prompting.inputs import start_date, template
 from leadline_plugins.prompting.numbered_passages import group_by_source, ids_by_number
 from leadline_plugins.prompting.shrinking import halve_request_passages
 from leadline_plugins.prompting.writing_tasks import ANALYZE_EXAMPLE, ANALYZE_SCHEMA, AnalyzeRequest
+from leadline_plugins.stages.synthesize import book_of
 from leadline_plugins.text.reply_language import answered_in_language, foreign_paragraph
 from leadline_plugins.writing.model_markdown import parse_section, plain_title
 
@@ -59,11 +71,10 @@ class AnalyzeStage:
             if self._settings.mode == "on":
                 await notify(run, "no critical analysis was made (no language model is set up)")
             return
-        best = best_passages(evidence)
+        best = await _best_passages(findings, run)
         request = AnalyzeRequest(
             question=question,
             today=start_date(run),
-            synthesis=uncited(known_text(findings.get(DIGEST))),
             sources=group_by_source(best, sources),
             best_first=tuple(item.id for item in best),
         )
@@ -71,9 +82,9 @@ class AnalyzeStage:
         findings[ANALYSIS] = cited_perspectives(request, reply)
 
 
-def best_passages(evidence: Sequence[Evidence]) -> list[Evidence]:
-    """Return the passages with the highest scores that fit into the prompt."""
-    best = sorted(evidence, key=lambda item: -item.score)
+async def _best_passages(findings: Findings, run: Run) -> list[Evidence]:
+    """Return the best passages of the report that fit into the prompt."""
+    best = (await book_of(findings, run)).evidence
     sizes = accumulate(tokens_of(item.quote) for item in best)
     return [item for item, size in zip(best, sizes, strict=True) if size <= MAX_TOKENS]
 
@@ -163,7 +174,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         AnalyzeSettings,
         "Analyses the findings from several perspectives, where the question asks for it",
         needs=(QUESTION,),
-        wants=(EVIDENCE, SOURCES, DIGEST),
-        may_give=(ANALYSIS,),
+        wants=(PLAN, EVIDENCE, SOURCES, TASKS, DIGEST, BOOK),
+        may_give=(ANALYSIS, BOOK),
         tasks=(TASK,),
     )

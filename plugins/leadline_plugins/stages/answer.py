@@ -24,11 +24,12 @@ from leadline.research_findings import (
 from leadline_plugins.prompting.fallback import notify
 from leadline_plugins.prompting.inputs import single_section_plan
 from leadline_plugins.stages.synthesize import (
+    collected,
     no_answer,
     no_evidence,
     section_notices,
-    section_requests,
     suggested_question,
+    synthesis_request,
     without_copies,
 )
 from leadline_plugins.stages.write import reported_evidence
@@ -39,16 +40,23 @@ from leadline_plugins.writing.methodology import count_shown_sources, method_fac
 class AnswerStage:
     """Has the synthesizer write one section that answers the question, and makes it the report.
 
-    In a loop, the parts that the passages do not answer are the gaps for the next round; without any, the loop ends.
+    In a loop, the parts that the passages do not answer are the gaps for the next round, which extends the answer;
+    without any, the loop ends.
     """
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Set the report. Raises `NoEvidence` if nothing answers the question and no round is left."""
         question, sources, found, tasks = findings[QUESTION], findings[SOURCES], findings[EVIDENCE], findings[TASKS]
         evidence, plan = await without_copies(found, sources), single_section_plan(question)
-        requests = await section_requests(plan, question, evidence, sources, tasks, None, run)
-        sections = [await run.synthesize(request) for request in requests]
-        written = [section for section in sections if (section.text or "").strip()]
+        book = await collected(plan, question, evidence, sources, tasks, (), run)
+        last, sections = findings.get(REPORT), tuple[Section, ...]()
+        earlier = last.sections if last else ()
+        if book.evidence:
+            request = synthesis_request(findings, book, run)
+            names = tuple(one.id for one in book.outline)
+            request = request.model_copy(update={"sections": names, "written": earlier})
+            sections = (await run.synthesize(request)).sections
+        written = [section for section in sections if (section.text or "").strip()] or list(earlier)
         gaps = tuple(dict.fromkeys(gap for section in sections for gap in section.unanswered))
         if not written and not run.rounds_left:
             raise NoEvidence(_reason(findings, gaps))
@@ -57,7 +65,7 @@ class AnswerStage:
         else:
             findings.end_loop("the question is answered")
         if written and not (gaps and run.rounds_left):
-            for notice in dict.fromkeys(section_notices(plan, requests, sections)):
+            for notice in dict.fromkeys(section_notices(plan, [one.id for one in book.outline], sections)):
                 await notify(run, notice)
         findings[REPORT] = await _report(findings, written, gaps, run)
         if written:
@@ -103,7 +111,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         PluginSettings,
         "Answers the question from the passages found, in one call",
         needs=(QUESTION,),
-        wants=(EVIDENCE, SOURCES, TASKS, FOUND, UNREAD),
+        wants=(EVIDENCE, SOURCES, TASKS, FOUND, UNREAD, REPORT),
         gives=(REPORT,),
         may_give=(REVIEW,),
         ends_loop=True,

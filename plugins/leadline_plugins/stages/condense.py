@@ -116,8 +116,7 @@ class CondenseStage:
         kept, removed = await compute(_condensed, tuple(items), tuple(named))
         await _save(removed, kept, run)
         question, evidence, sources = findings[QUESTION], findings[EVIDENCE], findings[SOURCES]
-        if run.settings.report.write == "compose":
-            run.prefetch(prejudge(run, kept, evidence, sources, question.language))
+        run.prefetch(prejudge(run, kept, evidence, sources, question.language))
         return kept
 
     async def _named(self, items: Sequence[Section], run: Run) -> Sequence[tuple[Claim, Claim]]:

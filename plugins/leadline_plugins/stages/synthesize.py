@@ -1,10 +1,9 @@
-"""Stage `synthesize`: selects passages for each section of the plan and has all sections written concurrently."""
+"""Stage `synthesize`: collects the book of evidence, and has the sections of the report written from it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from math import inf
+from collections.abc import Iterator, Sequence
+from itertools import chain, zip_longest
 from typing import Any
 
 from leadline.contracts import Run
@@ -12,18 +11,19 @@ from leadline.display import shortened
 from leadline.errors import NoEvidence
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import Document, Evidence, Section, SectionRequest, Source
+from leadline.records import REPORT_PARTS, Book, Conflict, Document, Evidence, Section, Source, SynthesisRequest
 from leadline.research_findings import (
+    BOOK,
     DIGEST,
     EVIDENCE,
     FOUND,
+    PARTS,
     PLAN,
     QUESTION,
     SECTIONS,
     SOURCES,
     TASKS,
     UNREAD,
-    Digest,
     Found,
     Plan,
     PlannedSection,
@@ -31,67 +31,173 @@ from leadline.research_findings import (
     SearchTask,
     Unread,
 )
-from leadline.settings import Settings
 from leadline.workers import compute
 from leadline_plugins.documents.ranking import reordered, scored
 from leadline_plugins.documents.text_index import full_text
 from leadline_plugins.duplicates import copies
-from leadline_plugins.passages.cutting import tokens_of
-from leadline_plugins.passages.ranking import KeyQuestion, Ranked, cosine, ranked
-from leadline_plugins.passages.selection import select
+from leadline_plugins.passages.ranking import KeyQuestion, cosine
+from leadline_plugins.passages.selection import select_passages
 from leadline_plugins.prompting.fallback import model_writes, notify
-from leadline_plugins.prompting.inputs import known_text
-from leadline_plugins.prompting.lengths import FRAME, is_long, report_length
+from leadline_plugins.prompting.lengths import in_one_call, section_length
 from leadline_plugins.verification.verdicts import prejudge
 from leadline_plugins.writing.methodology import failed_engines
 
 # With `preset = "full"`, the share of the fetched text to select; the promise is .16.
 _FULL_SHARE = 0.17
+# Selections at most until that share is reached: other passages share no word with the questions.
+_ATTEMPTS = 4
 # The stage that removes repeated statements, and has the claims judged after that.
 CONDENSE = "condense"
 # The share of `budget.tokens` that passages may use.
 _BUDGET_SHARE = 0.4
 # Passages that a brief chooses from.
 _BRIEF_PASSAGES = 50
+# The parts around the sections, by `report.form`.
+FRAME = {
+    "standard": ("summary", "conclusion"),
+    "long": ("summary", "introduction", "insights", "conclusion"),
+    "academic": REPORT_PARTS,
+}
 
 
 class SynthesizeStage:
-    """Has each section written from the passages that answer its key questions."""
+    """Has the sections written: all of a short report in one call, those of a longer one side by side."""
 
     async def run(self, findings: Findings, run: Run, /) -> None:
-        """Set the sections. Raises `NoEvidence` if nothing answers the question."""
-        sources, question, found = findings[SOURCES], findings[QUESTION], findings[EVIDENCE]
-        evidence = await without_copies(found, sources)
-        searches, unread = findings[FOUND], findings[UNREAD]
+        """Set the sections; in one call also the parts around them. Raises `NoEvidence` if nothing answers."""
+        question, plan, book = findings[QUESTION], findings[PLAN], await book_of(findings, run)
+        searches, sources, unread = findings[FOUND], findings[SOURCES], findings[UNREAD]
         meant = f"did you mean: {suggested}" if (suggested := suggested_question(searches)) else ""
-        if not evidence:
+        planned = [section for section in book.outline if section.evidence_ids]
+        if not planned:
             reason = no_evidence(question, searches, sources, unread)
             raise NoEvidence("; ".join(filter(None, (reason, meant))))
-        tasks = findings[TASKS]
-        requests = await section_requests(findings[PLAN], question, evidence, sources, tasks, findings.get(DIGEST), run)
-        sections = await run.each(requests, lambda request: _write_section(request, sources, run))
-        kept = tuple(section for section in sections if (section.text or "").strip())
-        missing = list(dict.fromkeys(gap for section in sections for gap in section.unanswered))
-        if not kept:
+        names = [section.id for section in planned]
+        if not await model_writes(run):
+            calls = [tuple(names)]
+        elif in_one_call(run.settings, question.language, len(names)):
+            calls = [(*names, *FRAME[run.settings.report.form])]
+        else:
+            calls = [(name,) for name in names]
+
+        async def write(sections: tuple[str, ...]) -> Sequence[Section]:
+            written = (await run.synthesize(request.model_copy(update={"sections": sections}))).sections
+            if CONDENSE not in run.stages:  # which may still change them
+                await _prejudge(written, findings, run)
+            return written
+
+        request = synthesis_request(findings, book, run)
+        written = list(chain.from_iterable(await run.each(calls, write)))
+        sections = tuple(one for one in written if one.id in names and (one.text or "").strip())
+        missing = list(dict.fromkeys(gap for section in written for gap in section.unanswered))
+        if not sections:
             raise NoEvidence("; ".join(filter(None, (no_answer(missing or [question.text]), meant))))
-        for notice in dict.fromkeys(section_notices(findings[PLAN], requests, sections)):
+        for notice in dict.fromkeys(section_notices(plan, names, written)):
             await notify(run, notice)
         if missing and meant:
             await notify(run, meant)
-        findings[SECTIONS] = kept
+        findings[SECTIONS] = sections
+        findings[PARTS] = tuple(one for one in written if one.id in REPORT_PARTS)
 
 
-def suggested_question(found: Sequence[Found]) -> str:
-    """Return the first query in the spelling that an engine suggests; later rounds search with words of documents."""
-    return next((one.suggestion for one in found if one.suggestion and one.task.round < 2), "")
+async def _prejudge(written: Sequence[Section], findings: Findings, run: Run) -> None:
+    """Begin to judge the claims of sections, each in requests of its own."""
+    evidence, sources, language = findings[EVIDENCE], findings[SOURCES], findings[QUESTION].language
+    for section in written:
+        if section.text:
+            run.prefetch(prejudge(run, (section,), evidence, sources, language))
 
 
-async def _write_section(request: SectionRequest, sources: Sequence[Source], run: Run) -> Section:
-    """Return a section; unless a later stage changes it, its claims are judged at once."""
-    section = await run.synthesize(request)
-    if section.text and run.settings.report.write == "compose" and CONDENSE not in run.stages:
-        run.prefetch(prejudge(run, (section,), request.evidence, sources, request.language))
-    return section
+def synthesis_request(findings: Findings, book: Book, run: Run) -> SynthesisRequest:
+    """Return the request for a report with this book, without the sections to write."""
+    question = findings[QUESTION]
+    written = [section for section in book.outline if section.evidence_ids]
+    return SynthesisRequest(
+        book=book,
+        sections=(),
+        question=question.text,
+        language=question.language,
+        assumptions=question.assumptions,
+        length=section_length(run.settings, question.language, max(1, len(written))),
+    )
+
+
+async def book_of(findings: Findings, run: Run) -> Book:
+    """Return the book of the report, which the first stage that needs it collects."""
+    if (book := findings.get(BOOK)) is not None:
+        return book
+    plan, question, sources = findings[PLAN], findings[QUESTION], findings[SOURCES]
+    passages, tasks, digest = findings[EVIDENCE], findings[TASKS], findings.get(DIGEST)
+    evidence, conflicts = await without_copies(passages, sources), digest.conflicts if digest else ()
+    findings[BOOK] = book = await collected(plan, question, evidence, sources, tasks, conflicts, run)
+    return book
+
+
+async def collected(
+    plan: Plan,
+    question: Question,
+    evidence: Sequence[Evidence],
+    sources: Sequence[Source],
+    tasks: Sequence[SearchTask],
+    conflicts: Sequence[Conflict],
+    run: Run,
+) -> Book:
+    """Return the book of a plan: the best passages of each section, and those that disagree."""
+    if not await model_writes(run):
+        return await _brief_book(plan, question, evidence, sources, run)
+    asked = [_key_questions(section, question, tasks) for section in plan.sections]
+    research, most = run.settings.research, run.settings.budget.tokens * _BUDGET_SHARE
+    tokens = min(research.evidence_tokens, most)
+    chosen = await select_passages(evidence, sources, asked, research.section_tokens, tokens, run)
+    if run.settings.preset == "full":  # a share of the fetched text is to be selected
+        aim, share = _FULL_SHARE * sum(len(source.document.text) for source in sources), float(research.section_tokens)
+        for _ in range(_ATTEMPTS):
+            size = sum(len(item.quote) for item in _distinct(chosen))
+            if size >= aim or share >= most:
+                break
+            share = min(most, share * max(1.25, aim / max(1, size)))
+            chosen = await select_passages(evidence, sources, asked, share, most, run)
+    known = {item.id: item for item in evidence}
+    met = [one for one in conflicts if known.keys() >= {*one.evidence_ids}]
+    disagreeing = [known[name] for one in met for name in one.evidence_ids]
+    kept = _distinct([*chosen, disagreeing])
+    outline = tuple(
+        Section(
+            id=section.id,
+            title=section.title,
+            notes=section.goal,
+            questions=section.questions,
+            evidence_ids=tuple(item.id for item in passages),
+        )
+        for section, passages in zip(plan.sections, chosen, strict=True)
+    )
+    return Book(outline=outline, evidence=kept, sources=_of(kept, sources), conflicts=tuple(met))
+
+
+def _distinct(chosen: Sequence[Sequence[Evidence]]) -> tuple[Evidence, ...]:
+    """Return the passages of all sections, each once: the best of each section first, then the second best."""
+    rows = chain.from_iterable(zip_longest(*chosen))
+    return tuple({item.id: item for item in rows if item is not None}.values())
+
+
+def _of(evidence: Sequence[Evidence], sources: Sequence[Source]) -> tuple[Source, ...]:
+    used = {item.source_id for item in evidence}
+    return tuple(_without_text(source) for source in sources if source.id in used)
+
+
+async def _brief_book(
+    plan: Plan, question: Question, evidence: Sequence[Evidence], sources: Sequence[Source], run: Run
+) -> Book:
+    """Return the book of a report without a model: the best passages for the question, in one section."""
+    titles = {source.id: source.hit.title or source.document.title for source in sources}
+    best = await compute(scored, evidence, titles, question.topic, _BRIEF_PASSAGES)
+    if best and (embedder := run.settings.ai.embedder):
+        texts = [full_text(titles.get(item.source_id, ""), item) for item in best]
+        asked, *vectors = (await run.embed([question.topic, *texts], embedder)).vectors
+        best = reordered(best, [cosine(asked, vector) for vector in vectors])
+    section = plan.sections[0]
+    outline = Section(id=section.id, title=section.title, evidence_ids=tuple(item.id for item in best))
+    return Book(outline=(outline,), evidence=tuple(best), sources=_of(best, sources))
 
 
 async def without_copies(evidence: Sequence[Evidence], sources: Sequence[Source]) -> tuple[Evidence, ...]:
@@ -99,79 +205,6 @@ async def without_copies(evidence: Sequence[Evidence], sources: Sequence[Source]
     best_first = sorted(sources, key=lambda source: source.tier)
     same = await copies((source.id, source.document.text) for source in best_first)
     return tuple(item for item in evidence if item.source_id not in same)
-
-
-async def section_requests(
-    plan: Plan,
-    question: Question,
-    evidence: Sequence[Evidence],
-    sources: Sequence[Source],
-    tasks: Sequence[SearchTask],
-    digest: Digest | None,
-    run: Run,
-) -> list[SectionRequest]:
-    """Return the inputs of each section; sections without a passage are left out."""
-    if not await model_writes(run):
-        return await _brief_request(plan, question, evidence, sources, run)
-    asked = [_key_questions(section, question, tasks) for section in plan.sections]
-    rankings = await ranked(evidence, sources, [one for questions in asked for one in questions], run)
-    own = _by_section(rankings, asked)
-    counts = [len(section.questions) for section in plan.sections]
-    # In a worker: a few hundred pages have thousands of passages.
-    chosen = await compute(select_passages, evidence, own, _token_budget(counts, sources, run.settings))
-    length = report_length(run.settings, question.language)
-    length = round(length * (1 - FRAME)) if is_long(run.settings) else length
-    written = sum(map(bool, chosen))
-    outline = tuple(Section(id=one.id, title=one.title, notes=one.goal) for one in plan.sections)
-    shared = {source.id: _without_text(source) for source in sources}
-    requests = []
-    for section, passages in zip(plan.sections, chosen, strict=True):
-        if not passages:
-            continue
-        used = {item.source_id for item in passages}
-        ids = tuple(item.id for item in passages)
-        requests.append(
-            SectionRequest(
-                section=Section(id=section.id, title=section.title, evidence_ids=ids, notes=section.goal),
-                evidence=tuple(passages),
-                sources=tuple(shared[source.id] for source in sources if source.id in used),
-                outline=outline,
-                question=question.text,
-                language=question.language,
-                length=length // written,
-                questions=section.questions,
-                assumptions=question.assumptions,
-                digest=known_text(digest),
-            )
-        )
-    return requests
-
-
-async def _brief_request(
-    plan: Plan, question: Question, evidence: Sequence[Evidence], sources: Sequence[Source], run: Run
-) -> list[SectionRequest]:
-    """Return the one request of a report without a model: the best passages for the question, or none."""
-    titles = {source.id: source.hit.title or source.document.title for source in sources}
-    best = await compute(scored, evidence, titles, question.topic, _BRIEF_PASSAGES)
-    if not best:
-        return []
-    if embedder := run.settings.ai.embedder:
-        texts = [full_text(titles.get(item.source_id, ""), item) for item in best]
-        asked, *vectors = (await run.embed([question.topic, *texts], embedder)).vectors
-        best = reordered(best, [cosine(asked, vector) for vector in vectors])
-    used = {item.source_id for item in best}
-    section = plan.sections[0]
-    return [
-        SectionRequest(
-            section=Section(id=section.id, title=section.title, evidence_ids=tuple(item.id for item in best)),
-            evidence=tuple(best),
-            sources=tuple(_without_text(source) for source in sources if source.id in used),
-            question=question.text,
-            language=question.language,
-            length=run.settings.report.length,
-            questions=(question.topic,),
-        )
-    ]
 
 
 def _without_text(source: Source) -> Source:
@@ -189,63 +222,13 @@ def _key_questions(section: PlannedSection, question: Question, tasks: Sequence[
     return [KeyQuestion(text, question.topic) for text in (*texts, *filter(None, [searched]))]
 
 
-def _by_section(rankings: Sequence[Ranked], asked: Sequence[Sequence[KeyQuestion]]) -> list[Sequence[Ranked]]:
-    found, start = [], 0
-    for questions in asked:
-        found.append(rankings[start : start + len(questions)])
-        start += len(questions)
-    return found
+def suggested_question(found: Sequence[Found]) -> str:
+    """Return the first query in the spelling that an engine suggests; later rounds search with words of documents."""
+    return next((one.suggestion for one in found if one.suggestion and one.task.round < 2), "")
 
 
-@dataclass(frozen=True)
-class TokenBudget:
-    """The tokens of each section, and of all; below `characters` of selected text, sections get more."""
-
-    sections: Sequence[float]
-    most: float = inf
-    characters: float = 0.0
-
-
-def _token_budget(counts: Sequence[int], sources: Sequence[Source], settings: Settings) -> TokenBudget:
-    """Return the budget of sections with these numbers of key questions.
-
-    With `preset = "full"` a share of the fetched text is to be selected, as far as `budget.tokens` allows.
-    """
-    tokens = [float(settings.research.section_tokens * max(1, count)) for count in counts]
-    most = settings.budget.tokens * _BUDGET_SHARE
-    if sum(tokens) > most:
-        tokens = [one * most / sum(tokens) for one in tokens]
-    aim = _FULL_SHARE * sum(len(source.document.text) for source in sources) if settings.preset == "full" else 0.0
-    return TokenBudget(tokens, most, aim)
-
-
-def select_passages(
-    evidence: Sequence[Evidence], own: Sequence[Sequence[Ranked]], budget: TokenBudget
-) -> list[list[Evidence]]:
-    """Return the passages of each section, best first; `own` are the rankings of its key questions."""
-    tokens = budget.sections
-    chosen = [select(evidence, *one) for one in zip(own, tokens, strict=True)]
-    while _characters(chosen) < budget.characters and sum(tokens) * 1.25 <= budget.most:
-        tokens = [one * 1.25 for one in tokens]
-        more = [select(evidence, *one) for one in zip(own, tokens, strict=True)]
-        if _characters(more) == _characters(chosen) and sum(tokens) > sum(map(_tokens, more)) * 2:
-            return more  # no other passage shares a word with the questions
-        chosen = more
-    return chosen
-
-
-def _characters(chosen: Sequence[Sequence[Evidence]]) -> int:
-    distinct: Mapping[str, int] = {item.id: len(item.quote) for section in chosen for item in section}
-    return sum(distinct.values())
-
-
-def _tokens(passages: Sequence[Evidence]) -> float:
-    return sum(tokens_of(item.quote) for item in passages)
-
-
-def section_notices(plan: Plan, requests: Sequence[SectionRequest], sections: Sequence[Section]) -> Iterator[str]:
+def section_notices(plan: Plan, asked: Sequence[str], sections: Sequence[Section]) -> Iterator[str]:
     """Yield a notice for each section without passages or text, and for each unanswered question."""
-    asked = {request.section.id for request in requests}
     for planned in plan.sections:
         if planned.id not in asked:
             yield f"section '{planned.title}' was left out: no passage was found for it"
@@ -281,9 +264,10 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
     yield StageOffer(
         lambda settings, context: SynthesizeStage(),
         PluginSettings,
-        "Selects passages for each section and has all sections written side by side",
+        "Collects the passages of the report and has its sections written from them",
         needs=(QUESTION, PLAN),
-        wants=(EVIDENCE, SOURCES, TASKS, DIGEST, FOUND, UNREAD),
-        gives=(SECTIONS,),
+        wants=(EVIDENCE, SOURCES, TASKS, DIGEST, FOUND, UNREAD, BOOK),
+        gives=(BOOK, SECTIONS),
+        may_give=(PARTS,),
         closing=True,
     )

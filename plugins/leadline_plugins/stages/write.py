@@ -1,4 +1,4 @@
-"""Stage `write`: puts the report together from sections, analysis, figures and method."""
+"""Stage `write`: puts the report together from sections, the parts around them, analysis, figures and method."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from leadline.citations import cited
 from leadline.contracts import Run
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import Evidence, Figure, Report, Section
+from leadline.records import Conflict, Evidence, Figure, Report, Section
 from leadline.research_findings import (
     ANALYSIS,
+    BOOK,
     DIGEST,
     EVIDENCE,
     FIGURES,
     FOUND,
+    PARTS,
     PLAN,
     QUESTION,
     REPORT,
@@ -28,35 +30,42 @@ from leadline.research_findings import (
     Analysis,
 )
 from leadline.workers import compute
-from leadline_plugins.stages.synthesize import CONDENSE
+from leadline_plugins.prompting.fallback import model_writes
+from leadline_plugins.stages.synthesize import CONDENSE, FRAME, synthesis_request
 from leadline_plugins.verification.repetition import without_repetitions
 from leadline_plugins.verification.verdicts import prejudge
 from leadline_plugins.wording.phrases import join_items, phrase, translate
-from leadline_plugins.writing.composition import LONG_TASK, REWRITE_TASK, WRITE_TASK, ComposedReport, compose
 from leadline_plugins.writing.figure_placement import place_figures, without_unknown_figures
 from leadline_plugins.writing.methodology import count_shown_sources, method_facts, missing_parts
 
 
 class WriteStage:
-    """Has a model write summary and conclusion, and puts the report together."""
+    """Has the parts around the sections written, and puts the report together."""
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Set the report; if the model fails, the sections stay as they are."""
         question, sections = findings[QUESTION], findings[SECTIONS]
-        evidence, sources = findings[EVIDENCE], findings[SOURCES]
+        evidence, sources, book = findings[EVIDENCE], findings[SOURCES], findings.get(BOOK)
         found, unread = findings[FOUND], findings[UNREAD]
-        title = findings[PLAN].title or question.text
-        charts = [figure.caption for figure in findings[FIGURES] if not figure.credit]
-        if critical := analysis_section(findings.get(ANALYSIS), question.language):
+        critical = analysis_section(findings.get(ANALYSIS), question.language)
+        if critical:
             run.prefetch(prejudge(run, critical, evidence, sources, question.language))
-        weighed = critical[0].text or "" if critical else ""
-        composed = await compose(question, title, sections, charts, run, weighed)
         form = run.settings.report.form
-        parts = report_sections(composed, question.text, question.language, findings.get(ANALYSIS), form)
+        parts = findings[PARTS]
+        if not parts and book and await model_writes(run):
+            request = synthesis_request(findings, book, run).model_copy(
+                update={
+                    "sections": FRAME[form],
+                    "written": (*sections, *critical),
+                    "figures": tuple(figure.caption for figure in findings[FIGURES] if not figure.credit),
+                }
+            )
+            parts = (await run.synthesize(request)).sections
+        whole = report_sections(parts, sections, question.text, question.language, findings.get(ANALYSIS), form)
         if CONDENSE in run.stages:
-            parts, _ = await compute(without_repetitions, parts)
-            parts = tuple(one for one in parts if (one.text or "").strip())
-        whole, figures = place_figures(parts, findings[FIGURES])
+            whole, _ = await compute(without_repetitions, whole)
+            whole = tuple(one for one in whole if (one.text or "").strip())
+        whole, figures = place_figures(whole, findings[FIGURES])
         whole = without_unknown_figures(whole, figures)
         facts = method_facts(
             question,
@@ -68,12 +77,13 @@ class WriteStage:
             count_shown_sources((*sections, *critical), evidence),
         )
         findings[REPORT] = Report(
-            title=run.settings.report.title or composed.title,
+            title=run.settings.report.title or findings[PLAN].title or question.text,
             language=question.language,
             sections=whole,
             sources=sources,
-            evidence=reported_evidence(evidence, sections, whole, figures),
+            evidence=reported_evidence(evidence, sections, whole, figures, book.conflicts if book else ()),
             figures=figures,
+            conflicts=book.conflicts if book else (),
             metadata={"question": question.text, "created": run.now().isoformat(), "method": facts},
         )
         text = "\n\n".join(section.text or "" for section in whole)
@@ -81,12 +91,17 @@ class WriteStage:
 
 
 def reported_evidence(
-    evidence: Sequence[Evidence], written: Sequence[Section], sections: Sequence[Section], figures: Sequence[Figure]
+    evidence: Sequence[Evidence],
+    written: Sequence[Section],
+    sections: Sequence[Section],
+    figures: Sequence[Figure],
+    conflicts: Sequence[Conflict] = (),
 ) -> tuple[Evidence, ...]:
-    """Return the passages that writers received or the report cites."""
+    """Return the passages that were selected for writers, that disagree, or that the report cites."""
     ids = {name for section in written for name in section.evidence_ids}
     ids |= {name for section in sections for name in cited(section.text or "")}
     ids |= {name for figure in figures for name in figure.evidence_ids}
+    ids |= {name for conflict in conflicts for name in conflict.evidence_ids}
     return tuple(item for item in evidence if item.id in ids)
 
 
@@ -100,29 +115,33 @@ async def _missing_parts(findings: Findings, run: Run) -> dict[str, JsonValue] |
 
 
 def report_sections(
-    composed: ComposedReport, question: str, language: str, analysis: Analysis | None = None, form: str = "standard"
+    parts: Sequence[Section],
+    written: Sequence[Section],
+    question: str,
+    language: str,
+    analysis: Analysis | None = None,
+    form: str = "standard",
 ) -> tuple[Section, ...]:
     """Return summary, sections, analysis and conclusion, in this order; of a long report also its other parts.
 
     Sections and analysis of a long report are the part of the main findings.
     """
-    sections = [section for section in composed.sections if (section.text or "").strip()]
+    sections = [section for section in written if (section.text or "").strip()]
     # The title already states the question.
-    repeats = {_letters(composed.title), _letters(question)}
     answer = {"title": phrase("answer", language)}
-    sections = [one.model_copy(update=answer) if _letters(one.title) in repeats else one for one in sections]
+    sections = [one.model_copy(update=answer) if _letters(one.title) == _letters(question) else one for one in sections]
     sections += analysis_section(analysis, language)
     if form != "standard":
         findings = phrase("findings", language)
         sections = [one.model_copy(update={"part": findings}) for one in sections]
-    first, last = _FRAMES[form]
-    before = (_frame_section(part, title, composed, language) for part, title in first.items())
-    after = (_frame_section(part, title, composed, language) for part, title in last.items())
+    first, last = _TITLES[form]
+    before = (_frame_section(parts, part, title, language) for part, title in first.items())
+    after = (_frame_section(parts, part, title, language) for part, title in last.items())
     return tuple(one for one in (*before, *sections, *after) if (one.text or "").strip())
 
 
 # The parts before and after the sections, by `report.form`, each with the phrase of its title.
-_FRAMES: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
+_TITLES: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
     "standard": ({"summary": "summary"}, {"conclusion": "conclusion"}),
     "long": (
         {"summary": "executive", "introduction": "introduction"},
@@ -135,13 +154,15 @@ _FRAMES: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
 }
 
 
-def _frame_section(part: str, title: str, composed: ComposedReport, language: str) -> Section:
+def _frame_section(parts: Sequence[Section], part: str, title: str, language: str) -> Section:
     """Return a part around the sections; an abstract ends with the keywords."""
-    text: str = getattr(composed, part)
-    if title == "abstract" and text and composed.keywords:
-        words = join_items(composed.keywords, language, "semicolon")
-        text += f"\n\n**{phrase('keywords', language)}**{phrase('colon', language)}{words}"
-    return Section(id=part, title=phrase(title, language), text=text)
+    texts = {one.id: one.text or "" for one in parts}
+    text, words = texts.get(part, ""), texts.get("keywords", "")
+    if title == "abstract" and text and words:
+        joined = join_items([word.strip() for word in words.split(";") if word.strip()], language, "semicolon")
+        text += f"\n\n**{phrase('keywords', language)}**{phrase('colon', language)}{joined}"
+    own = next((one for one in parts if one.id == part), Section(id=part, title=""))
+    return own.model_copy(update={"title": phrase(title, language), "text": text})
 
 
 def _letters(title: str) -> str:
@@ -164,8 +185,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         PluginSettings,
         "Writes summary and conclusion and puts the report together",
         needs=(QUESTION, PLAN, SECTIONS),
-        wants=(EVIDENCE, SOURCES, FOUND, UNREAD, ANALYSIS, FIGURES, DIGEST, REVIEW),
+        wants=(EVIDENCE, SOURCES, FOUND, UNREAD, ANALYSIS, FIGURES, DIGEST, REVIEW, BOOK, PARTS),
         gives=(REPORT,),
         closing=True,
-        tasks=(WRITE_TASK, REWRITE_TASK, LONG_TASK),
     )

@@ -13,7 +13,7 @@ from itertools import groupby
 from leadline.citations import cite, uncitable
 from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
-from leadline.records import Evidence, Section, SectionRequest, Source
+from leadline.records import Evidence, Section, Source, Synthesis, SynthesisRequest
 from leadline.workers import compute
 from leadline_plugins.documents.text_index import full_text
 from leadline_plugins.text import language
@@ -37,28 +37,29 @@ _DEFINED = re.compile(r"(?<=\n):   ")
 
 
 class BriefSynthesizer:
-    """Shows the passages of a section."""
+    """Shows the passages of each section."""
 
-    async def synthesize(self, request: SectionRequest, call: Call, /) -> Section:
-        """Return the section with its text."""
-        return await compute(brief, request)
+    async def synthesize(self, request: SynthesisRequest, call: Call, /) -> Synthesis:
+        """Return the sections with their text."""
+        return Synthesis(sections=tuple([await compute(brief, request, section) for section in request.wanted]))
 
 
-def brief(request: SectionRequest) -> Section:
-    """Return the section of a request as a brief. Without scores, the order of the evidence counts alone."""
+def brief(request: SynthesisRequest, section: Section) -> Section:
+    """Return a section as a brief. Without scores, the order of its passages counts alone."""
     code = request.language or language(request.question)
     room = request.length or LENGTH
-    shown = chosen(request.evidence, room, _SHARE)
-    titles = {source.id: source.hit.title or source.document.title for source in request.sources}
+    book, ranked = request.book, request.book.passages(section)
+    shown = chosen(ranked, room, _SHARE)
+    titles = {source.id: source.hit.title or source.document.title for source in book.sources}
     # A word is missing only if even the passages that would fill the room lack it.
-    texts = (full_text(titles.get(item.source_id, ""), item) for item in chosen(request.evidence, room))
+    texts = (full_text(titles.get(item.source_id, ""), item) for item in chosen(ranked, room))
     missing = tuple(missing_words(request.question, texts))
-    rest = [item for item in request.evidence if item not in shown]
-    parts = [_introduction(missing, code), *_documents(shown, request.sources, titles, code)]
+    rest = [item for item in ranked if item not in shown]
+    parts = [_introduction(missing, code), *_documents(shown, book.sources, titles, code)]
     parts += _further(rest, shown, titles, code)
-    return request.section.model_copy(
+    return section.model_copy(
         update={
-            "title": phrase("brief", code) if len(request.outline) < 2 else request.section.title,
+            "title": phrase("brief", code) if len(book.outline) < 2 else section.title,
             "text": "\n\n".join(parts) if shown else "",
             "evidence_ids": tuple(item.id for item in shown),
             "missing_words": missing,

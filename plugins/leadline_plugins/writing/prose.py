@@ -1,147 +1,262 @@
-"""Synthesizer `prose`: one model call writes a section from its passages.
+"""Synthesizer `prose`: model calls that write sections and the parts around them from the book of a report.
 
-A text without citations is requested once more. If no usable text comes, the section becomes the brief of its
-passages, and the report notes it.
+All calls of a report send the same instructions, reply schema and passages, and differ only in the last lines: vendors
+cache the rest. What a reply lacks, because it was cut off or forgot it, is asked for again. If no usable text comes, a
+section becomes the brief of its passages, and the report notes it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from leadline.citations import cited, uncited
+from pydantic import Field
+
+from leadline.citations import CITATION, cited
 from leadline.contracts import Call
 from leadline.errors import CallFailed, CallRefused
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
-from leadline.records import DataPoint, Section, SectionRequest
+from leadline.records import REPORT_PARTS, DataPoint, Section, Synthesis, SynthesisRequest
 from leadline.research_findings import Question
 from leadline.tasks import TaskKind
 from leadline.workers import compute
 from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.fallback import notify
 from leadline_plugins.prompting.inputs import template
+from leadline_plugins.prompting.lengths import is_long, part_length
 from leadline_plugins.prompting.numbered_passages import group_by_source, ids_by_number
-from leadline_plugins.prompting.shrinking import halve_request_passages
 from leadline_plugins.prompting.writing_tasks import (
     SYNTHESIZE_EXAMPLE,
     SYNTHESIZE_SCHEMA,
+    Disagreement,
     OutlinedSection,
+    PartToWrite,
+    SectionText,
     SynthesizeRequest,
-    WrittenSection,
+    WrittenSections,
+    shrunk,
 )
 from leadline_plugins.text.reply_language import answered_in_language, foreign_paragraph
 from leadline_plugins.writing.brief import brief
 from leadline_plugins.writing.model_markdown import parse_section, plain_title, unknown_numbers
 
-CITES_NOTHING = "it cites no passage: put the number of a passage, as [1], after every statement"
 # Entries that models write into lists that should be empty.
 _EMPTY_ENTRIES = frozenset({"", "-", "none", "n/a", "nothing", "无", "無", "なし"})
-_IN_LANGUAGE = answered_in_language(lambda written: (written.text,))
+# Where the guidelines stand in the instructions.
+_GUIDELINES = "{guidelines}"
+
+
+def instructions(guidelines: str) -> str:
+    """Return the instructions of all writing calls, with these guidelines."""
+    return template("synthesize").replace(_GUIDELINES, guidelines.strip())
+
+
+class ProseSettings(PluginSettings):
+    """The guidelines of all texts."""
+
+    guidelines: str = Field(template("guidelines"), description="Rules for the text of a report, as lines of a list.")
 
 
 class ProseSynthesizer:
-    """Has a model write each section with the task `synthesize`."""
+    """Has a model write sections with the task `synthesize`."""
 
-    async def synthesize(self, request: SectionRequest, call: Call, /) -> Section:
-        """Return the section with text, gaps, inferences and figures; the text is empty if no passage answers.
+    def __init__(self, settings: ProseSettings) -> None:
+        self._prompt = instructions(settings.guidelines)
 
-        Without a language model the section is the brief of its passages.
+    async def synthesize(self, request: SynthesisRequest, call: Call, /) -> Synthesis:
+        """Return the sections with text, gaps, inferences and figures, and the parts around them.
+
+        Without a language model a section is the brief of its passages.
         """
         if not await call.run.by_chat(TASK.name, TASK.role):
-            return await compute(brief, request)
-        asked = task_inputs(request, call.run.now().date().isoformat())
-        try:
-            written = await call.run.perform(TASK.of(asked))
-        except CallFailed as failed:  # refused or failed: a spent budget must not cost the report
-            refused = isinstance(failed, CallRefused)
-            return await _brief(request, failed.record.text, unsent=_ids(request) if refused else ())
-        known = ids_by_number(asked.sources)
-        text = await compute(parse_section, written.text, known, request.section.title)
-        if unknown := unknown_numbers(written.text, known):
-            numbers = ", ".join(map(str, unknown))
-            where = f"section '{request.section.title}'"
-            await notify(call.run, f"{where}: citations of passages that do not exist were removed: {numbers}")
-        if not cited(text) and (text or not written.unanswered):
-            return await _brief(request, "its text cites no passage")
-        update = {
-            "text": text,
-            "unanswered": _clean_lines(written.unanswered),
-            "inferences": _clean_lines(written.inferences),
-            "data_points": tuple(_data_points(written, known)),
-        }
-        return request.section.model_copy(update=update)
+            return Synthesis(sections=tuple([await compute(brief, request, one) for one in request.wanted]))
+        written: dict[str, Section] = {}
+        inputs = task_inputs(request, call.run.now().date().isoformat(), long=is_long(call.run.settings))
+        known = ids_by_number(inputs.sources)
+        reason, unsent = "its text cites no passage", False
+        while missing := [name for name in request.sections if name not in written]:
+            asked = extended(inputs, missing, (*request.written, *written.values()))
+            try:
+                reply = await call.run.perform(replace(TASK.of(asked), prompt=self._prompt))
+            except CallFailed as failed:  # refused or failed: a spent budget must not cost the report
+                reason, unsent = failed.record.text, isinstance(failed, CallRefused)
+                break
+            for text in reply.sections:
+                if unknown := unknown_numbers(text.text, known):
+                    numbers = ", ".join(map(str, unknown))
+                    where = f"section '{_title(request, text.id)}'"
+                    await notify(call.run, f"{where}: citations of passages that do not exist were removed: {numbers}")
+            new = await compute(read_reply, reply, request, missing, known)
+            if not new:
+                break
+            written |= new
+        sections = [written.get(one.id) or await _brief(request, one, reason, unsent=unsent) for one in request.wanted]
+        parts = [name for name in request.sections if name in REPORT_PARTS]
+        if any(name not in written and name != "keywords" for name in parts):
+            await notify(call.run, f"a summary or conclusion is missing ({reason})")
+        return Synthesis(sections=(*sections, *(written[name] for name in parts if name in written)))
 
 
-def task_inputs(request: SectionRequest, today: str) -> SynthesizeRequest:
-    """Return the inputs of the task; `request.evidence` is best first."""
+def _title(request: SynthesisRequest, name: str) -> str:
+    return next((one.title for one in request.book.outline if one.id == name), name)
+
+
+def task_inputs(request: SynthesisRequest, today: str, *, long: bool = False) -> SynthesizeRequest:
+    """Return the inputs of the first call; those of the others differ in the last fields."""
+    book = request.book
+    sources = group_by_source(book.evidence, book.sources)
+    numbers = {name: number for number, name in ids_by_number(sources).items()}
+
+    def numbered(names: Iterable[str]) -> tuple[int, ...]:
+        return tuple(numbers[name] for name in names if name in numbers)
+
     return SynthesizeRequest(
         question=Question(text=request.question, language=request.language, assumptions=request.assumptions),
         today=today,
-        digest=uncited(request.digest),
-        outline=tuple(OutlinedSection(title=one.title, goal=one.notes) for one in request.outline),
-        title=request.section.title,
-        goal=request.section.notes,
-        questions=request.questions,
-        length=request.length,
-        sources=group_by_source(request.evidence, request.sources),
-        best_first=_ids(request),
+        scope=request.scope,
+        form=request.form,
+        outline=tuple(
+            OutlinedSection(
+                id=one.id,
+                title=one.title,
+                goal=one.notes,
+                questions=one.questions,
+                passages=numbered(one.evidence_ids),
+            )
+            for one in book.outline
+        ),
+        sources=sources,
+        best_first=tuple(item.id for item in book.evidence),
+        conflicts=tuple(
+            Disagreement(about=one.about, passages=numbered(one.evidence_ids), primary=sum(numbered([one.primary])))
+            for one in book.conflicts
+        ),
+        figures=request.figures,
+        wanted=tuple(
+            PartToWrite(id=name, length=part_length(name, request.language, long=long) or request.length)
+            for name in request.sections
+        ),
     )
 
 
-def reply_faults(asked: SynthesizeRequest, written: WrittenSection) -> str:
-    """Return all faults of a text at once, because the model has only one more attempt."""
-    text = parse_section(written.text, ids_by_number(asked.sources))
-    if not text and _clean_lines(written.unanswered):
-        return ""
-    fault = "" if cited(text) else CITES_NOTHING
-    foreign = _IN_LANGUAGE(asked, written) or _foreign_paragraph(asked, written)
-    return "; ".join(filter(None, (fault, foreign)))
+def extended(inputs: SynthesizeRequest, missing: Sequence[str], written: Iterable[Section]) -> SynthesizeRequest:
+    """Return the inputs to write the missing parts beside the written ones."""
+    sections = [one for one in written if (one.text or "").strip()]
+    numbers = {name: number for number, name in ids_by_number(inputs.sources).items()}
+
+    def numbered(text: str) -> str:
+        return CITATION.sub(
+            lambda match: "".join(f"[{numbers[one]}]" for one in cited(match[0]) if one in numbers), text
+        )
+
+    return inputs.model_copy(
+        update={
+            "written": tuple(SectionText(id=one.id, text=numbered(one.text or "")) for one in sections),
+            "inferences": tuple(text for one in sections for text in one.inferences),
+            "wanted": tuple(part for part in inputs.wanted if part.id in missing),
+        }
+    )
 
 
-def accept_after_retry(asked: SynthesizeRequest, written: WrittenSection) -> tuple[WrittenSection, str] | None:
-    """Accept the second reply if it cites and only single paragraphs are in another language."""
-    if _IN_LANGUAGE(asked, written) or not cited(parse_section(written.text, ids_by_number(asked.sources))):
-        return None
-    return written, f"section '{asked.title}': {_foreign_paragraph(asked, written)}"
+def read_reply(
+    reply: WrittenSections, request: SynthesisRequest, missing: Sequence[str], known: Mapping[int, str]
+) -> dict[str, Section]:
+    """Return the usable sections and parts of a reply by id; a section without text has open questions."""
+    planned = {one.id: one for one in request.wanted}
+    # What names no section belongs to the first.
+    first = next((name for name in missing if name in planned), missing[0])
+    sections: dict[str, Section] = {}
+    for one in reply.sections:
+        name = one.id.strip() if len(missing) > 1 else missing[0]
+        if name not in missing or name in sections:
+            continue
+        section = planned.get(name, Section(id=name, title=""))
+        unanswered = _lines(row.question for row in reply.unanswered if _owner(row.section, missing, first) == name)
+        text = plain_title(one.text) if name == "keywords" else parse_section(one.text, known, section.title)
+        if not (cited(text) or name == "keywords" or (not text and unanswered)):
+            continue
+        sections[name] = section.model_copy(
+            update={
+                "text": text,
+                "unanswered": unanswered,
+                "inferences": _lines(
+                    row.inference for row in reply.inferences if _owner(row.section, missing, first) == name
+                ),
+                "data_points": tuple(_data_points(reply, text, known)),
+            }
+        )
+    return sections
 
 
-def _foreign_paragraph(asked: SynthesizeRequest, written: WrittenSection) -> str:
-    return foreign_paragraph((written.text, *written.unanswered), asked.question)
+def _owner(name: str, missing: Sequence[str], first: str) -> str:
+    return name.strip() if name.strip() in missing else first
 
 
-async def _brief(request: SectionRequest, reason: str, unsent: tuple[str, ...] = ()) -> Section:
-    """Return the section as the brief of its passages, with the reason."""
-    section = await compute(brief, request)
-    title = request.section.title
-    return section.model_copy(update={"title": title, "unwritten": (reason,), "unsent": unsent})
+def _data_points(reply: WrittenSections, text: str, known: Mapping[int, str]) -> Iterator[DataPoint]:
+    """Yield the figures of the reply whose passages a text cites."""
+    own = set(cited(text))
+    for figure in reply.figures:
+        passage = known.get(figure.passage, "")
+        if passage in own and figure.value.strip():
+            yield DataPoint(label=figure.label, value=figure.value, unit=figure.unit, evidence_id=passage)
 
 
-def _ids(request: SectionRequest) -> tuple[str, ...]:
-    return tuple(item.id for item in request.evidence)
-
-
-def _clean_lines(texts: Iterable[str]) -> tuple[str, ...]:
+def _lines(texts: Iterable[str]) -> tuple[str, ...]:
     """Return texts as plain lines, without repetitions and empty entries such as "none"."""
     return tuple(
         dict.fromkeys(line for text in texts if (line := plain_title(text)).casefold().strip(".") not in _EMPTY_ENTRIES)
     )
 
 
-def _data_points(written: WrittenSection, known: Mapping[int, str]) -> Iterable[DataPoint]:
-    for figure in written.figures:
-        if figure.passage in known and figure.value.strip():
-            yield DataPoint(label=figure.label, value=figure.value, unit=figure.unit, evidence_id=known[figure.passage])
+async def _brief(request: SynthesisRequest, section: Section, reason: str, *, unsent: bool) -> Section:
+    """Return a section as the brief of its passages, with the reason."""
+    made = await compute(brief, request, section)
+    sent = section.evidence_ids if unsent else ()
+    return made.model_copy(update={"title": section.title, "unwritten": (reason,), "unsent": sent})
 
 
+def reply_faults(asked: SynthesizeRequest, reply: WrittenSections) -> str:
+    """Return all faults of a reply at once, because the model has only one more attempt."""
+    known = ids_by_number(asked.sources)
+    wanted = [part.id for part in asked.wanted]
+    texts = {one.id.strip(): one.text for one in reply.sections if one.text.strip() and one.id.strip() != "keywords"}
+    bare = [name for name, text in texts.items() if not cited(parse_section(text, known))]
+    faults = [f"'{name}' cites no passage: put the number of a passage, as [1], after every statement" for name in bare]
+    if len(wanted) > 1 and not {one.id.strip() for one in reply.sections} & {*wanted}:
+        faults.append(f"it has none of the sections to write: give each its id ({', '.join(wanted)})")
+    if not texts and not _lines(row.question for row in reply.unanswered):
+        faults.append("it has no text: write the sections")
+    return "; ".join(
+        filter(None, (*faults, _IN_LANGUAGE(asked, reply) or foreign_paragraph(_texts(reply), asked.question)))
+    )
+
+
+def accept_after_retry(asked: SynthesizeRequest, reply: WrittenSections) -> tuple[WrittenSections, str] | None:
+    """Accept the second reply if a section cites and only single paragraphs are in another language."""
+    known = ids_by_number(asked.sources)
+    if _IN_LANGUAGE(asked, reply) or not any(cited(parse_section(one.text, known)) for one in reply.sections):
+        return None
+    foreign = foreign_paragraph(_texts(reply), asked.question)
+    titles = ", ".join(one.title for one in asked.outline if one.id in {part.id for part in asked.wanted})
+    return reply, f"section '{titles}': {foreign}" if foreign else ""
+
+
+def _texts(reply: WrittenSections) -> Iterator[str]:
+    yield from (one.text for one in reply.sections)
+    yield from (one.question for one in reply.unanswered)
+
+
+_IN_LANGUAGE = answered_in_language(_texts)
 TASK = TaskKind(
     "synthesize",
     SynthesizeRequest,
-    WrittenSection,
-    template("synthesize"),
+    WrittenSections,
+    instructions(template("guidelines")),
     role="thinking",
-    shrink=halve_request_passages,
+    shrink=shrunk,
     check=reply_faults,
     mend=accept_after_retry,
-    lacks=lambda asked, written: f"section '{asked.title}' may be incomplete",
+    continues=True,
     shows=("text",),
     expects=estimates.synthesize,
     schema=SYNTHESIZE_SCHEMA,
@@ -151,11 +266,11 @@ TASK = TaskKind(
 
 
 @hookimpl
-def leadline_synthesizers() -> Iterable[Offer[PluginSettings, ProseSynthesizer]]:
+def leadline_synthesizers() -> Iterable[Offer[ProseSettings, ProseSynthesizer]]:
     """Offer the synthesizer."""
     yield Offer(
-        lambda settings, context: ProseSynthesizer(),
-        PluginSettings,
+        lambda settings, context: ProseSynthesizer(settings),
+        ProseSettings,
         "Sections written by a model, every claim cited",
         tasks=(TASK,),
     )

@@ -12,6 +12,7 @@ import pytest
 
 from leadline_plugins import prompting
 from leadline_plugins.prompting.inputs import template
+from leadline_plugins.writing.prose import instructions
 
 Cli = Callable[..., Any]
 TEMPLATES = Path(prompting.__file__).parent / "data"
@@ -24,7 +25,7 @@ def listed(cli: Cli, *argv: str) -> dict[str, dict[str, str]]:
 def test_tasks_are_listed_with_who_asks_and_where_the_template_is(cli: Cli) -> None:
     header, *rows = cli("prompts", "list").out.splitlines()
     assert header.split() == ["TASK", "ASKED", "BY", "ROLE", "INPUTS", "REPLY", "TEMPLATE", "FROM"]
-    assert {row.split()[0] for row in rows} == {path.stem for path in TEMPLATES.glob("*.md")}
+    assert {row.split()[0] for row in rows} == {path.stem for path in TEMPLATES.glob("*.md")} - {"guidelines"}
     tasks = listed(cli)
     assert tasks["synthesize"]["asked_by"] == "prose"
     assert tasks["synthesize"]["role"] == "thinking"
@@ -45,12 +46,12 @@ def test_a_prompt_is_shown_as_a_model_reads_it(cli: Cli) -> None:
     out = cli("prompts", "show", "synthesize").out
     head, system, user = re.split(r"\n\n--- (?:system|user) ---\n", out)
     assert head == "synthesize  (asked by prose, role thinking, template from built-in)"
-    assert system.startswith(template("synthesize").strip())
+    assert system.startswith(instructions(template("guidelines")).strip())
     assert system.index("like this example") < system.index("It must match this schema")
     assert user.startswith("<data>\nQuestion: {text}\n")
     assert 'prompts.synthesize = "FILE.md"' in user
     data = json.loads(cli("prompts", "show", "synthesize", "--json").out)
-    assert data["template"] == template("synthesize").strip()
+    assert data["template"] == instructions(template("guidelines")).strip()
     assert [message["text"] for message in data["messages"]] == [system, user.partition("\n\nReply: ")[0]]
     assert json.dumps(data["schema"], ensure_ascii=False) in system
     assert data["example"] in system
@@ -69,15 +70,15 @@ def test_a_template_with_variables_is_noted(cli: Cli) -> None:
 
 
 def test_an_unknown_task_is_told_by_its_nearest(cli: Cli) -> None:
-    done = cli("prompts", "show", "wirte")
+    done = cli("prompts", "show", "rotue")
     assert done.code == 64
-    assert "no such task: 'wirte'; did you mean 'write'?" in done.err
+    assert "no such task: 'rotue'; did you mean 'route'?" in done.err
 
 
 def test_settings_that_cannot_work_take_no_listing_away(cli: Cli) -> None:
-    done = cli("prompts", "list", "--set", "prompts.wirte=x")
+    done = cli("prompts", "list", "--set", "prompts.rotue=x")
     assert done.code == 0
-    assert "no plugin asks a task of this name: did you mean 'write'?" in done.err
+    assert "no plugin asks a task of this name: did you mean 'route'?" in done.err
 
 
 _TERSE = """

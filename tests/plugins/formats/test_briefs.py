@@ -11,7 +11,7 @@ import pytest
 from tests.plugins.formats.test_formats import evidence, report
 
 from leadline.contracts import Context
-from leadline.records import Report, SectionRequest
+from leadline.records import Book, Report, SynthesisRequest
 from leadline.research_findings import Audit
 from leadline_plugins.formats.document import Medium, document
 from leadline_plugins.formats.html import Html
@@ -30,17 +30,17 @@ PRAISE = re.compile(r"supported|passed\b(?!\": null)|accepted\b(?!\": null)|Chec
 @pytest.fixture(params=["en", "zh", "ja", "ar"])
 def shown(request: pytest.FixtureRequest) -> Report:
     given, passages = report("", language=request.param), (evidence("e1", "sea"), evidence("e2", "bay"))
-    order = SectionRequest(
-        section=given.sections[0],
-        evidence=passages,
-        sources=given.sources,
+    outline = given.sections[0].model_copy(update={"evidence_ids": tuple(item.id for item in passages)})
+    order = SynthesisRequest(
+        book=Book(outline=(outline,), evidence=passages, sources=given.sources),
+        sections=(outline.id,),
         question="How deep is the sea, on warranty?",
         language=request.param,
     )
     method = {"queries": ["deep"], "engines": ["local"], "rounds": 1, "hits": 3, "sources_read": 3, "sources_used": 2}
     method |= {"failed_searches": [], "unread": [], "assumptions": [], "notices": []}
     metadata = {"created": "2026-11-28", "models": [], "method": method}
-    return given.model_copy(update={"sections": (brief(order),), "evidence": passages, "metadata": metadata})
+    return given.model_copy(update={"sections": (brief(order, outline),), "evidence": passages, "metadata": metadata})
 
 
 def test_a_report_of_passages_alone_makes_no_statement(shown: Report) -> None:

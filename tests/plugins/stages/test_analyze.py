@@ -5,7 +5,6 @@ from importlib.resources import files
 
 import pytest
 
-from leadline.records import Evidence
 from leadline.research_findings import Analysis, Perspective, Question
 from leadline_plugins.prompting.numbered_passages import ShownPassage, ShownSource
 from leadline_plugins.prompting.writing_tasks import AnalyzeRequest
@@ -14,7 +13,6 @@ from leadline_plugins.stages.analyze import (
     AnalyzeSettings,
     accept_after_retry,
     asks_for_analysis,
-    best_passages,
     cited_perspectives,
     reply_faults,
 )
@@ -91,13 +89,6 @@ def test_a_perspective_that_cites_nothing_is_asked_for_again_and_left_out_the_se
     assert not reply_faults(REQUEST, analysis("It is deep [1]."))
 
 
-def test_the_prompt_shows_numbered_passages_and_what_is_known() -> None:
-    text = REQUEST.model_copy(update={"synthesis": "It is deep."}).as_text()
-    assert "Known so far: It is deep." in text
-    assert "[2] Deep." in text
+def test_the_prompt_shows_numbered_passages() -> None:
+    assert "[2] Deep." in REQUEST.as_text()
     assert Analysis.model_validate_json(TASK.example).perspectives[0].name == "critical"
-
-
-def test_the_best_passages_are_shown_within_a_budget() -> None:
-    evidence = [Evidence(id=str(n), source_id="s", quote="deep " * 1_600, span=(0, 8_000), score=n) for n in range(5)]
-    assert [item.id for item in best_passages(evidence)] == ["4", "3", "2"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -16,7 +15,6 @@ from leadline_plugins.prompting.research_tasks import PlanRequest
 from leadline_plugins.stages.condense import CondenseStage, Repeat, acceptable
 from leadline_plugins.stages.query import new_tasks
 from leadline_plugins.stages.write import report_sections
-from leadline_plugins.writing.composition import ComposedReport
 
 
 def claims(**texts: str) -> dict[str, Claim]:
@@ -52,10 +50,11 @@ def test_no_section_loses_most_of_its_statements_to_a_model() -> None:
 class SpentRun:
     """A run whose model may not be asked any more."""
 
-    settings = SimpleNamespace(report=SimpleNamespace(write="single"))
-
     def __init__(self) -> None:
         self.notices: list[str] = []
+
+    def prefetch(self, work: Any) -> None:
+        work.close()
 
     async def by_chat(self, task: str, role: str = "task") -> bool:
         return True
@@ -109,20 +108,20 @@ def test_searches_with_numeric_priorities_are_made_in_their_order_and_keep_their
     ]  # fmt: skip
 
 
-COMPOSED = ComposedReport(
-    title="Depth",
-    sections=(Section(id="1", title="Soundings", text="Nine [@a]."), Section(id="2", title="Tides", text="Two [@a].")),
-    summary="Deep [@a].",
-    introduction="Why [@a].",
-    insights="- So [@a].",
-    conclusion="Thus [@a].",
-    keywords=("depth", "tide"),
-)
+SECTIONS = (Section(id="1", title="Soundings", text="Nine [@a]."), Section(id="2", title="Tides", text="Two [@a]."))
+TEXTS = {
+    "summary": "Deep [@a].",
+    "introduction": "Why [@a].",
+    "insights": "- So [@a].",
+    "conclusion": "Thus [@a].",
+    "keywords": "depth; tide",
+}
+PARTS = tuple(Section(id=name, title="", text=text) for name, text in TEXTS.items())
 WEIGHED = Analysis(perspectives=(Perspective(name="critical", text="Weak [@a]."),))
 
 
 def test_a_long_report_has_all_its_parts_in_order() -> None:
-    made = report_sections(COMPOSED, "How deep?", "en", WEIGHED, "long")
+    made = report_sections(PARTS, SECTIONS, "How deep?", "en", WEIGHED, "long")
     assert [(one.title, one.part) for one in made] == [
         ("Executive summary", ""),
         ("Introduction", ""),
@@ -135,6 +134,6 @@ def test_a_long_report_has_all_its_parts_in_order() -> None:
 
 
 def test_an_academic_report_has_an_abstract_with_keywords() -> None:
-    first = report_sections(COMPOSED, "How deep?", "en", None, "academic")[0]
+    first = report_sections(PARTS, SECTIONS, "How deep?", "en", None, "academic")[0]
     assert (first.title, first.text) == ("Abstract", "Deep [@a].\n\n**Keywords**: depth; tide")
-    assert report_sections(COMPOSED, "多深？", "zh", None, "academic")[0].title == "学术摘要"
+    assert report_sections(PARTS, SECTIONS, "多深？", "zh", None, "academic")[0].title == "学术摘要"

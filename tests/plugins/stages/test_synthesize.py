@@ -10,16 +10,27 @@ import pytest
 
 from leadline.contracts import Run
 from leadline.errors import NoEvidence
-from leadline.records import Document, Evidence, Hit, Ranking, Section, SectionRequest, Source, Tier
+from leadline.records import (
+    REPORT_PARTS,
+    Book,
+    Conflict,
+    Document,
+    Evidence,
+    Hit,
+    Ranking,
+    Section,
+    Source,
+    Synthesis,
+    SynthesisRequest,
+    Tier,
+)
 from leadline.research_findings import (
-    DIGEST,
     EVIDENCE,
     FOUND,
     PLAN,
     QUESTION,
     SECTIONS,
     SOURCES,
-    Digest,
     Found,
     Plan,
     PlannedSection,
@@ -28,10 +39,10 @@ from leadline.research_findings import (
 )
 from leadline.settings import Settings
 from leadline.testing.context import FakeRun, fake_findings
+from leadline_plugins.passages import selection
 from leadline_plugins.passages.cutting import tokens_of
 from leadline_plugins.passages.selection import select
-from leadline_plugins.stages import synthesize
-from leadline_plugins.stages.synthesize import SynthesizeStage, leadline_stages, section_requests, without_copies
+from leadline_plugins.stages.synthesize import SynthesizeStage, collected, leadline_stages, without_copies
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -53,10 +64,8 @@ class Runs(FakeRun):
     def __init__(self, *, chat: bool = True, **values: Any) -> None:
         super().__init__(Settings.model_validate(values))
         self.chat = chat
-        self.reply: Callable[[SectionRequest], dict[str, Any]] = lambda request: {
-            "text": f"It is so [@{_first(request)}]."
-        }
-        self.requested: list[SectionRequest] = []
+        self.reply: Callable[[Section], dict[str, Any]] = lambda section: {"text": f"It is so [@{_first(section)}]."}
+        self.requested: list[SynthesisRequest] = []
         self.begun = 0
 
     def prefetch(self, work: Any) -> None:
@@ -69,9 +78,11 @@ class Runs(FakeRun):
     async def each(self, items: Iterable[A], work: Callable[[A], Awaitable[B]]) -> list[B]:
         return [await work(item) for item in items]
 
-    async def synthesize(self, request: SectionRequest) -> Section:
+    async def synthesize(self, request: SynthesisRequest) -> Synthesis:
         self.requested.append(request)
-        return request.section.model_copy(update=self.reply(request))
+        sections = tuple(section.model_copy(update=self.reply(section)) for section in request.wanted)
+        parts = (name for name in request.sections if name in REPORT_PARTS)
+        return Synthesis(sections=(*sections, *(Section(id=name, title="", text="So [@s1-0].") for name in parts)))
 
     async def rerank(self, query: str, texts: Sequence[str], /) -> Ranking:
         return Ranking(scores=tuple(float("toll" in text) for text in texts))
@@ -81,8 +92,8 @@ class Runs(FakeRun):
         return [str(data["message"]) for kind, data in self.emitted if kind == "notice"]
 
 
-def _first(request: SectionRequest) -> str:
-    return request.evidence[0].id
+def _first(section: Section) -> str:
+    return section.evidence_ids[0]
 
 
 def source(name: str, *texts: str, tier: Tier = 3) -> Page:
@@ -110,7 +121,6 @@ async def run(
     plan: Plan = PLAN_OF_TWO,
     pages: Sequence[Page] = (HARBOUR,),
     question: Question = ASKED,
-    digest: Digest | None = None,
     found: Sequence[Found] = (),
 ) -> list[Section]:
     """Run the stage over these pages and return its sections."""
@@ -121,24 +131,31 @@ async def run(
         SOURCES: tuple(page for page, _ in pages),
         EVIDENCE: tuple(item for _, items in pages for item in items),
         FOUND: found,
-        **({DIGEST: digest} if digest else {}),
     }
     findings = fake_findings(offer, values)
     await SynthesizeStage().run(findings, cast("Run", runs))
     return list(findings.patch[SECTIONS])
 
 
-async def requests(runs: Runs, plan: Plan, page: Page, tasks: Sequence[SearchTask] = ()) -> list[SectionRequest]:
-    return await section_requests(plan, ASKED, page[1], [page[0]], tasks, None, cast("Run", runs))
+async def book(
+    runs: Runs, plan: Plan, page: Page, tasks: Sequence[SearchTask] = (), conflicts: Sequence[Conflict] = ()
+) -> Book:
+    return await collected(plan, ASKED, page[1], [page[0]], tasks, conflicts, cast("Run", runs))
 
 
-def ids(request: SectionRequest) -> set[str]:
-    return {item.id for item in request.evidence}
+async def passages(runs: Runs, plan: Plan, page: Page, tasks: Sequence[SearchTask] = ()) -> list[list[Evidence]]:
+    """Return the passages of each section."""
+    made = await book(runs, plan, page, tasks)
+    return [list(made.passages(section)) for section in made.outline]
+
+
+def ids(items: Iterable[Evidence]) -> set[str]:
+    return {item.id for item in items}
 
 
 async def test_each_section_has_the_passages_of_its_own_questions() -> None:
     runs = Runs(research={"section_tokens": 45})
-    depth, fees = await requests(runs, PLAN_OF_TWO, HARBOUR)
+    depth, fees = await passages(runs, PLAN_OF_TWO, HARBOUR)
     assert "s1-0" in ids(depth)
     assert "s1-1" in ids(fees)
     assert not ids(depth) & {"s1-1", "s1-3"}
@@ -146,39 +163,54 @@ async def test_each_section_has_the_passages_of_its_own_questions() -> None:
 
 
 async def test_a_passage_may_serve_several_sections() -> None:
-    depth, fees = await requests(Runs(), PLAN_OF_TWO, HARBOUR)
+    depth, fees = await passages(Runs(), PLAN_OF_TWO, HARBOUR)
     assert "s1-2" in ids(depth) & ids(fees)
 
 
 async def test_a_section_without_questions_is_selected_for_by_its_title_and_goal() -> None:
     plan = Plan(title="A", sections=(PlannedSection(id="1", title="The chapel", goal="Which monks founded it"),))
-    (request,) = await requests(Runs(research={"section_tokens": 25}), plan, HARBOUR)
+    (request,) = await passages(Runs(research={"section_tokens": 25}), plan, HARBOUR)
     assert ids(request) == {"s1-3"}
 
 
-async def test_a_writer_knows_the_outline_the_questions_and_its_share_of_the_length() -> None:
-    runs = Runs(report={"length": 800})
+async def test_every_writer_has_the_whole_book_and_its_share_of_the_length() -> None:
+    runs = Runs(report={"length": 8_000})
     await run(runs)
     depth, fees = runs.requested
-    assert [one.title for one in depth.outline] == ["Depth", "Fees"]
-    assert (depth.questions, fees.questions) == ((DEPTH,), (FEES,))
-    assert (depth.length, fees.length) == (400, 400)
-    assert depth.section.evidence_ids == tuple(item.id for item in depth.evidence)
-    assert [page.document.text for page in depth.sources] == [""], "the passages are enough"
+    assert depth.book == fees.book
+    assert (depth.sections, fees.sections) == (("1",), ("2",))
+    assert [(one.title, one.questions) for one in depth.book.outline] == [("Depth", (DEPTH,)), ("Fees", (FEES,))]
+    assert (depth.length, fees.length) == (4_000, 4_000)
+    assert [page.document.text for page in depth.book.sources] == [""], "the passages are enough"
 
 
-async def test_every_writer_knows_what_was_found_and_how_sections_relate() -> None:
-    runs = Runs()
-    await run(runs, digest=Digest(synthesis="It is deep.", cross_links=("Depth decides the fees.",)))
-    told = "It is deep.\nRelations between sections:\n- Depth decides the fees."
-    assert [request.digest for request in runs.requested] == [told] * 2
+async def test_one_call_writes_a_short_report_with_its_summary_and_conclusion() -> None:
+    runs = Runs(report={"length": 800})
+    sections = await run(runs)
+    (asked,) = runs.requested
+    assert asked.sections == ("1", "2", "summary", "conclusion")
+    assert [one.id for one in sections] == ["1", "2"]
 
 
-@pytest.mark.parametrize(("write", "begun"), [("compose", 2), ("single", 0)])
-async def test_claims_are_judged_while_other_sections_are_written_unless_all_are_rewritten(
-    write: str, begun: int
+async def test_passages_that_disagree_are_in_the_book() -> None:
+    runs, apart = Runs(research={"section_tokens": 25}), Conflict(about="the fee", evidence_ids=("s1-1", "s1-3"))
+    lost = Conflict(about="the depth", evidence_ids=("s1-0", "s9-9"))
+    made = await book(runs, PLAN_OF_TWO, HARBOUR, conflicts=(apart, lost))
+    assert made.conflicts == (apart,)
+    assert {"s1-1", "s1-3"} <= ids(made.evidence)
+
+
+async def test_all_passages_together_stay_within_the_tokens_of_the_report() -> None:
+    made = await book(Runs(research={"evidence_tokens": 700}), SECTIONS_OF_TWO, MANUAL)
+    assert 300 < tokens(made.evidence) <= 700
+
+
+@pytest.mark.parametrize(("stages", "begun"), [((), 2), (("condense",), 0)])
+async def test_claims_are_judged_while_other_sections_are_written_unless_they_may_change(
+    stages: tuple[str, ...], begun: int
 ) -> None:
-    runs = Runs(report={"write": write})
+    runs = Runs(report={"length": 8_000})
+    runs.stages = stages
     await run(runs)
     assert runs.begun == begun
 
@@ -186,10 +218,10 @@ async def test_claims_are_judged_while_other_sections_are_written_unless_all_are
 async def test_the_configured_reranker_decides_which_passages_come_first() -> None:
     page = source("s1", "The fee is high.", "The fee is a fee, and a fee.", "The fee is a toll on coal.")
     plan = Plan(title="A", sections=(PlannedSection(id="1", title="Fees", questions=("What is the fee?",)),))
-    (plain,) = await requests(Runs(), plan, page)
-    (reranked,) = await requests(Runs(ai={"reranker": "mine"}), plan, page)
-    assert plain.evidence[0].id != "s1-2"
-    assert reranked.evidence[0].id == "s1-2"
+    (plain,) = await passages(Runs(), plan, page)
+    (reranked,) = await passages(Runs(ai={"reranker": "mine"}), plan, page)
+    assert plain[0].id != "s1-2"
+    assert reranked[0].id == "s1-2"
 
 
 # --- budgets --------------------------------------------------------------------------------------------------------
@@ -210,12 +242,12 @@ SECTIONS_OF_TWO = Plan(
 )
 
 
-def tokens(request: SectionRequest) -> float:
-    return sum(tokens_of(item.quote) for item in request.evidence)
+def tokens(items: Iterable[Evidence]) -> float:
+    return sum(tokens_of(item.quote) for item in items)
 
 
-def retention(made: Sequence[SectionRequest], page: Source) -> float:
-    distinct = {item.id: len(item.quote) for request in made for item in request.evidence}
+def retention(made: Sequence[Sequence[Evidence]], page: Source) -> float:
+    distinct = {item.id: len(item.quote) for section in made for item in section}
     return sum(distinct.values()) / len(page.document.text)
 
 
@@ -223,8 +255,8 @@ async def test_the_budget_of_a_section_is_the_settings_and_grows_with_its_questi
     one = PlannedSection(id="1", title="A", questions=("What fee do ships pay?",))
     more = one.model_copy(update={"questions": ("What fee do ships pay?", "Which class pays?", "Which rule is it?")})
     runs = Runs(research={"section_tokens": 600})
-    (small,) = await requests(runs, Plan(title="A", sections=(one,)), MANUAL)
-    (large,) = await requests(runs, Plan(title="A", sections=(more,)), MANUAL)
+    (small,) = await passages(runs, Plan(title="A", sections=(one,)), MANUAL)
+    (large,) = await passages(runs, Plan(title="A", sections=(more,)), MANUAL)
     assert 400 < tokens(small) <= 600
     assert 1_200 < tokens(large) <= 1_800
 
@@ -232,19 +264,19 @@ async def test_the_budget_of_a_section_is_the_settings_and_grows_with_its_questi
 @pytest.mark.parametrize(("preset", "enough"), [("lean", False), ("full", True)])
 async def test_with_the_full_preset_a_sixth_of_the_text_reaches_the_writers(preset: str, enough: bool) -> None:
     runs = Runs(preset=preset, research={"section_tokens": 300}, budget={"tokens": 100_000})
-    made = await requests(runs, SECTIONS_OF_TWO, MANUAL)
+    made = await passages(runs, SECTIONS_OF_TWO, MANUAL)
     assert (retention(made, MANUAL[0]) >= 0.16) is enough
 
 
 @pytest.mark.parametrize("preset", ["lean", "full"])
 async def test_passages_leave_the_rest_of_the_budget_of_tokens_to_the_writing(preset: str) -> None:
     runs = Runs(preset=preset, budget={"tokens": 2_000})
-    made = await requests(runs, SECTIONS_OF_TWO, MANUAL)
+    made = await passages(runs, SECTIONS_OF_TWO, MANUAL)
     assert 0 < sum(map(tokens, made)) <= 0.4 * 2_000
 
 
 async def test_without_a_model_passages_cost_nothing_and_are_not_rationed() -> None:
-    made = await requests(Runs(chat=False, budget={"tokens": 2_000}), SECTIONS_OF_TWO, MANUAL)
+    made = await passages(Runs(chat=False, budget={"tokens": 2_000}), SECTIONS_OF_TWO, MANUAL)
     assert sum(map(tokens, made)) > 2_000
 
 
@@ -258,15 +290,15 @@ async def test_a_section_without_a_passage_is_left_out_and_its_length_goes_to_th
     sections = await run(runs, plan, question=Question(text="Neio luy?", language="en"))
     assert [section.id for section in sections] == ["1", "2"]
     assert runs.notices == ["section 'Zzyzx' was left out: no passage was found for it"]
-    assert [request.length for request in runs.requested] == [400, 400]
+    assert [request.length for request in runs.requested] == [400]
 
 
 async def test_what_a_writer_could_not_answer_or_write_is_told() -> None:
     runs = Runs()
-    runs.reply = lambda request: {
-        "text": f"It is so [@{_first(request)}].",
+    runs.reply = lambda section: {
+        "text": f"It is so [@{_first(section)}].",
         "unanswered": ("How deep in winter?",),
-        "unwritten": ("no reply",) if request.section.id == "2" else (),
+        "unwritten": ("no reply",) if section.id == "2" else (),
     }
     await run(runs)
     assert runs.notices == [
@@ -277,8 +309,8 @@ async def test_what_a_writer_could_not_answer_or_write_is_told() -> None:
 
 async def test_a_section_that_answers_nothing_is_no_section_of_the_report() -> None:
     runs = Runs()
-    runs.reply = lambda request: (
-        {"text": "", "unanswered": (FEES,)} if request.section.id == "2" else {"text": f"Deep [@{_first(request)}]."}
+    runs.reply = lambda section: (
+        {"text": "", "unanswered": (FEES,)} if section.id == "2" else {"text": f"Deep [@{_first(section)}]."}
     )
     assert [section.id for section in await run(runs)] == ["1"]
     assert runs.notices == [f"not found in the passages read: {FEES}"]
@@ -286,7 +318,7 @@ async def test_a_section_that_answers_nothing_is_no_section_of_the_report() -> N
 
 async def test_where_no_section_has_an_answer_the_run_ends_without_evidence() -> None:
     runs = Runs()
-    runs.reply = lambda request: {"text": " ", "unanswered": request.questions}
+    runs.reply = lambda section: {"text": " ", "unanswered": section.questions}
     with pytest.raises(NoEvidence) as raised:
         await run(runs)
     assert str(raised.value) == f"no source found answers: {DEPTH}; {FEES}"
@@ -311,17 +343,17 @@ async def test_of_pages_that_say_the_same_only_the_best_is_cited() -> None:
     assert {item.source_id for item in kept} == {"s2", "s3"}
     runs = Runs()
     await run(runs, pages=pages)
-    assert "s1" not in {item.source_id for request in runs.requested for item in request.evidence}
+    assert "s1" not in {item.source_id for request in runs.requested for item in request.book.evidence}
 
 
 async def test_the_searches_made_for_a_section_are_one_more_question() -> None:
     section = PlannedSection(id="1", title="A", questions=("Is it risky?",))
     task = SearchTask(id="q1.1", query="class 42", section="1")
     plan = Plan(title="A", sections=(section,))
-    alone = await requests(Runs(research={"section_tokens": 300}), plan, MANUAL)
-    (helped,) = await requests(Runs(research={"section_tokens": 300}), plan, MANUAL, [task])
-    assert any("class 42 " in item.quote for item in helped.evidence)
-    assert not any("class 42 " in item.quote for made in alone for item in made.evidence)
+    alone = await passages(Runs(research={"section_tokens": 300}), plan, MANUAL)
+    (helped,) = await passages(Runs(research={"section_tokens": 300}), plan, MANUAL, [task])
+    assert any("class 42 " in item.quote for item in helped)
+    assert not any("class 42 " in item.quote for made in alone for item in made)
 
 
 @pytest.mark.parametrize("chat", [True, False])
@@ -332,8 +364,8 @@ async def test_passages_are_not_selected_by_the_event_loop(monkeypatch: pytest.M
         by.append(threading.get_ident())
         return select(*arguments)
 
-    monkeypatch.setattr(synthesize, "select", recorded)
-    assert await requests(Runs(chat=chat), PLAN_OF_TWO, HARBOUR)
+    monkeypatch.setattr(selection, "select", recorded)
+    assert await passages(Runs(chat=chat), PLAN_OF_TWO, HARBOUR)
     assert threading.get_ident() not in by
 
 
@@ -344,11 +376,11 @@ async def test_the_spelling_that_an_engine_suggests_is_told_where_something_is_n
     with pytest.raises(NoEvidence, match=f"nothing was found for: .*; {told}$"):
         await run(Runs(), pages=(), found=found)
     runs = Runs()
-    runs.reply = lambda request: {"text": "", "unanswered": ("How deep?",)}
+    runs.reply = lambda section: {"text": "", "unanswered": ("How deep?",)}
     with pytest.raises(NoEvidence, match=f"no source found answers: .*; {told}$"):
         await run(runs, found=found)
     runs = Runs()
-    runs.reply = lambda request: {"text": f"Deep [@{_first(request)}].", "unanswered": ("How deep?",)}
+    runs.reply = lambda section: {"text": f"Deep [@{_first(section)}].", "unanswered": ("How deep?",)}
     await run(runs, found=found)
     assert told in runs.notices
     runs = Runs()

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Mapping
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from leadline.contracts import Run
-from leadline.records import Document, Evidence, Figure, Hit, Report, Section, Source
+from leadline.records import (
+    Book,
+    Conflict,
+    Document,
+    Evidence,
+    Figure,
+    Hit,
+    Report,
+    Section,
+    Source,
+    Synthesis,
+    SynthesisRequest,
+)
 from leadline.research_findings import (
     ANALYSIS,
+    BOOK,
     EVIDENCE,
     FIGURES,
+    PARTS,
     PLAN,
     QUESTION,
     REPORT,
@@ -28,11 +42,8 @@ from leadline.research_findings import (
     Review,
     SectionReview,
 )
-from leadline.tasks import Task
 from leadline.testing.context import FakeRun, fake_findings
-from leadline_plugins.prompting.writing_tasks import Composition
 from leadline_plugins.stages.write import WriteStage, leadline_stages, report_sections
-from leadline_plugins.writing.composition import ComposedReport
 
 SOURCE = Source(
     id="s1", hit=Hit(url="https://example.org/"), document=Document(text="It is deep. It is old. It is far.")
@@ -52,31 +63,32 @@ CHART = Figure(id="chart-1", caption="Depths", alt="", media={"image/png": b""},
 
 
 class Runs(FakeRun):
-    """A run whose model composes this, or that has none."""
+    """A run whose synthesizer returns these parts, or that has no model."""
 
-    def __init__(self, composition: Composition | None) -> None:
+    def __init__(self, texts: Mapping[str, str] | None) -> None:
         super().__init__()
-        self.composition = composition
+        self.texts = texts
         self.begun: list[Awaitable[None]] = []
-        self.requested: list[Any] = []
+        self.requested: list[SynthesisRequest] = []
         self.notices = ("it was late",)
 
     async def by_chat(self, task: str, role: str = "task") -> bool:
-        return self.composition is not None
+        return self.texts is not None
 
-    async def perform(self, task: Task[Any]) -> Any:
-        self.requested.append(task.inputs)
-        return self.composition
-
-    async def each(self, items: Sequence[Any], work: Callable[[Any], Awaitable[Any]]) -> list[Any]:
-        return [await work(item) for item in items]
+    async def synthesize(self, request: SynthesisRequest) -> Synthesis:
+        self.requested.append(request)
+        return Synthesis(sections=parts(self.texts or {}))
 
     def prefetch(self, work: Any) -> None:
         self.begun.append(work)
         work.close()
 
 
-async def report(composition: Composition | None = None, **more: Any) -> tuple[Report, Runs]:
+def parts(texts: Mapping[str, str]) -> tuple[Section, ...]:
+    return tuple(Section(id=name, title="", text=text) for name, text in texts.items())
+
+
+async def report(texts: Mapping[str, str] | None = None, **more: Any) -> tuple[Report, Runs]:
     (offer,) = leadline_stages()
     values: dict[Any, Any] = {
         QUESTION: Question(text="How is the harbour?", language="en"),
@@ -84,10 +96,11 @@ async def report(composition: Composition | None = None, **more: Any) -> tuple[R
         SECTIONS: WRITTEN,
         EVIDENCE: PASSAGES,
         SOURCES: (SOURCE,),
+        BOOK: Book(outline=WRITTEN, evidence=PASSAGES[:2], sources=(SOURCE,)),
     }
-    keys = SimpleNamespace(figures=FIGURES, analysis=ANALYSIS, review=REVIEW, sections=SECTIONS)
+    keys = SimpleNamespace(figures=FIGURES, analysis=ANALYSIS, review=REVIEW, sections=SECTIONS, parts=PARTS, book=BOOK)
     values |= {getattr(keys, name): value for name, value in more.items()}
-    findings, runs = fake_findings(offer, values), Runs(composition)
+    findings, runs = fake_findings(offer, values), Runs(texts)
     await WriteStage().run(findings, cast("Run", runs))
     return findings.patch[REPORT], runs
 
@@ -98,22 +111,23 @@ async def report(composition: Composition | None = None, **more: Any) -> tuple[R
 )
 def test_the_conclusion_is_titled_in_the_language_of_the_report(language: str, title: str) -> None:
     sections = (Section(id="1", title="A", text="x"), Section(id="2", title="B", text="y"))
-    assert report_sections(ComposedReport("T", sections, conclusion="So."), "?", language)[-1].title == title
+    assert report_sections(parts({"conclusion": "So."}), sections, "?", language)[-1].title == title
 
 
-@pytest.mark.parametrize("title", ["How deep?", "how deep", "The bay"])
-def test_no_heading_repeats_the_question_or_the_title(title: str) -> None:
+@pytest.mark.parametrize("title", ["How deep?", "how deep"])
+def test_no_heading_repeats_the_question(title: str) -> None:
     sections = (Section(id="1", title=title, text="x"), Section(id="2", title="B", text="y"))
-    found = report_sections(ComposedReport("The bay", sections, summary="S."), "How deep?", "en")
+    found = report_sections(parts({"summary": "S."}), sections, "How deep?", "en")
     assert [section.title for section in found] == ["Summary", "Answer", "B"]
 
 
 async def test_summary_analysis_and_conclusion_stand_around_the_sections() -> None:
     analysis = Analysis(perspectives=(Perspective(name="critical", text="Few soundings [@c]."),))
-    made, _ = await report(
-        Composition(title="A harbour", summary="Deep [1].", conclusion="Old [2]."), analysis=analysis
-    )
-    assert made.title == "A harbour"
+    made, runs = await report({"summary": "Deep [@a].", "conclusion": "Old [@b]."}, analysis=analysis)
+    assert made.title == "The harbour"
+    (asked,) = runs.requested
+    assert asked.sections == ("summary", "conclusion")
+    assert [one.id for one in asked.written] == ["1", "2", "analysis"]
     assert [section.id for section in made.sections] == ["summary", "1", "2", "analysis", "conclusion"]
     assert [section.text for section in made.sections][::4] == ["Deep [@a].", "Old [@b]."]
 
@@ -142,7 +156,7 @@ async def test_figures_stand_in_the_text_and_unknown_ones_go() -> None:
 
 async def test_the_facts_of_the_run_name_what_is_missing_where_a_model_reviewed_it() -> None:
     review = Review(sections=(SectionReview(id="1", coverage="partial"),), priority_gaps=("Which year?",))
-    made, _ = await report(Composition(), review=review)
+    made, _ = await report({}, review=review)
     facts: Any = made.metadata["method"]
     assert (facts["sufficient"], facts["gaps"], facts["left_out"]) == (False, [], ["Tolls"])
     assert facts["unanswered"] == [{"section": "Depth", "gap": "In winter?"}]
@@ -154,10 +168,18 @@ async def test_the_facts_of_the_run_name_what_is_missing_where_a_model_reviewed_
 
 async def test_the_claims_of_the_analysis_are_judged_while_the_report_is_composed() -> None:
     analysis = Analysis(perspectives=(Perspective(name="critical", text="It is far off [@c]."),))
-    _, runs = await report(Composition(), analysis=analysis)
+    _, runs = await report({}, analysis=analysis)
     assert len(runs.begun) == 1
 
 
-async def test_the_summary_is_written_once_and_waits_for_no_judge() -> None:
-    _, runs = await report(Composition(summary="Deep [1]."))
-    assert len(runs.requested) == 1
+async def test_parts_that_were_written_with_the_sections_are_not_written_again() -> None:
+    made, runs = await report({}, parts=parts({"summary": "Deep [@a]."}))
+    assert not runs.requested
+    assert made.sections[0].text == "Deep [@a]."
+
+
+async def test_passages_that_disagree_are_in_the_report_with_what_they_are_about() -> None:
+    conflict = Conflict(about="the depth", evidence_ids=("a", "c"))
+    made, _ = await report({}, book=Book(outline=WRITTEN, evidence=PASSAGES, conflicts=(conflict,)))
+    assert made.conflicts == (conflict,)
+    assert [item.id for item in made.evidence] == ["a", "b", "c"]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from leadline.citations import cited
-from leadline.records import Document, Evidence, Hit, Section, SectionRequest, Source
+from leadline.records import Book, Document, Evidence, Hit, Section, Source, SynthesisRequest
 from leadline_plugins.verification.claims import section_statements
-from leadline_plugins.writing.brief import brief, chosen
+from leadline_plugins.writing.brief import brief as brief_of
+from leadline_plugins.writing.brief import chosen
 
 DEPTH = "How deep is the harbour of Porto Alvo?"
 
@@ -23,20 +24,19 @@ def passage(text: str, score: float = 1.0, source: str = "s1", at: int = 0, **mo
     )
 
 
-def request(*evidence: Evidence, question: str = DEPTH, length: int = 0, language: str = "en") -> SectionRequest:
+def request(*evidence: Evidence, question: str = DEPTH, length: int = 0, language: str = "en") -> SynthesisRequest:
     names = dict.fromkeys(item.source_id for item in evidence)
     sources = tuple(
         Source(id=name, hit=Hit(url=f"file:///{name}", title=f"Title {name}"), document=Document(text=""))
         for name in names
     )
-    return SectionRequest(
-        section=Section(id="1", title=question),
-        evidence=evidence,
-        sources=sources,
-        question=question,
-        language=language,
-        length=length,
-    )
+    outline = Section(id="1", title=question, evidence_ids=tuple(item.id for item in evidence))
+    book = Book(outline=(outline,), evidence=evidence, sources=sources)
+    return SynthesisRequest(book=book, sections=("1",), question=question, language=language, length=length)
+
+
+def brief(asked: SynthesisRequest) -> Section:
+    return brief_of(asked, asked.wanted[0])
 
 
 def lines(section: Section) -> list[str]:

@@ -1,4 +1,4 @@
-"""One call writes a section from its numbered passages; without a usable text the section is an evidence brief."""
+"""Model calls write sections from one book; without a usable text a section is an evidence brief."""
 
 from __future__ import annotations
 
@@ -13,16 +13,35 @@ from leadline._runtime.replies.parsing import parse
 from leadline.citations import cited
 from leadline.contracts import Run
 from leadline.errors import CallFailed, CallRefused
-from leadline.records import DataPoint, Document, Evidence, Failure, Hit, Section, SectionRequest, Source
+from leadline.records import (
+    Book,
+    Conflict,
+    DataPoint,
+    Document,
+    Evidence,
+    Failure,
+    Hit,
+    Section,
+    Source,
+    SynthesisRequest,
+)
+from leadline.settings import Settings
 from leadline.tasks import Task
 from leadline.testing.context import FakeCall
-from leadline_plugins.prompting.numbered_passages import ids_by_number
-from leadline_plugins.prompting.writing_tasks import StatedFigure, SynthesizeRequest, WrittenSection
+from leadline_plugins.prompting.writing_tasks import (
+    Inference,
+    OpenQuestion,
+    SectionText,
+    StatedFigure,
+    SynthesizeRequest,
+    WrittenSections,
+)
 from leadline_plugins.writing.prose import (
-    CITES_NOTHING,
     TASK,
+    ProseSettings,
     ProseSynthesizer,
     accept_after_retry,
+    extended,
     reply_faults,
     task_inputs,
 )
@@ -43,26 +62,42 @@ EVIDENCE = (
     passage("other", "s2", 0, "The channel was dredged to 9 fathoms.", path=("Works",)),
     passage("early", "s1", 100, "- a toll on coal", path=("Dues",), lead="The dues were:"),
 )
-REQUEST = SectionRequest(
-    section=Section(id="1", title="The port", notes="How it was paid for", evidence_ids=("late", "other", "early")),
+BOOK = Book(
+    outline=(
+        Section(id="1", title="The port", notes="Who paid", questions=(DUES,), evidence_ids=("late", "early")),
+        Section(id="2", title="The channel", questions=(DREDGING,), evidence_ids=("other",)),
+    ),
     evidence=EVIDENCE,
     sources=(source("s1", "Accounts"), source("s2", "Tides")),
-    outline=(Section(id="1", title="The port", notes="How it was paid for"), Section(id="2", title="The town")),
+    conflicts=(Conflict(about="the dues", evidence_ids=("late", "other"), primary="late"),),
+)
+REQUEST = SynthesisRequest(
+    book=BOOK,
+    sections=("1",),
     question="How did the port pay for its channel?",
     language="en",
     length=400,
-    questions=(DUES, DREDGING),
     assumptions=("The port is Leith.",),
+    scope="Leith until 1800",
 )
+WHOLE = REQUEST.model_copy(update={"sections": ("1", "2", "summary")})
 FAILURE = Failure(kind="chat", provider="x", category="LLM", type="BadReply", message="no")
+PAID, DREDGED = "It paid 12 pounds [2].", "It was dredged [3]."
+
+
+def reply(**texts: str) -> WrittenSections:
+    """Return a reply with these texts; the name of a section begins with `s`."""
+    parts = (SectionText(id=name.removeprefix("s_"), text=text) for name, text in texts.items())
+    return WrittenSections(sections=tuple(parts))
 
 
 class Writer:
-    """A run whose model replies what it is told to."""
+    """A run whose model gives these replies in turn."""
 
-    def __init__(self, reply: WrittenSection | Exception, *, chat: bool = True) -> None:
-        self.reply, self.chat = reply, chat
+    def __init__(self, replies: list[WrittenSections | Exception], *, chat: bool = True) -> None:
+        self.replies, self.chat, self.settings = replies, chat, Settings()
         self.asked: list[SynthesizeRequest] = []
+        self.prompts: list[str] = []
         self.said: list[str] = []
 
     async def emit(self, name: str, data: Mapping[str, Any]) -> None:
@@ -73,77 +108,110 @@ class Writer:
 
     async def perform(self, task: Task[Any]) -> Any:
         self.asked.append(cast("SynthesizeRequest", task.inputs))
-        if isinstance(self.reply, Exception):
-            raise self.reply
-        return self.reply
+        self.prompts.append(task.prompt)
+        given = self.replies.pop(0)
+        if isinstance(given, Exception):
+            raise given
+        return given
 
     def now(self) -> datetime:
         return datetime(2026, 3, 1, 22, 30, tzinfo=UTC)
 
 
-async def written(reply: WrittenSection | Exception, *, chat: bool = True, said: list[str] | None = None) -> Section:
-    call, writer = FakeCall(), Writer(reply, chat=chat)
-    writer.said = writer.said if said is None else said
+async def written(
+    *replies: WrittenSections | Exception, request: SynthesisRequest = REQUEST, chat: bool = True
+) -> tuple[dict[str, Section], Writer]:
+    call, writer = FakeCall(), Writer([*replies], chat=chat)
     call.run = cast("Run", writer)
-    return await ProseSynthesizer().synthesize(REQUEST, call)
+    made = await ProseSynthesizer(ProseSettings()).synthesize(request, call)
+    return {section.id: section for section in made.sections}, writer
 
 
 async def test_the_text_cites_the_passages_by_their_ids_and_unknown_numbers_are_told() -> None:
-    said: list[str] = []
-    section = await written(
-        WrittenSection(text="# The port\n\nThe dues brought 12 pounds [2]. There was a toll [1], too [9]."), said=said
-    )
-    assert said == ["section 'The port': citations of passages that do not exist were removed: 9"]
-    assert section.text == "The dues brought 12 pounds [@late]. There was a toll [@early], too."
+    text = "# The port\n\nThe dues brought 12 pounds [2]. There was a toll [1], too [9]."
+    sections, writer = await written(reply(s_1=text))
+    assert writer.said == ["section 'The port': citations of passages that do not exist were removed: 9"]
+    assert sections["1"].text == "The dues brought 12 pounds [@late]. There was a toll [@early], too."
 
 
-async def test_gaps_inferences_and_figures_are_fields() -> None:
-    figures = (
-        StatedFigure(label="dues", value="12", unit="pounds", passage=2),
-        StatedFigure(label="of no passage", value="3", passage=7),
+async def test_gaps_and_inferences_belong_to_their_sections_and_figures_to_those_that_cite_them() -> None:
+    given = WrittenSections(
+        sections=(SectionText(id="1", text=PAID), SectionText(id="2", text=DREDGED)),
+        unanswered=(
+            OpenQuestion(section="2", question=DREDGING),
+            OpenQuestion(question=" "),
+            OpenQuestion(question="None."),
+        ),
+        inferences=(Inference(section="x", inference="It was dear."),),
+        figures=(
+            StatedFigure(label="dues", value="12", unit="pounds", passage=2),
+            StatedFigure(label="of no passage", value="3", passage=7),
+        ),
     )
-    section = await written(
-        WrittenSection(
-            text="It paid [2].", unanswered=(DREDGING, " ", "None."), inferences=("It was dear.",), figures=figures
-        )
-    )
-    assert section.unanswered == (DREDGING,)
-    assert section.inferences == ("It was dear.",)
-    assert section.data_points == (DataPoint(label="dues", value="12", unit="pounds", evidence_id="late"),)
+    sections, _ = await written(given, request=WHOLE.model_copy(update={"sections": ("1", "2")}))
+    assert (sections["1"].unanswered, sections["2"].unanswered) == ((), (DREDGING,))
+    assert (sections["1"].inferences, sections["2"].inferences) == (("It was dear.",), ())
+    assert sections["1"].data_points == (DataPoint(label="dues", value="12", unit="pounds", evidence_id="late"),)
+    assert not sections["2"].data_points
 
 
 async def test_a_section_whose_passages_answer_nothing_has_no_text() -> None:
-    section = await written(WrittenSection(text="", unanswered=(DUES, DREDGING)))
-    assert not section.text
-    assert section.unanswered == (DUES, DREDGING)
-    assert not section.unwritten
+    given = WrittenSections(
+        sections=(SectionText(id="1", text=""),), unanswered=(OpenQuestion(section="1", question=DUES),)
+    )
+    sections, _ = await written(given)
+    assert not sections["1"].text
+    assert sections["1"].unanswered == (DUES,)
+    assert not sections["1"].unwritten
+
+
+async def test_what_a_reply_lacks_is_asked_for_beside_what_is_written() -> None:
+    sections, writer = await written(reply(s_1=PAID), reply(s_2=DREDGED, summary=PAID), request=WHOLE)
+    assert {name: section.text for name, section in sections.items()} == {
+        "1": "It paid 12 pounds [@late].",
+        "2": "It was dredged [@other].",
+        "summary": "It paid 12 pounds [@late].",
+    }
+    first, second = writer.asked
+    assert [part.id for part in first.wanted] == ["1", "2", "summary"]
+    assert [part.id for part in second.wanted] == ["2", "summary"]
+    assert second.written == (SectionText(id="1", text=PAID),)
+    assert not writer.said
+
+
+async def test_what_two_replies_lack_is_a_brief_and_no_summary() -> None:
+    sections, writer = await written(reply(s_1=PAID), reply(s_1=PAID), request=WHOLE)
+    assert set(cited(sections["2"].text or "")) == {"other"}
+    assert sections["2"].unwritten == ("its text cites no passage",)
+    assert "summary" not in sections
+    assert writer.said == ["a summary or conclusion is missing (its text cites no passage)"]
 
 
 @pytest.mark.parametrize("failed", [CallFailed(FAILURE), CallRefused(FAILURE)])
 async def test_a_section_that_was_not_written_is_the_evidence_brief_with_the_reason(failed: CallFailed) -> None:
-    section = await written(failed)
-    assert set(cited(section.text or "")) & {"late", "other", "early"}
-    assert section.unwritten == (FAILURE.text,)
-    assert section.unsent == (("late", "other", "early") if isinstance(failed, CallRefused) else ())
+    sections, _ = await written(failed)
+    assert set(cited(sections["1"].text or "")) <= {"late", "early"}
+    assert sections["1"].unwritten == (FAILURE.text,)
+    assert sections["1"].unsent == (("late", "early") if isinstance(failed, CallRefused) else ())
 
 
-async def test_without_a_model_the_section_is_the_evidence_brief_and_nothing_is_announced() -> None:
-    section = await written(WrittenSection(text=""), chat=False)
-    assert cited(section.text or "")
-    assert not section.unwritten
+async def test_without_a_model_sections_are_evidence_briefs_and_nothing_is_announced() -> None:
+    sections, writer = await written(request=WHOLE, chat=False)
+    assert set(sections) == {"1", "2"}
+    assert all(cited(section.text or "") and not section.unwritten for section in sections.values())
+    assert not writer.said
 
 
-def test_the_prompt_groups_numbered_passages_under_their_source_and_headings() -> None:
+def test_the_prompt_has_the_book_once_and_ends_with_what_to_write() -> None:
     text = task_inputs(REQUEST, "2026-03-01").as_text()
     order = [
         "Question: How did the port pay for its channel?",
         "Today: 2026-03-01",
         "- The port is Leith.",
-        "- The port: How it was paid for",
-        "- The town",
-        "Write the section: The port",
+        "Scope: Leith until 1800",
+        "Section 1: The port (Who paid)",
         f"- {DUES}",
-        "Length: about 400 words",
+        "Section 2: The channel",
         ": Accounts",
         "## Dues",
         "[1] The dues were:\n- a toll on coal",
@@ -151,40 +219,59 @@ def test_the_prompt_groups_numbered_passages_under_their_source_and_headings() -
         "[2] The dues brought 12 pounds in 1790.",
         ": Tides",
         "[3] The channel was dredged",
+        "- the dues: [2] and [3]; [2] is the primary source",
+        'Write now:\n{"sections": [{"id": "1", "words": 400, "passages": [2, 1]}]}',
     ]
     places = [text.find(part) for part in order]
     assert -1 not in places
     assert places == sorted(places)
 
 
-def test_sections_of_a_report_share_the_beginning_of_their_prompts() -> None:
-    other = REQUEST.model_copy(
-        update={"section": Section(id="2", title="The town"), "questions": ("Who lived there?",)}
+def test_the_calls_of_a_report_begin_alike_up_to_what_they_write() -> None:
+    inputs = task_inputs(WHOLE, "2026-03-01")
+    asked = [extended(inputs, [name], ()) for name in ("1", "2")]
+    asked.append(
+        extended(inputs, ["summary"], [Section(id="1", title="", text="It paid [@late].", inferences=("So.",))])
     )
-    one, two = (
-        render(TASK.of(task_inputs(request, "2026-03-01")), TASK.prompt)[1].text for request in (REQUEST, other)
-    )
-    shared = one[: one.index("Write the section")]
-    assert "- The town" in shared
-    assert two.startswith(shared)
+    prompts = [render(TASK.of(one), TASK.prompt) for one in asked]
+    assert len({messages[0].text for messages in prompts}) == 1
+    shared = prompts[0][1].text.partition("Write now")[0]
+    assert prompts[1][1].text.startswith(shared)
+    assert prompts[2][1].text.startswith(shared.rstrip())
+    assert '<section id="1">\nIt paid [2].\n</section>' in prompts[2][1].text
+    assert "no passage states:\n- So." in prompts[2][1].text
 
 
-def test_the_instructions_have_at_most_25_lines_and_an_example_that_fits_the_schema() -> None:
-    assert len(TASK.prompt.strip().splitlines()) <= 25
+async def test_a_team_can_replace_the_guidelines_of_all_texts() -> None:
+    call, writer = FakeCall(), Writer([reply(s_1=PAID)])
+    call.run = cast("Run", writer)
+    await ProseSynthesizer(ProseSettings(guidelines="- Write as our house does.")).synthesize(REQUEST, call)
+    assert "\n- Write as our house does.\n\n" in writer.prompts[0]
+    assert "Join sources" not in writer.prompts[0]
+
+
+def test_the_instructions_have_an_example_that_fits_the_schema() -> None:
     assert TASK.example in instructions(TASK, TASK.prompt)
-    assert WrittenSection.model_validate_json(TASK.example).figures[0].passage == 1
+    assert WrittenSections.model_validate_json(TASK.example).figures[0].passage == 1
 
 
-def check(text: str, *unanswered: str) -> str:
-    return reply_faults(task_inputs(REQUEST, "2026-03-01"), WrittenSection(text=text, unanswered=unanswered))
+def faults(text: str, *unanswered: str) -> str:
+    questions = tuple(OpenQuestion(question=question) for question in unanswered)
+    given = WrittenSections(sections=(SectionText(id="1", text=text),), unanswered=questions)
+    return reply_faults(task_inputs(REQUEST, "2026-03-01"), given)
 
 
 def test_a_text_that_cites_no_passage_is_asked_for_again() -> None:
-    assert CITES_NOTHING in check("The dues brought 12 pounds.")
-    assert CITES_NOTHING in check("The dues brought 12 pounds [8].")
-    assert CITES_NOTHING in check("")
-    assert not check("", DUES)
-    assert not check("The dues brought 12 pounds [2].")
+    assert "'1' cites no passage" in faults("The dues brought 12 pounds.")
+    assert "'1' cites no passage" in faults("The dues brought 12 pounds [8].")
+    assert "it has no text" in faults("")
+    assert not faults("", DUES)
+    assert not faults("The dues brought 12 pounds [2].")
+
+
+def test_a_reply_with_none_of_the_wanted_ids_is_asked_for_again() -> None:
+    assert "(1, 2, summary)" in reply_faults(task_inputs(WHOLE, ""), reply(s_7=PAID))
+    assert not reply_faults(task_inputs(WHOLE, ""), reply(s_2=DREDGED))
 
 
 GERMAN = (
@@ -193,8 +280,8 @@ GERMAN = (
 
 
 def test_a_text_in_another_language_is_asked_for_again_and_never_taken() -> None:
-    assert "is in German" in check(GERMAN * 3)
-    assert accept_after_retry(task_inputs(REQUEST, ""), WrittenSection(text=GERMAN * 3)) is None
+    assert "is in German" in faults(GERMAN * 3)
+    assert accept_after_retry(task_inputs(REQUEST, ""), reply(s_1=GERMAN * 3)) is None
 
 
 def test_a_text_with_one_paragraph_in_another_language_is_taken_the_second_time() -> None:
@@ -202,23 +289,14 @@ def test_a_text_with_one_paragraph_in_another_language_is_taken_the_second_time(
         "The dues brought twelve pounds in that year, and the channel was dredged to nine fathoms with it [2]. " * 5
     )
     text = f"{english}\n\n{GERMAN * 2}"
-    assert "is in German" in check(text)
-    made = accept_after_retry(task_inputs(REQUEST, ""), WrittenSection(text=text))
+    assert "is in German" in faults(text)
+    made = accept_after_retry(task_inputs(REQUEST, ""), reply(s_1=text))
     assert made
     assert "German" in made[1]
-
-
-def test_passages_that_exceed_the_context_of_a_model_are_left_out_from_the_worst() -> None:
-    asked = task_inputs(REQUEST, "2026-03-01")
-    smaller = TASK.shrink and TASK.shrink(asked)
-    assert isinstance(smaller, SynthesizeRequest)
-    assert ids_by_number(smaller.sources) == {2: "late"}
-    assert TASK.shrink
-    assert TASK.shrink(smaller) is None
 
 
 def test_a_reply_of_prose_without_json_is_the_text() -> None:
     said = (
         "The dues brought 12 pounds in the year 1790, and the channel was dredged to nine fathoms with them [2]. " * 3
     )
-    assert parse(said, WrittenSection).text == said.strip()
+    assert parse(said, WrittenSections).sections == (SectionText(text=said.strip()),)

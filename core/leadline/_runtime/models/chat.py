@@ -93,7 +93,7 @@ class TaskChat:
             except BadReply as error:
                 raise chat_failure(choice, Unsupported, describe_refusal(error, reply), str(error)) from error
         try:
-            return accept_first(read(reply, task.reply), task)
+            return accept_first(read(reply, task), task)
         except BadReply as error:
             messages = repair(messages, reply.message.text, error, task.example)
         # The listener has the pieces of the first reply; a second one would repeat them.

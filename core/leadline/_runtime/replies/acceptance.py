@@ -30,12 +30,16 @@ _DECLINES = re.compile(
 )
 
 
-def read(reply: ChatReply, form: type[R]) -> ParsedReply[R]:
-    """Parse a first reply. Raises `BadReply` also if it was cut off, so that the model is asked once more."""
-    if reply.finish_reason == "length":
+def read(reply: ChatReply, task: Task[R]) -> ParsedReply[R]:
+    """Parse a first reply. Raises `BadReply` also if it was cut off, so that the model is asked once more.
+
+    A task that `continues` takes the complete part instead, since it asks for the rest.
+    """
+    cut = reply.finish_reason == "length"
+    if cut and not task.continues:
         raise BadReply(f"{CUT}: write less")
-    found = parse_reply(reply.message.text, form)
-    if found.broken:
+    found = parse_reply(reply.message.text, task.reply, cut=cut)
+    if found.broken and not cut:
         raise BadReply("the reply ends in the middle: complete it")
     return found
 
@@ -100,7 +104,7 @@ def is_reusable(task: Task[Any], reply: ChatReply) -> bool:
     if isinstance(task.inputs, Talk):
         return True
     try:
-        checked(read(reply, task.reply).reply, task)
+        checked(read(reply, task).reply, task)
     except BadReply:
         return False
     return True

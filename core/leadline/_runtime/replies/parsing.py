@@ -9,7 +9,15 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
 
-from leadline._runtime.replies.coercion import coerce, field_named, fields_of, normalized, normalized_names, text_field
+from leadline._runtime.replies.coercion import (
+    as_reply,
+    coerce,
+    field_named,
+    fields_of,
+    normalized,
+    normalized_names,
+    text_field,
+)
 from leadline._runtime.replies.json_reader import (
     Candidate,
     listed,
@@ -211,11 +219,10 @@ def _texts(tree: object) -> Iterator[str]:
 def prose(said: str, reply: type[R], *, cut: bool = False) -> R | None:
     """Return prose as the only required text of a reply; None if it is short, cites nothing or is JSON."""
     text = unfenced(said)
-    name = text_field(reply)
-    if not name or text.startswith(("{", "[{")) or f'"{name}"' in text:
+    tree = as_reply(reply, without_surrogates(whole_sentences(text) if cut else text))
+    if not tree or text.startswith(("{", "[{")) or f'"{next(iter(tree))}"' in text:
         return None
-    text = without_surrogates(whole_sentences(text) if cut else text)
-    return reply.model_validate({name: text}) if len(text) >= _PROSE and (cited(text) or _CITES.search(text)) else None
+    return reply.model_validate(tree) if len(text) >= _PROSE and (cited(text) or _CITES.search(text)) else None
 
 
 class WrongForm(BadReply):

@@ -35,8 +35,8 @@ from leadline.records import (
     Record,
     Report,
     RerankRequest,
-    Section,
-    SectionRequest,
+    Synthesis,
+    SynthesisRequest,
 )
 from leadline.settings import Settings
 
@@ -57,14 +57,14 @@ class ProviderCalls:
     async def _notice(self, message: str) -> None:
         raise NotImplementedError
 
-    async def synthesize(self, request: SectionRequest, /) -> Section:
+    async def synthesize(self, request: SynthesisRequest, /) -> Synthesis:
         instance = self.plugins.instance("synthesizers", self.settings.research.synthesizer)
 
-        async def do(request: SectionRequest, call: Call) -> Section:
-            section: Section = await (await instance.get()).synthesize(request, call)
-            return section
+        async def do(request: SynthesisRequest, call: Call) -> Synthesis:
+            written: Synthesis = await (await instance.get()).synthesize(request, call)
+            return written
 
-        kind = Kind(name="synthesize", reply=Section, composite=True)
+        kind = Kind(name="synthesize", reply=Synthesis, composite=True)
         return await self.calls.call(kind, request, do, provider=self._identity_with_tasks(instance), task="synthesize")
 
     async def draw(self, chart: Chart, /) -> Figure:

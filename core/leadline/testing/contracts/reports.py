@@ -12,6 +12,7 @@ from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, METADATA
 from leadline._settings.secrets import Secrets
 from leadline.citations import cited as cited_ids
 from leadline.records import (
+    Book,
     Chart,
     Code,
     Document,
@@ -22,8 +23,9 @@ from leadline.records import (
     Hit,
     Report,
     Section,
-    SectionRequest,
     Source,
+    Synthesis,
+    SynthesisRequest,
 )
 from leadline.testing.context import FakeCall
 from leadline.testing.contracts.base import PluginContract
@@ -55,39 +57,44 @@ def evidence() -> tuple[Evidence, ...]:
     )
 
 
-class SynthesizerContract(PluginContract[SectionRequest, Section]):
+class SynthesizerContract(PluginContract[SynthesisRequest, Synthesis]):
     """Contract of synthesizers. Fixture: `offer`; also `new_call` if it uses more of its run than settings."""
 
     kind = "synthesizers"
-    record = Section
+    record = Synthesis
     verb = "synthesize"
 
     @pytest.fixture
-    def requests(self) -> Sequence[SectionRequest]:
-        """Return requests for three sections."""
-        given = evidence()
-        ids = tuple(item.id for item in given)
-        sections = (Section(id=f"part-{place}", title=f"Depths, {place}", evidence_ids=ids) for place in range(3))
-        common: dict[str, Any] = {"evidence": given, "sources": sources(), "language": "en"}
+    def requests(self) -> Sequence[SynthesisRequest]:
+        """Return requests for a section, for all three, and for the last with the summary, from one book."""
+        ids = tuple(item.id for item in evidence())
+        outline = tuple(Section(id=f"part-{n}", title=f"Depths, {n}", evidence_ids=ids) for n in range(3))
+        book = Book(outline=outline, evidence=evidence(), sources=sources())
+        wanted = (("part-0",), ("part-0", "part-1", "part-2"), ("part-2", "summary"))
         question = "How deep is the harbour of Port Ellery?"
-        return [SectionRequest(section=section, question=question, **common) for section in sections]
+        return [SynthesisRequest(book=book, sections=names, question=question, language="en") for names in wanted]
 
-    def check(self, request: SectionRequest, reply: Section, call: FakeCall) -> None:
-        """Check that the section has the requested id and cites only evidence of the request."""
-        must(reply.id == request.section.id, f"returns section {reply.id!r} instead of {request.section.id!r}")
-        known = {item.id for item in request.evidence}
-        cited = set(cited_ids(reply.text or ""))
-        must(cited <= known, f"cites evidence that is not in the request: {sorted(cited - known)}")
-        must({*reply.evidence_ids} <= known, f"lists evidence that is not in the request: {reply.evidence_ids}")
-        must(
-            not (reply.text or "").strip() or bool(cited), "returns text without a citation; every statement needs one"
-        )
+    def check(self, request: SynthesisRequest, reply: Synthesis, call: FakeCall) -> None:
+        """Check that the sections are those that were asked for and cite only evidence of the book."""
+        names = [section.id for section in reply.sections]
+        must(len({*names}) == len(names), f"returns a section twice: {names}")
+        must({*names} <= {*request.sections}, f"returns {names}; asked for were {list(request.sections)}")
+        must({one.id for one in request.wanted} <= {*names}, f"returns only {names} of {list(request.sections)}")
+        known = {item.id for item in request.book.evidence}
+        for section in reply.sections:
+            cited = set(cited_ids(section.text or ""))
+            must(cited <= known, f"cites evidence that is not in the book: {sorted(cited - known)}")
+            must({*section.evidence_ids} <= known, f"lists evidence that is not in the book: {section.evidence_ids}")
+            must(
+                not (section.text or "").strip() or bool(cited) or section.id == "keywords",
+                "returns text without a citation; every statement needs one",
+            )
 
     async def test_without_evidence_it_says_nothing(
-        self, plugin: Any, requests: Sequence[SectionRequest], new_call: Callable[[], FakeCall], secrets: Secrets
+        self, plugin: Any, requests: Sequence[SynthesisRequest], new_call: Callable[[], FakeCall], secrets: Secrets
     ) -> None:
-        bare = requests[0].section.model_copy(update={"evidence_ids": ()})
-        request = requests[0].model_copy(update={"section": bare, "evidence": (), "sources": ()})
+        bare = requests[0].book.outline[0].model_copy(update={"evidence_ids": ()})
+        request = requests[0].model_copy(update={"book": Book(outline=(bare,))})
         await self.failure_or_reply(plugin, request, new_call(), secrets)
 
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
+from tests.forms import Composition, WrittenSection
 
 from leadline._runtime.replies.coercion import coerce, fields_of, text_field
 from leadline._runtime.replies.parsing import parse, parse_reply
@@ -22,7 +23,6 @@ from leadline.research_findings import Analysis, Digest, Plan, Review
 from leadline.schemas import schema_of
 from leadline_plugins.charts.planning import ChartPlan, PlannedChart
 from leadline_plugins.prompting.research_tasks import Queries
-from leadline_plugins.prompting.writing_tasks import Composition, WrittenSection
 
 
 class Learning(Record):

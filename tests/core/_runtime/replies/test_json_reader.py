@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.forms import Composition
 
 from leadline._runtime.replies.json_reader import (
     Candidate,
@@ -22,7 +23,6 @@ from leadline.errors import BadReply
 from leadline.records import Record
 from leadline.research_findings import Review
 from leadline_plugins.prompting.research_tasks import Queries
-from leadline_plugins.prompting.writing_tasks import Composition
 
 
 def python(text: str) -> str:

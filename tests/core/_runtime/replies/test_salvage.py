@@ -9,13 +9,13 @@ from typing import Annotated
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.forms import Composition, WrittenSection
 
 from leadline._runtime.replies.parsing import parse
 from leadline._runtime.replies.salvage import whole_sentences
 from leadline.errors import BadReply
 from leadline.records import SINGLE, Record
 from leadline.research_findings import Digest, Plan
-from leadline_plugins.prompting.writing_tasks import Composition, WrittenSection
 
 
 class Learning(Record):
