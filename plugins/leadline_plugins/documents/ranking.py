@@ -16,7 +16,7 @@ from typing import Protocol
 from leadline.records import Evidence
 from leadline_plugins.documents.names import Names, name
 from leadline_plugins.documents.text_index import IndexedPassage, IndexReader, IndexWriter, Match
-from leadline_plugins.text import content_words, tokens
+from leadline_plugins.text import content_words, identifiers, tokens
 
 # Passages whose mentions of other documents count, and the largest share of their score that is inherited.
 # Headings and names were worth .10 and .23 on sets they were not chosen on; these values come from `local`.
@@ -44,20 +44,33 @@ def rank(index: Index, question: str, limit: int) -> list[Match]:
 
     A score is a share of the weight of all words of the question, so that those of different indexes compare.
     """
-    words = sorted(set(content_words(question) or tokens(question)))
+    total = weight(index, query_words(question))
+    return [Match(match.passage, match.score / total) for match in best(index, question, limit)] if total else []
+
+
+def best(index: Index, question: str, limit: int) -> list[Match]:
+    """Return the best passages for a question, best first, with their scores in this index."""
+    words = query_words(question)
     if len(words) > _MOST_WORDS:
         words = sorted(filter(index.frequency, words), key=index.frequency)[:_MOST_WORDS]
-    total = sum(_rarity(index, word) for word in words)
-    if not total:
-        return []
     matches = {_place(match.passage): match for match in index.best(words, 3 * limit)}
     for title, share in _inherited(index, _sorted(matches.values())[:_MENTIONING]).items():
         for first in index.named(title):
             own = index.best(words, 1, first.key)
-            best = own[0] if own else Match(first, 0.0)
-            before = matches.get(_place(best.passage))
-            matches[_place(best.passage)] = Match(best.passage, (before.score if before else 0.0) + share)
-    return [Match(match.passage, match.score / total) for match in _sorted(matches.values())[:limit]]
+            nearest = own[0] if own else Match(first, 0.0)
+            before = matches.get(_place(nearest.passage))
+            matches[_place(nearest.passage)] = Match(nearest.passage, (before.score if before else 0.0) + share)
+    return _sorted(matches.values())[:limit]
+
+
+def weight(index: Index, words: Sequence[str]) -> float:
+    """Return the sum of the inverse document frequencies of words."""
+    return sum(_rarity(index, word) for word in words)
+
+
+def query_words(text: str) -> list[str]:
+    """Return the distinct words by which passages are found for a text."""
+    return sorted({*(content_words(text) or tokens(text)), *identifiers(text)})
 
 
 def _place(passage: IndexedPassage) -> tuple[str, int]:
@@ -104,13 +117,18 @@ def scored(passages: Sequence[Evidence], titles: Mapping[str, str], question: st
     Those that a search engine has scored keep their score; the others are ranked among themselves.
     """
     own = [item for item in passages if not item.score]
-    with closing(IndexWriter()) as writer:
-        first: Counter[str] = Counter()
-        for item in own:
-            writer.add([IndexedPassage(item.source_id, first[item.source_id], titles.get(item.source_id, ""), item)])
-            first[item.source_id] += 1
-        writer.commit()
-        matches = rank(IndexReader(writer.index), question, limit) if own else []
+    matches = rank(indexed(own, titles), question, limit) if own else []
     ranked = [match.passage.evidence.model_copy(update={"score": match.score}) for match in matches]
     ranked += [item for item in passages if item.score]
     return sorted(ranked, key=lambda item: (-item.score, item.source_id, item.span))[:limit]
+
+
+def indexed(passages: Sequence[Evidence], titles: Mapping[str, str]) -> IndexReader:
+    """Return an index of passages in memory; `titles` are by source id."""
+    with closing(IndexWriter()) as writer:
+        first: Counter[str] = Counter()
+        for item in passages:
+            writer.add([IndexedPassage(item.source_id, first[item.source_id], titles.get(item.source_id, ""), item)])
+            first[item.source_id] += 1
+        writer.commit()
+    return IndexReader(writer.index)

@@ -22,7 +22,7 @@ from tantivy import Occur, Query
 from leadline.files import private_folder
 from leadline.records import Evidence
 from leadline_plugins.documents.names import Names, name
-from leadline_plugins.text import index_words
+from leadline_plugins.text import identifiers, index_words
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -129,7 +129,8 @@ class IndexWriter:
 
 def words_of(title: str, evidence: Evidence) -> list[str]:
     """Return the words by which a passage is found: those of its title, headings, lead-in and text."""
-    return index_words(full_text(title, evidence))
+    text = full_text(title, evidence)
+    return [*index_words(text), *identifiers(text)]
 
 
 def full_text(title: str, evidence: Evidence) -> str:

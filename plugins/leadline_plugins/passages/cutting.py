@@ -141,7 +141,7 @@ def _grouped(text: str, blocks: Sequence[Block]) -> Iterator[tuple[list[_Piece],
         for place, piece in enumerate(_divided(text, block)):
             starts_led = intro is not None and place == 0
             if group and not _fits(group, piece):
-                carried = _carried(group, intro) if starts_led else _title(text, group, piece)
+                carried = _carried(group, intro) if starts_led else _titles(text, group, piece)
                 if len(carried) < len(group):
                     yield group[: len(group) - len(carried)], lead
                     lead = ""
@@ -170,13 +170,21 @@ def _carried(group: Sequence[_Piece], intro: Block | None) -> list[_Piece]:
     return [group[-1]] if group[-1].block is intro and group[-1].whole else []
 
 
-def _title(text: str, group: Sequence[_Piece], piece: _Piece) -> list[_Piece]:
-    """Return the last paragraph of a group if it is short and has no full stop: a title, which moves on too."""
-    last = group[-1]
-    words = text[last.start : last.end]
-    short = last.whole and last.block.kind == "paragraph" and last.words <= _LONGEST_TITLE
-    follows = len(group) > 1 and piece.start == piece.block.start and piece.block.path == last.block.path
-    return [last] if short and follows and not words.endswith(_STOPS) else []
+def _titles(text: str, group: Sequence[_Piece], piece: _Piece) -> list[_Piece]:
+    """Return the last paragraphs of a group that are short and have no full stop: titles, which move on too.
+
+    "Option: depth", "Default: 11" and what describes the option are paragraphs on many pages.
+    """
+    first = len(group)
+    if piece.start == piece.block.start and piece.block.path == group[-1].block.path:
+        while first and _is_title(text, group[first - 1]):
+            first -= 1
+    return [*group[first:]] if first else []
+
+
+def _is_title(text: str, piece: _Piece) -> bool:
+    short = piece.whole and piece.block.kind == "paragraph" and piece.words <= _LONGEST_TITLE
+    return short and not text[piece.start : piece.end].endswith(_STOPS)
 
 
 def _introduces(text: str, previous: Block, block: Block) -> bool:

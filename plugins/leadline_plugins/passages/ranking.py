@@ -6,6 +6,7 @@ Heading path and document title count as words of a passage, but not in its leng
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,9 +14,11 @@ from dataclasses import dataclass
 from leadline.contracts import Run
 from leadline.records import Evidence, Source
 from leadline.workers import compute
-from leadline_plugins.text import content_set, content_words, sentences
+from leadline_plugins.documents.ranking import best, indexed, query_words
+from leadline_plugins.text import content_set, identifiers, sentences
 
-_K1, _B = 1.2, 0.75
+# Maximum passages of a ranking.
+_RANKED = 200
 # Each passage gains half the mean of its document's three best scores: .04 more facts at small budgets.
 _BEST_OF_DOCUMENT, _DOCUMENT = 3, 0.5
 # The weight of the run's question relative to a key question.
@@ -34,40 +37,10 @@ class KeyQuestion:
     topic: str = ""
 
 
-class Bm25:
-    """A BM25 index of texts; `headings` add words to each text but not to its length."""
-
-    def __init__(self, texts: Sequence[str], headings: Sequence[str] = ()) -> None:
-        self._postings: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-        self._lengths: list[int] = []
-        for place, text in enumerate(texts):
-            words = Counter(content_words(text))
-            self._lengths.append(words.total())
-            if headings:
-                words.update(content_words(headings[place]))
-            for word, count in words.items():
-                self._postings[word].append((place, count))
-        self._mean = sum(self._lengths) / len(self._lengths) if self._lengths else 1.0
-
-    def rarity(self, word: str) -> float:
-        """Return the inverse document frequency of an index token."""
-        count = self.count(word)
-        return math.log(1 + (len(self._lengths) - count + 0.5) / (count + 0.5))
-
-    def count(self, word: str) -> int:
-        """Return the number of texts that have an index token."""
-        return len(self._postings.get(word, ()))
-
-    def scores(self, query: str) -> dict[int, float]:
-        """Return the scores of the texts that share a word with the query, by index."""
-        found: defaultdict[int, float] = defaultdict(float)
-        for word in dict.fromkeys(content_words(query)):
-            rarity = self.rarity(word)
-            for place, count in self._postings.get(word, ()):
-                damped = count + _K1 * (1 - _B + _B * self._lengths[place] / (self._mean or 1.0))
-                found[place] += rarity * count * (_K1 + 1) / damped
-        return dict(found)
-
+# What stands before the beginning of a line, and ends a term there; characters of the longest term.
+_LINE_MARKS = re.compile(r"^(?:\|\s*|[-*+] |\d+[.)] |:   |#+ |> )*")
+_TERM_END = re.compile(r":\s|\||\s\(|[：（]")
+_LONGEST_TERM = 60
 
 # Scores of passages by index; larger is better; missing ones are not relevant.
 Ranked = dict[int, float]
@@ -75,13 +48,15 @@ Ranked = dict[int, float]
 
 def by_words(passages: Sequence[Evidence], titles: Mapping[str, str], questions: Sequence[KeyQuestion]) -> list[Ranked]:
     """Return the BM25 scores of passages for each question; `titles` are by source id."""
-    headings = [" ".join((titles.get(item.source_id, ""), *item.path)) for item in passages]
-    index = Bm25([f"{item.lead}\n{item.quote}" if item.lead else item.quote for item in passages], headings)
+    index = indexed(passages, titles)
+    places = {item.id: place for place, item in enumerate(passages)}
+
+    def scores(text: str) -> Ranked:
+        return {places[match.passage.evidence.id]: match.score for match in best(index, text, _RANKED)}
+
+    topics = {topic: scores(topic) for topic in {question.topic for question in questions if question.topic}}
     sources = [item.source_id for item in passages]
-    topics = {topic: index.scores(topic) for topic in {question.topic for question in questions if question.topic}}
-    return [
-        _with_documents(_with_topic(index.scores(one.text), topics.get(one.topic, {})), sources) for one in questions
-    ]
+    return [_with_documents(_with_topic(scores(one.text), topics.get(one.topic, {})), sources) for one in questions]
 
 
 def _with_topic(own: Ranked, topic: Ranked) -> Ranked:
@@ -99,12 +74,44 @@ def _with_documents(scores: Ranked, sources: Sequence[str]) -> Ranked:
     return {place: score + bonus[sources[place]] for place, score in scores.items()}
 
 
+def definitions(passages: Sequence[Evidence], question: str, scores: Ranked) -> list[int]:
+    """Return one passage for each identifier that a question names: where it is a term of its own.
+
+    Of several, the term with the fewest other words counts, then the score.
+    """
+    chosen = []
+    for identifier in dict.fromkeys(identifiers(question)):
+        wanted = {*query_words(identifier)}
+        other_words = {
+            place: min(len(term - wanted) for term in terms)
+            for place, item in enumerate(passages)
+            if identifier in f"{item.path[-1:]}{item.lead}{item.quote}".lower()
+            and (terms := [term for term in _terms(item) if wanted <= term])
+        }
+        chosen += sorted(other_words, key=lambda place: (other_words[place], -scores.get(place, 0.0), place))[:1]
+    return chosen
+
+
+def _terms(item: Evidence) -> list[set[str]]:
+    """Return the words of each term that a passage may define: its heading, and how its lines begin.
+
+    Such are terms of definition lists, first cells, short lines, and words before a colon or a bracket.
+    """
+    lines = (*item.path[-1:], *item.lead.split("\n"), *item.quote.split("\n"))
+    starts = (_TERM_END.split(_LINE_MARKS.sub("", line), maxsplit=1)[0] for line in lines)
+    return [{*query_words(start)} for start in starts if len(start) <= _LONGEST_TERM]
+
+
+def titles_of(sources: Sequence[Source]) -> dict[str, str]:
+    """Return the titles of sources by their ids."""
+    return {source.id: source.hit.title or source.document.title for source in sources}
+
+
 async def ranked(
     passages: Sequence[Evidence], sources: Sequence[Source], questions: Sequence[KeyQuestion], run: Run
 ) -> list[Ranked]:
     """Return the scores of passages for each question, by all configured methods."""
-    titles = {source.id: source.hit.title or source.document.title for source in sources}
-    rankings = await compute(by_words, passages, titles, questions)
+    rankings = await compute(by_words, passages, titles_of(sources), questions)
     if run.settings.ai.embedder:
         rankings = await _fused(passages, questions, rankings, run)
     if run.settings.ai.reranker:
@@ -141,7 +148,7 @@ async def _reranked(
         if rating is None:
             return scores
         best = [place for _, place in sorted(zip(rating.scores, best, strict=True), key=lambda pair: -pair[0])]
-        return {place: 1 / (1 + rank) for rank, place in enumerate((*best, *rest))}
+        return {place: 1 / (_FUSION + rank) for rank, place in enumerate((*best, *rest))}
 
     return await run.each(list(zip(questions, rankings, strict=True)), one)
 

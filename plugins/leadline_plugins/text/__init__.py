@@ -7,6 +7,6 @@ from __future__ import annotations
 
 from leadline_plugins.text.language import is_cjk, language
 from leadline_plugins.text.sentences import sentences
-from leadline_plugins.text.tokens import content_set, content_words, index_words, tokens
+from leadline_plugins.text.tokens import content_set, content_words, identifiers, index_words, tokens
 
-__all__ = ["content_set", "content_words", "index_words", "is_cjk", "language", "sentences", "tokens"]
+__all__ = ["content_set", "content_words", "identifiers", "index_words", "is_cjk", "language", "sentences", "tokens"]

@@ -44,6 +44,10 @@ _EAST = "\u3000"
 _HANGUL = "\uac00"
 _LAST_KANA = "\u31ff"
 _HIRAGANA = re.compile("[\u3041-\u309f]{2,}")
+# Words that marks join, or that have a capital or a digit inside: `archive_mode`, `gc.auto`, `MaxClients`, `ext4`.
+_IDENTIFIER = re.compile(
+    r"(?<![^\W_])[^\W\d_](?:[^\W_]*(?:(?:[._-]|::)+[^\W_]+)+|[^\W\d_]*(?:[a-z0-9][A-Z]|[A-Za-z][0-9])[^\W_]*)", re.ASCII
+)
 _FIRST_CJK = re.compile(rf"[{CJK}]")
 _FIRST_UNSPACED = re.compile(rf"[{CJK}{_CLUSTERED}]")
 # Vowel points and stretching signs of Arabic and Hebrew, digits and separators of all scripts, invisible characters.
@@ -104,6 +108,11 @@ def index_words(text: str) -> list[str]:
     counts twice, so that it ranks before longer words with it.
     """
     return list(_content(*_pieces(text), _indexed_grams))
+
+
+def identifiers(text: str) -> list[str]:
+    """Return the identifiers in a text, in lower case: index and questions have them whole as well as in parts."""
+    return [found.lower() for found in _IDENTIFIER.findall(text)]
 
 
 def content_set(text: str) -> frozenset[str]:

@@ -57,6 +57,11 @@ def test_the_title_of_a_note_moves_on_with_its_text() -> None:
     assert second.quote == f"小心\n\n{prose(150)}"
 
 
+def test_the_name_and_value_of_an_option_move_on_with_its_description() -> None:
+    passages = cut(f"{prose(150)}\n\nOption: depth\n\nDefault: 11\n\n{prose(60)}")
+    assert passages[1].quote.startswith("Option: depth\n\nDefault: 11\n\n")
+
+
 def test_an_introduction_is_no_passage_without_its_long_list() -> None:
     items = "\n".join(f"- {prose(20)}" for _ in range(20))
     first, *others = cut(f"Consider these questions:\n\n{items}")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import cast
+
+from leadline.contracts import Run
 from leadline.records import Evidence
+from leadline.testing.context import FakeRun
 from leadline_plugins.passages.cutting import tokens_of, words_of
 from leadline_plugins.passages.ranking import KeyQuestion, by_words, fused
-from leadline_plugins.passages.selection import select
+from leadline_plugins.passages.selection import select, select_passages
 
 
 def passage(name: str, quote: str, source: str = "s1", path: tuple[str, ...] = ()) -> Evidence:
@@ -81,3 +85,69 @@ def test_sizes_count_chinese_characters() -> None:
     assert words_of("十个汉字等于四个单词") == 4.0
     assert tokens_of("三个字") == 2.0
     assert tokens_of("four") == 1.0
+
+
+SETTINGS = [
+    passage(
+        "use", "Before archive_mode is on, read what archive_mode and archive_mode's commands do to archive_mode. " * 3
+    ),
+    passage("definition", "archive_mode (enum)\n:   Completed segments are sent to the archive. The default is off."),
+    passage("cake", "The baker sells 12 cakes.", source="s2"),
+]
+
+
+async def selected(
+    passages: list[Evidence], *questions: str, tokens: float = 1000, most: float = 1000, characters: float = 0
+) -> list[list[str]]:
+    """Return the ids of the passages of one section for each question."""
+    asked = [[KeyQuestion(question)] for question in questions]
+    sections = await select_passages(passages, (), asked, tokens, most, cast("Run", FakeRun()), characters)
+    return [[item.id for item in section] for section in sections]
+
+
+async def test_the_definition_of_a_named_term_is_first() -> None:
+    assert (await selected(SETTINGS, "What does archive_mode do?"))[0][:2] == ["definition", "use"]
+
+
+async def test_a_term_is_defined_where_it_has_the_fewest_words_beside_it() -> None:
+    passages = [
+        passage("both", "max_files and max_size: see there."),
+        passage("own", "Both are sizes.", path=("max_size",)),
+    ]
+    assert (await selected(passages, "What is max_size?"))[0][0] == "own"
+
+
+async def test_a_statement_with_a_number_brings_the_nearest_one_of_another_source() -> None:
+    passages = [
+        passage("manual", "An idle connection to the archive is closed after 60 seconds."),
+        passage("blog", "After 30 seconds an idle connection is closed.", source="s2"),
+        passage("same source", "An idle connection is closed after 60 seconds, as before."),
+        passage("no number", "An idle connection is closed after a while.", source="s3"),
+        *(passage(f"other {n}", "The town was founded by monks in the year 1204.", source=f"s{n}") for n in range(9)),
+    ]
+    (chosen,) = await selected(passages, "What holds for the archive?")
+    assert chosen == ["manual", "blog"]
+
+
+async def test_passages_with_less_than_half_of_the_best_score_follow_only_to_reach_the_characters() -> None:
+    passages = [
+        passage("best", "The harbour is deep at low tide."),
+        passage("word", "Low prices. " + "A shop sells it. " * 20),
+    ]
+    assert await selected(passages, "How deep is the harbour at low tide?") == [["best"]]
+    assert await selected(passages, "How deep is the harbour at low tide?", characters=100) == [["best", "word"]]
+
+
+async def test_sections_share_the_tokens_of_all_passages_by_turns() -> None:
+    passages = [passage(f"{name}{n}", f"{name} rule {n}. " * 9) for n in range(9) for name in ("Quay", "Mole")]
+    size = tokens_of(passages[0].quote) + 9
+    quay, mole = await selected(passages, "Which quay?", "Which mole?", most=4 * size)
+    assert (len(quay), len(mole)) == (2, 2)
+    assert len((await selected(passages, "Which quay?", tokens=3 * size))[0]) == 3
+
+
+async def test_a_passage_of_two_sections_counts_once() -> None:
+    size = tokens_of(HARBOUR[0].quote) + 9
+    assert (
+        await selected(HARBOUR, "How deep is the harbour?", "Is low tide at the harbour?", most=size) == [["depth"]] * 2
+    )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadline_plugins.text import content_set, content_words, index_words, tokens
+from leadline_plugins.text import content_set, content_words, identifiers, index_words, tokens
 
 
 @pytest.mark.parametrize(
@@ -133,3 +133,16 @@ def test_a_long_text_is_cut_as_a_short_one(text: str) -> None:
 )
 def test_question_words_of_chinese_and_japanese_are_no_topic(question: str, topic: str) -> None:
     assert set(content_words(question)) == set(content_words(topic))
+
+
+def test_identifiers_have_marks_capitals_or_digits_inside() -> None:
+    text = "Set archive_mode, gc.auto. APT::Install and MaxClients on ext4, RAID-5在PostgreSQL中, but no 10.5 or Word."
+    assert identifiers(text) == [
+        "archive_mode",
+        "gc.auto",
+        "apt::install",
+        "maxclients",
+        "ext4",
+        "raid-5",
+        "postgresql",
+    ]
