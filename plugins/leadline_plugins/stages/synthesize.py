@@ -44,8 +44,6 @@ from leadline_plugins.writing.methodology import failed_engines
 
 # With `preset = "full"`, the share of the fetched text to select; the promise is .16.
 _FULL_SHARE = 0.17
-# Selections at most until that share is reached: other passages share no word with the questions.
-_ATTEMPTS = 4
 # The stage that removes repeated statements, and has the claims judged after that.
 CONDENSE = "condense"
 # The share of `budget.tokens` that passages may use.
@@ -148,15 +146,11 @@ async def collected(
     asked = [_key_questions(section, question, tasks) for section in plan.sections]
     research, most = run.settings.research, run.settings.budget.tokens * _BUDGET_SHARE
     tokens = min(research.evidence_tokens, most)
-    chosen = await select_passages(evidence, sources, asked, research.section_tokens, tokens, run)
-    if run.settings.preset == "full":  # a share of the fetched text is to be selected
-        aim, share = _FULL_SHARE * sum(len(source.document.text) for source in sources), float(research.section_tokens)
-        for _ in range(_ATTEMPTS):
-            size = sum(len(item.quote) for item in _distinct(chosen))
-            if size >= aim or share >= most:
-                break
-            share = min(most, share * max(1.25, aim / max(1, size)))
-            chosen = await select_passages(evidence, sources, asked, share, most, run)
+    full, characters = run.settings.preset == "full", sum(len(source.document.text) for source in sources)
+    if full:  # a share of the fetched text is to be selected
+        tokens = most
+    aim = _FULL_SHARE * characters if full else 0.0
+    chosen = await select_passages(evidence, sources, asked, research.section_tokens, tokens, run, aim)
     known = {item.id: item for item in evidence}
     met = [one for one in conflicts if known.keys() >= {*one.evidence_ids}]
     disagreeing = [known[name] for one in met for name in one.evidence_ids]

