@@ -126,13 +126,17 @@ def next_queries(question: Question, proposed: Iterable[Query], done: Sequence[S
 
 
 def new_tasks(proposed: Iterable[Query], done: Sequence[SearchTask], limit: int) -> tuple[SearchTask, ...]:
-    """Return at most `limit` tasks for queries that were not searched before, high priority first."""
+    """Return at most `limit` tasks for queries that were not searched before, high priority first.
+
+    A gap, which is the goal of a query of a later round, is searched for once.
+    """
     seen = {_folded(task.query) for task in done}
+    gaps = {_folded(task.goal) for task in done if task.goal and task.round > 1}
     number = done[-1].round + 1 if done else 1
     new = []
     for query in proposed:
         folded = _folded(query.query)
-        if folded and folded not in seen:
+        if folded and folded not in seen and _folded(query.goal) not in gaps:
             seen.add(folded)
             new.append(query)
     new = sorted(new[:limit], key=lambda query: (_ORDER[priority(query.priority)], _number(query.priority)))
