@@ -168,16 +168,13 @@ def format_step(event: Event) -> str:
 
 def format_review(event: Event) -> str:
     """Return a review as text: `review (round 1): 3 of 5 sections covered; open: How deep in winter?`."""
-    sections, data = _listed(event.data["sections"]), event.data
+    sections = _listed(event.data["sections"])
     covered = sum(_table(one).get("coverage") == "covered" for one in sections)
-    parts = [f"{covered} of {plural(len(sections), 'section', 'sections')} covered"] if sections else []
-    parts += [f"{title}: {shortened('; '.join(map(str, items)))}" for title, items in _review_lists(data) if items]
-    return f"review (round {data['round']}): {'; '.join(parts)}" if parts else ""
-
-
-def _review_lists(data: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
-    yield "open", _listed(data["gaps"])
-    yield "sources disagree", _listed(data["conflicts"])
+    parts = [f"{covered} of {plural(len(sections), 'section', 'sections')} covered"]
+    for title, key in (("open", "gaps"), ("sources disagree", "conflicts")):
+        if items := _listed(event.data[key]):
+            parts.append(f"{title}: {shortened('; '.join(map(str, items)))}")
+    return f"review (round {event.data['round']}): {'; '.join(parts)}"
 
 
 def plural(count: int, singular: str, plural_: str) -> str:

@@ -287,7 +287,7 @@ SOURCES: Key[tuple[Source, ...]] = Key("sources", Source, grows=True)
 UNREAD: Key[tuple[Unread, ...]] = Key("unread", Unread, grows=True)
 EVIDENCE: Key[tuple[Evidence, ...]] = Key("evidence", Evidence, grows=True)
 DIGEST: Key[Digest] = Key("digest", Digest)
-REVIEW: Key[Review] = Key("review", Review, file="review.json")
+REVIEW: Key[Review] = Key("review", Review)
 ANALYSIS: Key[Analysis] = Key("analysis", Analysis, file="analysis.json")
 SECTIONS: Key[tuple[Section, ...]] = Key("sections", Section, grows=True)
 # Planned charts; the drawn ones are also in FIGURES.

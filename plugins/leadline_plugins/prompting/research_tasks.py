@@ -82,24 +82,21 @@ def at_most(count: int) -> str:
 
 # The schema of a list of queries, used by three tasks.
 QUERIES = list_of(object_of(query=TEXT, goal=TEXT, priority=one_of("high", "medium", "low"), section=TEXT))
+# Those of a long report have a category, and a priority from 1 (first) to 5.
+_LONG_QUERIES = list_of(
+    object_of(query=TEXT, goal=TEXT, category=TEXT, priority=one_of("1", "2", "3", "4", "5"), section=TEXT)
+)
 _SECTIONS = list_of(object_of(id=TEXT, title=TEXT, goal=TEXT, grid=TEXT, questions=list_of(TEXT), domain=TEXT))
-PLAN_SCHEMA = object_of(title=TEXT, queries=QUERIES, scope=TEXT, form=TEXT, sections=_SECTIONS)
+PLAN_SCHEMA, LONG_PLAN_SCHEMA = (
+    object_of(title=TEXT, queries=queries, scope=TEXT, form=TEXT, sections=_SECTIONS)
+    for queries in (QUERIES, _LONG_QUERIES)
+)
 PLAN_EXAMPLE = (
     '{"title": "Heat pumps in old houses", "queries": [{"query": "heat pump installation cost old house", "goal": '
     '"prices", "priority": "high", "section": "1"}], "scope": "Old houses in Germany, for owners", "form": "", '
     '"sections": [{"id": "1", "title": "Cost", "goal": "What a heat pump costs", "grid": "air, ground × price, '
     'subsidy", "questions": ["What do an air and a ground source heat pump cost with installation?", "Which subsidies '
     'are there for each?"], "domain": "economics"}]}'
-)
-# Of a long report: each search has a category, and a priority from 1 (first) to 5.
-LONG_PLAN_SCHEMA = object_of(
-    title=TEXT,
-    queries=list_of(
-        object_of(query=TEXT, goal=TEXT, category=TEXT, priority=one_of("1", "2", "3", "4", "5"), section=TEXT)
-    ),
-    scope=TEXT,
-    form=TEXT,
-    sections=_SECTIONS,
 )
 LONG_PLAN_EXAMPLE = PLAN_EXAMPLE.replace('"priority": "high"', '"category": "economics", "priority": "1"')
 
@@ -109,7 +106,6 @@ class QueryRequest(Record):
 
     question: Question
     plan: Plan
-    round: int = 1
     limit: int = 8
     past: tuple[PastSearch, ...] = ()
     gaps: tuple[Text, ...] = ()

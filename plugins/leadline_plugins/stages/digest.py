@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 from leadline.contracts import Run
@@ -41,6 +42,7 @@ from leadline_plugins.stages.plan import publish
 from leadline_plugins.stages.prefetch import SearchPrefetch, can_prefetch
 from leadline_plugins.stages.query import query_limit, section_ids
 from leadline_plugins.stages.review import evidence_of_last_round
+from leadline_plugins.text import content_set
 
 # The share of `research.evidence_tokens` that the prompt shows; characters of all headings.
 _SHARE, _HEADINGS = 1 / 3, 4_000
@@ -89,7 +91,7 @@ class DigestStage:
             limit=limit,
             last=last,
             past=past_searches(findings[FOUND], sources) if limit else (),
-            pages=await compute(page_headings, sources, evidence),
+            pages=await compute(page_headings, sources, evidence, plan),
             sources=shown,
             today=start_date(run),
         )
@@ -99,12 +101,13 @@ class DigestStage:
         reply = await perform_or(run, task, failed, "this round was not summarized")
         if reply is failed:
             return last.model_copy(update={"review": None})
-        extended = with_questions(plan, reply)
+        digest = merge_reply(reply, last, plan)
+        extended = with_questions(plan, digest.review.sections if digest.review else ())
         if extended != plan:
             findings[PLAN] = extended
             await publish(extended, run)
         conflicts = merge_conflicts(last.conflicts, reply, shown)
-        return merge_reply(reply, last, plan).model_copy(update={"round": last.round, "conflicts": conflicts})
+        return digest.model_copy(update={"round": last.round, "conflicts": conflicts})
 
 
 async def _best_passages(
@@ -119,48 +122,49 @@ async def _best_passages(
     return list({item.id: item for section in chosen for item in section}.values())
 
 
-def page_headings(sources: Sequence[Source], evidence: Sequence[Evidence]) -> tuple[str, ...]:
-    """Return the titles of all pages read, each with the headings of its passages."""
+def page_headings(sources: Sequence[Source], evidence: Sequence[Evidence], plan: Plan) -> tuple[str, ...]:
+    """Return the titles of all pages read, each with headings, those first that share words with the key questions."""
+    words = content_set(" ".join(question for section in plan.sections for question in section.questions))
     headings: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for item in evidence:
         headings[item.source_id].update(dict.fromkeys(item.path[-1:]))
     share = _HEADINGS / max(1, len(sources))
-    return tuple(f"{source.hit.title}: {'; '.join(_within(headings[source.id], share))}" for source in sources)
 
+    def shown(names: Iterable[str]) -> str:
+        best = sorted(names, key=lambda name: -len(words & content_set(name)))
+        return "; ".join(name for name, size in zip(best, accumulate(map(len, best)), strict=True) if size <= share)
 
-def _within(texts: Iterable[str], characters: float) -> Iterator[str]:
-    """Yield whole texts while they fit."""
-    for text in texts:
-        characters -= len(text)
-        if characters < 0:
-            return
-        yield text
+    return tuple(f"{source.hit.title}: {shown(headings[source.id])}" for source in sources)
 
 
 def merge_reply(reply: DigestReply, last: Digest, plan: Plan) -> Digest:
-    """Return the digest of a reply; empty fields keep their last value."""
+    """Return the digest of a reply, which names only sections that are not covered."""
     section_id = section_ids(plan)
-    added = (question for section in reply.sections for question in section.questions)
+    named = {section_id(one.id): one for one in reply.sections}
+    sections = tuple(
+        named[one.id].model_copy(update={"id": one.id})
+        if one.id in named
+        else SectionReview(id=one.id, coverage="covered", depth=1.0)
+        for one in plan.sections
+    )
+    added = (question for section in sections for question in section.questions)
     gaps = tuple(dict.fromkeys((*(query.goal or query.query for query in reply.queries), *added)))
-    review = Review(sections=reply.sections, is_sufficient=reply.is_sufficient, priority_gaps=gaps)
-    review = _completed(review, plan)
     return Digest(
         synthesis=reply.synthesis or last.synthesis,
-        section_coverage={section.id: section.coverage for section in review.sections},
+        section_coverage={section.id: section.coverage for section in sections},
         knowledge_gaps=gaps,
         cross_links=tuple(dict.fromkeys((*last.cross_links, *reply.cross_links))),
-        review=review,
-        queries=tuple(query.model_copy(update={"section": section_id(query.section)}) for query in reply.queries),
+        review=Review(sections=sections, is_sufficient=reply.is_sufficient, priority_gaps=gaps),
+        queries=reply.queries,
     )
 
 
-def with_questions(plan: Plan, reply: DigestReply) -> Plan:
-    """Return the plan with the key questions that a reply adds to its sections."""
-    section_id = section_ids(plan)
-    new = {section_id(section.id): section.questions for section in reply.sections}
+def with_questions(plan: Plan, reviews: Sequence[SectionReview]) -> Plan:
+    """Return the plan with the key questions that the reviews of its sections add."""
+    added = {one.id: one.questions for one in reviews}
     sections = (
-        section.model_copy(update={"questions": tuple(dict.fromkeys((*section.questions, *new.get(section.id, ()))))})
-        for section in plan.sections
+        one.model_copy(update={"questions": tuple(dict.fromkeys((*one.questions, *added.get(one.id, ()))))})
+        for one in plan.sections
     )
     return plan.model_copy(update={"sections": tuple(sections)})
 
@@ -182,14 +186,6 @@ def merge_conflicts(last: Sequence[Conflict], reply: DigestReply, shown: Sequenc
     new = [one for one in new if len({of[name] for name in one.evidence_ids}) > 1]
     repeated = {name for one in new for name in one.evidence_ids}
     return (*(one for one in last if not repeated.issuperset(one.evidence_ids)), *new)
-
-
-def _completed(review: Review, plan: Plan) -> Review:
-    """Return a review of every section of the plan; the reply names only sections that are not covered."""
-    section_id = section_ids(plan)
-    named = {section_id(one.id): one.model_copy(update={"id": section_id(one.id)}) for one in review.sections}
-    covered = (SectionReview(id=section.id, coverage="covered", depth=1.0) for section in plan.sections)
-    return review.model_copy(update={"sections": tuple(named.get(one.id, one) for one in covered)})
 
 
 @hookimpl
