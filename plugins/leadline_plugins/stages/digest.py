@@ -76,10 +76,10 @@ class DigestStage:
         limit = query_limit(len(tasks), run) if run.rounds_left > 0 else 0
         repeated = last is not None and last.round == number
         wanted = not repeated and (last is None or (limit > 0 and bool(new))) and await run.by_chat(TASK.name)
-        digest = (last or Digest()).model_copy(update={"queries": (), "round": number})
+        digest = (last or Digest()).model_copy(update={"queries": ()})
         if wanted:
             digest = await self._made(findings, run, digest, limit if new else 0)
-        findings[DIGEST] = digest
+        findings[DIGEST] = digest.model_copy(update={"round": number})
 
     async def _made(self, findings: Findings, run: Run, last: Digest, limit: int) -> Digest:
         question, plan, tasks, sources = findings[QUESTION], findings[PLAN], findings[TASKS], findings[SOURCES]
@@ -89,7 +89,7 @@ class DigestStage:
             question=question_input(question),
             plan=plan.model_copy(update={"queries": ()}),
             limit=limit,
-            last=last,
+            last=last if last.round else None,
             past=past_searches(findings[FOUND], sources) if limit else (),
             pages=await compute(page_headings, sources, evidence, plan),
             sources=shown,
@@ -107,7 +107,7 @@ class DigestStage:
             findings[PLAN] = extended
             await publish(extended, run)
         conflicts = merge_conflicts(last.conflicts, reply, shown)
-        return digest.model_copy(update={"round": last.round, "conflicts": conflicts})
+        return digest.model_copy(update={"conflicts": conflicts})
 
 
 async def _best_passages(
