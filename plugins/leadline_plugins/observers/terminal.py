@@ -94,8 +94,8 @@ class PlainView:
                     self._write(text)
             case "progress" if step := format_step(event):
                 self._write(f"{now - self._start:6.1f} s  {step}")
-            case "review" if review := format_review(event):
-                self._write(f"{now - self._start:6.1f} s  {review}")
+            case "review":
+                self._write(f"{now - self._start:6.1f} s  {format_review(event)}")
             case "message" if data.get("kind") == "index":
                 self._write(f"{now - self._start:6.1f} s  {self._progress.source}")
             case "notice" | "error":

@@ -11,7 +11,6 @@ from typing import Any
 from pydantic import JsonValue
 
 from leadline.contracts import Run
-from leadline.display import shortened
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob
@@ -34,7 +33,7 @@ from leadline_plugins.text.reply_language import answered_in_language
 
 _NO_PLAN = "no usable plan: one section answers the whole question"
 # Hits that the plan sees, and characters of each; seconds that it waits for them.
-_HITS, _HIT, _WAIT = 8, 300, 1.5
+_HITS, _HIT, _WAIT = 8, 200, 1.5
 
 
 def _texts(plan: Plan) -> Iterator[str]:
@@ -98,7 +97,7 @@ async def _hits(ahead: SearchPrefetch, run: Run) -> tuple[str, ...]:
     # A resumed run has the same hits: the reply may have been paid for.
     if not await run.fact("plan.hits", search.done):
         return ()
-    return tuple(f"{hit.title}: {shortened(hit.snippet, _HIT)}" for hit in (await search).hits[:_HITS])
+    return tuple(f"{hit.title}: {hit.snippet[:_HIT]}" for hit in (await search).hits[:_HITS])
 
 
 async def publish(plan: Plan, run: Run) -> None:
