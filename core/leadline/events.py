@@ -5,11 +5,14 @@ The kinds of events and their `data`:
     run.started     {folder, question, pipeline, steps, choices, replay, principal, previous}: `previous` is the last
                     session of a resumed run, {span_id, began, ended}; `ended` is null if it was killed
     run.finished    {status, reason, claims}: `claims` are the numbers of claims by verdict
-    progress        {step, status: started | finished | failed, data}: with `idle` in `data` it had nothing to do
+    progress        {step, status: started | finished | failed, data}: with `idle` in `data` it had nothing to do;
+                    `loop_end` is the reason why no further round follows
     route           {pipeline, reason, by: rules | model | default, steps}: the run continues with this pipeline
     message         {kind: plan | learning | report | index, text}: a plan also has {sections}, each {id, title,
                     questions}; the learning from a page that was cut into passages {source, passages}: its URL and
                     their number; `index`: how many files of the user's documents are read so far
+    review          {round, sections, gaps, conflicts}: what a round left open; `sections` are {id, coverage, depth,
+                    questions}, `gaps` the questions to search for, `conflicts` where sources disagree
     query           {id, query, goal, section, round}: a search begins; `section` is the id of a section of the plan
     found           {id, hits, failure}: it has ended with so many hits, or failed
     source          {id, url, title, engine, tier, query}: a page was read; `query` is the id of the search

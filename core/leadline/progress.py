@@ -157,12 +157,24 @@ def format_step(event: Event) -> str:
     """Return a finished step as text: `search (round 1): 5 searches`; empty if it was idle."""
     data = event.data["data"]
     assert isinstance(data, dict)
-    if event.data["status"] == "started" or data.get("idle"):
+    ended = f"no further round: {one_line(data['loop_end'])}" if data.get("loop_end") else ""
+    if event.data["status"] == "started" or (data.get("idle") and not ended):
         return ""
     number = f" (round {data['round']})" if data.get("round") and any(key in data for key in _PER_ROUND) else ""
     failed = event.data["status"] == "failed"
-    outcome = f"not done: {one_line(data.get('reason', ''))}" if failed else format_counts(data)
+    outcome = f"not done: {one_line(data.get('reason', ''))}" if failed else format_counts(data) or ended
     return f"{event.data['step']}{number}" + (f": {outcome}" if outcome else "")
+
+
+def format_review(event: Event) -> str:
+    """Return a review as text: `review (round 1): 3 of 5 sections covered; open: How deep in winter?`."""
+    sections = _listed(event.data["sections"])
+    covered = sum(_table(one).get("coverage") == "covered" for one in sections)
+    parts = [f"{covered} of {plural(len(sections), 'section', 'sections')} covered"]
+    for title, key in (("open", "gaps"), ("sources disagree", "conflicts")):
+        if items := _listed(event.data[key]):
+            parts.append(f"{title}: {shortened('; '.join(map(str, items)))}")
+    return f"review (round {event.data['round']}): {'; '.join(parts)}"
 
 
 def plural(count: int, singular: str, plural_: str) -> str:

@@ -75,6 +75,9 @@ class PlannedSection(Record):
     id: Annotated[str, NUMBERED]
     title: Text
     goal: Text = ""
+    grid: Text = ""
+    """The items that it compares or lists × what is asked of each: `A, B × price, range`; the rows and columns of its
+    table. Items that must be found first are described: `(makers in Norway) × price`."""
     questions: tuple[Text, ...] = ()
     domain: str = ""
     """The aspect it covers: overview, historical, technical, case studies, …"""
@@ -84,6 +87,10 @@ class Plan(Record):
     """The outline of a report, with sections in the order of the report."""
 
     title: Text
+    scope: Text = ""
+    """Subject, place, period, cut-off and reader, as the question sets them."""
+    form: Text = ""
+    """The form that the question asks for: parts and their order, tables with their columns."""
     sections: tuple[Annotated[PlannedSection, SINGLE], ...]
     queries: tuple[Annotated[Query, SINGLE], ...] = ()
     """The first searches, if the planner proposes any."""
@@ -134,6 +141,8 @@ class SectionReview(Record):
     id: str
     coverage: Coverage
     depth: float = 0.0
+    questions: tuple[Text, ...] = ()
+    """Key questions that the plan lacks: of items that were found, and of aspects that experts would expect."""
 
 
 class Review(Record):
@@ -159,8 +168,6 @@ class Digest(Record):
     """The next searches, if the same model reply proposed any."""
     round: int = 0
     """The last round that the digest includes."""
-    shown: tuple[str, ...] = ()
-    """Ids of the passages that were used, in all rounds."""
     conflicts: tuple[Conflict, ...] = ()
     """Where passages disagree, of all rounds."""
 

@@ -14,6 +14,8 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +53,8 @@ async def measured(runs: leadline.Client, world: Emulator, number: int) -> dict[
     result = await runs.research(question(number))
     cpu, others, wall = time.process_time() - cpu, beside() - others, time.perf_counter() - wall
     data, lines = result.metadata, (result.folder / "events.jsonl").read_text().splitlines()
-    path = critical(leaves(map(json.loads, lines), KINDS, world.tally()))
+    events = [json.loads(line) for line in lines]
+    path = critical(leaves(events, KINDS, world.tally()))
     assert result.status == "complete", (result.reason, data.errors, data.calls)
     queries = data.calls["query/batch"]
     assert result.report
@@ -66,11 +69,23 @@ async def measured(runs: leadline.Client, world: Emulator, number: int) -> dict[
         "tokens a query": round(json.loads(data.model_dump_json())["usage"]["tokens"] / queries),
         "retention": data.retention,
         "wall s": round(wall, 2),
+        "first searches s": first_searches(events),
         "critical path s": round(path, 2),
         "wall / critical path": round(wall / path, 3),
         "CPU s": round(cpu, 2),
         "CPU s of its processes": round(others, 2),
     }
+
+
+def first_searches(events: Sequence[Mapping[str, Any]]) -> list[float]:
+    """Return when the first two searches began, in seconds: that of the question, and the first that was planned."""
+    times = [
+        datetime.fromisoformat(event["time"]).timestamp()
+        for event in events
+        if event["kind"] == "call.started" and event["data"]["kind"] == "query"
+    ]
+    begin = datetime.fromisoformat(events[0]["time"]).timestamp()
+    return [round(one - begin, 2) for one in times[:2]]
 
 
 def beside() -> float:

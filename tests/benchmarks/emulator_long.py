@@ -123,6 +123,7 @@ def long_plan(question: str, least: int, most: int, said: cjk.Tongue | None = No
             "id": str(place),
             "title": topic.capitalize(),
             "goal": goal.format(topic=topic),
+            "grid": "",
             "questions": [one.format(topic=topic) for one in asked],
             "domain": _DOMAINS[place % len(_DOMAINS)],
         }
@@ -138,7 +139,8 @@ def long_plan(question: str, least: int, most: int, said: cjk.Tongue | None = No
         }
         for place, topic in enumerate(found, start=1)
     ]
-    return {"title": re.split("[:：]", question, maxsplit=1)[0].strip(), "queries": queries, "sections": sections}
+    title = re.split("[:：]", question, maxsplit=1)[0].strip()
+    return {"title": title, "queries": queries, "scope": "", "form": "", "sections": sections}
 
 
 _ASKED = ("How does {topic} work?", "Which tools and rules belong to {topic}?", "{topic} in practice")

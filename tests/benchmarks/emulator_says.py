@@ -53,13 +53,14 @@ def _plan(text: str) -> dict[str, Any]:
     sections = [_planned(str(place), angle) for place, angle in enumerate(_ANGLES[:SECTIONS], start=1)]
     queries = [_query(asked, angle, str(place)) for place, angle in enumerate(_ANGLES[:SECTIONS], start=1)]
     queries += [_query(asked, "statistics by country", "4"), _query(asked, "official report", "1")]
-    return {"title": f"{asked}: an overview", "queries": queries, "sections": sections}
+    return {"title": f"{asked}: an overview", "queries": queries, "scope": "", "form": "", "sections": sections}
 
 
 def _planned(name: str, angle: str) -> dict[str, Any]:
     questions = [f"What is the {angle}?", f"Who is affected by the {angle}?"]
     goal = f"Say what the sources establish about the {angle}."
-    return {"id": name, "title": f"{angle.capitalize()}", "goal": goal, "questions": questions, "domain": "overview"}
+    rest = {"goal": goal, "grid": "", "questions": questions, "domain": "overview"}
+    return {"id": name, "title": f"{angle.capitalize()}", **rest}
 
 
 def _query(asked: str, angle: str, section: str) -> dict[str, str]:
@@ -78,7 +79,7 @@ def searches(inputs: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def _digest(text: str) -> dict[str, Any]:
-    names = re.findall(r"^Section (\w+):", text, re.MULTILINE)
+    names, partial = re.findall(r"^Section (\w+):", text, re.MULTILINE), {"coverage": "partial", "depth": 0.6}
     first = "Known so far:" not in text and "No more searches" not in text
     asked = _question(text)
     gaps = ["What do the newest figures say?", "Which costs are contested?"]
@@ -86,15 +87,15 @@ def _digest(text: str) -> dict[str, Any]:
         gaps = [said.gap.format(topic=topic) for topic in cjk.topics(asked)[:2]]
     return {
         "is_sufficient": not first,
-        "sections": [{"id": name, "coverage": "partial", "depth": 0.6} for name in names[1::2]] if first else [],
-        "gaps": gaps if first else [],
+        "sections": [{"id": name, "questions": [], **partial} for name in names[1::2]] if first else [],
         "queries": [
             _query(asked, gap if said else f"newest figures {name}", name)
             for name, gap in zip(names[:4], gaps * 2, strict=False)
         ]
         if first
         else [],
-        "synthesis": " ".join(sentence for sentence, _ in statements(text)[:3]),
+        "conflicts": [],
+        "synthesis": " ".join(sentence for sentence, _ in statements(text)[:3]) if first else "",
         "cross_links": [],
     }
 

@@ -10,7 +10,7 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from leadline.progress import RunProgress
+from leadline.progress import RunProgress, format_review
 from leadline.records import Event
 
 _MARKS = {"finished": ("✓", "green"), "failed": ("✗", "yellow"), "pending": ("·", "bright_black")}
@@ -40,6 +40,8 @@ class LiveView:
                 self._print("note", "yellow", event)
             case "error":
                 self._print("error", "red", event)
+            case "review":
+                self._console.print(Text(format_review(event), "bright_black"))
             case "call.held":
                 if message := self._progress.wait_message(event):
                     self._console.print(Text(message, "bright_black"))

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from leadline.contracts import Context
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
-from leadline.progress import RunProgress, format_step
+from leadline.progress import RunProgress, format_review, format_step
 from leadline.records import Event
 
 
@@ -94,6 +94,8 @@ class PlainView:
                     self._write(text)
             case "progress" if step := format_step(event):
                 self._write(f"{now - self._start:6.1f} s  {step}")
+            case "review":
+                self._write(f"{now - self._start:6.1f} s  {format_review(event)}")
             case "message" if data.get("kind") == "index":
                 self._write(f"{now - self._start:6.1f} s  {self._progress.source}")
             case "notice" | "error":

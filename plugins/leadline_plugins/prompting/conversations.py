@@ -15,7 +15,7 @@ from leadline.schemas import BOOLEAN, TEXT, list_of, object_of
 from leadline_plugins.passages.cutting import tokens_of
 from leadline_plugins.prompting.inputs import bullet_list, paragraphs, question_text, quoted
 from leadline_plugins.prompting.numbered_passages import ShownSource, passages_text
-from leadline_plugins.prompting.research_tasks import QUERIES
+from leadline_plugins.prompting.research_tasks import QUERIES, at_most
 
 # Turns in a prompt; tokens of the last answer, and of each earlier one.
 TURNS, LAST_TOKENS, EARLIER_TOKENS = 10, 1_500, 300
@@ -99,11 +99,14 @@ class ReuseRequest(Record):
     question: Question
     # The best passages of the earlier sources.
     sources: tuple[ShownSource, ...]
+    # The maximum number of queries.
+    limit: int = 5
     today: str = ""
 
     def as_text(self) -> str:
         """Return the inputs as prompt text."""
-        return paragraphs(question_text(self.question, self.today), passages_text(self.sources))
+        about = question_text(self.question, self.today)
+        return paragraphs(about, at_most(self.limit), passages_text(self.sources))
 
 
 class OpenPoints(Record):

@@ -33,7 +33,7 @@ def question_input(question: Question) -> Question:
 
 def single_section_plan(question: Question) -> Plan:
     """Return a plan with one section for the whole question."""
-    section = PlannedSection(id="1", title=question.text, goal=question.text, questions=(question.text,))
+    section = PlannedSection(id="1", title=question.text, questions=(question.text,))
     return Plan(title=question.text, sections=(section,))
 
 
@@ -41,6 +41,7 @@ class PastSearch(Record):
     """A search of this run, with the number of pages that no earlier search found, or why it failed."""
 
     query: Text
+    goal: Text = ""
     section: str = ""
     pages: int = 0
     failure: Text = ""
@@ -50,7 +51,13 @@ def past_searches(found: tuple[Found, ...], sources: tuple[Source, ...]) -> tupl
     """Return all searches, each with the number of pages that no search before it had found."""
     pages = [source.task_id for source in sources]
     return tuple(
-        PastSearch(query=one.task.query, section=one.task.section, pages=pages.count(one.task.id), failure=one.failure)
+        PastSearch(
+            query=one.task.query,
+            goal=one.task.goal if one.task.round > 1 else "",
+            section=one.task.section,
+            pages=pages.count(one.task.id),
+            failure=one.failure,
+        )
         for one in found
     )
 
@@ -72,23 +79,27 @@ def question_text(question: Question, today: str = "") -> str:
 
 
 def outline_text(plan: Plan) -> str:
-    """Return the sections of a plan, each with its id, goal and key questions."""
+    """Return a plan: scope, form, and the sections, each with its id, goal, grid and key questions."""
     return "\n".join(_outline_lines(plan))
 
 
 def _outline_lines(plan: Plan) -> Iterator[str]:
     yield f"Report: {plan.title}"
+    yield from (f"{name}: {text}" for name, text in (("Scope", plan.scope), ("Form", plan.form)) if text)
     for section in plan.sections:
-        yield f"Section {section.id}: {section.title}" + (f" ({section.goal})" if section.goal else "")
-        yield from (f"- {question}" for question in section.questions)
+        goal = f" ({section.goal})" if section.goal not in ("", section.title) else ""
+        yield f"Section {section.id}: {section.title}{goal}"
+        yield from (f"- {line}" for line in (section.grid, *section.questions) if line not in ("", section.title))
 
 
 def searches_text(past: Sequence[PastSearch]) -> str:
     """Return the searches of the run, each with its result."""
-    results = (f"failed: {one.failure}" if one.failure else f"{one.pages} new pages" for one in past)
-    return "\n".join(
-        bullet_list("Searches so far", (f'"{one.query}": {result}' for one, result in zip(past, results, strict=True)))
+    searches = (
+        f'"{one.query}"{f" ({one.goal})" if one.goal else ""}: '
+        + (f"failed: {one.failure}" if one.failure else f"{one.pages} new pages")
+        for one in past
     )
+    return "\n".join(bullet_list("Searches so far", searches))
 
 
 def known_text(digest: Digest | None) -> str:

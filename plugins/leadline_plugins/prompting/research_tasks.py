@@ -6,7 +6,7 @@ from typing import Annotated
 
 from leadline.records import SINGLE, Record, Text
 from leadline.research_findings import Digest, Plan, Query, Question, SectionReview
-from leadline.schemas import BOOLEAN, NUMBER, TEXT, list_of, object_of, one_of
+from leadline.schemas import BOOLEAN, INTEGER, NUMBER, TEXT, list_of, object_of, one_of
 from leadline.tasks import Talk
 from leadline_plugins.prompting.inputs import (
     PastSearch,
@@ -52,39 +52,51 @@ CLARIFY_EXAMPLE = (
 class PlanRequest(Record):
     """Asks for an outline; `length` is that of the report in words (CJK: characters), 0 for any.
 
-    `least` and `most` are the numbers of sections and of searches of a long report; 0: the model chooses.
+    `least` and `most` are the numbers of sections of a long report; 0: the model chooses.
     """
 
     question: Question
     length: int = 0
     least: int = 0
     most: int = 0
+    # The maximum number of searches.
+    searches: int = 7
+    # What a search for the question itself found.
+    hits: tuple[Text, ...] = ()
     today: str = ""
 
     def as_text(self) -> str:
         """Return the inputs as prompt text."""
         unit = "characters" if is_cjk(self.question.language) else "words"
-        length = f"Length of the report: about {self.length} {unit}" if self.length else ""
-        size = f"Sections: {self.least} to {self.most}\nSearches: {self.least} to {self.most}" if self.most else ""
-        return paragraphs(question_text(self.question, self.today), "\n".join(filter(None, (length, size))))
+        limits = [f"Length of the report: about {self.length} {unit}"] if self.length else []
+        limits += [f"Sections: {self.least} to {self.most}"] if self.most else []
+        hits = "\n".join(bullet_list("Hits of a search for the question", self.hits))
+        about = question_text(self.question, self.today)
+        return paragraphs(about, hits, "\n".join((*limits, at_most(self.searches))))
+
+
+def at_most(count: int) -> str:
+    """Return the limit of proposed queries as prompt text."""
+    return f"At most {count} queries." if count else "No more searches are possible: `queries` is empty."
 
 
 # The schema of a list of queries, used by three tasks.
 QUERIES = list_of(object_of(query=TEXT, goal=TEXT, priority=one_of("high", "medium", "low"), section=TEXT))
-_SECTIONS = list_of(object_of(id=TEXT, title=TEXT, goal=TEXT, questions=list_of(TEXT), domain=TEXT))
-PLAN_SCHEMA = object_of(title=TEXT, queries=QUERIES, sections=_SECTIONS)
+# Those of a long report have a category, and a priority from 1 (first) to 5.
+_LONG_QUERIES = list_of(
+    object_of(query=TEXT, goal=TEXT, category=TEXT, priority=one_of("1", "2", "3", "4", "5"), section=TEXT)
+)
+_SECTIONS = list_of(object_of(id=TEXT, title=TEXT, goal=TEXT, grid=TEXT, questions=list_of(TEXT), domain=TEXT))
+PLAN_SCHEMA, LONG_PLAN_SCHEMA = (
+    object_of(title=TEXT, queries=queries, scope=TEXT, form=TEXT, sections=_SECTIONS)
+    for queries in (QUERIES, _LONG_QUERIES)
+)
 PLAN_EXAMPLE = (
     '{"title": "Heat pumps in old houses", "queries": [{"query": "heat pump installation cost old house", "goal": '
-    '"prices", "priority": "high", "section": "1"}], "sections": [{"id": "1", "title": "Cost", "goal": "What a heat '
-    'pump costs", "questions": ["What does installation cost?"], "domain": "economics"}]}'
-)
-# Of a long report: each search has a category, and a priority from 1 (first) to 5.
-LONG_PLAN_SCHEMA = object_of(
-    title=TEXT,
-    queries=list_of(
-        object_of(query=TEXT, goal=TEXT, category=TEXT, priority=one_of("1", "2", "3", "4", "5"), section=TEXT)
-    ),
-    sections=_SECTIONS,
+    '"prices", "priority": "high", "section": "1"}], "scope": "Old houses in Germany, for owners", "form": "", '
+    '"sections": [{"id": "1", "title": "Cost", "goal": "What a heat pump costs", "grid": "air, ground × price, '
+    'subsidy", "questions": ["What do an air and a ground source heat pump cost with installation?", "Which subsidies '
+    'are there for each?"], "domain": "economics"}]}'
 )
 LONG_PLAN_EXAMPLE = PLAN_EXAMPLE.replace('"priority": "high"', '"category": "economics", "priority": "1"')
 
@@ -94,7 +106,6 @@ class QueryRequest(Record):
 
     question: Question
     plan: Plan
-    round: int = 1
     limit: int = 8
     past: tuple[PastSearch, ...] = ()
     gaps: tuple[Text, ...] = ()
@@ -103,9 +114,8 @@ class QueryRequest(Record):
     def as_text(self) -> str:
         """Return the inputs as prompt text."""
         gaps = "\n".join(bullet_list("Gaps", self.gaps))
-        most = f"At most {self.limit} queries."
         about = question_text(self.question, self.today)
-        return paragraphs(about, outline_text(self.plan), gaps, searches_text(self.past), most)
+        return paragraphs(about, outline_text(self.plan), gaps, searches_text(self.past), at_most(self.limit))
 
 
 class Queries(Record):
@@ -121,16 +131,17 @@ QUERY_EXAMPLE = (
 
 
 class DigestRequest(Record):
-    """Asks to merge the passages of a round into the synthesis, to review the research, and to propose searches."""
+    """Asks to review all rounds so far, to name conflicts, and to propose the next searches."""
 
     question: Question
     plan: Plan
-    round: int
-    # Whether another round of searches can follow.
-    more: bool = True
+    # The maximum number of queries; 0 if no round can follow.
+    limit: int = 5
     last: Digest | None = None
     past: tuple[PastSearch, ...] = ()
-    # The best passages of this round.
+    # The pages read, each with headings.
+    pages: tuple[Text, ...] = ()
+    # The best passages of all rounds.
     sources: tuple[ShownSource, ...] = ()
     today: str = ""
 
@@ -141,36 +152,46 @@ class DigestRequest(Record):
             outline_text(self.plan),
             digest_text(self.last) if self.last else "",
             searches_text(self.past),
-            "" if self.more else "No more searches are possible: `queries` is empty.",
+            at_most(self.limit),
+            "\n".join(bullet_list("Pages read, with headings", self.pages)),
             passages_text(self.sources),
         )
+
+
+class NamedConflict(Record):
+    """Passages that disagree, by number; `primary` is the one of the primary source, or 0."""
+
+    about: Text
+    passages: tuple[int, ...] = ()
+    primary: int = 0
 
 
 class DigestReply(Record):
     """The state of the research after a round; the queries come early so that searches can start at once."""
 
     is_sufficient: bool = False
+    queries: tuple[Annotated[Query, SINGLE], ...] = ()
     # Only sections that are not covered.
     sections: tuple[Annotated[SectionReview, SINGLE], ...] = ()
-    gaps: tuple[Text, ...] = ()
-    queries: tuple[Annotated[Query, SINGLE], ...] = ()
+    conflicts: tuple[Annotated[NamedConflict, SINGLE], ...] = ()
     synthesis: Text = ""
     cross_links: tuple[Text, ...] = ()
 
 
 DIGEST_SCHEMA = object_of(
     is_sufficient=BOOLEAN,
-    sections=list_of(object_of(id=TEXT, coverage=one_of("covered", "partial", "missing"), depth=NUMBER)),
-    gaps=list_of(TEXT),
     queries=QUERIES,
+    sections=list_of(
+        object_of(id=TEXT, coverage=one_of("covered", "partial", "missing"), depth=NUMBER, questions=list_of(TEXT))
+    ),
+    conflicts=list_of(object_of(about=TEXT, passages=list_of(INTEGER), primary=INTEGER)),
     synthesis=TEXT,
     cross_links=list_of(TEXT),
 )
 DIGEST_EXAMPLE = (
-    '{"is_sufficient": false, "sections": [{"id": "2", "coverage": "missing", "depth": 0.0}], "gaps": ["Which noise '
-    'limits apply at night?"], "queries": [{"query": "heat pump noise limit night", "goal": "legal limits", '
-    '"priority": "high", "section": "2"}], "synthesis": "Installation costs 12,000 to 25,000 euros.", '
-    '"cross_links": []}'
+    '{"is_sufficient": false, "queries": [{"query": "heat pump noise limit night", "goal": "Which noise limits apply '
+    'at night?", "priority": "high", "section": "2"}], "sections": [{"id": "2", "coverage": "missing", "depth": 0.0, '
+    '"questions": []}], "conflicts": [], "synthesis": "Installation costs 12,000 to 25,000 euros.", "cross_links": []}'
 )
 
 

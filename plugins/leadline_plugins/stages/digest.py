@@ -1,18 +1,20 @@
-"""Stage `digest`: merges the passages of a round into the synthesis, reviews it, and proposes the next searches.
+"""Stage `digest`: reviews all rounds so far, names the conflicts of sources, and proposes the next searches.
 
 One reply of a model does all three. Without a model the digest stays empty.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 from leadline.contracts import Run
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import Evidence, Source
+from leadline.records import Conflict, Evidence, Source
 from leadline.research_findings import (
     DIGEST,
     EVIDENCE,
@@ -24,24 +26,26 @@ from leadline.research_findings import (
     Digest,
     Plan,
     Review,
-    SearchTask,
     SectionReview,
 )
 from leadline.tasks import TaskKind
-from leadline_plugins.passages.ranking import KeyQuestion, ranked
-from leadline_plugins.passages.selection import select
+from leadline.workers import compute
+from leadline_plugins.passages.ranking import KeyQuestion
+from leadline_plugins.passages.selection import select_passages
 from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.fallback import perform_or
 from leadline_plugins.prompting.inputs import past_searches, question_input, start_date, template
-from leadline_plugins.prompting.numbered_passages import group_by_source
+from leadline_plugins.prompting.numbered_passages import ShownSource, group_by_source, ids_by_number
 from leadline_plugins.prompting.research_tasks import DIGEST_EXAMPLE, DIGEST_SCHEMA, DigestReply, DigestRequest
 from leadline_plugins.prompting.shrinking import halve_shown_passages
-from leadline_plugins.stages.prefetch import SearchPrefetch, acceptance_check, can_prefetch
+from leadline_plugins.stages.plan import publish
+from leadline_plugins.stages.prefetch import SearchPrefetch, can_prefetch
 from leadline_plugins.stages.query import query_limit, section_ids
 from leadline_plugins.stages.review import evidence_of_last_round
+from leadline_plugins.text import content_set
 
-# Tokens of the passages in the prompt; the last digest summarizes earlier rounds.
-_MAX_TOKENS = 6_000
+# The share of `research.evidence_tokens` that the prompt shows; characters of all headings.
+_SHARE, _HEADINGS = 1 / 3, 4_000
 
 TASK = TaskKind(
     "digest",
@@ -58,7 +62,7 @@ TASK = TaskKind(
 
 
 class DigestStage:
-    """Keeps one digest of all rounds so far.
+    """Keeps one digest of all rounds so far, and adds the key questions that the plan turns out to lack.
 
     The model is called only if its reply can change something: another round may follow, and this one found passages.
     Otherwise the last digest stays.
@@ -66,75 +70,122 @@ class DigestStage:
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Set the digest."""
-        tasks, evidence = findings[TASKS], findings[EVIDENCE]
+        tasks = findings[TASKS]
         last, number = findings.get(DIGEST), tasks[-1].round if tasks else 1
-        new = evidence_of_last_round(evidence, tasks) if tasks else []
+        new = evidence_of_last_round(findings[EVIDENCE], tasks) if tasks else []
+        limit = query_limit(len(tasks), run) if run.rounds_left > 0 else 0
         repeated = last is not None and last.round == number
-        more = run.rounds_left > 0 and query_limit(len(tasks), run) > 0
-        wanted = not repeated and (last is None or (more and bool(new))) and await run.by_chat(TASK.name)
-        if not wanted:
-            findings[DIGEST] = (last or Digest()).model_copy(update={"queries": (), "round": number})
-            return
-        findings[DIGEST] = await self._made(findings, run, last or Digest(), more=more, new=new)
+        wanted = not repeated and (last is None or (limit > 0 and bool(new))) and await run.by_chat(TASK.name)
+        digest = (last or Digest()).model_copy(update={"queries": ()})
+        if wanted:
+            digest = await self._made(findings, run, digest, limit if new else 0)
+        findings[DIGEST] = digest.model_copy(update={"round": number})
 
-    async def _made(self, findings: Findings, run: Run, last: Digest, *, more: bool, new: Sequence[Evidence]) -> Digest:
+    async def _made(self, findings: Findings, run: Run, last: Digest, limit: int) -> Digest:
         question, plan, tasks, sources = findings[QUESTION], findings[PLAN], findings[TASKS], findings[SOURCES]
-        best = await _best_passages(new, sources, tasks, plan, last, run)
+        evidence = findings[EVIDENCE]
+        shown = group_by_source(await _best_passages(evidence, sources, plan, last, run), sources)
         request = DigestRequest(
             question=question_input(question),
             plan=plan.model_copy(update={"queries": ()}),
-            round=tasks[-1].round if tasks else 1,
-            more=more,
+            limit=limit,
             last=last if last.round else None,
-            past=past_searches(findings[FOUND], sources) if more else (),
-            sources=group_by_source(best, sources),
+            past=past_searches(findings[FOUND], sources) if limit else (),
+            pages=await compute(page_headings, sources, evidence, plan),
+            sources=shown,
             today=start_date(run),
         )
-        task = TASK.of(request)
-        if more and new and await can_prefetch(task, run):
-            goes_on = acceptance_check(task, lambda reply: not reply.is_sufficient)
-            task = replace(task, heard=SearchPrefetch(question, run, goes_on, tasks, sources).receive)
-        failed = DigestReply()
+        task, failed = TASK.of(request), DigestReply()
+        if limit and await can_prefetch(TASK, run):
+            task = replace(task, heard=SearchPrefetch(question, run, tasks, sources).receive)
         reply = await perform_or(run, task, failed, "this round was not summarized")
-        stale = last.model_copy(update={"review": None, "queries": ()})
-        digest = stale if reply is failed else merge_reply(reply, last, plan)
-        ids = () if reply is failed else tuple(item.id for item in best)
-        return digest.model_copy(update={"round": request.round, "shown": (*last.shown, *ids)})
+        if reply is failed:
+            return last.model_copy(update={"review": None})
+        digest = merge_reply(reply, last, plan)
+        extended = with_questions(plan, digest.review.sections if digest.review else ())
+        if extended != plan:
+            findings[PLAN] = extended
+            await publish(extended, run)
+        conflicts = merge_conflicts(last.conflicts, reply, shown)
+        return digest.model_copy(update={"conflicts": conflicts})
 
 
 async def _best_passages(
-    new: Sequence[Evidence], sources: Sequence[Source], tasks: Sequence[SearchTask], plan: Plan, last: Digest, run: Run
+    evidence: Sequence[Evidence], sources: Sequence[Source], plan: Plan, last: Digest, run: Run
 ) -> list[Evidence]:
-    """Return the round's best passages for its searches and key questions that no digest has used yet."""
-    unseen = [item for item in new if item.id not in set(last.shown)]
-    round_tasks = [task for task in tasks if task.round == tasks[-1].round]
-    asked = [question for section in plan.sections for question in section.questions]
-    texts = dict.fromkeys((*asked, *(f"{task.query} {task.goal}" for task in round_tasks)))
-    questions = [KeyQuestion(text, run.question) for text in texts]
-    return select(unseen, await ranked(unseen, sources, questions, run), _MAX_TOKENS) if unseen else []
+    """Return the best passages of all rounds for each key question, and for the gaps of the last digest."""
+    texts = [section.questions or (f"{section.title} {section.goal}",) for section in plan.sections]
+    asked = [[KeyQuestion(text, run.question) for text in group] for group in (*texts, last.knowledge_gaps) if group]
+    research = run.settings.research
+    most = research.evidence_tokens * _SHARE
+    chosen = await select_passages(evidence, sources, asked, research.section_tokens, most, run)
+    return list({item.id: item for section in chosen for item in section}.values())
+
+
+def page_headings(sources: Sequence[Source], evidence: Sequence[Evidence], plan: Plan) -> tuple[str, ...]:
+    """Return the titles of all pages read, each with headings, those first that share words with the key questions."""
+    words = content_set(" ".join(question for section in plan.sections for question in section.questions))
+    headings: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for item in evidence:
+        headings[item.source_id].update(dict.fromkeys(item.path[-1:]))
+    share = _HEADINGS / max(1, len(sources))
+
+    def shown(names: Iterable[str]) -> str:
+        best = sorted(names, key=lambda name: -len(words & content_set(name)))
+        return "; ".join(name for name, size in zip(best, accumulate(map(len, best)), strict=True) if size <= share)
+
+    return tuple(f"{source.hit.title}: {shown(headings[source.id])}" for source in sources)
 
 
 def merge_reply(reply: DigestReply, last: Digest, plan: Plan) -> Digest:
-    """Return the digest of a reply; empty fields keep their last value."""
-    review = Review(sections=reply.sections, is_sufficient=reply.is_sufficient, priority_gaps=reply.gaps)
-    review = _completed(review, plan)
+    """Return the digest of a reply, which names only sections that are not covered."""
     section_id = section_ids(plan)
+    named = {section_id(one.id): one for one in reply.sections}
+    sections = tuple(
+        named[one.id].model_copy(update={"id": one.id})
+        if one.id in named
+        else SectionReview(id=one.id, coverage="covered", depth=1.0)
+        for one in plan.sections
+    )
+    added = (question for section in sections for question in section.questions)
+    gaps = tuple(dict.fromkeys((*(query.goal or query.query for query in reply.queries), *added)))
     return Digest(
         synthesis=reply.synthesis or last.synthesis,
-        section_coverage={section.id: section.coverage for section in review.sections},
-        knowledge_gaps=reply.gaps,
+        section_coverage={section.id: section.coverage for section in sections},
+        knowledge_gaps=gaps,
         cross_links=tuple(dict.fromkeys((*last.cross_links, *reply.cross_links))),
-        review=review,
-        queries=tuple(query.model_copy(update={"section": section_id(query.section)}) for query in reply.queries),
+        review=Review(sections=sections, is_sufficient=reply.is_sufficient, priority_gaps=gaps),
+        queries=reply.queries,
     )
 
 
-def _completed(review: Review, plan: Plan) -> Review:
-    """Return a review of every section of the plan; the reply names only sections that are not covered."""
-    section_id = section_ids(plan)
-    named = {section_id(one.id): one.model_copy(update={"id": section_id(one.id)}) for one in review.sections}
-    covered = (SectionReview(id=section.id, coverage="covered", depth=1.0) for section in plan.sections)
-    return review.model_copy(update={"sections": tuple(named.get(one.id, one) for one in covered)})
+def with_questions(plan: Plan, reviews: Sequence[SectionReview]) -> Plan:
+    """Return the plan with the key questions that the reviews of its sections add."""
+    added = {one.id: one.questions for one in reviews}
+    sections = (
+        one.model_copy(update={"questions": tuple(dict.fromkeys((*one.questions, *added.get(one.id, ()))))})
+        for one in plan.sections
+    )
+    return plan.model_copy(update={"sections": tuple(sections)})
+
+
+def merge_conflicts(last: Sequence[Conflict], reply: DigestReply, shown: Sequence[ShownSource]) -> tuple[Conflict, ...]:
+    """Return the conflicts of all rounds: a newer one replaces those whose passages it repeats.
+
+    Passages of one source are no conflict.
+    """
+    known, of = ids_by_number(shown), {one.id: source.id for source in shown for one in source.passages}
+    new = [
+        Conflict(
+            about=one.about,
+            evidence_ids=tuple(dict.fromkeys(known[number] for number in one.passages if number in known)),
+            primary=known.get(one.primary, "") if one.primary in one.passages else "",
+        )
+        for one in reply.conflicts
+    ]
+    new = [one for one in new if len({of[name] for name in one.evidence_ids}) > 1]
+    repeated = {name for one in new for name in one.evidence_ids}
+    return (*(one for one in last if not repeated.issuperset(one.evidence_ids)), *new)
 
 
 @hookimpl
@@ -143,9 +194,10 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
     yield StageOffer(
         lambda settings, context: DigestStage(),
         PluginSettings,
-        "Merges the round's passages into the synthesis so far: coverage, gaps, next queries",
+        "Reviews all rounds so far: coverage, conflicts, gaps, next queries",
         needs=(QUESTION, PLAN),
         wants=(EVIDENCE, TASKS, FOUND, SOURCES, DIGEST),
         gives=(DIGEST,),
+        may_give=(PLAN,),
         tasks=(TASK,),
     )

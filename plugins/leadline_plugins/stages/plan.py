@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
@@ -27,9 +28,12 @@ from leadline_plugins.prompting.research_tasks import (
     PlanRequest,
 )
 from leadline_plugins.stages.prefetch import SearchPrefetch, can_prefetch
+from leadline_plugins.stages.query import query_limit
 from leadline_plugins.text.reply_language import answered_in_language
 
 _NO_PLAN = "no usable plan: one section answers the whole question"
+# Hits that the plan sees, and characters of each; seconds that it waits for them.
+_HITS, _HIT, _WAIT = 8, 200, 1.5
 
 
 def _texts(plan: Plan) -> Iterator[str]:
@@ -58,35 +62,52 @@ class PlanStage:
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Set the plan and save it as `plan.md`."""
-        question = findings[QUESTION]
-        findings[PLAN] = plan = await self._plan(question, run)
-        text = markdown(plan)
-        sections: list[JsonValue] = [
-            section.model_dump(mode="json", include={"id", "title", "questions"}) for section in plan.sections
-        ]
-        await run.emit("message", {"kind": "plan", "text": text, "sections": sections})
-        await run.save(Blob(name="plan.md", media_type="text/markdown", data=text.encode()))
+        findings[PLAN] = plan = await self._plan(findings[QUESTION], run)
+        await publish(plan, run)
 
     async def _plan(self, question: Question, run: Run) -> Plan:
         size = plan_size(run.settings, question.language)
+        ahead = SearchPrefetch(question, run) if await can_prefetch(TASK, run) else None
         request = PlanRequest(
             question=question_input(question),
             length=report_length(run.settings, question.language) if size else run.settings.report.length,
             least=size.least if size else 0,
             most=size.most if size else 0,
+            searches=max(1, query_limit(0, run) - 1),  # one is the question itself
+            hits=await _hits(ahead, run) if ahead else (),
             today=start_date(run),
         )
         task, last_resort = TASK.of(request), single_section_plan(question)
         if size:
             task = replace(task, schema=LONG_PLAN_SCHEMA, example=LONG_PLAN_EXAMPLE)
-        if await can_prefetch(task, run):
-            task = replace(task, heard=SearchPrefetch(question, run, lambda _: True).receive)
+        if ahead:
+            task = replace(task, heard=ahead.receive)
         # A spent budget costs the outline, not the report.
         plan = await perform_or(run, task, last_resort, _NO_PLAN, closing=True)
         if not plan.sections:
             await notify(run, f"{_NO_PLAN} (it has no sections)")
             return last_resort
         return with_unique_ids(plan.model_copy(update={"title": plan.title.strip() or question.text}))
+
+
+async def _hits(ahead: SearchPrefetch, run: Run) -> tuple[str, ...]:
+    """Return what the search for the question itself finds; nothing if it fails or takes long."""
+    search = ahead.search_question()
+    await asyncio.wait([search], timeout=_WAIT)
+    # A resumed run has the same hits: the reply may have been paid for.
+    if not await run.fact("plan.hits", search.done):
+        return ()
+    return tuple(f"{hit.title}: {hit.snippet[:_HIT]}" for hit in (await search).hits[:_HITS])
+
+
+async def publish(plan: Plan, run: Run) -> None:
+    """Emit the plan and save it as `plan.md`."""
+    text = markdown(plan)
+    sections: list[JsonValue] = [
+        section.model_dump(mode="json", include={"id", "title", "questions"}) for section in plan.sections
+    ]
+    await run.emit("message", {"kind": "plan", "text": text, "sections": sections})
+    await run.save(Blob(name="plan.md", media_type="text/markdown", data=text.encode()))
 
 
 def with_unique_ids(plan: Plan) -> Plan:
@@ -108,10 +129,10 @@ def with_unique_ids(plan: Plan) -> Plan:
 
 def markdown(plan: Plan) -> str:
     """Return the plan as Markdown."""
-    lines = [f"# {plan.title}", ""]
+    lines = [f"# {plan.title}", "", *(f"{text}\n" for text in (plan.scope, plan.form) if text)]
     for place, section in enumerate(plan.sections, start=1):
         lines += [f"{place}. **{section.title}**" + (f": {section.goal}" if section.goal else "")]
-        lines += [f"   - {question}" for question in section.questions]
+        lines += [f"   - {line}" for line in (section.grid, *section.questions) if line]
     if plan.domains:
         lines += ["", f"Domains: {', '.join(plan.domains)}"]
     return "\n".join(lines) + "\n"

@@ -1,104 +1,83 @@
 """Prefetching: searches start while the model still writes the plan or digest that proposes them.
 
 The stages `search` and `fetch` make the same calls later and reuse these. Searches count against the budget: none
-starts after a retry once the first attempt has proposed one, and none of a digest that ends the research. A plan
-proposes its searches first, so they start before its sections are known; a search was made in vain if the plan is then
+starts after a retry once the first attempt has proposed one, and none of a digest that ends the research. Queries stand
+above the rest of a reply, so they start before its sections are known; a search was made in vain if the reply is then
 rejected, or if the process is killed before the reply is complete and the model then proposes other searches.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import from_json
 
 from leadline.contracts import Run
 from leadline.encoding import without_surrogates
-from leadline.errors import BadReply
-from leadline.records import Record, Source
+from leadline.records import Source
 from leadline.research_findings import Found, Query, Question, SearchTask
-from leadline.tasks import Task, checked
+from leadline.tasks import TaskKind
 from leadline_plugins.stages.fetch import fetch_document, first_pages, known_addresses, more_pages, pages_at_once
 from leadline_plugins.stages.query import new_tasks, next_queries, query_limit
 from leadline_plugins.stages.search import search_request
 
-R = TypeVar("R", bound=Record)
-# By task, the stages that must be adjacent: a custom stage between them may change the searches.
-_FOLLOWING = {"plan": ("plan query search fetch",), "digest": ("query search fetch", "digest review")}
+# What makes the calls that are made ahead. A custom stage among these may change the searches.
+_STAGES = " plan query search fetch "
 
 
-async def can_prefetch(task: Task[Any], run: Run) -> bool:
+async def can_prefetch(task: TaskKind[Any, Any], run: Run) -> bool:
     """Return whether a chat model answers and the built-in stages use its queries directly."""
-    row = f" {' '.join(run.stages)} "
-    return all(f" {part} " in row for part in _FOLLOWING[task.name]) and await run.by_chat(task.name, task.role)
+    return _STAGES in f" {' '.join(run.stages)} " and await run.by_chat(task.name, task.role)
 
 
 class SearchPrefetch:
-    """Starts the searches of one reply, beginning with the question itself.
-
-    `fits` decides from the part of the reply above the searches whether it will be accepted; `done` and `sources` are
-    those of earlier rounds.
-    """
+    """Starts the searches of one reply; `done` and `sources` are those of earlier rounds."""
 
     def __init__(
-        self,
-        question: Question,
-        run: Run,
-        fits: Callable[[Any], bool],
-        done: Sequence[SearchTask] = (),
-        sources: Sequence[Source] = (),
+        self, question: Question, run: Run, done: Sequence[SearchTask] = (), sources: Sequence[Source] = ()
     ) -> None:
         self._question = question
         self._run = run
-        self._fits = fits
         self._done = done
         self._before = known_addresses(sources)
         self._searched: dict[str, asyncio.Future[Found]] = {}
         self._attempt, self._text, self._ended = 1, "", False
         self._proposed: list[Query] = []
-        self._ignored = False
+
+    def search_question(self) -> asyncio.Future[Found]:
+        """Start the search for the question itself, which comes first in the first round."""
+        self._begin(next_queries(self._question, (), ()))
+        return next(iter(self._searched.values()))
 
     def receive(self, attempt: int, piece: str) -> None:
-        """Take a piece of the reply; a new attempt starts over and may propose other searches.
-
-        The question's own search starts with the first piece, so nothing is searched if no model answers.
-        """
-        if not self._done and not self._searched:
-            self._begin(next_queries(self._question, (), ()))
+        """Take a piece of the reply; a new attempt starts over and may propose other searches."""
         if attempt != self._attempt:
-            self._attempt, self._ended = attempt, bool(self._proposed)
-            self._ignored = self._ended
-            if not self._ignored:
-                self._text = ""
-        if self._ignored:
-            return
-        self._text += piece
+            self._attempt, self._text, self._ended = attempt, "", bool(self._proposed)
         if self._ended:
             return
+        self._text += piece
         if "{" in piece or '"' in piece:  # only these begin what follows a query or the list
             self._look()
 
     def _look(self) -> None:
-        """Begin the searches that the reply has proposed so far, unless the part above them will be rejected."""
+        """Begin the searches that the reply has proposed so far, unless it says that the research is sufficient."""
         parts = _parts(self._text[self._text.find("{") :])
-        names = list(parts)
-        if "queries" not in names or not isinstance(parts["queries"], list):
-            return
-        above = names[: names.index("queries")]
-        is_closed = names[-1] != "queries"
-        if not self._proposed and not self._fits({name: parts[name] for name in above}):
-            self._ended = True
+        queries, is_closed = parts.get("queries"), next(reversed(parts), "") != "queries"
+        if not isinstance(queries, list):
             return
         try:  # the last one of a list that is still open may be incomplete
-            complete = parts["queries"] if is_closed else parts["queries"][:-1]
+            complete = queries if is_closed else queries[:-1]
             self._proposed = [Query.model_validate(without_surrogates(query)) for query in complete]
         except ValidationError:
             self._ended = True  # the reply will be rejected
             return
         self._ended = is_closed
+        if parts.get("is_sufficient"):
+            self._proposed, self._ended = [], True
+            return
         self._begin(next_queries(self._question, self._proposed, self._done))
         if self._ended and self._proposed:
             self._run.prefetch(self._read_more(list(self._searched.values())))
@@ -135,15 +114,3 @@ def _parts(text: str) -> dict[str, Any]:
     except ValueError:
         return {}
     return parts if isinstance(parts, dict) else {}
-
-
-def acceptance_check(task: Task[R], wanted: Callable[[R], bool]) -> Callable[[Any], bool]:
-    """Return a predicate for the part of a reply above its searches: will the reply be accepted?"""
-
-    def fits(head: Any) -> bool:
-        try:
-            return wanted(checked(task.reply.model_validate(without_surrogates(head)), task))
-        except (ValidationError, BadReply, OverflowError, RecursionError):
-            return False
-
-    return fits

@@ -45,7 +45,6 @@ TASK = TaskKind(
     show=QueryRequest.as_text,
     expects=estimates.query,
 )
-_ORDER: dict[Priority, int] = {"high": 0, "medium": 1, "low": 2}
 
 
 class QueryStage:
@@ -91,13 +90,12 @@ async def _proposed_queries(findings: Findings, run: Run, limit: int) -> list[Qu
 
 
 def _request(findings: Findings, plan: Plan, run: Run, limit: int) -> QueryRequest:
-    done, sources, review = findings[TASKS], findings[SOURCES], findings.get(REVIEW)
+    review = findings.get(REVIEW)
     return QueryRequest(
         question=question_input(findings[QUESTION]),
         plan=plan.model_copy(update={"queries": ()}),
-        round=done[-1].round + 1 if done else 1,
         limit=limit,
-        past=past_searches(findings[FOUND], sources),
+        past=past_searches(findings[FOUND], findings[SOURCES]),
         gaps=review.priority_gaps if review else (),
         today=start_date(run),
     )
@@ -126,16 +124,20 @@ def next_queries(question: Question, proposed: Iterable[Query], done: Sequence[S
 
 
 def new_tasks(proposed: Iterable[Query], done: Sequence[SearchTask], limit: int) -> tuple[SearchTask, ...]:
-    """Return at most `limit` tasks for queries that were not searched before, high priority first."""
+    """Return at most `limit` tasks for queries that were not searched before, high priority first.
+
+    A gap, which is the goal of a query of a later round, is searched for once.
+    """
     seen = {_folded(task.query) for task in done}
+    gaps = {_folded(task.goal) for task in done if task.goal and task.round > 1}
     number = done[-1].round + 1 if done else 1
     new = []
     for query in proposed:
         folded = _folded(query.query)
-        if folded and folded not in seen:
+        if folded and folded not in seen and _folded(query.goal) not in gaps:
             seen.add(folded)
             new.append(query)
-    new = sorted(new[:limit], key=lambda query: (_ORDER[priority(query.priority)], _number(query.priority)))
+    new = sorted(new[:limit], key=lambda query: _rank(query.priority))
     return tuple(
         SearchTask(
             id=f"q{number}.{place}",
@@ -148,12 +150,6 @@ def new_tasks(proposed: Iterable[Query], done: Sequence[SearchTask], limit: int)
         )
         for place, query in enumerate(new, start=1)
     )
-
-
-def _number(value: str | int) -> int:
-    """Return a numeric priority, which orders queries of the same priority; 0 for a word."""
-    text = str(value).strip()
-    return int(text) if text.isdigit() else 0
 
 
 def section_ids(plan: Plan) -> Callable[[str], str]:
@@ -176,10 +172,14 @@ def _folded(query: str) -> str:
 
 def priority(value: str | int) -> Priority:
     """Parse a priority: a word, or 1-2, 3, 4-5 for high, medium, low; anything else is medium."""
+    rank = _rank(value)
+    return "high" if rank < 3 else "low" if rank > 3 else "medium"
+
+
+def _rank(value: str | int) -> int:
+    """Return a priority as a number from 1 to 5."""
     text = str(value).strip().lower()
-    if text in ("high", "1", "2"):
-        return "high"
-    return "low" if text in ("low", "4", "5") else "medium"
+    return {"high": 1, "1": 1, "2": 2, "low": 4, "4": 4, "5": 5}.get(text, 3)
 
 
 @hookimpl

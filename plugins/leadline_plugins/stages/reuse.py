@@ -82,7 +82,10 @@ async def _open_points(
     if not best:
         return None
     request = ReuseRequest(
-        question=question_input(question), sources=group_by_source(best, sources), today=start_date(run)
+        question=question_input(question),
+        sources=group_by_source(best, sources),
+        limit=run.settings.research.first_queries,
+        today=start_date(run),
     )
     failed = OpenPoints(is_sufficient=False)
     notice = "the earlier sources were not reviewed, so everything was searched for"

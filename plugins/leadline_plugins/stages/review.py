@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pydantic import JsonValue
+
 from leadline.contracts import Run
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
@@ -18,8 +20,12 @@ class ReviewStage:
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Set the review from the digest; without a review in it the research is not sufficient."""
         tasks, digest = findings[TASKS], findings[DIGEST]
-        review = digest.review or Review(priority_gaps=digest.knowledge_gaps)
-        findings[REVIEW] = review
+        findings[REVIEW] = review = digest.review or Review(priority_gaps=digest.knowledge_gaps)
+        if digest.review and digest.review != findings.get(REVIEW):
+            sections = review.model_dump(mode="json", include={"sections"})
+            conflicts: list[JsonValue] = [conflict.about for conflict in digest.conflicts]
+            data = {"round": digest.round, **sections, "gaps": [*review.priority_gaps], "conflicts": conflicts}
+            await run.emit("review", data)
         if review.is_sufficient:
             findings.end_loop("the research is sufficient")
         elif digest.review is None and not await run.by_chat("digest"):
@@ -44,7 +50,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         PluginSettings,
         "Rates every section's coverage and ends the loop when it suffices",
         needs=(DIGEST,),
-        wants=(EVIDENCE, TASKS),
+        wants=(EVIDENCE, TASKS, REVIEW),
         gives=(REVIEW,),
         ends_loop=True,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -86,11 +86,12 @@ class Failing:
 
 @dataclass
 class Aspect:
-    """A section of the plan with the searches for it."""
+    """A section of the plan with the searches for it; `coverage` is that of the last review, empty before it."""
 
     id: str
     title: str
     questions: tuple[str, ...] = ()
+    coverage: str = ""
     searches: list[Search] = field(default_factory=list)
 
 
@@ -130,7 +131,7 @@ class Trail:
     @property
     def aspects(self) -> list[Aspect]:
         """The sections of the plan with their searches; the last one, without a title, has the searches for none."""
-        found = {name: Aspect(one.id, one.title, one.questions) for name, one in self.sections.items()}
+        found = {name: replace(one, searches=[]) for name, one in self.sections.items()}
         rest = Aspect("", "")
         for search in self.searches.values():
             found.get(search.section, rest).searches.append(search)
@@ -202,6 +203,11 @@ class Trail:
             }
         elif data.get("kind") == "learning" and (page := self.pages.get(str(data.get("source")))):
             page.learning, page.passages = str(data.get("text", "")), int(data.get("passages") or 0)
+
+    def _on_review(self, data: Mapping[str, Any], _: Event) -> None:
+        for one in data["sections"]:
+            if section := self.sections.get(str(one["id"])):
+                section.coverage = str(one["coverage"])
 
     def _on_query(self, data: Mapping[str, Any], _: Event) -> None:
         search = Search(str(data["id"]), str(data["query"]), str(data.get("goal", "")), str(data.get("section", "")))

@@ -37,6 +37,9 @@ def research(event: Make) -> Iterator[Event]:
         used = {"input_tokens": 1_000, "output_tokens": 200, "cost": "0.01"}
         yield event("call.finished", key="k1", usage=used, **{"from": origin})
     yield event("call.finished", key="k2", usage={}, **{"from": "cache"})
+    sections = [{"id": "1", "coverage": "covered"}, {"id": "2", "coverage": "partial"}]
+    yield event("review", round=2, sections=sections, gaps=["How deep in\x1b[2J winter?"], conflicts=["the depth"])
+    yield event("progress", step="query", status="finished", data={"idle": True, "loop_end": "no new search"})
     yield event("progress", step="review", status="failed", data={"reason": "budget spent"})
     yield event("run.finished", status="partial", reason="budget spent")
 
@@ -57,8 +60,10 @@ def test_plain_progress_is_a_line_a_step(event: Make) -> None:
         "   4.0 s  fetch (round 1): 1 source, 1 page not readable",
         "   6.0 s  query (round 2): 2 queries",
         "   8.0 s  fetch (round 2): 1 source, 1 page not readable",
-        "  13.0 s  review: not done: budget spent",
-        "partial, 2 rounds, 4 queries, 2 sources, 1,200 tokens, $0.0100, 14.0 s",
+        "  13.0 s  review (round 2): 1 of 2 sections covered; open: How deep in[2J winter?; sources disagree: the depth",
+        "  14.0 s  query: no further round: no new search",
+        "  15.0 s  review: not done: budget spent",
+        "partial, 2 rounds, 4 queries, 2 sources, 1,200 tokens, $0.0100, 16.0 s",
     ]
 
 

@@ -97,7 +97,7 @@ def test_the_size_of_the_plan_follows_from_the_length(
 
 def test_the_planner_is_told_the_length_and_the_sizes() -> None:
     request = PlanRequest(question=Question(text="深い？", language="ja"), length=33_000, least=9, most=11)
-    assert "about 33000 characters\nSections: 9 to 11\nSearches: 9 to 11" in request.as_text()
+    assert "about 33000 characters\nSections: 9 to 11\nAt most 7 queries." in request.as_text()
 
 
 def test_searches_with_numeric_priorities_are_made_in_their_order_and_keep_their_category() -> None:

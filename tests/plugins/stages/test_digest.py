@@ -6,14 +6,17 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 import leadline
 from leadline.hookspecs import Offer, PluginSettings
-from leadline.records import ChatRequest, Message
+from leadline.records import ChatRequest, Conflict, Message
 from leadline.research_findings import Digest, Plan, PlannedSection
 from leadline.testing.fakes import ScriptedChat, fake_web
 from leadline.testing.plugins import plugin
+from leadline_plugins.prompting.numbered_passages import ShownPassage, ShownSource
 from leadline_plugins.prompting.research_tasks import DigestReply
-from leadline_plugins.stages.digest import merge_reply
+from leadline_plugins.stages.digest import merge_conflicts, merge_reply, with_questions
 
 QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
 PLAN = {
@@ -30,19 +33,14 @@ async def prompts(folder: Path, *, repeat: bool = False) -> list[str]:
 
     def reply(request: ChatRequest) -> Message:
         text = request.messages[-1].text
-        if "knowledge_gaps" in text or '"synthesis"' in request.messages[0].text:
+        if '"synthesis"' in request.messages[0].text:
             asked.append(text)
             query = "harbour depth winter" + ("" if repeat else f" {len(asked)}")
-            gaps = ["How deep in winter?"]
-            queries = [{"query": query, "goal": "", "priority": "high", "section": "1"}]
-            said = {
-                "is_sufficient": False,
-                "sections": [],
-                "gaps": gaps,
-                "queries": queries,
-                "synthesis": "It is deep.",
-            }
-            return Message(role="assistant", text=json.dumps(said | {"cross_links": []}))
+            goal = "How deep in winter?" + ("" if repeat else f" ({len(asked)})")
+            queries = [{"query": query, "goal": goal, "priority": "high", "section": "1"}]
+            section = {"id": "1", "coverage": "partial", "depth": 0.5, "questions": ["How deep at high tide?"]}
+            said = {"is_sufficient": False, "sections": [section], "queries": queries, "synthesis": "It is deep."}
+            return Message(role="assistant", text=json.dumps(said | {"conflicts": [], "cross_links": []}))
         return Message(role="assistant", text=json.dumps(PLAN))
 
     chat = Offer(lambda s, c: ScriptedChat([reply] * 20), PluginSettings, "A chat")
@@ -64,18 +62,19 @@ async def test_a_digest_sees_searches_and_numbered_passages(tmp_path: Path) -> N
     first, *_ = await prompts(tmp_path)
     assert '"harbour fathoms": 3 new pages' in first
     assert "[1] The harbour of page" in first
-    assert (
-        len(re.findall(r"^# Source: \S+: On ", first, re.MULTILINE))
-        == sum(map(int, re.findall(r'": (\d+) new pages', first)))
-        > 0
-    )
+    assert "At most 5 queries." in first
+    pages = re.findall(r"^- On (.*):", first.partition("Pages read, with headings:")[2], re.MULTILINE)
+    assert len(pages) == sum(map(int, re.findall(r'": (\d+) new pages', first))) > 0
 
 
-async def test_a_later_digest_sees_the_last_one_and_only_new_passages(tmp_path: Path) -> None:
+async def test_a_later_digest_sees_the_last_one_and_the_passages_of_all_rounds(tmp_path: Path) -> None:
     first, second, *last = await prompts(tmp_path)
     assert "Known so far: It is deep." in second
-    assert "- How deep in winter?" in second
-    assert not set(first.split("# Source: ")[1:]) & set(second.split("# Source: ")[1:])
+    assert '"harbour depth winter 1" (How deep in winter? (1)): 3 new pages' in second
+    assert "- How deep at high tide?" in second.partition("Searches so far")[0], "the plan has the added question"
+    assert set(re.findall(r"^# Source: .*", first, re.MULTILINE)) < set(
+        re.findall(r"^# Source: .*", second, re.MULTILINE)
+    )
     assert not last, "no search can follow the last round"
 
 
@@ -84,7 +83,8 @@ async def test_without_a_new_search_no_digest_follows(tmp_path: Path) -> None:
 
 
 def test_sections_that_a_reply_does_not_name_are_covered() -> None:
-    reply = DigestReply.model_validate({"sections": [{"id": "section 2", "coverage": "missing"}], "gaps": ["x?"]})
+    queries = [{"query": "x", "goal": "x?", "section": "Tolls"}]
+    reply = DigestReply.model_validate({"sections": [{"id": "section 2", "coverage": "missing"}], "queries": queries})
     digest = merge_reply(reply, Digest(), OUTLINE)
     assert digest.section_coverage == {"1": "covered", "2": "missing"}
     assert digest.review is not None
@@ -94,3 +94,50 @@ def test_sections_that_a_reply_does_not_name_are_covered() -> None:
 
 def test_a_reply_without_a_synthesis_keeps_the_last() -> None:
     assert merge_reply(DigestReply(), Digest(synthesis="deep"), OUTLINE).synthesis == "deep"
+
+
+def test_questions_of_a_reply_are_added_to_their_sections_once() -> None:
+    found = ["Who tolls?", "What does A toll?", "What does A toll?"]
+    reply = DigestReply.model_validate({"sections": [{"id": "Tolls", "coverage": "partial", "questions": found}]})
+    review = merge_reply(reply, Digest(), OUTLINE).review
+    assert review is not None
+    plan = with_questions(OUTLINE, review.sections)
+    assert [section.questions for section in plan.sections] == [(), ("Who tolls?", "What does A toll?")]
+    assert with_questions(plan, review.sections) == plan
+
+
+def shown(*sources: str) -> list[ShownSource]:
+    """Return a source of each name with two passages, numbered from 1."""
+    return [
+        ShownSource(
+            id=name,
+            title=name,
+            passages=tuple(
+                ShownPassage(id=f"{name}{number}", number=number, text="Deep.")
+                for number in (2 * place + 1, 2 * place + 2)
+            ),
+        )
+        for place, name in enumerate(sources)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("passages", "primary", "expected"),
+    [
+        ([1, 3], 3, [Conflict(about="depth", evidence_ids=("a1", "b3"), primary="b3")]),
+        ([1, 3, 99], 2, [Conflict(about="depth", evidence_ids=("a1", "b3"))]),
+        ([1, 2], 1, []),
+        ([1, 99], 1, []),
+        ([], 0, []),
+    ],
+)
+def test_a_conflict_has_passages_of_two_sources(passages: list[int], primary: int, expected: list[Conflict]) -> None:
+    reply = DigestReply.model_validate({"conflicts": [{"about": "depth", "passages": passages, "primary": primary}]})
+    assert list(merge_conflicts((), reply, shown("a", "b"))) == expected
+
+
+def test_conflicts_of_all_rounds_are_kept_once() -> None:
+    earlier = (Conflict(about="depth", evidence_ids=("a1", "b3")), Conflict(about="toll", evidence_ids=("a2", "c9")))
+    reply = DigestReply.model_validate({"conflicts": [{"about": "the depth", "passages": [1, 3, 4]}]})
+    merged = merge_conflicts(earlier, reply, shown("a", "b"))
+    assert [conflict.about for conflict in merged] == ["toll", "the depth"]

@@ -35,6 +35,12 @@ def test_queries_are_new_numbered_and_high_priority_first() -> None:
     assert tasks[1].goal == "names"
 
 
+def test_a_gap_is_searched_for_once() -> None:
+    done = (SearchTask(id="q2.1", query="toll 1831", goal="What was the toll?", round=2),)
+    again = Query(query="harbour fee 1831", goal="what was  the toll?")
+    assert new_tasks([again, Query(query="depth", goal="How deep?")], done, 5)[0].query == "depth"
+
+
 def test_the_first_round_begins_with_the_question() -> None:
     queries = next_queries(QUESTION, [Query(query="bay depth")], ())
     assert [query.query for query in queries] == [QUESTION.text, "bay depth"]

@@ -29,9 +29,14 @@ def test_searches_stand_below_their_section_with_sources_passages_and_failures()
         ("source", {"id": "x", "url": "https://a.example", "title": "A", "engine": "w", "tier": 1, "query": "q1"}),
         ("message", {"kind": "learning", "text": "Nine.", "source": "https://a.example", "passages": 3}),
         ("unread", {"url": "https://b.example", "reason": "403", "query": "q1"}),
+        (
+            "review",
+            {"round": 1, "sections": [{"id": "s1", "coverage": "partial"}, {"id": "s9", "coverage": "covered"}]},
+        ),
     )
     depth, rest = trail.aspects
     (search,) = depth.searches
+    assert depth.coverage == "partial"
     assert (search.hits, [one.reason for one in search.unread]) == (7, ["403"])
     assert [(page.tier, page.passages, page.learning) for page in search.pages.values()] == [(1, 3, "Nine.")]
     assert (rest.title, rest.searches[0].failure) == ("", "closed")

@@ -103,7 +103,7 @@ class Engine:
         stage = await self.run.stage(step)
         with self.run.in_stage(step):
             await stage.run(findings, self.run)
-        await self._merge(step, findings.patch)
+        await self._merge(step, findings.patch, findings.loop_ended or "")
         for key in step.gives:
             if not key.grows and not self.board.has(key):
                 raise PluginFault(
@@ -131,10 +131,11 @@ class Engine:
             await self._merge(step, patch)
             self._taken[step.name] = len(self.board.get(step.changes)) if step.changes else mapped
 
-    async def _merge(self, step: Step, patch: dict[Key[Any], Any]) -> None:
+    async def _merge(self, step: Step, patch: dict[Key[Any], Any], loop_end: str = "") -> None:
         """Merge the findings of a stage into the board, and report how many items the growing keys gained.
 
-        A stage whose findings change nothing was idle. One that writes none has an effect elsewhere.
+        A stage whose findings change nothing was idle. One that writes none has an effect elsewhere. `loop_end` is the
+        reason why no further round follows.
         """
         gained: dict[str, int] = {}
         idle = bool(step.writes)
@@ -152,7 +153,7 @@ class Engine:
             if key.grows:
                 gained[key.name] = len(self.board.get(key)) - before
             idle = idle and self.board.get(key) == earlier
-        note = {"idle": True} if idle else {}
+        note = ({"idle": True} if idle else {}) | ({"loop_end": loop_end} if loop_end else {})
         await self.run.report_progress(step.name, "finished", {"round": self.rounds, **gained, **note})
 
     def _check_unchanged(self, step: Step, key: Key[Any], value: Any) -> None:
