@@ -52,7 +52,7 @@ class AnswerStage:
         last, sections = findings.get(REPORT), tuple[Section, ...]()
         earlier = last.sections if last else ()
         if book.evidence:
-            request = synthesis_request(findings, book, run)
+            request = synthesis_request(question, plan, book, run)
             names = tuple(one.id for one in book.outline)
             request = request.model_copy(update={"sections": names, "written": earlier})
             sections = (await run.synthesize(request)).sections

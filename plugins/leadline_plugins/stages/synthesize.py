@@ -84,7 +84,7 @@ class SynthesizeStage:
                 await _prejudge(written, findings, run)
             return written
 
-        request = synthesis_request(findings, book, run)
+        request = synthesis_request(question, plan, book, run)
         written = list(chain.from_iterable(await run.each(calls, write)))
         sections = tuple(one for one in written if one.id in names and (one.text or "").strip())
         missing = list(dict.fromkeys(gap for section in written for gap in section.unanswered))
@@ -106,9 +106,8 @@ async def _prejudge(written: Sequence[Section], findings: Findings, run: Run) ->
             run.prefetch(prejudge(run, (section,), evidence, sources, language))
 
 
-def synthesis_request(findings: Findings, book: Book, run: Run) -> SynthesisRequest:
+def synthesis_request(question: Question, plan: Plan, book: Book, run: Run) -> SynthesisRequest:
     """Return the request for a report with this book, without the sections to write."""
-    question = findings[QUESTION]
     written = [section for section in book.outline if section.evidence_ids]
     return SynthesisRequest(
         book=book,
@@ -116,6 +115,8 @@ def synthesis_request(findings: Findings, book: Book, run: Run) -> SynthesisRequ
         question=question.text,
         language=question.language,
         assumptions=question.assumptions,
+        scope=plan.scope,
+        form=plan.form,
         length=section_length(run.settings, question.language, max(1, len(written))),
     )
 
@@ -159,7 +160,7 @@ async def collected(
         Section(
             id=section.id,
             title=section.title,
-            notes=section.goal,
+            notes=": ".join(filter(None, (section.goal, section.grid))),
             questions=section.questions,
             evidence_ids=tuple(item.id for item in passages),
         )

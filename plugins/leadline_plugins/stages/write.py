@@ -53,7 +53,7 @@ class WriteStage:
         form = run.settings.report.form
         parts = findings[PARTS]
         if not parts and book and await model_writes(run):
-            request = synthesis_request(findings, book, run).model_copy(
+            request = synthesis_request(question, findings[PLAN], book, run).model_copy(
                 update={
                     "sections": FRAME[form],
                     "written": (*sections, *critical),

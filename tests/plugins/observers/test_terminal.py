@@ -60,7 +60,8 @@ def test_plain_progress_is_a_line_a_step(event: Make) -> None:
         "   4.0 s  fetch (round 1): 1 source, 1 page not readable",
         "   6.0 s  query (round 2): 2 queries",
         "   8.0 s  fetch (round 2): 1 source, 1 page not readable",
-        "  13.0 s  review (round 2): 1 of 2 sections covered; open: How deep in[2J winter?; sources disagree: the depth",
+        "  13.0 s  review (round 2): 1 of 2 sections covered; open: How deep in[2J winter?; "
+        "sources disagree: the depth",
         "  14.0 s  query: no further round: no new search",
         "  15.0 s  review: not done: budget spent",
         "partial, 2 rounds, 4 queries, 2 sources, 1,200 tokens, $0.0100, 16.0 s",
