@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from importlib.metadata import distributions
 from pathlib import Path
 from pydoc_data.topics import topics
@@ -90,7 +91,7 @@ def test_ai_provider_for_one_task(ask: Ask, serve: Any) -> None:
 def test_ai_provider_first_in_the_chain(ask: Ask, serve: Any) -> None:
     server = serve(chat)
     result = ask(f'[ai]\nproviders = ["house_model", "embedded"]\n[plugins.house_model]\nurl = "{server.url}/v1"\n')
-    assert (result.status, result.reason) == ("partial", "no model did synthesize, write: see the notices")
+    assert (result.status, result.reason) == ("partial", "no model did synthesize: see the notices")
     assert kept(result, "plan.json")["title"] == "On defaults"
     assert len(server.asked) > 2, "every task is put to it first, and asked once more when the reply is no JSON"
     assert ANSWER in result.text
@@ -354,3 +355,30 @@ def test_pip_installs_the_tutorials_project_as_it_stands(leadline_in: Any, tmp_p
     assert (handbook["distribution"], handbook["version"]) == ("leadline-handbook", "1.0")
     assert handbook["status"] == "incomplete"
     assert handbook["lacks"].startswith("plugins.handbook.url is not set: ")
+
+
+async def test_a_benchmark_is_answered_line_by_line_and_goes_on_where_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "examples" / "evaluation"))
+    main = import_module("deepresearch_bench").main
+    (tmp_path / "function.rst").write_text(topics["function"], encoding="utf-8")
+    settings, questions, answers = (tmp_path / name for name in ("leadline.toml", "query.jsonl", "articles.jsonl"))
+    settings.write_text(
+        f'[ai]\nproviders = ["embedded"]\n[search]\nengines = ["local"]\n[plugins.local]\n'
+        f'folders = ["{tmp_path}"]\ninclude = ["*.rst"]\n'
+        f'[runs]\nfolder = "{tmp_path / "runs"}"\n'
+    )
+    questions.write_text("\n".join(json.dumps({"id": number, "prompt": QUESTION}) for number in (1, 2, 3)) + "\n\n")
+    answers.write_text(json.dumps({"id": 1, "prompt": QUESTION, "article": "known"}) + "\n")
+    order = leadline.Client(settings=settings).order(QUESTION)
+    (tmp_path / "articles.jsonl.orders").mkdir()
+    (tmp_path / "articles.jsonl.orders" / "2.json").write_text(order.model_dump_json())
+    assert await main(questions, answers, settings) == 0
+    rows = [json.loads(line) for line in answers.read_text().splitlines()]
+    assert sorted(row["id"] for row in rows) == [1, 2, 3]
+    assert all(set(row) == {"id", "prompt", "article"} for row in rows)
+    assert ANSWER in rows[1]["article"]
+    assert (tmp_path / "runs" / order.run_id).is_dir(), "the run that was ordered before is the one that answers"
+    assert await main(questions, answers, settings) == 0
+    assert len(answers.read_text().splitlines()) == 3

@@ -80,7 +80,7 @@ class SynthesizeStage:
 
         async def write(sections: tuple[str, ...]) -> Sequence[Section]:
             written = (await run.synthesize(request.model_copy(update={"sections": sections}))).sections
-            if CONDENSE not in run.stages:  # which may still change them
+            if len(calls) > 1 and CONDENSE not in run.stages:  # which may still change them
                 await _prejudge(written, findings, run)
             return written
 

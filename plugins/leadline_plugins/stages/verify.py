@@ -12,7 +12,7 @@ from leadline.errors import NoEvidence
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Blob, Confidence, Report, Verdict
-from leadline.research_findings import FAILED, REPORT, VERIFICATION, Ground, IndexEntry, Repair, Verification
+from leadline.research_findings import FAILED, PARTS, REPORT, VERIFICATION, Ground, IndexEntry, Repair, Verification
 from leadline_plugins.verification.claims import Paragraph, Statements, report_statements
 from leadline_plugins.verification.external_reports import check, cited_sources, recheck
 from leadline_plugins.verification.paragraph_files import paragraphs_as_markdown, read_paragraphs, with_paragraphs
@@ -41,7 +41,8 @@ class VerifyStage:
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Set the verification and the report with its verdicts. Raises `NoEvidence` if all claims were dropped."""
-        found, judged = await _judged(run, findings[REPORT])
+        # The claims of sections that were written in one call are judged now, the others since they were written.
+        found, judged = await _judged(run, findings[REPORT], together=bool(findings[PARTS]))
         report, judged = without_unquoted(findings[REPORT], judged)
         found, judged = await _judged(run, report, judged)
         report, repairs, judged = await repair_claims(run, report, judged)
@@ -60,11 +61,13 @@ class VerifyStage:
         await run.save(Blob(name="paragraphs.jsonl", media_type="application/jsonl", data=lines))
 
 
-async def _judged(run: Run, report: Report, known: Sequence[Verdict] = ()) -> tuple[Statements, list[Verdict]]:
+async def _judged(
+    run: Run, report: Report, known: Sequence[Verdict] = (), *, together: bool = False
+) -> tuple[Statements, list[Verdict]]:
     """Return the statements of a report, and a verdict on each; verdicts that are known are not asked for again."""
     found = report_statements(report)
     kept, new = reuse_verdicts(found.to_judge(), known)
-    verdicts = {one.claim.id: one for one in (*kept, *await judge(run, new, Library.of(report)))}
+    verdicts = {one.claim.id: one for one in (*kept, *await judge(run, new, Library.of(report), together=together))}
     return found, [verdicts[claim.id] for claim in found.to_judge()]
 
 
@@ -136,6 +139,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         PluginSettings,
         "Checks every citation against the passage that it cites",
         needs=(REPORT,),
+        wants=(PARTS,),
         gives=(VERIFICATION,),
         may_give=(REPORT,),
         tasks=(REPAIR_TASK,),

@@ -89,10 +89,14 @@ def _without_extras(source: Source) -> Source:
     return source.model_copy(update={"document": kept, "hit": hit})
 
 
-async def judge(run: Run, claims: Sequence[Claim], library: Library) -> list[Verdict]:
-    """Return the verdicts on claims, in order. If a judge fails, the next one decides."""
+async def judge(run: Run, claims: Sequence[Claim], library: Library, *, together: bool = False) -> list[Verdict]:
+    """Return the verdicts on claims, in order. If a judge fails, the next one decides.
+
+    A judge is asked section by section, or for all sections `together`, which shows it each passage once.
+    """
     found: dict[str, Verdict] = {}
-    for verdicts in await run.each(list(_claims_by_section(claims)), lambda batch: judge_batch(run, batch, library)):
+    batches = [list(claims)] if together else list(_claims_by_section(claims))
+    for verdicts in await run.each(batches, lambda batch: judge_batch(run, batch, library)):
         found |= {one.claim.id: one for one in verdicts}
     return [found[claim.id] for claim in claims]
 

@@ -13,7 +13,7 @@ from leadline.errors import NoEvidence
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings
 from leadline.records import Judgement, Judgements, JudgeRequest, Report
-from leadline.research_findings import REPORT, VERIFICATION, Audit, Verification
+from leadline.research_findings import PARTS, REPORT, VERIFICATION, Audit, Verification
 from leadline_plugins.stages.audit import markdown
 from leadline_plugins.stages.verify import VerifyStage
 from leadline_plugins.verification.claims import report_statements
@@ -37,7 +37,7 @@ JUDGES = {"exact": ExactJudge(PluginSettings(), cast("Any", None)), "strict": St
 
 
 async def verified(run: Run, report: Report) -> tuple[Report, Verification]:
-    findings: dict[Any, Any] = {REPORT: report}
+    findings: dict[Any, Any] = {REPORT: report, PARTS: ()}
     await VerifyStage().run(cast("Findings", findings), run)
     return findings[REPORT], findings[VERIFICATION]
 
