@@ -92,7 +92,7 @@ class Numbered:
 
 
 def number(report: Report) -> Numbered:
-    """Number the sources of a report: first in the order of its citations, then those that only figures use."""
+    """Number the sources of a report in the order of its citations, then those of conflicts, then those of figures."""
     sources = {source.id: source for source in report.sources}
     evidence = {item.id: item for item in report.evidence}
     order: dict[str, int] = {}
@@ -100,7 +100,7 @@ def number(report: Report) -> Numbered:
         for item in _known(section.text or "", evidence):
             if item.source_id in sources:
                 order.setdefault(item.source_id, len(order) + 1)
-    for name in (name for figure in report.figures for name in figure.evidence_ids):
+    for name in (name for part in (*report.conflicts, *report.figures) for name in part.evidence_ids):
         if name in evidence and evidence[name].source_id in sources:
             order.setdefault(evidence[name].source_id, len(order) + 1)
     others = [source for source in report.sources if source.id not in order]

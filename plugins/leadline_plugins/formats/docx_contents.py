@@ -1,4 +1,4 @@
-"""The table of contents of a long Word file: Pandoc's field, filled in, so that every program shows it at once.
+"""The table of contents of a long Word file: its field, filled in, so that every program shows it at once.
 
 Word renews the field, with page numbers, when the file is opened. Imports python-docx.
 """

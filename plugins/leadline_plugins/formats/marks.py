@@ -29,8 +29,8 @@ SIGNS: Mapping[str, str] = {
     "not_judged": "○",
     "uncited": "†",
 }
-# Id of the section that many readers read alone.
-_SUMMARY = "summary"
+# Ids of the section that answers the question, which many readers read alone.
+ANSWERS = ("summary", "answer")
 # Characters of a claim that the list of checks shows.
 _BEGINNING = 200
 _ALL = "".join(SIGNS.values())
@@ -118,7 +118,7 @@ def summary(marks: Sequence[Mark], language: str) -> str:
 def _summary(marks: Sequence[Mark], language: str) -> Iterator[str]:
     counts = Counter(mark.kind for mark in marks)
     bare = counts.pop("uncited", 0)
-    if against := [one.text for one in marks if (one.section_id, one.kind) == (_SUMMARY, "contradicted")]:
+    if against := [one.text for one in marks if one.section_id in ANSWERS and one.kind == "contradicted"]:
         what = (text.rstrip(".。") for text in dict.fromkeys(against))
         yield phrase("summary_contradicted", language, what=join_items(what, language, "semicolon"))
     if counts.keys() == {"not_judged"}:
@@ -159,14 +159,10 @@ def _folded(text: str) -> str:
 
 
 def section_texts(section: Section, marks: Iterable[Mark], language: str) -> Iterator[str]:
-    """Yield the Markdown of a section: text, inferences, open questions; each part is parsed separately."""
+    """Yield the Markdown of a section: its text, then each inference, which is parsed separately."""
     yield with_tokens(section.text or "", ((one.number, one.span) for one in marks if one.section_id == section.id))
     for inference in section.inferences:
         yield f"*{phrase('inference', language)}* {_line(inference)}"
-    text = (section.text or "").replace("\\", "")
-    if gaps := [item for item in dict.fromkeys(section.unanswered) if item not in text]:
-        items = "\n".join(f"- {_line(item)}" for item in gaps)
-        yield f"*{phrase('open', language)}*\n\n{items}"
 
 
 def _line(text: str) -> str:
