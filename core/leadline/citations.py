@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from leadline.records import Evidence, Report, Source
 
@@ -100,7 +101,8 @@ def number(report: Report) -> Numbered:
         for item in _known(section.text or "", evidence):
             if item.source_id in sources:
                 order.setdefault(item.source_id, len(order) + 1)
-    for name in (name for part in (*report.conflicts, *report.figures) for name in part.evidence_ids):
+    beside = [*(one.evidence_ids for one in report.conflicts), *(one.evidence_ids for one in report.figures)]
+    for name in chain.from_iterable(beside):
         if name in evidence and evidence[name].source_id in sources:
             order.setdefault(evidence[name].source_id, len(order) + 1)
     others = [source for source in report.sources if source.id not in order]

@@ -20,13 +20,11 @@ from leadline.cli.common import near
 from leadline.cli.terminal import columns, plural, say, wrapped, write, write_json
 from leadline.display import group_by_reason, one_line, shortened, visible
 from leadline.errors import UsageError
-from leadline.rendering import plain_title, readable_url
+from leadline.rendering import VERDICTS, plain_title, readable_url
 from leadline.runs import Metadata, Result
 
 # Maximum line width: longer lines are hard to read.
 WIDEST = 100
-# Verdicts with a more readable name.
-_KINDS = {"partial": "supported in part", "not_judged": "not judged"}
 # Number of errors to list; the run recovered from most of them.
 _ERRORS = 3
 # Follows the tokens of a model without a known price.
@@ -116,7 +114,7 @@ def checks(found: Mapping[str, Any], audit: Mapping[str, Any] | None = None) -> 
         return "passages found, not judged"
     reasons = "; ".join((audit or found).get("reasons", ()))
     kinds: Mapping[str, int] = found.get("claims", {})
-    counts = ", ".join(f"{count} {_KINDS.get(kind, kind)}" for kind, count in sorted(kinds.items()) if count)
+    counts = ", ".join(f"{count} {VERDICTS[kind].name}" for kind, count in sorted(kinds.items()) if count)
     bare = found.get("paragraph_without_citation_count", 0)
     parts = (
         _judged(found) if accepted else ": ".join(filter(None, ("rejected", reasons))),

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TypeVar
 
-from leadline.citations import cite
-from leadline.records import Claim, Conflict, Report, Section, Uncited
+from leadline.citations import cite, cited
+from leadline.records import Claim, Conflict, Figure, Report, Section, Uncited
 from leadline.rendering import clean, plain_title, readable_url
 from leadline.report_markdown import parser
+from leadline_plugins.formats.marks import ANSWERS
 from leadline_plugins.formats.passages import places
 from leadline_plugins.wording.phrases import in_all_languages, join_items, phrase
 
@@ -97,7 +98,7 @@ def _with_figures_in_place(report: Report) -> Report:
 
 
 def _insertions(report: Report, numbers: Mapping[str, int]) -> dict[str, list[Edit]]:
-    """Return by section the figures that no text shows, below the block that mentions them or below the last one."""
+    """Return by section the figures that no text shows, below the block that mentions them or below their section."""
     shown = {name for section in report.sections for name in FIGURE.findall(section.text or "")}
     left = {str(number): name for name, number in numbers.items() if name not in shown}
     edits: dict[str, list[Edit]] = {}
@@ -108,10 +109,17 @@ def _insertions(report: Report, numbers: Mapping[str, int]) -> dict[str, list[Ed
             if name := left.pop(mention[1], ""):
                 end = next((end for end in ends if end >= mention.end()), len(text))
                 edits.setdefault(section.id, []).append((end, end, f"\n\n![](figure:{name})\n\n"))
-    last = next((one for one in reversed(report.sections) if one.text), report.sections[-1])
-    end = len((last.text or "").rstrip())
-    edits.setdefault(last.id, []).extend((end, end, f"\n\n![](figure:{name})\n\n") for name in left.values())
+    for figure in (one for one in report.figures if one.id in left.values()):
+        best = max(report.sections, key=lambda section: _fit(figure, section))
+        home = best if any(_fit(figure, best)) else report.sections[-1]
+        end = len((home.text or "").rstrip())
+        edits.setdefault(home.id, []).append((end, end, f"\n\n![](figure:{figure.id})\n\n"))
     return edits
+
+
+def _fit(figure: Figure, section: Section) -> tuple[bool, bool]:
+    shares = bool({*figure.evidence_ids} & {*cited(section.text or "")})
+    return section.id == figure.section_id, shares and section.id not in ANSWERS
 
 
 def _block_ends(text: str) -> Iterator[int]:

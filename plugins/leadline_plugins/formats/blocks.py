@@ -10,7 +10,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
-from leadline.rendering import clean, safe_url
+from leadline.rendering import VERDICTS, clean, safe_url
 from leadline.report_markdown import parser
 from leadline_plugins.formats.tree import Node, after_text, attributes, header, link, para, plain, strong, text, words
 
@@ -33,6 +33,8 @@ _LONGEST_WORD = 16
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#_-]{1,20}")
 # Levels of nested emphasis; deeper marks are dropped, and their words stay.
 DEEPEST = 20
+# The number of a mark where a claim begins, plus that of its verdict; at its end the mark has the number of the claim.
+BEGINS = 500_000
 # Spaces beside wide punctuation, which removed citations leave.
 _FULL_WIDE = re.compile(r"(?<=[，。；：！？、]) | (?=[，。；：！？、])")
 _WRAPS = {"em": "Emph", "strong": "Strong", "s": "Strikeout", "sub": "Subscript", "sup": "Superscript"}
@@ -308,7 +310,10 @@ def inlines(tokens: Iterable[Token], marks: Marks) -> list[Node]:
             _close(stack, name)
         elif token.type == "citation":
             stack[-1].inside += after_text(stack[-1].inside, marks.cite(token.meta["ids"]))
+        elif token.type == "mark" and token.meta["number"] >= BEGINS:
+            stack.append(_Open("claim", list(VERDICTS)[token.meta["number"] - BEGINS]))
         elif token.type == "mark":
+            _close(stack, "claim")
             stack[-1].inside += marks.claim(token.meta["number"])
         else:
             stack[-1].inside += _leaf(token, marks)
@@ -341,6 +346,8 @@ def _wrapped(mark: _Open) -> list[Node]:
     if mark.kind == "link":
         url = safe_url(mark.url)
         return [link(mark.inside, url)] if url and text(mark.inside) else mark.inside
+    if mark.kind == "claim":
+        return [{"t": "Span", "c": [attributes("", "claim", mark.url), mark.inside]}]
     return [{"t": _WRAPS[mark.kind], "c": mark.inside}] if mark.inside else []
 
 

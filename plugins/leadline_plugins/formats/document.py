@@ -31,7 +31,7 @@ from leadline_plugins.formats.marks import (
 )
 from leadline_plugins.formats.method import MethodParagraph, heading, paragraphs
 from leadline_plugins.formats.passages import Passages, places
-from leadline_plugins.formats.references import SourceLists, checks_section
+from leadline_plugins.formats.references import Shown, SourceLists, checks_section
 from leadline_plugins.formats.tree import (
     Node,
     after_text,
@@ -125,7 +125,7 @@ class Builder:
         self._language = report.language
         self._medium = medium
         self._references = references
-        self._passages = passages or medium.screen
+        self._passages = passages
         self._numbers = number(report)
         self._sources = {source.id: source for source in report.sources}
         self._evidence = {item.id: item for item in report.evidence}
@@ -166,11 +166,12 @@ class Builder:
         named.update(name for item in self._report.figures for name in item.evidence_ids)
         passages: dict[str, list[Evidence]] = {}
         for item in self._report.evidence:
-            if self._passages and item.id in named and item.id in self._numbers.by_evidence:
+            if item.id in named and item.id in self._numbers.by_evidence:
                 passages.setdefault(item.source_id, []).append(item)
         screen = self._medium.screen
         setting = Passages(self._marks, self._language, screen=screen)
-        return SourceLists(self._report, self._numbers, passages, setting, entries, self._name, below=screen)
+        where: Shown = "below" if screen else "after" if self._passages else "nowhere"
+        return SourceLists(self._report, self._numbers, passages, setting, entries, self._name, shown=where)
 
     def _name(self) -> str:
         return next(self._names)
@@ -184,11 +185,9 @@ class Builder:
         level = (1 if has_heading(section, self._report) else 0) + bool(section.part)
         if has_heading(section, self._report):
             yield header(level, self._name(), words(" ".join(section.title.split())))
-        for place, markdown in enumerate(section_texts(section, self._marks, self._language)):
+        for markdown in section_texts(section, self._marks, self._language, begins=self._medium.screen):
             for block in self._blocks.of(unenclosed(markdown), level):
-                if place:
-                    yield div([block], attributes("", "inference"))
-                elif section.quotes and block["t"] == "Para" and [node["t"] for node in block["c"]] == ["Emph"]:
+                if section.quotes and block["t"] == "Para" and [node["t"] for node in block["c"]] == ["Emph"]:
                     yield self._notice(block["c"][0]["c"])
                 elif block["c" if block["t"] == "Para" else "t"]:
                     yield block

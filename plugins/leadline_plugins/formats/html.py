@@ -35,7 +35,7 @@ _SIMPLE = {
     "Para": "p",
 }
 _FIXED = {"Space": " ", "SoftBreak": "\n", "LineBreak": "<br>", "HorizontalRule": "<hr>"}
-_SIDES = {"AlignRight": "right", "AlignCenter": "center"}
+_SIDES = {"AlignRight": "end", "AlignCenter": "middle"}
 _DEEPEST_HEADING = 6
 _BACK = ' <a href="#noteref-{0}" role="doc-backlink" aria-label="↩ {0}">↩</a>'
 __all__ = ["leadline_parsers", "leadline_report_formatters"]

@@ -211,7 +211,8 @@ def _anchor(title: str) -> str:
 
 def _renderer(report: Report, numbers: Numbered) -> Callable[[str], str]:
     """Return what replaces citations: by numbers, or by links to the passages if the report has an address for them."""
-    address = report.metadata.get("passages")
+    addresses: Any = report.metadata.get("addresses") or {}
+    address = addresses.get("passages")
     if not isinstance(address, str):
         return numbers.render
     return partial(numbers.render_linked, address=lambda name: address.replace("{id}", quote(name)))

@@ -117,7 +117,7 @@ def typst_blocks(blocks: list[Node], contents: int | None = None) -> Iterator[No
                 yield from _call("further" if "additional" in classes else "entry", block)
             case {"t": "Div", "c": [[_, classes, _], [line, *quoted]]} if "quote" in classes:
                 yield from (_raw("#passage["), *_call("leading", line), *quoted, _raw("]"))
-            case {"t": "Div", "c": [[_, classes, _], _]} if {"about", "inference"} & {*classes}:
+            case {"t": "Div", "c": [[_, classes, _], _]} if "about" in classes:
                 yield from _call("notice", block)
             case {"t": "Para"} if _leads(block, prepared[place + 1 : place + 2]):
                 yield from _call("leading", block)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from leadline.citations import number
 from leadline.records import Claim, Report, Section, Uncited, Verdict
 from leadline.report_markdown import with_tokens
+from leadline_plugins.formats.arrangement import arranged
 from leadline_plugins.formats.document import Medium, document
 from leadline_plugins.formats.html import MEDIUM, render_page
-from leadline_plugins.formats.arrangement import arranged
 from leadline_plugins.formats.markdown import body, checks
 from leadline_plugins.formats.marks import Mark, with_signs, without_signs
 from leadline_plugins.formats.tree import text
@@ -199,10 +199,10 @@ def test_the_question_appears_once_and_open_questions_are_one_list_at_the_end(ma
     report = make_report(sections=(section, other), figures=(), verdicts=())
     told = markdown(report)
     assert "## How" not in told
-    assert "*The report's own reading, not from a source:* Ships may enter." in told
+    assert "> *The report's own reading, not from a source:* Ships may enter." in told
     assert told.endswith("## Not found in the passages read\n\n- Who knew?\n- Who *paid*?")
     assert text(document(report, Medium()).blocks).startswith("Deep")
     told_in_text = section.model_copy(update={"text": "Not found: “a\\_b”. Deep [@e1].", "unanswered": ("“a_b”",)})
     assert "Not found in the passages" not in markdown(make_report(sections=(told_in_text,), figures=(), verdicts=()))
     zh = markdown(report.model_copy(update={"language": "zh"}))
-    assert "*本报告自己的解读，并非出自来源：* Ships may enter." in zh
+    assert "> *本报告自己的解读，并非出自来源：* Ships may enter." in zh
