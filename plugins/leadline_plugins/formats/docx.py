@@ -29,7 +29,7 @@ async def write_docx(tree: Document, context: Context, call: Call) -> Files:
     if tree.is_long:
         blocks.insert(tree.answer, contents_field(phrase("contents", tree.language), tree.depth))
     data = await write(blocks, metadata, "docx", call)
-    data = await context.in_thread(_styled, data, tree.title, tree.language)
+    data = await context.in_thread(_styled, data, tree)
     return Files(files=(Blob(name="report.docx", media_type=MEDIA_TYPE, data=data),))
 
 
@@ -42,11 +42,11 @@ def contents_field(title: str, depth: int) -> Node:
     return {"t": "RawBlock", "c": ["openxml", field]}
 
 
-def _styled(data: bytes, title: str, language: str) -> bytes:
+def _styled(data: bytes, tree: Document) -> bytes:
     # Imported here, because python-docx takes .2 s.
     from leadline_plugins.formats.docx_style import styled
 
-    return styled(data, title, language)
+    return styled(data, tree.title, tree.language, tree.depth)
 
 
 @hookimpl
