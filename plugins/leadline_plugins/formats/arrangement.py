@@ -98,38 +98,35 @@ def _with_figures_in_place(report: Report) -> Report:
 
 
 def _insertions(report: Report, numbers: Mapping[str, int]) -> dict[str, list[Edit]]:
-    """Return by section the figures that no text shows, below the block that mentions them or below their section."""
+    """Return by section the figures that no text shows.
+
+    They follow the block that first mentions them, or cites most of their passages, or the last one of their section.
+    """
     shown = {name for section in report.sections for name in FIGURE.findall(section.text or "")}
-    left = {str(number): name for name, number in numbers.items() if name not in shown}
+    left = [figure for figure in report.figures if figure.id not in shown]
+    blocks = [(one, *span) for one in report.sections for span in _block_spans(one.text or "")] if left else []
+    mentions = dict.fromkeys(_mentions().findall("\n".join(one.text or "" for one in report.sections)))
+    order = {number: place for place, number in enumerate(mentions)}
     edits: dict[str, list[Edit]] = {}
-    for section in report.sections if left else ():
-        text = section.text or ""
-        ends = list(_block_ends(text))
-        for mention in _mentions().finditer(text):
-            if name := left.pop(mention[1], ""):
-                end = next((end for end in ends if end >= mention.end()), len(text))
-                edits.setdefault(section.id, []).append((end, end, f"\n\n![](figure:{name})\n\n"))
-    for figure in (one for one in report.figures if one.id in left.values()):
-        best = max(report.sections, key=lambda section: _fit(figure, section))
-        home = best if any(_fit(figure, best)) else report.sections[-1]
-        end = len((home.text or "").rstrip())
-        edits.setdefault(home.id, []).append((end, end, f"\n\n![](figure:{figure.id})\n\n"))
+    for figure in sorted(left, key=lambda one: order.get(str(numbers[one.id]), len(order))):
+
+        def fit(block: tuple[Section, int, int], figure: Figure = figure) -> tuple[bool, int, bool]:
+            section, start, end = block
+            text = (section.text or "")[start:end]
+            shared = 0 if section.id in ANSWERS else len({*figure.evidence_ids} & {*cited(text)})
+            return str(numbers[figure.id]) in _mentions().findall(text), shared, section.id == figure.section_id
+
+        best = max(blocks, key=fit)
+        section, _, end = best if any(fit(best)[:2]) else max(reversed(blocks), key=fit)
+        edits.setdefault(section.id, []).append((end, end, f"\n\n![](figure:{figure.id})\n\n"))
     return edits
 
 
-def _fit(figure: Figure, section: Section) -> tuple[bool, bool]:
-    shares = bool({*figure.evidence_ids} & {*cited(section.text or "")})
-    return section.id == figure.section_id, shares and section.id not in ANSWERS
-
-
-def _block_ends(text: str) -> Iterator[int]:
-    starts = [0]
-    for line in text.split("\n"):
-        starts.append(starts[-1] + len(line) + 1)
-    for token in parser().parse(text):
-        if token.level == 0 and token.map:
-            end = starts[token.map[1]]
-            yield len(text[:end].rstrip())
+def _block_spans(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of the blocks at the top level; a text without any has one that is empty."""
+    lines = [0, *(found.end() for found in re.finditer(r"\n|\Z", text))]
+    spans = [(lines[one.map[0]], lines[one.map[1]]) for one in parser().parse(text) if one.level == 0 and one.map]
+    yield from ((start, start + len(text[start:end].rstrip())) for start, end in spans or [(0, 0)])
 
 
 def _edited(text: str, edits: Sequence[Edit]) -> str:
