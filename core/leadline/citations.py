@@ -73,23 +73,21 @@ class Numbered:
     by_evidence: dict[str, int]
     """The number of the source by evidence id, for cited sources only."""
 
-    def render(self, text: str, marker: Callable[[int], str] = "[{}]".format) -> str:
-        """Replace citations by numbers. Citations of unknown evidence and brackets around citations are removed."""
-        return CITATIONS.sub(lambda match: self._run(match, marker), unenclosed(text))
+    def render(self, text: str, address: Callable[[str], str] | None = None) -> str:
+        """Replace citations by numbers; with `address`, by Markdown links to the first passage of each source.
 
-    def render_linked(self, text: str, address: Callable[[str], str]) -> str:
-        """Replace citations as `render` does, by Markdown links to the address of the first passage of each source."""
-        return CITATIONS.sub(lambda match: self._run(match, "[{}]".format, address), unenclosed(text))
+        Citations of unknown evidence and brackets around citations are removed.
+        """
 
-    def _run(
-        self, run: re.Match[str], marker: Callable[[int], str], address: Callable[[str], str] | None = None
-    ) -> str:
-        names = {self.by_evidence[name]: name for name in reversed(cited(run[0])) if name in self.by_evidence}
-        numbers = dict.fromkeys(self.by_evidence[name] for name in cited(run[0]) if name in self.by_evidence)
-        marks = "".join(f"[{marker(one)}]({address(names[one])})" if address else marker(one) for one in numbers)
-        before = run.string[max(0, run.start() - 8) : run.start()]
-        opened = run[0].startswith("[") and _OPENED.search(before)
-        return marks if opened or not marks or unspaced(before) else f" {marks}"
+        def marks(run: re.Match[str]) -> str:
+            ids = {self.by_evidence[name]: name for name in reversed(cited(run[0])) if name in self.by_evidence}
+            numbers = dict.fromkeys(self.by_evidence[name] for name in cited(run[0]) if name in self.by_evidence)
+            shown = "".join(f"[[{one}]]({address(ids[one])})" if address else f"[{one}]" for one in numbers)
+            before = run.string[max(0, run.start() - 8) : run.start()]
+            opened = run[0].startswith("[") and _OPENED.search(before)
+            return shown if opened or not shown or unspaced(before) else f" {shown}"
+
+        return CITATIONS.sub(marks, unenclosed(text))
 
 
 def number(report: Report) -> Numbered:

@@ -215,7 +215,7 @@ def _renderer(report: Report, numbers: Numbered) -> Callable[[str], str]:
     address = addresses.get("passages")
     if not isinstance(address, str):
         return numbers.render
-    return partial(numbers.render_linked, address=lambda name: address.replace("{id}", quote(name)))
+    return partial(numbers.render, address=lambda name: address.replace("{id}", quote(name)))
 
 
 def _blocks(markdown: str) -> Iterator[str]:
