@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from leadline.records import Evidence, Report, Source
 
@@ -72,27 +73,25 @@ class Numbered:
     by_evidence: dict[str, int]
     """The number of the source by evidence id, for cited sources only."""
 
-    def render(self, text: str, marker: Callable[[int], str] = "[{}]".format) -> str:
-        """Replace citations by numbers. Citations of unknown evidence and brackets around citations are removed."""
-        return CITATIONS.sub(lambda match: self._run(match, marker), unenclosed(text))
+    def render(self, text: str, address: Callable[[str], str] | None = None) -> str:
+        """Replace citations by numbers; with `address`, by Markdown links to the first passage of each source.
 
-    def render_linked(self, text: str, address: Callable[[str], str]) -> str:
-        """Replace citations as `render` does, by Markdown links to the address of the first passage of each source."""
-        return CITATIONS.sub(lambda match: self._run(match, "[{}]".format, address), unenclosed(text))
+        Citations of unknown evidence and brackets around citations are removed.
+        """
 
-    def _run(
-        self, run: re.Match[str], marker: Callable[[int], str], address: Callable[[str], str] | None = None
-    ) -> str:
-        names = {self.by_evidence[name]: name for name in reversed(cited(run[0])) if name in self.by_evidence}
-        numbers = dict.fromkeys(self.by_evidence[name] for name in cited(run[0]) if name in self.by_evidence)
-        marks = "".join(f"[{marker(one)}]({address(names[one])})" if address else marker(one) for one in numbers)
-        before = run.string[max(0, run.start() - 8) : run.start()]
-        opened = run[0].startswith("[") and _OPENED.search(before)
-        return marks if opened or not marks or unspaced(before) else f" {marks}"
+        def marks(run: re.Match[str]) -> str:
+            ids = {self.by_evidence[name]: name for name in reversed(cited(run[0])) if name in self.by_evidence}
+            numbers = dict.fromkeys(self.by_evidence[name] for name in cited(run[0]) if name in self.by_evidence)
+            shown = "".join(f"[[{one}]]({address(ids[one])})" if address else f"[{one}]" for one in numbers)
+            before = run.string[max(0, run.start() - 8) : run.start()]
+            opened = run[0].startswith("[") and _OPENED.search(before)
+            return shown if opened or not shown or unspaced(before) else f" {shown}"
+
+        return CITATIONS.sub(marks, unenclosed(text))
 
 
 def number(report: Report) -> Numbered:
-    """Number the sources of a report: first in the order of its citations, then those that only figures use."""
+    """Number the sources of a report in the order of its citations, then those of conflicts, then those of figures."""
     sources = {source.id: source for source in report.sources}
     evidence = {item.id: item for item in report.evidence}
     order: dict[str, int] = {}
@@ -100,7 +99,8 @@ def number(report: Report) -> Numbered:
         for item in _known(section.text or "", evidence):
             if item.source_id in sources:
                 order.setdefault(item.source_id, len(order) + 1)
-    for name in (name for figure in report.figures for name in figure.evidence_ids):
+    beside = [*(one.evidence_ids for one in report.conflicts), *(one.evidence_ids for one in report.figures)]
+    for name in chain.from_iterable(beside):
         if name in evidence and evidence[name].source_id in sources:
             order.setdefault(evidence[name].source_id, len(order) + 1)
     others = [source for source in report.sources if source.id not in order]

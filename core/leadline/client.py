@@ -260,8 +260,9 @@ class Client(StoredRuns):
     async def format(self, report: Report, name: str) -> Files:
         """Return a report in a format of the installed plugins, with the client's settings, as files.
 
-        `markdown` links citations to passages if `report.metadata["passages"]` has the address of a passage with `{id}`
-        in it. Raises `ConfigError` for an unknown format, and `CallFailed`.
+        `report.metadata["addresses"]` are those of a page that shows the report: of its `passages` and `figures` with
+        `{id}`, of its `checks` with `{number}`. `markdown` links citations to them, and `html` returns a fragment for
+        the page. Raises `ConfigError` for an unknown format, and `CallFailed`.
         """
         loaded = self._load(overrides={"report.formats": [name]})
         async with adhoc_session(loaded, report.title or name) as session:

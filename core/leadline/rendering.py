@@ -3,10 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import NamedTuple
 from urllib.parse import quote, unquote
 
 from leadline.display import visible
 
+
+class VerdictForm(NamedTuple):
+    """How reports, terminal and page show a verdict: the sign after the claim, and the name in English."""
+
+    sign: str
+    name: str
+
+
+VERDICTS: Mapping[str, VerdictForm] = {
+    "contradicted": VerdictForm("≠", "contradicted"),
+    "unsupported": VerdictForm("?", "unsupported"),
+    "partial": VerdictForm("≈", "supported in part"),
+    "not_judged": VerdictForm("○", "not judged"),
+    "uncited": VerdictForm("†", "without a citation"),
+    "supported": VerdictForm("", "supported"),
+}
+"""The verdicts, and `uncited` paragraphs, from worst to best."""
 SIGN = "\ufdd0"
 _SIGNS = re.compile(rf"\[?{SIGN}(?:\d{{1,6}}\])?")
 # Characters; programs that read or write PDF and Word files refuse longer addresses.

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Set
+from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from leadline.citations import CITATION, CITATIONS, cited
 from leadline.formulas import LONGEST, is_safe_formula
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_block import StateBlock
     from markdown_it.rules_inline import StateInline
+    from markdown_it.token import Token
 
 # The token of a mark at a claim, with a noncharacter that no text contains.
 TOKEN = re.compile(rf"\[{SIGN}(\d{{1,6}})\]")
@@ -66,6 +68,33 @@ def parser(*, trusting: bool = False) -> MarkdownIt:
     md.inline.ruler.before("autolink", "leadline_tag", _tag)
     md.inline.ruler.before("text", "leadline_address", _address)
     return md
+
+
+@dataclass
+class MarkdownBlock:
+    """A block: the token that opens it, and the blocks inside. `kind` is the token's type without `_open`."""
+
+    kind: str
+    token: Any
+    children: list[MarkdownBlock] = field(default_factory=list)
+
+    @property
+    def inline(self) -> list[Token]:
+        """The inline tokens of a paragraph, a heading or a cell."""
+        return [token for child in self.children for token in child.token.children or []]
+
+
+def block_tree(tokens: Iterable[Token]) -> MarkdownBlock:
+    """Return the blocks of a text in one without a kind. Inlines may be nested deeper than Python recurses."""
+    around = [MarkdownBlock("", None)]
+    for token in tokens:
+        if token.nesting >= 0:
+            around[-1].children.append(MarkdownBlock(token.type.removesuffix("_open"), token))
+        if token.nesting > 0:
+            around.append(around[-1].children[-1])
+        elif token.nesting < 0:
+            around.pop()
+    return around[0]
 
 
 def _too_deep(state: StateBlock, start: int, end: int, silent: bool) -> bool:

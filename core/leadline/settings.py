@@ -191,7 +191,9 @@ class ReportSettings(Section):
 
     formats: Names = Field((), description="Formats to write, all of them.")
     references: bool = Field(True, description="List the sources below the report.")
-    passages: bool = Field(True, description="Print the cited passages after the sources (PDF, Word, EPUB, LaTeX).")
+    passages: bool = Field(
+        False, description="Print the cited passages after the sources (PDF, Word, EPUB, LaTeX); HTML has them, folded."
+    )
     resource_file: bool = Field(False, description="Write the list of sources to a file of its own.")
     citation_style: str = Field(
         "numeric", description="Citations: numeric, the name of a CSL style, or the path of a .csl file."

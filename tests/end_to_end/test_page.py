@@ -232,13 +232,13 @@ async def test_a_run_survives_its_tab_and_its_server_and_is_read_with_its_eviden
         assert visitor.page.url == run
         await visitor.look("3-report")
 
-        await visitor.page.click(".report .cite >> nth=0")
+        await visitor.page.click(".report .citation >> nth=0")
         await visitor.page.wait_for_selector("#evidence mark.is-quoted")
         assert "fathoms" in await visitor.page.inner_text("#evidence")
         await visitor.look("4-evidence")
         await visitor.page.keyboard.press("j")
         await visitor.page.keyboard.press("Escape")
-        assert await visitor.page.evaluate("document.activeElement.className.includes('cite')")
+        assert await visitor.page.evaluate("document.activeElement.className.includes('citation')")
         async with visitor.page.expect_download() as download:
             await visitor.page.click("text=PDF")
         assert Path(await (await download.value).path()).read_bytes().startswith(b"%PDF")
@@ -293,7 +293,7 @@ async def test_documents_are_added_and_asked(server: Server) -> None:
         await visitor.look("documents")
         await visitor.page.fill("#question", QUESTION)
         await visitor.page.click("form[action='/runs'] button.main")
-        await visitor.page.wait_for_selector(".report .cite")
+        await visitor.page.wait_for_selector(".report .citation")
         await visitor.look("documents-answer")
         assert visitor.told == []
 
@@ -389,7 +389,7 @@ async def test_everything_works_without_javascript(server: Server) -> None:
         await visitor.page.fill("#question", QUESTION)
         await visitor.page.click(".ask button.main")
         await visitor.page.wait_for_selector(".report")  # the page loads itself again
-        await visitor.page.click(".report .cite >> nth=0")
+        await visitor.page.click(".report .citation >> nth=0")
         await visitor.page.wait_for_selector("#evidence-body mark")
         await visitor.page.click("text=Back to the report")
         await visitor.page.click("text=Delete …")

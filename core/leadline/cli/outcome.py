@@ -20,13 +20,11 @@ from leadline.cli.common import near
 from leadline.cli.terminal import columns, plural, say, wrapped, write, write_json
 from leadline.display import group_by_reason, one_line, shortened, visible
 from leadline.errors import UsageError
-from leadline.rendering import plain_title, readable_url
+from leadline.rendering import VERDICTS, plain_title, readable_url
 from leadline.runs import Metadata, Result
 
 # Maximum line width: longer lines are hard to read.
 WIDEST = 100
-# Verdicts with a more readable name.
-_KINDS = {"partial": "supported in part", "not_judged": "not judged"}
 # Number of errors to list; the run recovered from most of them.
 _ERRORS = 3
 # Follows the tokens of a model without a known price.
@@ -116,7 +114,7 @@ def checks(found: Mapping[str, Any], audit: Mapping[str, Any] | None = None) -> 
         return "passages found, not judged"
     reasons = "; ".join((audit or found).get("reasons", ()))
     kinds: Mapping[str, int] = found.get("claims", {})
-    counts = ", ".join(f"{count} {_KINDS.get(kind, kind)}" for kind, count in sorted(kinds.items()) if count)
+    counts = ", ".join(f"{count} {VERDICTS[kind].name}" for kind, count in sorted(kinds.items()) if count)
     bare = found.get("paragraph_without_citation_count", 0)
     parts = (
         _judged(found) if accepted else ": ".join(filter(None, ("rejected", reasons))),
@@ -187,7 +185,6 @@ def cost(usage: Mapping[str, Any], asked: int, *, answered: bool) -> str:
 _RAISED = re.compile(r"--set ((?:budget|research)\.\w+)=(\d+(?:\.\d+)?)\b")
 # The kind and provider of the calls that write the Markdown file.
 _WRITTEN = "format/markdown"
-_HEADING = re.compile(r"^## ", re.MULTILINE)
 _PICTURE = re.compile(r"^!\[[^\n]*\]\([^()\n]*\)\n+", re.MULTILINE)
 # Characters of the report, and cited sources, that a terminal shows; the file has the rest.
 SHOWN, _SOURCES = 2_000, 10
@@ -269,15 +266,17 @@ def report_file(folder: Path, metadata: Metadata, first: str = "report.md") -> P
 
 
 def _show_report(result: Result) -> None:
-    text, path = visible(_checked(result) or result.text), report_file(result.folder, result.metadata)
-    sources = list(_sources(result))
+    written, path = _written(result), report_file(result.folder, result.metadata)
+    text, sources = visible(written or result.text), list(_sources(result))
     if not sys.stdout.isatty():
-        write("\n".join((text, "", *sources)).rstrip())
+        write("\n".join((text, "", *(() if written else sources))).rstrip())
         return
     begin = text if len(text) <= SHOWN or not path else text[:SHOWN].rsplit(maxsplit=1)[0] + " …"
     _write_markdown(begin, notice="dim" if result.report and result.report.quotes else "italic")
     if len(text) > len(begin) and path:
         write(f"\n[{len(text) - len(begin) + 2:,} more characters in {one_line(near(path))}]")
+    elif written:
+        return
     more = [f"and {len(sources) - _SOURCES} more"] if len(sources) > _SOURCES else []
     write("\n".join(("", *sources[:_SOURCES], *more, "")))
 
@@ -288,25 +287,14 @@ def _sources(result: Result) -> Iterator[str]:
         yield one_line(f"[{place}] {plain_title(source.hit.title)} - {readable_url(source.hit.url)}")
 
 
-def _checked(result: Result) -> str:
-    """Return the sections as in the Markdown file, with the marks of verification; empty if this session wrote none."""
+def _written(result: Result) -> str:
+    """Return the Markdown file without its pictures; empty if this session wrote none."""
     if result.report is None or KEPT_NOTICE in result.metadata.notices or not result.metadata.calls.get(_WRITTEN):
         return ""
     try:
-        written = (result.folder / "report.md").read_text("utf-8")
+        return _PICTURE.sub("", (result.folder / "report.md").read_text("utf-8")).strip()
     except (OSError, ValueError):
         return ""
-    headings = [found.start() for found in _HEADING.finditer(written)]
-    report = result.report
-    repeated = bool(report.sections) and _letters(report.sections[0].title) == _letters(
-        report.title
-    )  # its heading is left out
-    behind = headings[len(report.sections) - repeated :]
-    return _PICTURE.sub("", written[: behind[0] if behind else None]).strip()
-
-
-def _letters(title: str) -> str:
-    return "".join(filter(str.isalnum, title)).casefold()
 
 
 def _write_markdown(text: str, notice: str) -> None:

@@ -10,8 +10,8 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
-from leadline.rendering import clean, safe_url
-from leadline.report_markdown import parser
+from leadline.rendering import VERDICTS, clean, safe_url
+from leadline.report_markdown import MarkdownBlock, block_tree, parser
 from leadline_plugins.formats.tree import Node, after_text, attributes, header, link, para, plain, strong, text, words
 
 if TYPE_CHECKING:
@@ -33,36 +33,11 @@ _LONGEST_WORD = 16
 _LANGUAGE = re.compile(r"[A-Za-z0-9+#_-]{1,20}")
 # Levels of nested emphasis; deeper marks are dropped, and their words stay.
 DEEPEST = 20
+# The number of a mark where a claim begins, plus that of its verdict; at its end the mark has the number of the claim.
+BEGINS = 500_000
 # Spaces beside wide punctuation, which removed citations leave.
 _FULL_WIDE = re.compile(r"(?<=[，。；：！？、]) | (?=[，。；：！？、])")
 _WRAPS = {"em": "Emph", "strong": "Strong", "s": "Strikeout", "sub": "Subscript", "sup": "Superscript"}
-
-
-@dataclass
-class Block:
-    """A block: the token that opens it, and the blocks inside. `kind` is the token's type."""
-
-    kind: str
-    token: Any
-    children: list[Block] = field(default_factory=list)
-
-    @property
-    def inline(self) -> list[Token]:
-        """The inline tokens of a paragraph, a heading or a cell."""
-        return [token for child in self.children for token in child.token.children or []]
-
-
-def block_tree(tokens: Iterable[Token]) -> Block:
-    """Return the blocks of a text in one without a kind. Inlines may be nested deeper than Python recurses."""
-    around = [Block("", None)]
-    for token in tokens:
-        if token.nesting >= 0:
-            around[-1].children.append(Block(token.type.removesuffix("_open"), token))
-        if token.nesting > 0:
-            around.append(around[-1].children[-1])
-        elif token.nesting < 0:
-            around.pop()
-    return around[0]
 
 
 def split_long(inlines: Iterable[Node]) -> Iterator[list[Node]]:
@@ -181,7 +156,7 @@ class Blocks:
         self._marks = Marks(cite, figure, self._note, claim)
         self._name = name
         self._columns = columns
-        self._notes: dict[int, Block] = {}
+        self._notes: dict[int, MarkdownBlock] = {}
         self._in_note = False
         # Level of the heading above: the next one is at most one deeper, even if the writer skipped levels.
         self._base = self._level = 1
@@ -196,11 +171,11 @@ class Blocks:
             yield from self._block(child)
         yield from self._rest()
 
-    def _all(self, node: Block) -> Iterator[Node]:
+    def _all(self, node: MarkdownBlock) -> Iterator[Node]:
         for child in node.children:
             yield from self._block(child)
 
-    def _block(self, node: Block) -> Iterator[Node]:
+    def _block(self, node: MarkdownBlock) -> Iterator[Node]:
         match node.kind:
             case "heading":
                 below = int(node.token.tag[1]) - 2 + self._base
@@ -226,10 +201,10 @@ class Blocks:
             case "table":
                 yield from table(self._rows(node), _alignments(node), self._columns)
 
-    def _items(self, node: Block) -> list[list[Node]]:
+    def _items(self, node: MarkdownBlock) -> list[list[Node]]:
         return [list(self._all(item)) for item in node.children]
 
-    def _entries(self, node: Block) -> list[list[Node]]:
+    def _entries(self, node: MarkdownBlock) -> list[list[Node]]:
         """Return the entries of a definition list as items: the term in bold, then the definitions."""
         entries: list[list[Node]] = []
         for child in node.children:
@@ -239,11 +214,11 @@ class Blocks:
                 entries[-1] += self._all(child)
         return entries
 
-    def _rows(self, node: Block) -> list[list[list[Node]]]:
+    def _rows(self, node: MarkdownBlock) -> list[list[list[Node]]]:
         """Return the rows of a table, the header first."""
         return [[self._inlines(cell) for cell in row.children] for part in node.children for row in part.children]
 
-    def _inlines(self, node: Block) -> list[Node]:
+    def _inlines(self, node: MarkdownBlock) -> list[Node]:
         return inlines(node.inline, self._marks)
 
     def _note(self, number: int) -> list[Node]:
@@ -252,7 +227,7 @@ class Blocks:
             return [_number(number)]
         return [{"t": "Note", "c": self._note_blocks(self._notes.pop(number))}]
 
-    def _note_blocks(self, note: Block) -> list[Node]:
+    def _note_blocks(self, note: MarkdownBlock) -> list[Node]:
         self._in_note = True
         blocks = list(self._all(note))
         self._in_note = False
@@ -269,13 +244,13 @@ def _number(number: int) -> Node:
     return {"t": "Superscript", "c": [{"t": "Str", "c": str(number + 1)}]}
 
 
-def _code(node: Block) -> Node:
+def _code(node: MarkdownBlock) -> Node:
     language = _LANGUAGE.match(node.token.info)
     attr = attributes("", *([language.group().lower()] if language else []))
     return {"t": "CodeBlock", "c": [attr, clean(node.token.content.rstrip("\n"))]}
 
 
-def _alignments(node: Block) -> list[str]:
+def _alignments(node: MarkdownBlock) -> list[str]:
     heads: Any = node.children[0].children[0].children
     return [str(cell.token.attrs.get("style", "")).removeprefix("text-align:") for cell in heads]
 
@@ -308,7 +283,10 @@ def inlines(tokens: Iterable[Token], marks: Marks) -> list[Node]:
             _close(stack, name)
         elif token.type == "citation":
             stack[-1].inside += after_text(stack[-1].inside, marks.cite(token.meta["ids"]))
+        elif token.type == "mark" and token.meta["number"] >= BEGINS:
+            stack.append(_Open("claim", list(VERDICTS)[token.meta["number"] - BEGINS]))
         elif token.type == "mark":
+            _close(stack, "claim")
             stack[-1].inside += marks.claim(token.meta["number"])
         else:
             stack[-1].inside += _leaf(token, marks)
@@ -341,6 +319,8 @@ def _wrapped(mark: _Open) -> list[Node]:
     if mark.kind == "link":
         url = safe_url(mark.url)
         return [link(mark.inside, url)] if url and text(mark.inside) else mark.inside
+    if mark.kind == "claim":
+        return [{"t": "Span", "c": [attributes("", "claim", mark.url), mark.inside]}]
     return [{"t": _WRAPS[mark.kind], "c": mark.inside}] if mark.inside else []
 
 

@@ -1,4 +1,4 @@
-"""The report as a tree: title, sections, figures, method, checks and sources, in the order of the page.
+"""The report as a tree: title, answer, sections with figures, open questions, method, checks and sources.
 
 Each format builds its own tree, because formats differ in what a page can hold.
 """
@@ -7,20 +7,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
-from itertools import count
+from itertools import chain, count
+from urllib.parse import quote
 
 from leadline.citations import cited, number, unenclosed
 from leadline.records import Blob, Evidence, Report, Section
 from leadline.rendering import clean
+from leadline_plugins.formats.arrangement import FEW, LONG, arranged
 from leadline_plugins.formats.blocks import Blocks
-from leadline_plugins.formats.figures import FigurePlacement, Numbered, data_url, numbered, with_credit
+from leadline_plugins.formats.figures import Numbered, data_url, numbered, with_credit
 from leadline_plugins.formats.interactive import interactive_html
-from leadline_plugins.formats.marks import failures, has_heading, legend, marks_of, section_texts, summary
+from leadline_plugins.formats.marks import (
+    ANSWERS,
+    KINDS,
+    failures,
+    has_heading,
+    legend,
+    marks_of,
+    section_texts,
+    summary,
+)
 from leadline_plugins.formats.method import MethodParagraph, heading, paragraphs
 from leadline_plugins.formats.passages import Passages, places
-from leadline_plugins.formats.references import SourceLists, checks_section
+from leadline_plugins.formats.references import Shown, SourceLists, checks_section
 from leadline_plugins.formats.tree import (
     Node,
     after_text,
@@ -47,13 +58,15 @@ class Medium:
     """The limits of a format.
 
     `columns`: tables with more are divided. `pictures`: media types, best first. `inline`: pictures are part of the
-    document, as data. `screen`: queries and passages are folded.
+    document, as data. `screen`: queries and passages are folded. `addresses`: of the `passages` and `figures` of a page
+    that shows the report, with `{id}`, and of its `checks`, with `{number}`.
     """
 
     columns: int | None = None
     pictures: tuple[str, ...] = ("image/svg+xml", "image/png", "image/jpeg")
     inline: bool = True
     screen: bool = False
+    addresses: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -66,11 +79,23 @@ class Document:
     files: tuple[Blob, ...] = ()
     # The summary of the verdicts and the legend of the marks; empty without verdicts.
     checks: str = ""
+    # Number of blocks of the answer, after which the contents stand.
+    answer: int = 0
 
     @property
     def length(self) -> int:
         """Characters of the report without its lists of sources."""
         return sum(len(text(block)) for block in self.blocks if block["t"] != "Div")
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the printed report has contents."""
+        return self.length > LONG
+
+    @property
+    def depth(self) -> int:
+        """The level of the deepest headings in the contents."""
+        return 2 if sum(block["t"] == "Header" and block["c"][0] <= 2 for block in self.blocks) <= FEW else 1
 
     def about(self, day: date) -> str:
         """Return the line below the title: the day, and the summary of the verdicts."""
@@ -89,7 +114,7 @@ def document(
 
     Without `passages`, the cited passages do not follow the sources; on the screen they stay folded below these.
     """
-    return Builder(report, medium, references, passages=passages).build(entries or {})
+    return Builder(arranged(report), medium, references, passages=passages).build(entries or {})
 
 
 class Builder:
@@ -100,7 +125,7 @@ class Builder:
         self._language = report.language
         self._medium = medium
         self._references = references
-        self._passages = passages or medium.screen
+        self._passages = passages
         self._numbers = number(report)
         self._sources = {source.id: source for source in report.sources}
         self._evidence = {item.id: item for item in report.evidence}
@@ -122,8 +147,10 @@ class Builder:
 
     def build(self, entries: Mapping[str, list[Node]]) -> Document:
         """Return the document."""
-        blocks = [*self._body(), *self._method()]
-        blocks += checks_section(self._report, self._marks, self._name, frozenset(self._placed))
+        parts = [list(self._set(section)) for section in self._report.sections]
+        blocks = [*chain.from_iterable(parts), *self._method()]
+        if "checks" not in self._medium.addresses:
+            blocks += checks_section(self._report, self._marks, self._name, frozenset(self._placed))
         if self._references and self._report.sources:
             blocks += self._lists(entries).blocks()
         files = tuple(item.file for item in self._figures.values() if item.file and not self._medium.inline)
@@ -131,27 +158,23 @@ class Builder:
         language = self._language if _LANGUAGE.fullmatch(self._language) else ""
         lines = (summary(self._marks, self._language), legend(self._marks, self._language))
         checks = join_items(filter(None, lines), self._language, "space")
-        return Document(title, language, blocks, files, checks)
+        answers = len(parts) > 1 and self._report.sections[0].id in ANSWERS
+        return Document(title, language, blocks, files, checks, len(parts[0]) if answers else 0)
 
     def _lists(self, entries: Mapping[str, list[Node]]) -> SourceLists:
         named = {name for section in self._report.sections for name in cited(section.text or "")}
         named.update(name for item in self._report.figures for name in item.evidence_ids)
         passages: dict[str, list[Evidence]] = {}
         for item in self._report.evidence:
-            if self._passages and item.id in named and item.id in self._numbers.by_evidence:
+            if item.id in named and item.id in self._numbers.by_evidence:
                 passages.setdefault(item.source_id, []).append(item)
         screen = self._medium.screen
         setting = Passages(self._marks, self._language, screen=screen)
-        return SourceLists(self._report, self._numbers, passages, setting, entries, self._name, below=screen)
+        where: Shown = "below" if screen else "after" if self._passages else "nowhere"
+        return SourceLists(self._report, self._numbers, passages, setting, entries, self._name, shown=where)
 
     def _name(self) -> str:
         return next(self._names)
-
-    def _body(self) -> list[Node]:
-        parts = [list(self._set(section)) for section in self._report.sections]
-        placing = FigurePlacement(self._figures, self._shown)
-        body = [block for part in parts for block in placing.after_mentions(part, self._figure)]
-        return body + [self._figure(item) for item in placing.rest()]
 
     def _set(self, section: Section) -> Iterator[Node]:
         """Yield a section; each figure of its text follows the block that shows it."""
@@ -162,7 +185,7 @@ class Builder:
         level = (1 if has_heading(section, self._report) else 0) + bool(section.part)
         if has_heading(section, self._report):
             yield header(level, self._name(), words(" ".join(section.title.split())))
-        for markdown in section_texts(section, self._marks, self._language):
+        for markdown in section_texts(section, self._marks, self._language, begins=self._medium.screen):
             for block in self._blocks.of(unenclosed(markdown), level):
                 if section.quotes and block["t"] == "Para" and [node["t"] for node in block["c"]] == ["Emph"]:
                     yield self._notice(block["c"][0]["c"])
@@ -203,8 +226,10 @@ class Builder:
         where = places(passages, self._sources[passages[0].source_id], self._language)
         quotes = " ".join(self._places[item.id] for item in passages)
         attr = attributes("", "citation", data_evidence=quotes, **({"title": where} if where else {}))
-        label = words(f"[{place}]")
-        node = link(label, f"#ref-{place}", attr) if self._references else {"t": "Span", "c": [attr, label]}
+        label, target = words(f"[{place}]"), f"#ref-{place}" if self._references else ""
+        if page := self._medium.addresses.get("passages"):
+            target = page.replace("{id}", quote(",".join(item.id for item in passages), safe=","))
+        node = link(label, target, attr) if target else {"t": "Span", "c": [attr, label]}
         for item in passages:
             self._recent[item.id] = node
         return node
@@ -216,16 +241,19 @@ class Builder:
         mark = self._marks[number - 1]
         self._closed = True
         for citation in (self._recent[name] for name in mark.evidence_ids if name in self._recent):
-            values = dict(citation["c"][0][2])
+            _, classes, pairs = citation["c"][0]
+            values = dict(pairs)
             claims = dict.fromkeys([*values.get("data-claims", "").split(), f"claim-{number}"])
-            citation["c"][0][2] = [list(pair) for pair in {**values, "data-claims": " ".join(claims)}.items()]
+            pairs[:] = [list(pair) for pair in {**values, "data-claims": " ".join(claims)}.items()]
+            classes[1:] = [min((*classes[1:], mark.kind), key=KINDS.index)]
         if not mark.sign or number in self._placed:
             return []
         self._placed.add(number)
         description = mark.description(self._language)
         sign: list[Node] = [{"t": "Superscript", "c": words(mark.sign)}]
-        entry = self._checks.get(number)
-        content = [link(sign, f"#check-{entry}", attributes("", aria_label=description))] if entry else sign
+        entry = f"#check-{self._checks[number]}" if number in self._checks else ""
+        entry = self._medium.addresses.get("checks", entry).replace("{number}", str(number))
+        content = [link(sign, entry, attributes("", aria_label=description))] if entry else sign
         role = {} if entry else {"role": "img", "aria_label": description}
         attr = attributes(f"claim-{number}", "verdict", mark.kind, title=description, **role)
         return [{"t": "Span", "c": [attr, content]}]
@@ -249,14 +277,17 @@ class Builder:
         self._recent = recent
         caption = with_credit(caption, item.figure, self._language)
         alt = " ".join(item.figure.alt.split()) or item.figure.caption
-        shown = [image(alt, self._address(item.file))] if item.file else words(f"[{item.figure.alt}]")
+        shown = [image(alt, self._address(item))] if item.file else words(f"[{item.figure.alt}]")
         body = [plain(shown)]
-        if self._medium.screen and (html := interactive_html(item.figure)):
+        if self._medium.screen and not self._medium.addresses and (html := interactive_html(item.figure)):
             body = [interactive(html, alt, body)]
         return figure(f"figure-{item.number}", body, caption)
 
     def _label(self, item: Numbered) -> str:
         return f"{phrase('figure', self._language)} {item.number}"
 
-    def _address(self, file: Blob) -> str:
-        return data_url(file) if self._medium.inline else file.name
+    def _address(self, item: Numbered) -> str:
+        assert item.file
+        if page := self._medium.addresses.get("figures"):
+            return page.replace("{id}", quote(item.figure.id, safe=""))
+        return data_url(item.file) if self._medium.inline else item.file.name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from html import escape
 from typing import Any
 
 from leadline.contracts import Call, Context
@@ -11,14 +12,11 @@ from leadline.records import Blob, Files
 from leadline_plugins.formats.document import Document, Medium
 from leadline_plugins.formats.pandoc import meta, write
 from leadline_plugins.formats.pandoc_format import PandocFormat, pandoc_offer
+from leadline_plugins.formats.tree import Node
 from leadline_plugins.wording.phrases import phrase, right_to_left
 
 MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 MEDIUM = Medium(columns=10, pictures=("image/png", "image/jpeg"))
-
-
-# Characters from which a report has a table of contents.
-LONG = 20_000
 
 
 async def write_docx(tree: Document, context: Context, call: Call) -> Files:
@@ -27,20 +25,28 @@ async def write_docx(tree: Document, context: Context, call: Call) -> Files:
     metadata = {"title": meta(tree.title), "subtitle": meta(about), "lang": meta(tree.language or "en")}
     if right_to_left(tree.language):
         metadata["dir"] = meta("rtl")
-    options: tuple[str, ...] = ()
-    if tree.length > LONG:
-        metadata["toc-title"] = meta(phrase("contents", tree.language))
-        options = ("--toc", "--toc-depth=2")
-    data = await write(tree.blocks, metadata, "docx", call, *options)
-    data = await context.in_thread(_styled, data, tree.title, tree.language)
+    blocks = list(tree.blocks)
+    if tree.is_long:
+        blocks.insert(tree.answer, contents_field(phrase("contents", tree.language), tree.depth))
+    data = await write(blocks, metadata, "docx", call)
+    data = await context.in_thread(_styled, data, tree)
     return Files(files=(Blob(name="report.docx", media_type=MEDIA_TYPE, data=data),))
 
 
-def _styled(data: bytes, title: str, language: str) -> bytes:
+def contents_field(title: str, depth: int) -> Node:
+    """Return a field with the contents of the file, which `docx_contents` fills in."""
+    begin, separate, end = (f'<w:fldChar w:fldCharType="{kind}"/>' for kind in ("begin", "separate", "end"))
+    code = f'<w:instrText xml:space="preserve">TOC \\o "1-{depth}" \\h \\z \\u</w:instrText>'
+    heading = f'<w:p><w:pPr><w:pStyle w:val="TOCHeading"/></w:pPr><w:r><w:t>{escape(title)}</w:t></w:r></w:p>'
+    field = f"{heading}<w:p><w:r>{begin}{code}{separate}{end}</w:r></w:p>"
+    return {"t": "RawBlock", "c": ["openxml", field]}
+
+
+def _styled(data: bytes, tree: Document) -> bytes:
     # Imported here, because python-docx takes .2 s.
     from leadline_plugins.formats.docx_style import styled
 
-    return styled(data, title, language)
+    return styled(data, tree.title, tree.language, tree.depth)
 
 
 @hookimpl

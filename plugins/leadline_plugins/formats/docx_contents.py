@@ -1,4 +1,4 @@
-"""The table of contents of a long Word file: Pandoc's field, filled in, so that every program shows it at once.
+"""The table of contents of a long Word file: its field, filled in, so that every program shows it at once.
 
 Word renews the field, with page numbers, when the file is opened. Imports python-docx.
 """
@@ -15,7 +15,7 @@ from docx.text.paragraph import Paragraph
 CONTENTS = ("toc 1", "toc 2")
 
 
-def fill_contents(word: Any) -> None:
+def fill_contents(word: Any, depth: int) -> None:
     """Put a link to each heading between the start and the end of the field; nothing without a field."""
     ends = [one for one in word.element.body.iter(qn("w:fldChar")) if one.get(qn("w:fldCharType")) == "separate"]
     if not ends:
@@ -29,14 +29,14 @@ def fill_contents(word: Any) -> None:
         last.append(part)
     close.append(last)
     paragraph.addnext(close)
-    for level, text, anchor in _headings(word):
+    for level, text, anchor in _headings(word, depth):
         entry = _paragraph()
         close.addprevious(entry)
         Paragraph(entry, word).style = word.styles[CONTENTS[level - 1]]
         entry.append(_link(text, anchor))
 
 
-def _headings(word: Any) -> list[tuple[int, str, str]]:
+def _headings(word: Any, depth: int) -> list[tuple[int, str, str]]:
     """Return the level, text and bookmark of each heading that is listed."""
     found = []
     for paragraph in word.paragraphs:
@@ -45,7 +45,7 @@ def _headings(word: Any) -> list[tuple[int, str, str]]:
         before = paragraph._p.getprevious()
         while before is not None and before.tag == qn("w:bookmarkEnd"):
             before = before.getprevious()
-        if 0 < level <= len(CONTENTS) and before is not None and before.tag == qn("w:bookmarkStart"):
+        if 0 < level <= depth and before is not None and before.tag == qn("w:bookmarkStart"):
             found.append((level, paragraph.text, before.get(qn("w:name"))))
     return found
 

@@ -50,11 +50,11 @@ _LAST_NAMES = (
 _LAST = tuple(f"w:{name}" for name in _LAST_NAMES.split())
 
 
-def styled(data: bytes, title: str, language: str) -> bytes:
-    """Return a Word file that Pandoc wrote, styled as a report."""
+def styled(data: bytes, title: str, language: str, depth: int = 2) -> bytes:
+    """Return a Word file that Pandoc wrote, styled as a report; `depth` is the deepest level of its contents."""
     word: Any = docx.Document(BytesIO(data))
     _Styles(word.styles, language).set_all()
-    fill_contents(word)
+    fill_contents(word, depth)
     for table in word.tables:
         _set_table(table)
     _replace_breaks(word)

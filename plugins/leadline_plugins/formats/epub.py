@@ -29,7 +29,7 @@ async def write_epub(tree: Document, context: Context, call: Call) -> Files:
     }
     if right_to_left(tree.language):
         metadata |= {"dir": meta("rtl"), "page-progression-direction": meta("rtl")}
-    data = await write(tree.blocks, metadata, "epub3", call, "--mathml", "--toc")
+    data = await write(tree.blocks, metadata, "epub3", call, "--mathml")
     return Files(files=(Blob(name="report.epub", media_type="application/epub+zip", data=restyled(data)),))
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING
 
 from leadline.records import Blob, Figure, Report
-from leadline_plugins.formats.tree import Node, address_nodes, joined, text, words
+from leadline_plugins.formats.tree import Node, address_nodes, joined, words
 from leadline_plugins.parse.media import MOST_PIXELS, declared_pixels
-from leadline_plugins.wording.phrases import in_all_languages, phrase
+from leadline_plugins.wording.phrases import phrase
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
@@ -31,8 +30,6 @@ _WORDS = ("id", "class", "role", "lang", "{http://www.w3.org/XML/1998/namespace}
 _NO_NAME = re.compile(r"[^\w-]")
 ENDINGS = {"image/svg+xml": "svg", "image/png": "png", "image/jpeg": "jpg"}
 _BEGINS = {"image/png": b"\x89PNG\r\n", "image/jpeg": b"\xff\xd8", "image/svg+xml": b"<"}
-# Other names by which texts mention a figure.
-_SHORT = ("Fig.", "Abb.", "Рис.", "рис.", "рисунке", "рисунок", "شكل")
 
 
 def is_harmless_svg(svg: bytes) -> bool:
@@ -102,40 +99,6 @@ def _file(figure: Figure, number: int, kinds: Sequence[str]) -> Blob | None:
         if data.lstrip().startswith(_BEGINS[kind]) and is_safe:
             return Blob(name=f"figures/figure-{number}.{ENDINGS[kind]}", media_type=kind, data=data)
     return None
-
-
-def mentioned_figures(content: str) -> Iterator[int]:
-    """Yield the numbers of the figures that a text mentions."""
-    return (int(number) for number in _mention().findall(content))
-
-
-@cache
-def _mention() -> re.Pattern[str]:
-    return re.compile(rf"(?:{'|'.join(map(re.escape, (*in_all_languages('figure'), *_SHORT)))})\s*(\d{{1,9}})")
-
-
-class FigurePlacement:
-    """Places each figure where the text shows it, else after the block that first mentions it, else at the end."""
-
-    def __init__(self, figures: Mapping[str, Numbered], shown: set[str]) -> None:
-        self._waiting = {item.number: item for name, item in figures.items() if name not in shown}
-
-    def after_mentions(self, blocks: list[Node], show: Callable[[Numbered], Node]) -> Iterator[Node]:
-        """Yield blocks, each followed by the figures that it mentions first."""
-        for block in blocks:
-            yield block
-            if self._waiting:
-                yield from (show(item) for item in self.take(text(block)))
-
-    def take(self, content: str) -> list[Numbered]:
-        """Return the figures that a text mentions first."""
-        numbers = dict.fromkeys(number for number in mentioned_figures(content) if number in self._waiting)
-        return [self._waiting.pop(number) for number in numbers]
-
-    def rest(self) -> list[Numbered]:
-        """Return the figures that no text mentions."""
-        left, self._waiting = list(self._waiting.values()), {}
-        return left
 
 
 def with_credit(caption: list[Node], figure: Figure, language: str) -> list[Node]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from html import escape
@@ -20,7 +21,7 @@ from leadline.records import Blob, Files, Report
 from leadline_plugins.formats.document import Document, Medium
 from leadline_plugins.formats.interactive import frame, script_hashes
 from leadline_plugins.formats.pandoc_format import build_document
-from leadline_plugins.formats.tree import Node
+from leadline_plugins.formats.tree import Node, text
 from leadline_plugins.parse.html import leadline_parsers
 from leadline_plugins.wording.phrases import phrase, right_to_left
 
@@ -34,11 +35,9 @@ _SIMPLE = {
     "Para": "p",
 }
 _FIXED = {"Space": " ", "SoftBreak": "\n", "LineBreak": "<br>", "HorizontalRule": "<hr>"}
-_SIDES = {"AlignRight": "right", "AlignCenter": "center"}
+_SIDES = {"AlignRight": "end", "AlignCenter": "middle"}
 _DEEPEST_HEADING = 6
 _BACK = ' <a href="#noteref-{0}" role="doc-backlink" aria-label="↩ {0}">↩</a>'
-# Levels of headings in the contents.
-_DEPTH = 2
 __all__ = ["leadline_parsers", "leadline_report_formatters"]
 MEDIUM = Medium(screen=True)
 
@@ -158,11 +157,12 @@ class Writer:
         )
 
     def _row(self, row: Any, tag: str, sides: list[str]) -> str:
-        cells = "".join(
-            f"<{tag}{f' class={side}' if side else ''}>{self.all(cell[4])}</{tag[:2]}>"
-            for cell, side in zip(row[1], sides, strict=False)
-        )
-        return f"<tr>{cells}</tr>"
+        cells = []
+        for cell, side in zip(row[1], sides, strict=False):
+            # A header without words is an empty cell: screen readers would announce it.
+            own = tag if text(cell[4]).strip() else "td"
+            cells.append(f"<{own}{f' class={side}' if side else ''}>{self.all(cell[4])}</{own[:2]}>")
+        return f"<tr>{''.join(cells)}</tr>"
 
 
 def _attributes(attr: Any) -> str:
@@ -179,7 +179,8 @@ def _with_back_link(note: str, back: str) -> str:
 def render_page(document: Document) -> str:
     """Return the whole page."""
     writer = Writer(phrase("table", document.language))
-    body = writer.all(document.blocks) + writer.notes()
+    answer = writer.all(document.blocks[: document.answer])
+    body = writer.all(document.blocks[document.answer :]) + writer.notes()
     title, style, script = escape(document.title), _part("page.css"), _part("page.js")
     language = escape(document.language or "en")
     direction = ' dir="rtl"' if right_to_left(document.language) else ""
@@ -195,8 +196,7 @@ def render_page(document: Document) -> str:
         f'<meta name="generator" content="Leadline">\n<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n'
         f'<a class="skip" href="#report">{word("skip")}</a>\n'
         f'<header id="title"><h1>{title}</h1>{_about(document)}</header>\n'
-        f"{_contents(document, writer)}"
-        f'<main id="report" tabindex="-1">\n{body}\n</main>\n'
+        f'<main id="report" tabindex="-1">\n{answer}{_navigation(document, writer)}{body}\n</main>\n'
         f'<aside id="quote" popover tabindex="-1" role="dialog" aria-label="{word("evidence")}" '
         f'data-close="{word("close")}"></aside>\n'
         f"<script>{script}</script>\n</body>\n</html>\n"
@@ -207,18 +207,25 @@ def _about(document: Document) -> str:
     return f'<p class="about">{escape(document.checks)}</p>' if document.checks else ""
 
 
+def render_fragment(document: Document) -> tuple[str, str]:
+    """Return the text of a report, and its contents as a list, for a page that shows both."""
+    writer = Writer(phrase("table", document.language))
+    return writer.all(document.blocks) + writer.notes(), _contents(document, writer)
+
+
+def _navigation(document: Document, writer: Writer) -> str:
+    title = f'<h2 id="contents-title">{escape(phrase("contents", document.language))}</h2>'
+    return f'<nav id="contents" aria-labelledby="contents-title">{title}{_contents(document, writer)}</nav>\n'
+
+
 def _contents(document: Document, writer: Writer) -> str:
-    items = "".join(_items(document.blocks, writer))
-    name = escape(phrase("contents", document.language))
-    title = f'<h2 id="contents-title">{name}</h2>'
-    return f'<nav id="contents" aria-labelledby="contents-title">{title}<ul>{items}</ul></nav>\n'
-
-
-def _items(blocks: list[Node], writer: Writer) -> Iterator[str]:
-    for block in blocks:
-        if block["t"] == "Header" and block["c"][0] <= _DEPTH:
-            level, attr, inside = block["c"]
-            yield f'<li class="level-{level}"><a href="#{attr[0]}">{writer.all(_unlinked(inside))}</a></li>'
+    entries = (block["c"] for block in document.blocks if block["t"] == "Header")
+    items = "".join(
+        f'<li class="level-{level}"><a href="#{attr[0]}">{writer.all(_unlinked(inside))}</a></li>'
+        for level, attr, inside in entries
+        if level <= document.depth
+    )
+    return f"<ul>{items}</ul>"
 
 
 def _unlinked(inlines: Any) -> list[Node]:
@@ -259,9 +266,23 @@ class Html:
         self._context = context
 
     async def format(self, report: Report, call: Call, /) -> Files:
-        """Return `report.html`: text, style, script and pictures in one file."""
-        data = await self._context.in_thread(render_page, await build_document(report, MEDIUM, self._context, call))
-        return Files(files=(Blob(name="report.html", media_type="text/html; charset=utf-8", data=data.encode()),))
+        """Return `report.html`: text, style, script and pictures in one file.
+
+        For a page that shows the report, whose addresses are in `report.metadata["addresses"]`, return `fragment.html`
+        and `contents.html`, without style, script and pictures.
+        """
+        addresses: Any = report.metadata.get("addresses")
+        if addresses is None:
+            document = await build_document(report, MEDIUM, self._context, call)
+            return Files(files=(_file("report.html", await self._context.in_thread(render_page, document)),))
+        medium = replace(MEDIUM, addresses=addresses)
+        document = await build_document(report, medium, self._context, call)
+        fragment, contents = await self._context.in_thread(render_fragment, document)
+        return Files(files=(_file("fragment.html", fragment), _file("contents.html", contents)))
+
+
+def _file(name: str, html: str) -> Blob:
+    return Blob(name=name, media_type="text/html; charset=utf-8", data=html.encode("utf-8", "replace"))
 
 
 @hookimpl

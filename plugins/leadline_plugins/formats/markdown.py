@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from typing import Any
 from urllib.parse import quote
 
@@ -21,9 +21,11 @@ from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Evidence, Files, Report, Section, Source
 from leadline.rendering import clean, plain_title, readable_url, safe_url
 from leadline.report_markdown import parser
-from leadline_plugins.formats.figures import FigurePlacement, data_url, numbered
+from leadline_plugins.formats.arrangement import FEW, FIGURE, LONG, arranged, escaped
 from leadline_plugins.formats.figures import Numbered as Picture
+from leadline_plugins.formats.figures import data_url, numbered
 from leadline_plugins.formats.marks import (
+    ANSWERS,
     Mark,
     failures,
     has_heading,
@@ -49,11 +51,10 @@ _RELATIVE = rf"(?<!!)\[(?P<words>[^][@^<\n][^][<\n]*)\]\((?!<?{_WEB})[^][()\s]*\
 _MARKS = re.compile(rf"(?P<kept>{_KEPT})|{_RELATIVE}|!(?=\[[^@^])|<(?=[A-Za-z/!?])|\](?=[(:])", re.DOTALL | re.VERBOSE)
 _SUSPECT = re.compile(r"<[A-Za-z/!?]|!\[|\][(:]")
 _HARMLESS = re.compile(rf"{_WEB}|</?(?:br|sub|sup)\s*/?>\Z", re.IGNORECASE | re.VERBOSE)
-_FIGURE = re.compile(r"!\[[^\[\]]*\]\(figure:([^)\s]+)\)")
 _HEADING = re.compile(r"#{1,5}[ \t]")
+# What is not part of the address of a heading.
+_NO_ANCHOR = re.compile(r"[^\w\- ]")
 PICTURES = ("image/png", "image/svg+xml", "image/jpeg")
-# Possible markup; an underscore inside a word is none.
-_MARKUP = re.compile(r"[\\`*\[\]<>]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])")
 
 
 def sanitized(text: str) -> str:
@@ -120,16 +121,19 @@ class Markdown:
 
     async def format(self, report: Report, call: Call, /) -> Files:
         """Return `report.md`, its picture files, and `references.md` with the setting `report.resource_file`."""
-        settings = call.run.settings.report
+        settings, report = call.run.settings.report, arranged(report)
         numbers, figures = number(report), numbered(report, PICTURES)
         inline = settings.figures == "inline"
-        title = _plain(plain_title(report.title))
-        parts = [f"# {title}", *body(report, numbers, figures, inline), *method(report), *checks(report)]
+        answer, *rest = body(report, numbers, figures, inline)
+        lists = list(references(numbers, report)) if settings.references else []
+        rest += (*method(report), *checks(report))
+        alone = settings.resource_file and bool(report.sources)
+        listed = contents([*rest, *(lists if not alone else [])], report.language)
+        parts = [f"# {escaped(plain_title(report.title))}", answer, *listed, *rest]
         if self._settings.front_matter:
             parts.insert(0, front_matter(report, call))
-        lists = list(references(numbers, report)) if settings.references else []
         pictures = [item.file for item in figures.values() if item.file and not inline]
-        if settings.resource_file and report.sources:
+        if alone:
             return Files(files=(_file("report.md", parts), _file("references.md", lists), *pictures))
         return Files(files=(_file("report.md", [*parts, *lists]), *pictures))
 
@@ -155,41 +159,63 @@ def section_markdown(section: Section, numbers: Numbered, pictures: Mapping[str,
 
     def shown(match: re.Match[str]) -> str:
         item = pictures.get(match[1])
-        return f"![{_plain(item.figure.alt)}]({item.file.name})" if item and item.file else ""
+        return f"![{escaped(item.figure.alt)}]({item.file.name})" if item and item.file else ""
 
-    return numbers.render(_FIGURE.sub(shown, sanitized(unenclosed(section.text or "")))).strip("\n")
+    return numbers.render(FIGURE.sub(shown, sanitized(unenclosed(section.text or "")))).strip("\n")
 
 
 def body(report: Report, numbers: Numbered, figures: Mapping[str, Picture], inline: bool) -> Iterator[str]:
-    """Yield the legend of the marks, then the sections, each figure after the paragraph that first mentions it."""
-    shown = {name for section in report.sections for name in _FIGURE.findall(section.text or "")}
-    placing, marks, render = FigurePlacement(figures, shown), marks_of(report), _renderer(report, numbers)
-    if signs := legend(marks, report.language):
-        yield f"*{_plain(signs)}*"
-    part = ""
+    """Yield the legend of the marks with the answer, then the other sections."""
+    legend_line = legend(marks_of(report), report.language)
+    front = [f"*{escaped(legend_line)}*"] if legend_line else []
+    sections = list(_sections(report, numbers, figures, inline))
+    if report.sections and report.sections[0].id in ANSWERS and len(sections) > 1:
+        front += sections.pop(0)
+    yield "\n\n".join(front)
+    yield from chain.from_iterable(sections)
+
+
+def _sections(
+    report: Report, numbers: Numbered, figures: Mapping[str, Picture], inline: bool
+) -> Iterator[Sequence[str]]:
+    marks, render, shown, part = marks_of(report), _renderer(report, numbers), set[str](), ""
     for section in report.sections:
-        if section.part and section.part != part:
-            yield f"## {_plain(section.part)}"
+        parts = [f"## {escaped(section.part)}"] if section.part and section.part != part else []
         part, deeper = section.part, "#" if section.part else ""
         if has_heading(section, report):
-            yield f"##{deeper} {_plain(section.title)}"
+            parts.append(f"##{deeper} {escaped(section.title)}")
         for block in (block for text in section_texts(section, marks, report.language) for block in _blocks(text)):
             if deeper and _HEADING.match(block):
                 block = f"{deeper}{block}"
-            asked = [figures[name] for name in _FIGURE.findall(block) if name in figures]
-            text = _FIGURE.sub("", block)
-            if text.strip():
-                yield with_signs(render(text).strip("\n"), marks)
-            yield from (_picture(item, report, numbers, inline) for item in [*asked, *placing.take(block)])
-    yield from (_picture(item, report, numbers, inline) for item in placing.rest())
+            asked = [name for name in dict.fromkeys(FIGURE.findall(block)) if name in figures and name not in shown]
+            shown.update(asked)
+            if (text := FIGURE.sub("", block)).strip():
+                parts.append(with_signs(render(text).strip("\n"), marks))
+            parts += (_picture(figures[name], report, numbers, inline) for name in asked)
+        yield parts
+
+
+def contents(parts: Sequence[str], language: str) -> Iterator[str]:
+    """Yield the contents of a long report as a list of links, as GitHub and most other programs name the headings."""
+    if sum(map(len, parts)) <= LONG:
+        return
+    titles = [(len(sign), title) for part in parts for sign, _, title in [part.partition(" ")] if sign in ("##", "###")]
+    titles = [(level, title) for level, title in titles if level == 2 or len(titles) <= FEW]
+    yield f"## {phrase('contents', language)}"
+    yield "\n".join(f"{'  ' * (level - 2)}- [{title}](#{_anchor(title)})" for level, title in titles)
+
+
+def _anchor(title: str) -> str:
+    return _NO_ANCHOR.sub("", title.lower()).replace(" ", "-")
 
 
 def _renderer(report: Report, numbers: Numbered) -> Callable[[str], str]:
     """Return what replaces citations: by numbers, or by links to the passages if the report has an address for them."""
-    address = report.metadata.get("passages")
+    addresses: Any = report.metadata.get("addresses") or {}
+    address = addresses.get("passages")
     if not isinstance(address, str):
         return numbers.render
-    return partial(numbers.render_linked, address=lambda name: address.replace("{id}", quote(name)))
+    return partial(numbers.render, address=lambda name: address.replace("{id}", quote(name)))
 
 
 def _blocks(markdown: str) -> Iterator[str]:
@@ -203,13 +229,13 @@ def _blocks(markdown: str) -> Iterator[str]:
 
 def _picture(item: Picture, report: Report, numbers: Numbered, inline: bool) -> str:
     marks = numbers.render("".join(f"[@{name}]" for name in item.figure.evidence_ids))
-    caption = f"*{phrase('figure', report.language)} {item.number}. {_plain(item.figure.caption)}*{marks}"
+    caption = f"*{phrase('figure', report.language)} {item.number}. {escaped(item.figure.caption)}*{marks}"
     if item.figure.credit:
         caption += f" · {phrase('credit', report.language)}: {_address(item.figure.credit)}"
-        caption += f" ({_plain(item.figure.rights)})" if item.figure.rights else ""
+        caption += f" ({escaped(item.figure.rights)})" if item.figure.rights else ""
     if item.file is None:
-        return f"[{_plain(item.figure.alt)}]\n\n{caption}"
-    return f"![{_plain(item.figure.alt)}]({data_url(item.file) if inline else item.file.name})\n\n{caption}"
+        return f"[{escaped(item.figure.alt)}]\n\n{caption}"
+    return f"![{escaped(item.figure.alt)}]({data_url(item.file) if inline else item.file.name})\n\n{caption}"
 
 
 def method(report: Report) -> Iterator[str]:
@@ -218,7 +244,7 @@ def method(report: Report) -> Iterator[str]:
     if parts:
         yield f"## {heading(report.language)}"
     for part in parts:
-        yield _plain(part.line(report.language))
+        yield escaped(part.line(report.language))
 
 
 def checks(report: Report) -> Iterator[str]:
@@ -228,7 +254,7 @@ def checks(report: Report) -> Iterator[str]:
         return
     titles = {one.id: " ".join(one.title.split()) for one in report.sections if has_heading(one, report)}
     yield f"## {phrase('checks', language)}"
-    yield _plain(summary(marks, language))
+    yield escaped(summary(marks, language))
     yield "\n".join(_failure(group, titles, language) for group in failures(marks))
 
 
@@ -241,8 +267,8 @@ def _failure(group: Sequence[Mark], titles: Mapping[str, str], language: str) ->
     times = f" × {len(group)}" if len(group) > 1 else ""
     reason = first.explanation(language)
     end = f"{gap}{in_brackets(reason, language)}" if reason else ""
-    kind = f"**{_plain(f'{first.sign} {phrase(first.kind, language)}{colon.rstrip()}')}**"
-    return f"- {kind}{gap}{_plain(f'{claim}{times}{end}')}"
+    kind = f"**{escaped(f'{first.sign} {phrase(first.kind, language)}{colon.rstrip()}')}**"
+    return f"- {kind}{gap}{escaped(f'{claim}{times}{end}')}"
 
 
 def references(numbered: Numbered, report: Report) -> Iterator[str]:
@@ -266,28 +292,19 @@ def references(numbered: Numbered, report: Report) -> Iterator[str]:
 
 def _list(sources: Iterable[tuple[int, Source]], passages: Mapping[str, Sequence[Evidence]], language: str) -> str:
     return "\n".join(
-        f"[{place}] {_plain(plain_title(source.hit.title))} - {_address(source.hit.url)}"
+        f"[{place}] {escaped(plain_title(source.hit.title))} - {_address(source.hit.url)}"
         f"{_where(places(passages.get(source.id, ()), source, language))}  "
         for place, source in sources
     )
 
 
 def _where(place: str) -> str:
-    return f" ({_plain(place)})" if place else ""
+    return f" ({escaped(place)})" if place else ""
 
 
 def _address(url: str) -> str:
     target = safe_url(url)
-    return f"<{target}>" if target else _plain(readable_url(url))
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _plain(text: str) -> str:
-    """Return a text in one line with its markup escaped."""
-    return _MARKUP.sub(r"\\\g<0>", _line(clean(text)))
+    return f"<{target}>" if target else escaped(readable_url(url))
 
 
 def _file(name: str, parts: list[str]) -> Blob:

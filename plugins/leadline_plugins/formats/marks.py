@@ -8,32 +8,27 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 
 from leadline.citations import uncited, unenclosed
 from leadline.records import Report, Section
+from leadline.rendering import VERDICTS
 from leadline.report_markdown import TOKEN, with_tokens
-from leadline_plugins.formats.blocks import plain_text
+from leadline_plugins.formats.blocks import BEGINS, plain_text
 from leadline_plugins.wording.notices import translate_notice
 from leadline_plugins.wording.phrases import in_all_languages, join_items, phrase
 
-# From worst to best.
-KINDS = ("contradicted", "unsupported", "partial", "not_judged", "uncited", "supported")
-SIGNS: Mapping[str, str] = {
-    "partial": "≈",
-    "contradicted": "≠",
-    "unsupported": "?",
-    "not_judged": "○",
-    "uncited": "†",
-}
-# Id of the section that many readers read alone.
-_SUMMARY = "summary"
+KINDS = tuple(VERDICTS)
+_DOUBTFUL = KINDS[:3]
+_QUOTES = '"“‘「『(（'
+# Ids of the section that answers the question, which many readers read alone.
+ANSWERS = ("summary", "answer")
 # Characters of a claim that the list of checks shows.
 _BEGINNING = 200
-_ALL = "".join(SIGNS.values())
+_ALL = "".join(one.sign for one in VERDICTS.values())
 _SHOWN = re.compile(rf"(?<=\d\])[{_ALL}]+|\[[{_ALL}]+\]")
 _TOKENS = re.compile(rf"(?:{TOKEN.pattern})+")
 
@@ -60,7 +55,7 @@ class Mark:
     @property
     def sign(self) -> str:
         """The sign; empty for a supported claim."""
-        return SIGNS.get(self.kind, "")
+        return VERDICTS[self.kind].sign
 
     def description(self, language: str) -> str:
         """Return the verdict, the reason and the judge."""
@@ -118,7 +113,7 @@ def summary(marks: Sequence[Mark], language: str) -> str:
 def _summary(marks: Sequence[Mark], language: str) -> Iterator[str]:
     counts = Counter(mark.kind for mark in marks)
     bare = counts.pop("uncited", 0)
-    if against := [one.text for one in marks if (one.section_id, one.kind) == (_SUMMARY, "contradicted")]:
+    if against := [one.text for one in marks if one.section_id in ANSWERS and one.kind == "contradicted"]:
         what = (text.rstrip(".。") for text in dict.fromkeys(against))
         yield phrase("summary_contradicted", language, what=join_items(what, language, "semicolon"))
     if counts.keys() == {"not_judged"}:
@@ -134,7 +129,7 @@ def _summary(marks: Sequence[Mark], language: str) -> Iterator[str]:
 def legend(marks: Sequence[Mark], language: str) -> str:
     """Return the meaning of the signs in a report; empty without signs."""
     used = {mark.kind for mark in marks}
-    what = [f"{SIGNS[kind]} {phrase(kind, language)}" for kind in KINDS if kind in used and kind in SIGNS]
+    what = [f"{form.sign} {phrase(kind, language)}" for kind, form in VERDICTS.items() if kind in used and form.sign]
     return phrase("marks", language, what=join_items(what, language)) if what else ""
 
 
@@ -158,15 +153,26 @@ def _folded(text: str) -> str:
     return "".join(filter(str.isalnum, text)).casefold()
 
 
-def section_texts(section: Section, marks: Iterable[Mark], language: str) -> Iterator[str]:
-    """Yield the Markdown of a section: text, inferences, open questions; each part is parsed separately."""
-    yield with_tokens(section.text or "", ((one.number, one.span) for one in marks if one.section_id == section.id))
+def section_texts(section: Section, marks: Iterable[Mark], language: str, *, begins: bool = False) -> Iterator[str]:
+    """Yield the Markdown of a section: its text, then each inference, which is parsed separately.
+
+    The claims are followed by tokens; with `begins`, a token of the verdict precedes those that are not supported.
+    """
+    own, text = [one for one in marks if one.section_id == section.id], section.text or ""
+    places = [(one.number, one.span) for one in own]
+    if begins:
+        doubtful = (one for one in own if one.kind in _DOUBTFUL and _begins_text(text, one.span[0]))
+        places += ((BEGINS + KINDS.index(one.kind), (one.span[0], one.span[0])) for one in doubtful)
+    yield with_tokens(text, places)
     for inference in section.inferences:
-        yield f"*{phrase('inference', language)}* {_line(inference)}"
-    text = (section.text or "").replace("\\", "")
-    if gaps := [item for item in dict.fromkeys(section.unanswered) if item not in text]:
-        items = "\n".join(f"- {_line(item)}" for item in gaps)
-        yield f"*{phrase('open', language)}*\n\n{items}"
+        yield f"> *{phrase('inference', language)}* {_line(inference)}"
+
+
+def _begins_text(text: str, place: int) -> bool:
+    """Return whether a claim begins with words, outside a table: elsewhere a token would change the Markdown."""
+    line = text.rfind("\n", 0, place) + 1
+    first, in_table = text[place : place + 1], text[line:place].lstrip(" \t>").startswith("|")
+    return (first.isalnum() or (first != "" and first in _QUOTES)) and not in_table
 
 
 def _line(text: str) -> str:

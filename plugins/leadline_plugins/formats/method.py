@@ -167,8 +167,9 @@ def _limits(facts: Mapping[str, Any], language: str) -> Iterator[str]:
 
 
 def _failed(facts: Mapping[str, Any], language: str) -> Iterator[str]:
-    for kind, word, named in (("failed_searches", "failed", "query"), ("unread", "unread", "url")):
-        if items := facts[kind]:
+    kinds = ("failed_searches", "failed", "query"), ("unread", "unread", "url"), ("instructed", "instructed", "url")
+    for kind, word, named in kinds:
+        if items := facts.get(kind):
             yield phrase(word, language, count=len(items), what=_named(items, named, language))
     for item in facts.get("failed_engines", ()):
         yield phrase(

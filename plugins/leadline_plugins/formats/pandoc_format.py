@@ -10,6 +10,7 @@ from leadline.contracts import Call, Context
 from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import Files, Report
+from leadline_plugins.formats.arrangement import arranged
 from leadline_plugins.formats.citation_style import entries
 from leadline_plugins.formats.document import Document, Medium, document
 from leadline_plugins.formats.tree import formulas, with_code
@@ -19,7 +20,7 @@ Write = Callable[[Document, Context, Call], Awaitable[Files]]
 
 async def build_document(report: Report, medium: Medium, context: Context, call: Call) -> Document:
     """Return the tree, with references in the configured style. Raises `ConfigError` for an unknown style."""
-    settings = call.run.settings.report
+    settings, report = call.run.settings.report, arranged(report)
     references = await entries(report, settings.citation_style, call)
     return await context.in_thread(
         document,

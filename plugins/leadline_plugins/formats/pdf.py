@@ -12,6 +12,7 @@ from leadline.contracts import Call, Context
 from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Files, Report
+from leadline_plugins.formats.arrangement import arranged
 from leadline_plugins.formats.document import Document, Medium
 from leadline_plugins.formats.figures import numbered
 from leadline_plugins.formats.pandoc import write
@@ -35,8 +36,6 @@ EXTRA = "leadline[pdf]"
 MEDIUM = Medium(columns=10, inline=False)
 NO_PICTURE = "report.pdf: figure {number} could not be set; its description replaces it ({error})"
 NO_GLYPHS = "report.pdf: signs in a formula or composed character have no glyph in the fonts; boxes replace them"
-# Characters from which a report gets a title page and contents with the setting `auto`.
-LONG = 20_000
 _EAST = {"ja": "Noto Sans CJK JP", "ko": "Noto Sans CJK KR", "zh-hk": "Noto Sans CJK HK", "zh-hant": "Noto Sans CJK TC"}
 # Characters without a glyph that the notice names.
 _NAMED = 8
@@ -47,7 +46,7 @@ class PdfSettings(PluginSettings):
 
     paper: Literal["a4", "us-letter"] = Field("a4", description="Paper size: a4, us-letter.")
     title_page: Literal["auto", "always", "never"] = Field(
-        "auto", description="Title page and contents: auto (for long reports), always, never."
+        "auto", description="A page of its own for answer and contents: auto (for long reports), always, never."
     )
 
 
@@ -69,6 +68,7 @@ class Pdf:
 
     async def format(self, report: Report, call: Call, /) -> Files:
         """Return `report.pdf`; a notice names the characters that no font has."""
+        report = arranged(report)
         tree = await build_document(report, MEDIUM, self._context, call)
         try:
             pages = await self._pages(tree, call)
@@ -169,19 +169,21 @@ def _with_code_points(document: Document, characters: set[str]) -> Document:
 
 
 async def _compile(document: Document, inputs: dict[str, str], context: Context, call: Call) -> bytes:
-    body = await write(list(typst_blocks(document.blocks)), {}, "typst", call, "--wrap=none")
+    blocks = typst_blocks(document.blocks, document.answer if inputs["cover"] == "yes" else None)
+    body = await write(list(blocks), {}, "typst", call, "--wrap=none")
     return await compile_typst(body, document.files, inputs, context, call)
 
 
 def _inputs(document: Document, paper: str, title_page: str, call: Call) -> dict[str, str]:
     """Return the template's inputs besides the text; they are values, so that Typst runs none of them as code."""
     language, *rest = (document.language or "en").lower().split("-")
-    cover = title_page == "always" or (title_page == "auto" and document.length > LONG)
+    cover = title_page == "always" or (title_page == "auto" and document.is_long)
     return {
         "title": document.title,
         "description": f"{phrase('generated', document.language)}: Leadline",
         "about": document.about(call.run.now()),
         "contents": phrase("contents", document.language),
+        "depth": str(document.depth),
         "language": language if len(language) in {2, 3} and language.isascii() and language.isalpha() else "en",
         "region": next((part for part in rest if len(part) == 2 and part.isalpha()), ""),
         "east": for_language(_EAST, document.language, "Noto Sans CJK SC"),

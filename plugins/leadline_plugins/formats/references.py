@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal
 
 from leadline.citations import Numbered
 from leadline.records import Evidence, Report, Source
@@ -28,6 +29,7 @@ from leadline_plugins.wording.phrases import phrase
 
 # The cited passages by the id of their source.
 Cited = Mapping[str, Sequence[Evidence]]
+Shown = Literal["below", "after", "nowhere"]
 _LETTERS = re.compile(r"\W+")
 
 
@@ -41,8 +43,8 @@ def statistics(numbered: Numbered, language: str) -> tuple[str, str]:
 class SourceLists:
     """Renders the lists. `entries` are the texts of a citation style by source id.
 
-    With `below`, the passages are folded below their source; otherwise they follow the cited sources as a list, except
-    those that the report quotes whole.
+    The passages are folded `below` their source, follow the cited sources as a list (`after`), except those that the
+    report quotes whole, or are left out.
     """
 
     def __init__(
@@ -54,7 +56,7 @@ class SourceLists:
         entries: Mapping[str, list[Node]],
         name: Callable[[], str],
         *,
-        below: bool,
+        shown: Shown,
     ) -> None:
         self._report = report
         self._numbered = numbered
@@ -62,7 +64,7 @@ class SourceLists:
         self._passages = passages
         self._entries = entries
         self._name = name
-        self._below = below
+        self._shown = shown
         self._language = report.language
         self._places = {item.id: f"quote-{place}" for place, item in enumerate(report.evidence, start=1)}
 
@@ -73,7 +75,7 @@ class SourceLists:
             yield from self._list(self._numbered.cited)
         else:
             yield para(words(phrase("none", self._language)))
-        if not self._below and (passages := list(self._endnotes())):
+        if self._shown == "after" and (passages := list(self._endnotes())):
             yield self._heading("evidence")
             yield from passages
         if self._numbered.additional:
@@ -92,7 +94,7 @@ class SourceLists:
             where = places(cited, source, self._language)
             location: list[Node] = [{"t": "Span", "c": [attributes("", "where"), words(f"({where})")]}] if where else []
             line = para(joined([words(f"[{number}]"), reference, location]))
-            passages = [self._quote(item, source) for item in cited] if self._below else []
+            passages = [self._quote(item, source) for item in cited] if self._shown == "below" else []
             if passages:
                 title = para(words(f"{phrase('evidence', self._language)} ({len(passages)})"))
                 passages = [div([title, *passages], attributes("", "folded", "passages"))]

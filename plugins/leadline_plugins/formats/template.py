@@ -15,6 +15,7 @@ from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Files, Report
 from leadline.report_markdown import parser
 from leadline.templates import SUFFIX, render_file
+from leadline_plugins.formats.arrangement import arranged
 from leadline_plugins.formats.figures import Numbered as Picture
 from leadline_plugins.formats.figures import numbered
 from leadline_plugins.formats.markdown import PICTURES, section_markdown
@@ -35,6 +36,7 @@ class Template:
 
     async def format(self, report: Report, call: Call, /) -> Files:
         """Return the file and the pictures that it may show. Raises `ConfigError` with the line of a mistake."""
+        report = arranged(report)
         pictures = numbered(report, PICTURES)
         data = template_data(report, number(report), pictures)
         text = await self._context.in_thread(render_file, self._path, data, {"markdown": _html})

@@ -98,11 +98,16 @@ def _lines(cell: list[Any], share: float) -> int:
     return ceil(1.15 * ems(text(blocks)) / (share * LINE)) if share else 1
 
 
-def typst_blocks(blocks: list[Node]) -> Iterator[Node]:
-    """Yield the blocks of a document, in terms of the template's functions. Nothing of the text becomes code."""
+def typst_blocks(blocks: list[Node], contents: int | None = None) -> Iterator[Node]:
+    """Yield the blocks of a document, in terms of the template's functions. Nothing of the text becomes code.
+
+    The contents, and a new page, follow as many blocks as `contents`.
+    """
     prepared = list(with_unbreakable_rows(with_ended_calls(blocks)))
     kept = len(prepared) - len(_ENDING) if [block["t"] for block in prepared[-len(_ENDING) :]] == _ENDING else -1
     for place, block in enumerate(prepared):
+        if place == contents:
+            yield _raw("#contents")
         if place == kept:
             yield _raw("#kept[")
         match block:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Literal
 
 from leadline.citations import CITATION, unenclosed
+from leadline.report_markdown import MarkdownBlock, block_tree, parser
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 BlockKind = Literal["heading", "paragraph", "item", "row", "head", "quote"]
 # The patterns are linear: reports are anybody's text.
-_HEADING = re.compile(r" {0,3}(#{1,6})\s+")
-_RULE = re.compile(r"\s*(?:[-*_]\s*){3,}$")
 _PICTURE = r"!\[[^\[\]]*+\]\((?:[^()\s]|\([^()\s]*+\))*+\)"
-_IMAGE = re.compile(rf"\s*{_PICTURE}\s*$")
-_DELIMITER = re.compile(r"\s*+\|?(?:\s*+:?-++:?\s*+\|)++\s*+(?::?-++:?)?\s*$")
 _CELL = re.compile(r"(?:\\.|[^|\\])+")
 _MARKS = re.compile(
     rf"(?<!\\)(?:\*{{1,3}}|_{{2,3}}|~~|`)|{_PICTURE}|\[([^\[\]]*)\]\([^()\s]*\)|\\([\\`*_{{}}\[\]()#+.!|<>-])"
 )
+# A paragraph of pictures or a formula.
+_ALONE = re.compile(rf"(?:{_PICTURE}\s*)+|\$\$.*\$\$\s*", re.DOTALL)
 # Left by a citation; not the space before `.d` in "the .d file".
 _SPACED = re.compile(r"\s+([.,;:!?。，；：！？)）])(?![A-Za-z0-9])")
 ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
@@ -59,111 +62,76 @@ def blocks(text: str, under: tuple[str, ...] = ()) -> Iterator[Block]:
     `under` are the headings above the text.
     """
     reader = _BlockReader(text, under)
-    at = 0
-    for line in text.split("\n"):
-        yield from reader.line(at, line)
-        at += len(line) + 1
-    yield from reader.close()
+    tokens: list[Token] = []
+    parser().block.parse(text, parser(), {}, tokens)  # inlines, which take most of the time, are not needed
+    reader.read(block_tree(tokens))
+    yield from reader.found
 
 
 class _BlockReader:
-    """Reads Markdown line by line."""
+    """Collects the blocks of a text in `found`."""
 
     def __init__(self, text: str, under: tuple[str, ...]) -> None:
         self._text, self._top = text, under
+        self._lines = [0, *(found.end() for found in re.finditer(r"\n|\Z", text))]
         self._headings: list[tuple[int, str]] = []
-        self._open: Block | None = None
-        self._fence = ""
         self._group = 0
-        self._head: tuple[str, ...] = ()
-        self._blank = True
+        self.found: list[Block] = []
 
-    def line(self, at: int, line: str) -> Iterator[Block]:
-        """Yield the blocks that a line ends."""
-        fence = FENCE.match(line)
-        if self._fence or fence:
-            yield from self.close()
-            self._fence = self._fenced(line, fence)
-        elif not line.strip():
-            yield from self._spaced()
-        elif heading := _HEADING.match(line):
-            yield from self.close()
-            title = line[heading.end() :].rstrip("#").rstrip()
-            yield self._heading(at, line, len(heading[1]), visible_text(title))
-        elif _RULE.match(line) or _IMAGE.match(line):
-            yield from self.close()
-        elif line.lstrip().startswith("|"):
-            yield from self._row(at, line)
-        elif QUOTE.match(line):
-            yield from self._begin("quote", at, line, extend=True)
-        elif ITEM.match(line):
-            yield from self._begin("item", at, line)
-        elif self._open and self._continues(line):
-            self._extend(at, line)
-        else:
-            yield from self._begin("paragraph", at, line)
-        self._blank = not line.strip()
+    def read(self, node: MarkdownBlock, group: int = 0) -> None:
+        """Read the blocks inside a block; `group` is that of the list around them."""
+        for child in node.children:
+            match child.kind:
+                case "heading" if child.token.markup.startswith("#"):
+                    self._add_heading(child)
+                case "paragraph" | "dl" | "blockquote" | "heading":
+                    self._add_text(child)
+                case "bullet_list" | "ordered_list":
+                    own = group or self._next()
+                    for item in child.children:
+                        self._add_item(item, own)
+                case "table":
+                    self._add_table(child)
+                case "footnote_reference":
+                    self.read(child)
 
-    def close(self) -> Iterator[Block]:
-        """Yield the block that is open."""
-        if self._open:
-            yield self._open
-        self._open = None
-
-    def _fenced(self, line: str, fence: re.Match[str] | None) -> str:
-        """Return the opening mark of the code or formula that is still open after a line."""
-        if not self._fence:
-            mark = fence[1] if fence else ""
-            return "" if mark == "$$" and line.strip().endswith("$$") and len(line.strip()) > 2 else mark
-        ends = line.strip().endswith("$$") if self._fence == "$$" else fence and fence[1].startswith(self._fence)
-        return "" if ends else self._fence
-
-    def _spaced(self) -> Iterator[Block]:
-        """Yield the block that a blank line ends; an item stays open."""
-        if self._open and self._open.kind != "item":
-            yield from self.close()
-        self._head = ()
-
-    def _heading(self, at: int, line: str, level: int, title: str) -> Block:
+    def _add_heading(self, node: MarkdownBlock) -> None:
+        level = int(node.token.tag[1])
         self._headings = [one for one in self._headings if one[0] < level]
-        above = self._under()
-        self._headings.append((level, title))
-        return Block("heading", at, at + len(line), self._next(), above, level)
+        self._add("heading", node.token.map, self._next(), level=level)
+        self._headings.append((level, visible_text(node.children[0].token.content)))
 
-    def _under(self) -> tuple[str, ...]:
-        return (*self._top, *(title for _, title in self._headings))
+    def _add_text(self, node: MarkdownBlock) -> None:
+        """Add a paragraph or a quotation. A line of dashes below a paragraph makes no heading of it."""
+        if node.kind == "paragraph" and _ALONE.fullmatch(node.children[0].token.content):
+            return
+        first, last = node.token.map
+        self._add(
+            "quote" if node.kind == "blockquote" else "paragraph",
+            (first, last - (node.kind == "heading")),
+            self._next(),
+        )
+
+    def _add_item(self, item: MarkdownBlock, group: int) -> None:
+        """Add a list item with its paragraphs up to code or a list in it, and then what follows in it."""
+        texts = list(takewhile(lambda one: one.kind == "paragraph", item.children))
+        if texts:
+            self._add("item", (item.token.map[0], texts[-1].token.map[1]), group)
+        self.read(replace(item, children=item.children[len(texts) :]), group)
+
+    def _add_table(self, node: MarkdownBlock) -> None:
+        head: tuple[str, ...] = ()
+        group = self._next()
+        for row in (row for part in node.children for row in part.children):
+            self._add("row" if head else "head", row.token.map, group, head=head)
+            block = self.found[-1]
+            head = head or tuple(row_cells(self._text[block.start : block.end])) or ("",)
+
+    def _add(self, kind: BlockKind, lines: Sequence[int], group: int, **more: Any) -> None:
+        start = self._lines[lines[0]]
+        end = start + len(self._text[start : self._lines[lines[1]]].rstrip())
+        self.found.append(Block(kind, start, end, group, (*self._top, *(title for _, title in self._headings)), **more))
 
     def _next(self) -> int:
         self._group += 1
         return self._group
-
-    def _begin(self, kind: BlockKind, at: int, line: str, *, extend: bool = False) -> Iterator[Block]:
-        same = self._open is not None and self._open.kind == kind
-        if extend and same and not self._blank:
-            self._extend(at, line)
-            return
-        group = self._group if kind == "item" and same else self._next()
-        yield from self.close()
-        self._open = Block(kind, at, at + len(line.rstrip()), group, self._under())
-
-    def _continues(self, line: str) -> bool:
-        """Return whether a plain line continues the open block; after a blank line it must be indented, in an item."""
-        assert self._open
-        if self._blank:
-            return self._open.kind == "item" and line.startswith("  ")
-        return self._open.kind not in ("row", "head")
-
-    def _extend(self, at: int, line: str) -> None:
-        assert self._open
-        self._open = replace(self._open, end=at + len(line.rstrip()))
-
-    def _row(self, at: int, line: str) -> Iterator[Block]:
-        table = self._open is not None and self._open.kind in ("row", "head")
-        if _DELIMITER.match(line):
-            if self._open and table:
-                self._head = tuple(row_cells(self._text[self._open.start : self._open.end]))
-                self._open = replace(self._open, kind="head")
-            return
-        group = self._group if table else self._next()
-        yield from self.close()
-        self._open = Block("row", at, at + len(line.rstrip()), group, self._under(), head=self._head)

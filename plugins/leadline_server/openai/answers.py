@@ -103,7 +103,7 @@ async def _report(service: Service, view: RunView, principal: str | None, url: s
     if len(report.sections) == 1 and not report.sources and not report.figures:  # an answer, not a document
         return [report.sections[0].text or ""]
     # A chat cannot load pictures of the run: they need its token.
-    about = {**report.metadata, "passages": f"{url}/evidence/{{id}}"}
+    about = {**report.metadata, "addresses": {"passages": f"{url}/evidence/{{id}}"}}
     shown = report.model_copy(update={"figures": (), "metadata": about})
     files = await service.client.format(shown, "markdown")
     text = "\n\n".join(one.data.decode() for one in files.files if one.media_type.startswith("text/markdown"))

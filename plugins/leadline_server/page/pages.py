@@ -56,7 +56,7 @@ class Pages:
             ("GET", f"{run}/details", runs.details),
             ("GET", f"{run}/evidence/{{names}}", runs.evidence),
             ("GET", f"{run}/download/{{format}}", runs.download),
-            ("GET", f"{run}/figures/{{place}}", runs.figure),
+            ("GET", f"{run}/figures/{{name}}", runs.figure),
             ("POST", f"{run}/answer", runs.answer),
             *(("POST", f"{run}/{action}", _with(runs.act, action)) for action in (*ACTIONS, "resume")),
             *(("GET", f"{run}/{action}", _with(runs.confirm, action)) for action in ACTIONS),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 from collections import Counter
 from collections.abc import Iterable
@@ -10,21 +9,23 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from markupsafe import Markup
+from pydantic import JsonValue
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from leadline.citations import number
 from leadline.errors import LeadlineError
-from leadline.records import Report
+from leadline.records import Files, Report
+from leadline.rendering import VERDICTS
 from leadline.runs import OpenQuestion
 from leadline_server.downloads import Downloads
 from leadline_server.page import forms
 from leadline_server.page.passages import PassageView, passage_view
-from leadline_server.page.report import Part, parts_of, picture
 from leadline_server.page.templating import Templates
 from leadline_server.page.trail import Trail
 from leadline_server.page.watching import Trails
-from leadline_server.page.wording import ACTIVE, FORMATS, WORST
+from leadline_server.page.wording import ACTIVE, FORMATS
 from leadline_server.problems import Problem
 from leadline_server.queue import QueuedRun
 from leadline_server.service import Service, principal_of
@@ -59,7 +60,7 @@ class RunPages:
 
     def __init__(self, service: Service, templates: Templates, trails: Trails, downloads: Downloads) -> None:
         self._service, self._templates, self._trails, self._downloads = service, templates, trails, downloads
-        self._parts: dict[int, tuple[Report, list[Part]]] = {}
+        self._made: dict[int, tuple[Report, Files]] = {}
 
     # --- pages ---------------------------------------------------------------------------------------------------
 
@@ -77,8 +78,7 @@ class RunPages:
             trail,
             report=report,
             follow_key=secrets.token_urlsafe(16),
-            parts=await self._rendered(report, view),
-            numbers=number(report),
+            parts=await self._fragment(report, view),
             thread=thread.runs[::-1],
             uncited=len(report.uncited),
         )
@@ -108,11 +108,10 @@ class RunPages:
             "checks.html",
             view,
             None,
-            claims=sorted(claims, key=lambda pair: WORST.index(pair[1].verdict)),
+            claims=sorted(claims, key=lambda pair: list(VERDICTS).index(pair[1].verdict)),
             bare=bare,
-            counts={name: counts[name] for name in WORST if counts[name]},
+            counts={name: counts[name] for name in VERDICTS if counts[name]},
             chosen=kind,
-            numbers=number(report).by_evidence,
         )
 
     async def details(self, request: Request) -> Response:
@@ -135,12 +134,15 @@ class RunPages:
         """Send the picture of a figure. Raises `Problem`."""
         run_id, principal, _ = await self._view(request)
         report = await self._service.report(run_id, principal)
-        named = {str(place): figure for place, figure in enumerate(report.figures, start=1)}
-        figure = named.get(request.path_params["place"])
-        found = picture(figure) if figure else None
-        if found is None:
+        named = {figure.id: figure for figure in report.figures}
+        figure = named.get(request.path_params["name"])
+        kinds = ("image/svg+xml", "image/png", "image/jpeg")
+        media_type = next((kind for kind in kinds if figure and kind in figure.media), "")
+        if not (figure and media_type):
             raise Problem(404, "not_found", "the report has no such figure")
-        return Response(found[1], media_type=found[0], headers={"Content-Security-Policy": _PICTURE_POLICY})
+        return Response(
+            figure.media[media_type], media_type=media_type, headers={"Content-Security-Policy": _PICTURE_POLICY}
+        )
 
     async def download(self, request: Request) -> Response:
         """Send the report in a format. Raises `Problem`."""
@@ -193,14 +195,21 @@ class RunPages:
         except Problem:
             return None
 
-    async def _rendered(self, report: Report, view: RunView) -> list[Part]:
-        known = self._parts.get(id(report))
+    async def _fragment(self, report: Report, view: RunView) -> dict[str, Markup]:
+        """Return the text and the contents of a report as the format `html` makes them."""
+        known = self._made.get(id(report))
         if known is None or known[0] is not report:
-            parts = await asyncio.to_thread(parts_of, report, f"/runs/{view.id}")
-            self._parts[id(report)] = known = (report, parts)
-            while len(self._parts) > _KEPT:
-                self._parts.pop(next(iter(self._parts)))
-        return known[1]
+            base = f"/runs/{view.id}"
+            addresses: dict[str, JsonValue] = {
+                "passages": f"{base}/evidence/{{id}}",
+                "checks": f"{base}/checks#claim-{{number}}",
+                "figures": f"{base}/figures/{{id}}",
+            }
+            shown = report.model_copy(update={"metadata": {**report.metadata, "addresses": addresses}})
+            self._made[id(report)] = known = (report, await self._service.client.format(shown, "html"))
+            while len(self._made) > _KEPT:
+                self._made.pop(next(iter(self._made)))
+        return {file.name.partition(".")[0]: Markup(file.data.decode()) for file in known[1].files}  # noqa: S704
 
     async def _page(self, request: Request, name: str, view: RunView, trail: Trail | None, **values: Any) -> Response:
         questions = [(one, until(one), fields(one)) for one in view.questions]

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from leadline.display import visible
-from leadline.rendering import plain_title, readable_url, safe_url
+from leadline.rendering import VERDICTS, plain_title, readable_url, safe_url
 from leadline_server.access import Identity
 from leadline_server.openai.turns import CHAT, REQUEST
 from leadline_server.page import wording
@@ -72,7 +72,7 @@ class Templates:
         }
         env.globals |= {
             "static": static_address,
-            "labels": wording.LABELS,
+            "verdicts": VERDICTS,
             "statuses": wording.STATUSES,
             "active_statuses": wording.ACTIVE,
             "formats": wording.FORMATS,

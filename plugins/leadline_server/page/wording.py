@@ -6,16 +6,6 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-# Verdicts and the lack of a citation, from worst to best, as the page names them.
-LABELS: Mapping[str, str] = {
-    "contradicted": "contradicted",
-    "unsupported": "not supported",
-    "partial": "partly supported",
-    "uncited": "no citation",
-    "not_judged": "not judged",
-    "supported": "supported",
-}
-WORST = tuple(LABELS)
 STATUSES: Mapping[str, str] = {
     "pending": "queued",
     "running": "running",

@@ -108,20 +108,11 @@ def test_a_report_in_a_terminal_has_the_marks_of_its_checks(tmp_path: Path, caps
         show(Result("complete", "", 0, tmp_path, metadata(files=("report.md",), **more), report), as_json=False)
         return capsys.readouterr().out
 
-    assert shown(calls={"format/markdown": 1}) == "# A\n\n## Depth\n\nDeep [1]≠.\n\n*Figure 1. Depths*\n"
+    assert shown(calls={"format/markdown": 1}) == (
+        "# A\n\n## Depth\n\nDeep [1]≠.\n\n*Figure 1. Depths*\n\n## Method\n\nLate.\n"
+    )
     assert shown() == "# A\n\n## Depth\n\nDeep.\n"
     assert shown(calls={"format/markdown": 1}, notices=(KEPT_NOTICE,)) == "# A\n\n## Depth\n\nDeep.\n"
-
-
-def test_a_section_named_like_the_report_has_no_heading_in_a_terminal_either(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "report.md").write_text("# How deep?\n\nDeep [1].\n\n## Method\n\nLate.\n")
-    sections = (Section(id="1", title="How deep", text="Deep [@e1]."),)
-    report = Report(title="How deep?", language="en", sections=sections, sources=(), evidence=())
-    known = metadata(files=("report.md",), calls={"format/markdown": 1})
-    show(Result("complete", "", 0, tmp_path, known, report), as_json=False)
-    assert capsys.readouterr().out == "# How deep?\n\nDeep [1].\n"
 
 
 def test_a_run_that_stays_complete_is_not_gone_on_with(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from leadline.records import Report, Section
+from leadline_plugins.formats.arrangement import arranged
 from leadline_plugins.formats.blocks import Blocks, plain_text, widths
 from leadline_plugins.formats.document import Medium, document
 from leadline_plugins.formats.tree import Node, text, words
@@ -142,13 +143,24 @@ def test_citations_are_links_to_their_source_with_evidence_and_claim(make_report
     assert by_said["[4]"] == ("#ref-4", {"data-evidence": "quote-4", "data-claims": "claim-2"})
 
 
-def test_each_figure_follows_its_first_mention_once(make_report: Make) -> None:
+def test_each_figure_follows_its_first_mention_once_and_has_the_number_of_its_position(make_report: Make) -> None:
     tree = document(make_report(), Medium()).blocks
     figures = [place for place, block in enumerate(tree) if block["t"] == "Figure"]
-    assert [text(tree[place]).startswith(f"Figure {n}.") for place, n in zip(figures, (2, 1), strict=True)] == [
-        True
-    ] * 2
-    assert all("Figure" in text(tree[place - 1]) for place in figures)
+    assert [text(tree[place])[:17] for place in figures] == ["Figure 1. A plane", "Figure 2. A line."]
+    assert [text(tree[place - 1]).partition("Figure ")[2][:1] for place in figures] == ["1", "2"]
+
+
+def test_renumbered_figures_leave_every_claim_in_its_place(make_report: Make, judge: Callable[..., Any]) -> None:
+    given = "See Figure 12: dry [@e1]. Also Figure 1. It is wide [@e2]."
+    known = make_report(given).figures[1]
+    figures = tuple(known.model_copy(update={"id": f"f{n}", "caption": f"No. {n}"}) for n in range(1, 13))
+    verdicts = (judge(given, "See Figure 12: dry [@e1].", "partial"), judge(given, "It is wide [@e2].", "unsupported"))
+    made = arranged(make_report(given, figures=figures, verdicts=verdicts))
+    shown = made.sections[0].text or ""
+    assert [figure.caption for figure in made.figures[:3]] == ["No. 12", "No. 1", "No. 2"]
+    assert [shown[slice(*one.claim.span)] for one in made.verdicts] == ["See Figure 1: dry [@e1].", "It is wide [@e2]."]
+    assert shown.startswith("See Figure 1: dry [@e1]. Also Figure 2. It is wide [@e2].\n\n![](figure:f12)")
+    assert arranged(made) == made
 
 
 def test_a_figure_is_placed_where_the_text_shows_it(make_report: Make) -> None:

@@ -212,8 +212,8 @@ async def test_figures_follow_their_mention_as_files_or_inline(
     files = (await Markdown().format(make_report(), make_call())).files
     text = files[0].data.decode()
     assert [file.name for file in files[1:]] == ["figures/figure-1.png", "figures/figure-2.png"]
-    assert text.index("Figure 2 shows") < text.index("(figures/figure-2.png)") < text.index("### Soundings")
-    assert "*Figure 2. A plane.* [5]" in text
+    assert text.index("Figure 1 shows") < text.index("(figures/figure-1.png)") < text.index("### Soundings")
+    assert "*Figure 1. A plane.* [5]" in text
     (inline,) = (await Markdown().format(make_report(), make_call(figures="inline"))).files
     assert inline.data.count(b"](data:image/png;base64,") == 2
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from leadline.citations import number
 from leadline.records import Claim, Report, Section, Uncited, Verdict
 from leadline.report_markdown import with_tokens
+from leadline_plugins.formats.arrangement import arranged
 from leadline_plugins.formats.document import Medium, document
 from leadline_plugins.formats.html import MEDIUM, render_page
 from leadline_plugins.formats.markdown import body, checks
@@ -25,7 +26,8 @@ TWICE = "The bay is deep [@e1]. The bay is dry [@e1]. It is wide [@e2][@e3]. So 
 
 
 def markdown(report: Report) -> str:
-    return "\n\n".join([*body(report, number(report), {}, inline=False), *checks(report)])
+    report = arranged(report)
+    return "\n\n".join(filter(None, [*body(report, number(report), {}, inline=False), *checks(report)]))
 
 
 def shown(given: str, said: str, kind: str = "unsupported") -> str:
@@ -189,17 +191,18 @@ def test_a_text_that_imitates_tokens_marks_nothing(make_report: Make, judge: Jud
     assert markdown(report).count("[1]≠") == 1
 
 
-def test_the_question_appears_once_and_open_points_follow_their_section(make_report: Make) -> None:
+def test_the_question_appears_once_and_open_questions_are_one_list_at_the_end(make_report: Make) -> None:
     section = Section(
         id="1", title="How *deep*?", text="Deep [@e1].", inferences=("Ships may enter.",), unanswered=("Who knew?",)
     )
-    report = make_report(sections=(section,), figures=(), verdicts=())
+    other = Section(id="2", title="Width", text="Wide [@e2].", unanswered=("Who *paid*?", "Who knew?"))
+    report = make_report(sections=(section, other), figures=(), verdicts=())
     told = markdown(report)
     assert "## How" not in told
-    assert "*Inference, not from a source:* Ships may enter." in told
-    assert "*Not found in the passages read:*\n\n- Who knew?" in told
+    assert "> *The report's own reading, not from a source:* Ships may enter." in told
+    assert told.endswith("## Not found in the passages read\n\n- Who knew?\n- Who *paid*?")
     assert text(document(report, Medium()).blocks).startswith("Deep")
     told_in_text = section.model_copy(update={"text": "Not found: “a\\_b”. Deep [@e1].", "unanswered": ("“a_b”",)})
     assert "Not found in the passages" not in markdown(make_report(sections=(told_in_text,), figures=(), verdicts=()))
     zh = markdown(report.model_copy(update={"language": "zh"}))
-    assert "*推断，并非出自来源：* Ships may enter." in zh
+    assert "> *本报告自己的解读，并非出自来源：* Ships may enter." in zh

@@ -21,7 +21,7 @@ def test_a_question_is_asked_watched_and_read_without_javascript(browser: Browse
     finish(served.client(), run)
     page = browser.open(f"/runs/{run}")
     assert QUESTION in text(page, "h1")
-    cite = page.css_first(".report a.cite")
+    cite = page.css_first(".report a.citation")
     assert cite is not None
     passage = browser.open(cite.attributes["href"] or "")
     assert text(passage, ".passage .where") == "fakeweb"

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
+from leadline.report_markdown import MarkdownBlock, block_tree
+
 Span = tuple[int, int]
 
 _URL = re.compile(r"https?://[^\s<>\"`|，。；、：！？（）【】「」『』《》“”]+")
@@ -85,48 +87,40 @@ def parse_blocks(markdown: str) -> tuple[list[ReportBlock], dict[str, str]]:
     parser.normalizeLink = parser.normalizeLinkText = str  # type: ignore[method-assign,assignment]
     parser.validateLink = bool  # type: ignore[method-assign,assignment]
     env: dict[str, Any] = {}
-    tokens = parser.parse(markdown, env)
+    tree = block_tree(parser.parse(markdown, env))
     defined = {label.casefold(): found["href"] for label, found in env.get("references", {}).items()}
-    return list(_blocks(tokens)), defined
+    return list(_blocks(tree)), defined
 
 
-def _blocks(tokens: Sequence[Any]) -> Iterator[ReportBlock]:
-    level, number, items, quotes, row = 0, None, 0, 0, None
-    rows = 0
-    cells: list[Span] = []
-    for token in tokens:
-        match token.type:
-            case "heading_open":
-                level = int(token.tag[1])
-            case "heading_close":
-                level = 0
-            case "list_item_open":
-                items += 1
-                number = int(token.info) if token.info.isdigit() else None
-            case "list_item_close":
-                items, number = items - 1, None
-            case "blockquote_open" | "blockquote_close":
-                quotes += 1 if token.type.endswith("open") else -1
-            case "table_open":
-                rows = -1
-            case "tr_open":
-                row, rows, cells = VisibleText(), rows + 1, []
-            case "tr_close":
-                row = row or VisibleText()
-                yield ReportBlock("row", row, quoted=quotes > 0, row=rows, cells=tuple(cells))
-                row = None
-            case "fence" | "code_block" | "html_block":
-                yield ReportBlock("code", VisibleText(token.content))
-            case "inline" if row is not None:
-                row.add(flatten(token.children), " | " if cells else "")
-                cells.append((cells[-1][1] + len(" | ") if cells else 0, len(row.text)))
-            case "inline":
-                yield ReportBlock(
-                    "heading" if level else "text", flatten(token.children), level, number, items > 0, quotes > 0
-                )
+def _blocks(
+    node: MarkdownBlock, *, item: bool = False, quoted: bool = False, number: int | None = None
+) -> Iterator[ReportBlock]:
+    for child in node.children:
+        match child.kind:
+            case "heading":
+                yield ReportBlock("heading", flatten(child.inline), int(child.token.tag[1]), number, item, quoted)
                 number = None
-            case _:
-                pass
+            case "paragraph":
+                yield ReportBlock("text", flatten(child.inline), 0, number, item, quoted)
+                number = None
+            case "list_item":
+                own = int(child.token.info) if child.token.info.isdigit() else None
+                yield from _blocks(child, item=True, quoted=quoted, number=own)
+            case "table":
+                rows = (row for part in child.children for row in part.children)
+                yield from (_row(row, place, quoted) for place, row in enumerate(rows))
+            case "fence" | "code_block" | "html_block":
+                yield ReportBlock("code", VisibleText(child.token.content))
+            case kind:
+                yield from _blocks(child, item=item, quoted=quoted or kind == "blockquote", number=number)
+
+
+def _row(row: MarkdownBlock, place: int, quoted: bool) -> ReportBlock:
+    flat, cells = VisibleText(), list[Span]()
+    for cell in row.children:
+        flat.add(flatten(cell.inline), " | " if cells else "")
+        cells.append((cells[-1][1] + len(" | ") if cells else 0, len(flat.text)))
+    return ReportBlock("row", flat, quoted=quoted, row=place, cells=tuple(cells))
 
 
 def flatten(children: Sequence[Any]) -> VisibleText:

@@ -17,7 +17,8 @@ from leadline_plugins.verification.reports.marks import Entry, Mark, authored, l
 from leadline_plugins.verification.reports.references import Covered, entries, lists
 from leadline_plugins.wording.phrases import languages, phrase
 
-_OF_ITSELF = ("method", "checks", "statistics")
+_OF_ITSELF = ("contents", "open", "disagree")
+_RARE = ("method", "checks", "statistics")
 _OTHERS = re.compile(r"\s+et al|\s+(?:and|&)\s|,")
 # The first four characters of every year as marks write it; years may overlap, as in a number.
 _DATE = re.compile(r"(?=((?:1[5-9]|20)\d\d|n\.d\.))")
@@ -155,16 +156,17 @@ class _Authors:
 
 
 def _own_sections(blocks: Sequence[ReportBlock]) -> frozenset[int]:
-    """Return the indices of the headings of Leadline's own sections on method and checks.
+    """Return the indices of the headings of Leadline's own sections, such as method and checks.
 
-    They count if the report has the heading of Leadline's sources, or two of them. Of equal headings the last counts.
+    They count if the report has the heading of Leadline's sources, or two that other reports seldom have. Of equal
+    headings the last counts.
     """
     last = {block.flat.text.strip(): place for place, block in enumerate(blocks) if block.kind == "heading"}
     found: set[int] = set()
     for tag in languages():
-        own = [last[name] for name in (phrase(key, tag) for key in _OF_ITSELF) if name in last]
-        if phrase("cited", tag) in last or len(own) > 1:
-            found.update(own)
+        rare, own = ([last[name] for key in keys if (name := phrase(key, tag)) in last] for keys in (_RARE, _OF_ITSELF))
+        if phrase("cited", tag) in last or len(rare) > 1:
+            found.update((*rare, *own))
     return frozenset(found)
 
 

@@ -18,7 +18,7 @@ function load(address) {
 
 // --- citations ---------------------------------------------------------------------------------------------------
 const panel = $("#evidence .panel");
-const cites = panel ? $$(".report .cite") : [];
+const cites = panel ? $$(".report .citation") : [];
 const empty = panel ? [...panel.childNodes] : [];
 const known = new Map();
 let chosen = null;
@@ -28,7 +28,9 @@ async function show(cite) {
   chosen = cite;
   cite.classList.add("on");
   history.replaceState(null, "", `#cite-${cites.indexOf(cite) + 1}`);
-  const address = cite.getAttribute("href");
+  // The verdicts on the claims of this citation come first.
+  const claims = (cite.dataset.claims || "").replaceAll("claim-", "").replaceAll(" ", ",");
+  const address = cite.getAttribute("href") + (claims && `?claims=${claims}`);
   if (!known.has(address)) known.set(address, load(address));
   try {
     const body = $("#evidence-body", await known.get(address));
@@ -93,7 +95,7 @@ async function ask(link) {
 
 document.addEventListener("click", (event) => {
   if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
-  const cite = event.target.closest(".report .cite");
+  const cite = event.target.closest(".report .citation");
   const link = event.target.closest("[data-ask-first]");
   if (cite && panel) {
     event.preventDefault();
