@@ -78,7 +78,7 @@ _MARKUP = 100
 _FEW = 4
 # A text may have one unreadable character in so many.
 _STRAY = 200
-__all__ = ["beginning", "clean", "declared", "decode", "document", "file_title", "printable"]
+__all__ = ["beginning", "clean", "declared", "decode", "document", "file_title", "plausible_title", "printable"]
 # Characters that the language is identified from.
 _LANGUAGE_SAMPLE = 1_000
 _LINE_ENDS = re.compile("[\r\v\f\x85\u2028\u2029]")
@@ -211,6 +211,22 @@ def beginning(text: str, most: int) -> tuple[str, str]:
     if len(text) <= most:
         return text, ""
     return text[:most], f"only the first {most:,} of {len(text):,} characters were read"
+
+
+# A path, the name of a file or of a program, what programs call new files, and codes without a word.
+_NO_TITLE = re.compile(
+    r"(?:[a-z]:\\|file:|[/~]).*|.*\.(?:docx?|odt|rtf|indd|qxd|pptx?|xlsx?|pdf|tex|dvi|ps|pub|pages|html?|te?xt)"
+    r"|(?:microsoft (?:word|powerpoint|excel)|powerpoint[ -]pr\S+|slide|folie)\b.*|(?=\S*\d)\S*_\S*|[\W\d_]*"
+    r"|(?:untitled|unknown|unbenannt|ohne titel|sans (?:nom|titre)|sin título|senza nome|dokument|document|title|none)"
+    r"[\s\d()_-]*",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def plausible_title(text: str) -> str:
+    """Return the title that the metadata of a file have, in one line; empty if it does not look like one."""
+    title = " ".join(clean(text).split())
+    return "" if _NO_TITLE.fullmatch(title) else title
 
 
 def file_title(name: str) -> str:

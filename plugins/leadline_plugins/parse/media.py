@@ -29,7 +29,7 @@ _OFFICE = {
     b"xl": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     b"ppt": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
 }
-_OFFICE_PART = re.compile(rb"PK\x03\x04.{26}(word|xl|ppt)/", re.DOTALL)
+_OFFICE_PART = re.compile(rb"PK\x03\x04.{26}(word|xl|ppt)[/\\\\]", re.DOTALL)
 # The first file of OpenDocument and EPUB.
 _MIMETYPE = re.compile(rb"PK\x03\x04.{26}mimetype([\w.+/-]{3,100})PK", re.DOTALL)
 _CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?([\w.:+-]{1,40})", re.IGNORECASE)

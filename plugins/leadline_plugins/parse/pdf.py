@@ -13,7 +13,7 @@ from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.parsing import parse_in_worker
 from leadline.records import Blob, Document
-from leadline_plugins.parse.decode import document
+from leadline_plugins.parse.decode import document, plausible_title
 from leadline_plugins.parse.layout import Layout, lay_out
 from leadline_plugins.parse.media import bare_type
 from leadline_plugins.parse.pdf_blocks import Line, Page, Pdf, Title, pieces_of
@@ -49,10 +49,13 @@ class PdfParser:
 def parse(blob: Blob) -> Document:
     """Parse, blocking."""
     pdf = _read(blob)
-    layout = lay_out(pieces_of(pdf))
+    pieces = pieces_of(pdf)
+    layout = lay_out(pieces)
     if not layout.text.strip():
         raise Unsupported(f"{blob.name}: no text on its {len(pdf.pages)} pages (scanned pages need OCR first)")
-    return document(blob, layout, pdf.title, pages=_offsets(layout, len(pdf.pages)), incomplete=pdf.incomplete)
+    heading = next((piece.text for piece in pieces if piece.kind == "heading"), "")
+    title, pages = plausible_title(pdf.title) or heading, _offsets(layout, len(pdf.pages))
+    return document(blob, layout, title, pages=pages, incomplete=pdf.incomplete)
 
 
 def _read(blob: Blob) -> Pdf:
