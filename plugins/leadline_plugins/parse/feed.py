@@ -13,8 +13,7 @@ from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.parsing import parse_in_worker
 from leadline.records import Blob, Document
 from leadline_plugins.parse.decode import beginning, clean, declared, decode, document
-from leadline_plugins.parse.html_blocks import pieces_in
-from leadline_plugins.parse.html_tree import Hidden, copy, prepared
+from leadline_plugins.parse.html_blocks import pieces_of_markup
 from leadline_plugins.parse.layout import Piece, collapse, lay_out
 from leadline_plugins.parse.media import bare_type, charset
 
@@ -120,12 +119,9 @@ def _markup(element: Any) -> str:
 
 def _pieces(markup: str) -> list[Piece]:
     """Return the visible pieces of HTML, with headings below that of the entry."""
-    from selectolax.lexbor import LexborHTMLParser
-
     if "<" not in markup and "&" not in markup:
         return [Piece("paragraph", collapse(part)) for part in clean(markup).split("\n\n") if part.strip()]
-    page = LexborHTMLParser(prepared(f"<body>{clean(markup)}", xhtml=False))
-    pieces = pieces_in(copy(page.body or page.root, Hidden()))
+    pieces = pieces_of_markup(clean(markup))
     for piece in pieces:
         piece.level += 2 if piece.kind == "heading" else 0
     return pieces

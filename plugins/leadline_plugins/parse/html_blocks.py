@@ -9,7 +9,7 @@ import re
 from itertools import chain
 
 from leadline.display import visible
-from leadline_plugins.parse.html_tree import BLOCKS, Node
+from leadline_plugins.parse.html_tree import BLOCKS, Hidden, Node, copy, prepared
 from leadline_plugins.parse.layout import Item, Piece, collapse, formula, lowered, raised
 
 # A `br` in a run of text; two of them separate paragraphs.
@@ -35,6 +35,14 @@ _LONGEST_HEADING = 150
 _MOST_CELLS, _WIDEST, _WIDEST_CELL = 20_000, 200, 50
 # Content of cells in layout tables.
 _IN_LAYOUT = frozenset({"ul", "ol", "dl", "table", "pre", "h1", "h2", "h3", "h4", "blockquote"})
+
+
+def pieces_of_markup(markup: str) -> list[Piece]:
+    """Return the visible pieces of HTML that is no page: of an entry, a mail, a chapter."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    page = LexborHTMLParser(prepared(markup if "<body" in markup else f"<body>{markup}", xhtml="<?xml" in markup[:100]))
+    return pieces_in(copy(page.body or page.root, Hidden()))
 
 
 def pieces_in(node: Node, *, linked: bool = False) -> list[Piece]:

@@ -132,6 +132,36 @@ def formula(form: str, *parts: str) -> str:
     return form.format(*(text if _PLAIN.fullmatch(text) else f"({text})" for text in texts)).rstrip("_^")
 
 
+def tables(rows: Iterable[Sequence[str]]) -> Iterator[Piece]:
+    """Yield the tables of a sheet: empty rows separate them, empty columns are left out, one row or column is text."""
+    block: list[list[str]] = []
+    for row in (*rows, []):
+        if any(row):
+            block.append([collapse(cell) for cell in row])
+        elif block:
+            width = max(map(len, block))
+            block = [[*cells, *[""] * (width - len(cells))] for cells in block]
+            columns = [at for at in range(width) if any(cells[at] for cells in block)]
+            if len(columns) == 1 or len(block) == 1:
+                yield from (Piece("paragraph", " | ".join(filter(None, cells))) for cells in block)
+            else:
+                yield Piece("table", rows=[[cells[at] for at in columns] for cells in block], header=1)
+            block = []
+
+
+def page_offsets(layout: Layout, count: int) -> tuple[int, ...]:
+    """Return where each page begins in the text; an empty page begins where the next one does."""
+    starts = dict(reversed(layout.turns))
+    for block in reversed(layout.blocks):
+        page = block.page or 1
+        starts[page] = min(block.start, starts.get(page, block.start))
+    offsets, offset = [], len(layout.text)
+    for page in range(count, 0, -1):
+        offset = starts.get(page, offset)
+        offsets.append(offset)
+    return tuple(reversed(offsets))
+
+
 def lay_out(pieces: Iterable[Piece]) -> Layout:
     """Return the Markdown of the pieces, separated by blank lines, and a block for each."""
     parts: list[str] = []

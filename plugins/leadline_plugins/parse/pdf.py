@@ -21,7 +21,7 @@ from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.parsing import parse_in_worker
 from leadline.records import Blob, Document
 from leadline_plugins.parse.decode import document, plausible_title
-from leadline_plugins.parse.layout import Layout, lay_out, lowered, raised
+from leadline_plugins.parse.layout import lay_out, lowered, page_offsets, raised
 from leadline_plugins.parse.media import bare_type
 from leadline_plugins.parse.pdf_blocks import Cell, Line, Page, Pdf, Title, pieces_of
 
@@ -72,7 +72,7 @@ def parse(blob: Blob) -> Document:
     if not layout.text.strip():
         raise Unsupported(f"{blob.name}: no text on its {len(pdf.pages)} pages (scanned pages need OCR first)")
     heading = next((piece.text for piece in pieces if piece.kind == "heading"), "")
-    title, pages = plausible_title(pdf.title) or heading, _offsets(layout, len(pdf.pages))
+    title, pages = plausible_title(pdf.title) or heading, page_offsets(layout, len(pdf.pages))
     columns = f"the columns of tables on {_named(sorted(lost), len(pages))} cannot be told apart" if lost else ""
     return document(blob, layout, title, pages=pages, incomplete="; ".join(filter(None, (pdf.incomplete, columns))))
 
@@ -87,19 +87,6 @@ def _read(blob: Blob) -> Pdf:
             if "password" in str(error).lower():
                 raise Unsupported(f"{blob.name}: encrypted; store a copy without password") from error
             raise Unsupported(f"{blob.name}: not a readable PDF ({error})") from error
-
-
-def _offsets(layout: Layout, count: int) -> tuple[int, ...]:
-    """Return where each page begins in the text; an empty page begins where the next one does."""
-    starts = dict(reversed(layout.turns))
-    for block in reversed(layout.blocks):
-        page = block.page or 1
-        starts[page] = min(block.start, starts.get(page, block.start))
-    offsets, offset = [], len(layout.text)
-    for page in range(count, 0, -1):
-        offset = starts.get(page, offset)
-        offsets.append(offset)
-    return tuple(reversed(offsets))
 
 
 def read_pdf(data: bytes) -> Pdf:

@@ -24,14 +24,14 @@ from leadline.parsing import parse_in_worker
 from leadline.records import Blob, Document
 from leadline_plugins.parse.decode import clean, document, plausible_title
 from leadline_plugins.parse.layout import Item, Piece, collapse, formula, lay_out, lowered, raised
-from leadline_plugins.parse.media import DOCX, bare_type
+from leadline_plugins.parse.media import DOCX, OLD_FORMAT, bare_type
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 # The namespaces of Strict Open XML, and what the other files call them.
 _STRICT = {
     b"http://purl.oclc.org/ooxml/wordprocessingml/main": _W[1:-1].encode(),
-    b"http://purl.oclc.org/ooxml/officeDocument/math": _M[1:-1].encode(),
+    b"http://purl.oclc.org/ooxml/officeDocument/math": MATH[1:-1].encode(),
     b"http://purl.oclc.org/ooxml/officeDocument/relationships": (
         b"http://schemas.openxmlformats.org/officeDocument/2006/relationships"
     ),
@@ -87,13 +87,30 @@ class WordParser:
 def parse(blob: Blob) -> Document:
     """Parse, blocking."""
     try:
-        with ZipFile(BytesIO(blob.data)) as archive:
+        with opened(blob) as archive:
             title, pieces = _Reader(archive, blob.name).read()
     except (Unsupported, MemoryError, RecursionError):
         raise
     except Exception as error:
         raise Unsupported(f"{blob.name}: not a readable Word file, or too large ({error})") from error
     return document(blob, lay_out(pieces), title)
+
+
+def opened(blob: Blob) -> ZipFile:
+    """Open a zipped file; raises `Unsupported` for one with a password or of an old format."""
+    if blob.data.startswith(b"\xd0\xcf\x11\xe0"):
+        locked = "EncryptedPackage".encode("utf-16-le") in blob.data
+        raise Unsupported(f"{blob.name}: {'has a password; store a copy without one' if locked else OLD_FORMAT}")
+    return ZipFile(BytesIO(blob.data))
+
+
+def unpacked(archive: ZipFile, part: str, name: str) -> bytes:
+    """Return a part of a zipped file; raises `Unsupported` for one that is too large."""
+    with archive.open(part) as file:
+        data = file.read(_UNPACKED + 1)
+    if len(data) > _UNPACKED:
+        raise Unsupported(f"{name}: {part} unpacks to over {_UNPACKED:,} bytes")
+    return data
 
 
 @dataclass(frozen=True)
@@ -176,10 +193,7 @@ class _Reader:
         return usual
 
     def _part(self, name: str) -> bytes:
-        with self._archive.open(self._names.get(name, name)) as file:
-            data = file.read(_UNPACKED + 1)
-        if len(data) > _UNPACKED:
-            raise Unsupported(f"{self._name}: {name} unpacks to over {_UNPACKED:,} bytes")
+        data = unpacked(self._archive, self._names.get(name, name), self._name)
         for strict, usual in _STRICT.items():
             data = data.replace(strict, usual)
         return data
@@ -248,9 +262,9 @@ class _Reader:
     def _text(self, paragraph: Any) -> str:
         """Return the text of a paragraph as a reader sees it; the notes in it become due."""
         text = ""
-        shown = (run for run in paragraph.iter(f"{_W}r", f"{_M}oMath") if self._is_shown(run, paragraph))
+        shown = (run for run in paragraph.iter(f"{_W}r", f"{MATH}oMath") if self._is_shown(run, paragraph))
         for (place, struck), runs in groupby(shown, key=_style_of):
-            part = "".join(formula_text(run).strip() if run.tag == f"{_M}oMath" else self._run(run) for run in runs)
+            part = "".join(formula_text(run).strip() if run.tag == f"{MATH}oMath" else self._run(run) for run in runs)
             if place:
                 part = raised(part, text) if place == "superscript" else lowered(part, text)
             text += f"~~{part.strip()}~~" if struck and part.strip() else part
@@ -430,7 +444,7 @@ def _is_elsewhere(run: Any, paragraph: Any) -> bool:
     """Return whether a run belongs to a text box, a formula, deleted text, or what a form shows before its use."""
     return (
         next(run.iterancestors(f"{_W}p"), paragraph) is not paragraph
-        or next(run.iterancestors(*_NO_TEXT, f"{_M}oMath"), None) is not None
+        or next(run.iterancestors(*_NO_TEXT, f"{MATH}oMath"), None) is not None
         or any(box.find(f"{_W}sdtPr/{_W}showingPlcHdr") is not None for box in run.iterancestors(f"{_W}sdt"))
     )
 
@@ -467,21 +481,21 @@ def _field(begin: Any) -> str:
 
 def formula_text(element: Any) -> str:
     """Return a formula as text, with all of its parts."""
-    name = element.tag.removeprefix(_M) if isinstance(element.tag, str) else ""
-    parts = {child.tag.removeprefix(_M): child for child in element if isinstance(child.tag, str)}
+    name = element.tag.removeprefix(MATH) if isinstance(element.tag, str) else ""
+    parts = {child.tag.removeprefix(MATH): child for child in element if isinstance(child.tag, str)}
     if name == "t":
         return element.text or ""
     if name in _FORMS:
         names, form = _FORMS[name]
         return formula(form, *(formula_text(parts[one]) if one in parts else "" for one in names.split()))
-    sign = element.find(f"{_M}{name}Pr/{_M}chr")
+    sign = element.find(f"{MATH}{name}Pr/{MATH}chr")
     if name == "nary":
         written = formula_text(parts["e"]) if "e" in parts else ""
         limits = [formula_text(parts[one]) if one in parts else "" for one in ("sub", "sup")]
-        return formula("{}_{}^{}", sign.get(f"{_M}val", "") if sign is not None else "∫", *limits) + f" {written}"
-    inner = "".join(formula_text(child) for child in element if child.tag != f"{_M}{name}Pr")
+        return formula("{}_{}^{}", sign.get(f"{MATH}val", "") if sign is not None else "∫", *limits) + f" {written}"
+    inner = "".join(formula_text(child) for child in element if child.tag != f"{MATH}{name}Pr")
     if name in ("mr", "m", "eqArr"):
-        return "; ".join(formula_text(child) for child in element if child.tag != f"{_M}{name}Pr")
+        return "; ".join(formula_text(child) for child in element if child.tag != f"{MATH}{name}Pr")
     return f"({inner})" if name == "d" else inner
 
 

@@ -27,7 +27,7 @@ from leadline_plugins.search.local.spelling import suggestion
 from leadline_plugins.search.local.update import Update, finish_in_thread
 
 # Version of the files and tokens of the index; an index of another version is ignored.
-FORMAT = 7
+FORMAT = 8
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 # Seconds between two attempts to get the lock.
 _LOCK_PAUSE = 0.1
