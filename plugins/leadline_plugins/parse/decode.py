@@ -120,7 +120,7 @@ def _marked(data: bytes) -> str:
         if ("<" in text or max(zeros) * 4 > len(sample)) and "".join(text.split()).isprintable():
             return name  # neither ASCII with a stray zero, nor binary numbers
     controls = len(_CONTROLS.findall(sample))
-    if len(data) % 2 == 0 and controls > (len(sample) // 4 if sample.isascii() else 0):
+    if len(data) % 2 == 0 and controls > (len(sample) // 3 if sample.isascii() else 0):
         for name in sorted(("utf-16-le", "utf-16-be"), key=lambda name: len({*sample[name == "utf-16-le" :: 2]})):
             if _WORDS.fullmatch(text := _try(sample, name) or "") and len({*text}) > _FEW:
                 return name

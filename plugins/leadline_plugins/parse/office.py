@@ -80,7 +80,7 @@ def parse(blob: Blob) -> Document:
     except ImportError as error:
         raise Unsupported(f"{blob.name}: needs {error.name}: pip install 'leadline[office]'") from error
     except Exception as error:
-        raise Unsupported(f"{blob.name}: not a readable file of its kind ({type(error).__name__}: {error})") from error
+        raise Unsupported(f"{blob.name}: not a readable file of its kind ({error})") from error
     layout = lay_out(found.pieces)
     pages = page_offsets(layout, found.slides) if found.slides else ()
     return document(blob, layout, plausible_title(found.title), pages=pages, incomplete="; ".join(found.left_out))

@@ -68,7 +68,15 @@ def test_charset_names_have_their_meaning_on_the_web() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"Tallow \x00", b"\x00\x01\x02binary", bytes(range(256)) * 4, b"\x00\x01" * 500, b"\x7fELF" + bytes(60)]
+    "data",
+    [
+        b"Tallow \x00",
+        b"tallow \x00\x01\x02",
+        b"\x00\x01\x02binary",
+        bytes(range(256)) * 4,
+        b"\x00\x01" * 500,
+        b"\x7fELF" + bytes(60),
+    ],
 )
 def test_binary_data_is_taken_for_no_text(data: bytes) -> None:
     assert "\0" in decode(data)
