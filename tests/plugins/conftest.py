@@ -23,11 +23,13 @@ def call() -> FakeCall:
     return FakeCall()
 
 
-def make_pdf(pages: Sequence[Sequence[str]], title: str = "") -> bytes:
-    """Return a PDF with these lines on its pages."""
+def make_pdf(
+    pages: Sequence[Sequence[str]], title: str = "", catalog: str = "", page: str = "", more: Sequence[str] = ()
+) -> bytes:
+    """Return a PDF with these lines on its pages, entries of the catalog and of each page, and further objects."""
     kids = " ".join(f"{5 + 2 * number} 0 R" for number in range(len(pages)))
     objects = [
-        "<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Catalog /Pages 2 0 R {catalog} >>",
         f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>",
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
         f"<< /Title ({title}) >>",
@@ -36,9 +38,9 @@ def make_pdf(pages: Sequence[Sequence[str]], title: str = "") -> bytes:
         drawn = "BT /F1 12 Tf 72 720 Td 14 TL " + " ".join(f"({line}) Tj T*" for line in lines) + " ET"
         resources = "/Resources << /Font << /F1 3 0 R >> >>"
         contents = f"/Contents {6 + 2 * number} 0 R"
-        objects.append(f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] {resources} {contents} >>")
+        objects.append(f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] {resources} {contents} {page} >>")
         objects.append(f"<< /Length {len(drawn)} >>\nstream\n{drawn}\nendstream")
-    return _file(objects)
+    return _file([*objects, *more])
 
 
 def _file(objects: Sequence[str]) -> bytes:

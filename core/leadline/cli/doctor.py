@@ -146,10 +146,11 @@ def _pipeline(loaded: Loaded) -> Finding:
 def _trials(loaded: Loaded) -> Iterator[Finding]:
     """Try each chosen engine and fetcher; research needs one engine that works, and a fetcher for what it finds."""
     try:
-        trials = loop_shutdown.run(try_out(loaded))
+        trials, notices = loop_shutdown.run(try_out(loaded))
     except ConfigError as error:
         yield Finding("trial", "bad", str(error), "leadline config check")
         return
+    yield from (Finding("documents", "note", notice) for notice in notices)
     searches = [trial.fault for trial in trials if trial.key == "search.engines"]
     dead = bool(searches) and all(searches)
     for trial in trials:

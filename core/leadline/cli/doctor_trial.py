@@ -37,13 +37,14 @@ class Trial:
     fault: str = ""
 
 
-async def try_out(loaded: Loaded) -> list[Trial]:
-    """Return the trials of all chosen engines and fetchers. Raises `ConfigError` if no run can start."""
+async def try_out(loaded: Loaded) -> tuple[list[Trial], tuple[str, ...]]:
+    """Return the trials of all chosen engines and fetchers, and what they tell. Raises `ConfigError` as a run does."""
     async with adhoc_session(loaded, "Do the search engines and fetchers work?") as session:
         run = session.run
         searches = await asyncio.gather(*(_search(run, name) for name in loaded.chosen["search.engines"]))
         hits = [hit for _, hit in searches if hit and hit.text is None]
-        return [*(trial for trial, _ in searches), *await _fetches(run, loaded.chosen["read.fetchers"], hits)]
+        fetches = await _fetches(run, loaded.chosen["read.fetchers"], hits)
+        return [*(trial for trial, _ in searches), *fetches], run.notices
 
 
 async def _search(run: RunContext, name: str) -> tuple[Trial, Hit | None]:

@@ -122,6 +122,8 @@ def _added(args: argparse.Namespace, work: Callable[[KnowledgeClient], Awaitable
         write_json(found.model_dump(mode="json"))
     for problem in found.problems:
         say(f"not added: {one_line(problem.name)}: {one_line(problem.reason)}")
+    for notice in found.notices:
+        say(f"not read: {one_line(notice)}")
     counts = {
         "added": found.added,
         "replaced": found.replaced,

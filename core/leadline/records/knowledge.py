@@ -52,6 +52,8 @@ class AddedDocuments(Record):
     problems: tuple[UnreadFile, ...] = ()
     documents: tuple[StoredDocument, ...] = ()
     """The documents that were added or replaced."""
+    notices: tuple[str, ...] = ()
+    """What of the files was not read: parts of documents, and files of kinds that no parser reads."""
 
 
 class DocumentSelection(Record):

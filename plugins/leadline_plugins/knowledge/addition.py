@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,7 +21,7 @@ from leadline_plugins.knowledge.shelf import Shelf, document_id, file_digest
 from leadline_plugins.knowledge.writer import ShelfWriter
 from leadline_plugins.parse.media import bare_type, content_type, media_type
 from leadline_plugins.passages.cutting import passages_of
-from leadline_plugins.search.local.folders import File, Walk, read, resolve
+from leadline_plugins.search.local.folders import File, Walk, passed_over, read, resolve
 from leadline_plugins.search.local.reading import batches, parsed
 
 
@@ -56,6 +57,7 @@ class _Outcome:
     replaced: int = 0
     unchanged: int = 0
     problems: list[UnreadFile] = field(default_factory=list)
+    partly: list[str] = field(default_factory=list)
     documents: list[StoredDocument] = field(default_factory=list)
 
 
@@ -68,6 +70,7 @@ class Addition:
         self._context = context
         self._call = call
         self._writer = ShelfWriter(shelf, context, call)
+        self._passed = Counter[str]()
 
     async def add(self, request: NewDocuments) -> AddedDocuments:
         """Add files. Those that cannot be read are named in the result; the others are added."""
@@ -89,6 +92,7 @@ class Addition:
             unchanged=outcome.unchanged,
             embedded_again=again,
             problems=tuple(outcome.problems),
+            notices=tuple(filter(None, (*outcome.partly, passed_over(self._passed)))),
             documents=tuple(outcome.documents),
         )
 
@@ -101,6 +105,8 @@ class Addition:
                 outcome.unchanged += not file.problem
                 continue
             entry = await self._entry(file, file.document)
+            if file.document.incomplete:
+                outcome.partly.append(without_surrogates(f"{file.candidate.name}: {file.document.incomplete}"))
             if entry.passages:
                 entries.append(entry)
                 stored[file.digest] = file.data
@@ -205,6 +211,7 @@ class Addition:
         walk = Walk([root], settings.include, settings.exclude, self._max_bytes, wanted, own)
         for file in sorted(walk.files().values()):
             yield self._on_disk(file, root)
+        self._passed += walk.passed
 
     def _on_disk(self, file: File, root: Path) -> _Candidate:
         kind = media_type(file.path)
@@ -214,7 +221,7 @@ class Addition:
         # With the folder that was named, or that has the file; the name tells nothing of those above it.
         above = root.parent if root != Path(file.path) else root.parent.parent
         name = without_surrogates(str(Path(file.path).relative_to(above)))
-        return _Candidate(document_id(file.path), name, kind, file.size, path=file.path, problem=problem)
+        return _Candidate(document_id(file.path), name, kind, file.size, path=file.target or file.path, problem=problem)
 
 
 def _unread(candidate: _Candidate, reason: str) -> UnreadFile:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import re
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from leadline.display import visible
@@ -16,6 +17,9 @@ from leadline.errors import Unsupported
 from leadline.records import Blob, Document
 from leadline_plugins.parse.layout import Layout
 from leadline_plugins.text import language
+
+if TYPE_CHECKING:
+    from chardet import DetectionDict
 
 _BOMS = (  # UTF-32 first: its mark begins with that of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -46,16 +50,35 @@ _TEXTUAL = re.compile(
 _LATIN = {"cp1252", "cp1254", "iso8859-15"}
 # Bytes that a charset is guessed from.
 _SAMPLE = 200_000
-# Charsets of the web; a guess of DOS or mainframe charsets is usually wrong.
 _GUESSED = (
-    *("gb18030", "big5hkscs", "cp932", "euc_jp", "cp949", "cp1251", "koi8_r", "cp1252", "cp1250", "iso8859_2"),
-    *("cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "cp874"),
+    *("utf-8", "gb18030", "big5hkscs", "cp932", "euc-jp", "cp949", "cp1250", "cp1251", "cp1252", "cp1253", "cp1254"),
+    *("cp1255", "cp1256", "cp1257", "cp1258", "cp874", "koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "cp866"),
+    *("iso8859-2", "iso8859-5", "iso8859-6", "iso8859-15"),
 )
+# What a wrong charset makes of words: signs of no text, two scripts in a word, a capital or a symbol inside it.
+_FAULT = re.compile(
+    r"[\x80-\x9f\ufffd\ue000-\uf8ff\u2500-\u259f¤]|[A-Za-z][\u0370-\u06ff\u0e00-\u0e7f]"
+    r"|[\u0370-\u06ff\u0e00-\u0e7f][A-Za-z\d]|[a-zß-öø-ÿ][À-ÖØ-ÞŠŒŽŸ]|[а-яё][А-ЯЁ]|[α-ω][Α-Ω]"
+    r"|[^\W\d_][¡-©«¬®-¶¸¹»-¿×÷†‡•‰ˆ˜˛˝˙∑∏√∫…„”]+[^\W\d_]|[a-z][\u3000-\ud7a3]+[a-z]"
+)
+# The charset of most texts without a name is preferred to those that explain the bytes as well.
+_USUAL, _PREFERENCE = "cp1252", 1.5
+# Signs of UTF-16 without a mark and without ASCII; no other charset of texts has control characters.
+_CONTROLS = re.compile(rb"[\0-\x08\x0b\x0e-\x1a\x1c-\x1f]")
+_WORDS = re.compile(
+    "[\t\n\r -~\u00a0-\u06ff\u0900-\u0eff\u2010-\u203b\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7a3\uff01-\uffe5]+"
+)
+# Where a page or an XML file names its charset; pages exceed the 1024 bytes of the standard.
+_HEAD = 4096
+_META = re.compile(rb"<meta[^>]{1,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
+_XML = re.compile(rb"\A\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w.:-]+)")
 # In UTF-16 the markup has zero bytes on one side: at least one in so many bytes.
 _MARKUP = 100
+# Characters that a few numbers are in UTF-16.
+_FEW = 4
 # A text may have one unreadable character in so many.
 _STRAY = 200
-__all__ = ["beginning", "clean", "decode", "document", "file_title", "printable"]
+__all__ = ["beginning", "clean", "declared", "decode", "document", "file_title", "plausible_title", "printable"]
 # Characters that the language is identified from.
 _LANGUAGE_SAMPLE = 1_000
 _LINE_ENDS = re.compile("[\r\v\f\x85\u2028\u2029]")
@@ -69,9 +92,17 @@ def decode(data: bytes, charset: str = "") -> str:
         if name and (text := _try(data, name)) is not None:
             return text
     for name in (*_named(data, charset), "utf-8"):
-        if (text := _try(data, name, "replace")) is not None and text.count("\ufffd") * _STRAY <= len(text):
+        text = _try(data, name, "replace") or ""
+        stray = text.count("\ufffd")
+        if text and stray * _STRAY <= len(text) and 2 * stray <= len(text) - len(text.encode("ascii", "ignore")):
             return text
     return data.decode(_guess(data), "replace")
+
+
+def declared(data: bytes) -> str:
+    """Return the charset that an HTML page or an XML file names in itself; empty without one."""
+    named = _XML.match(data[:_HEAD]) or _META.search(data[:_HEAD])
+    return named[1].decode("ascii", "replace") if named else ""
 
 
 def _marked(data: bytes) -> str:
@@ -88,6 +119,11 @@ def _marked(data: bytes) -> str:
         text = _try(sample[: len(sample) // 2 * 2], name) or "\0"
         if ("<" in text or max(zeros) * 4 > len(sample)) and "".join(text.split()).isprintable():
             return name  # neither ASCII with a stray zero, nor binary numbers
+    controls = len(_CONTROLS.findall(sample))
+    if len(data) % 2 == 0 and controls > (len(sample) // 3 if sample.isascii() else 0):
+        for name in sorted(("utf-16-le", "utf-16-be"), key=lambda name: len({*sample[name == "utf-16-le" :: 2]})):
+            if _WORDS.fullmatch(text := _try(sample, name) or "") and len({*text}) > _FEW:
+                return name
     return ""
 
 
@@ -112,10 +148,23 @@ def _try(data: bytes, charset: str, errors: str = "strict") -> str | None:
 
 
 def _guess(data: bytes) -> str:
-    from charset_normalizer import from_bytes
+    """Return the likeliest charset: by its letters, and by words that no charset of theirs would have.
 
-    best = from_bytes(data[:_SAMPLE], cp_isolation=list(_GUESSED)).best()
-    return best.encoding if best else "cp1252"
+    A page of English with one accent is guessed from that word and the two on each side of it.
+    """
+    from chardet import detect_all
+
+    words = data[:_SAMPLE].split()
+    telling = {near for place, word in enumerate(words) if not word.isascii() for near in range(place - 2, place + 3)}
+    sample = b" ".join(word for place, word in enumerate(words) if place in telling) or data[:_SAMPLE]
+
+    def rating(found: DetectionDict) -> float:
+        name = codecs.lookup(found["encoding"] or _USUAL).name
+        faults = len(_FAULT.findall(sample.decode(name, "replace")))
+        return found["confidence"] * (_PREFERENCE if name == _USUAL else 1) / (1 + faults) ** 2
+
+    best = max(detect_all(sample, include_encodings=_GUESSED, ignore_threshold=True), key=rating)
+    return best["encoding"] or _USUAL
 
 
 def clean(text: str) -> str:
@@ -162,6 +211,22 @@ def beginning(text: str, most: int) -> tuple[str, str]:
     if len(text) <= most:
         return text, ""
     return text[:most], f"only the first {most:,} of {len(text):,} characters were read"
+
+
+# A path, the name of a file or of a program, what programs call new files, and codes without a word.
+_NO_TITLE = re.compile(
+    r"(?:[a-z]:\\|file:|[/~]).*|.*\.(?:docx?|odt|rtf|indd|qxd|pptx?|xlsx?|pdf|tex|dvi|ps|pub|pages|html?|te?xt)"
+    r"|(?:microsoft (?:word|powerpoint|excel)|powerpoint[ -]pr\S+|slide|folie)\b.*|(?=\S*\d)\S*_\S*|[\W\d_]*"
+    r"|(?:untitled|unknown|unbenannt|ohne titel|sans (?:nom|titre)|sin título|senza nome|dokument|document|title|none)"
+    r"[\s\d()_-]*",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def plausible_title(text: str) -> str:
+    """Return the title that the metadata of a file have, in one line; empty if it does not look like one."""
+    title = " ".join(clean(text).split())
+    return "" if _NO_TITLE.fullmatch(title) else title
 
 
 def file_title(name: str) -> str:

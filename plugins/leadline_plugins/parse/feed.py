@@ -12,15 +12,13 @@ from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.parsing import parse_in_worker
 from leadline.records import Blob, Document
-from leadline_plugins.parse.decode import beginning, clean, decode, document
-from leadline_plugins.parse.html_blocks import pieces_in
-from leadline_plugins.parse.html_tree import Hidden, copy, prepared
+from leadline_plugins.parse.decode import beginning, clean, declared, decode, document
+from leadline_plugins.parse.html_blocks import pieces_of_markup
 from leadline_plugins.parse.layout import Piece, collapse, lay_out
 from leadline_plugins.parse.media import bare_type, charset
 
 _KINDS = {"application/rss+xml", "application/atom+xml", "application/rdf+xml"}
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
-_XML_CHARSET = re.compile(rb"\A\s*<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([\w.:-]+)")
 _ENTRIES = {"item", "entry"}
 # What holds entries; entries in entries would be read many times.
 _FEEDS = {"channel", "feed", "RDF", "rss"}
@@ -60,9 +58,7 @@ def _root(blob: Blob) -> tuple[Any, str]:
     """Return the root of a feed, and what a notice says of the rest."""
     from lxml import etree  # type: ignore[import-untyped]
 
-    declared = _XML_CHARSET.match(blob.data[:300])
-    decoded = decode(blob.data, charset(blob.media_type) or (declared[1].decode("ascii") if declared else ""))
-    text, incomplete = beginning(decoded, _LONG)
+    text, incomplete = beginning(decode(blob.data, charset(blob.media_type) or declared(blob.data)), _LONG)
     # No entities and no network: a feed of a kilobyte could expand to gigabytes, or read files.
     parser = etree.XMLParser(recover=True, resolve_entities=False, no_network=True, load_dtd=False)
     try:
@@ -123,12 +119,9 @@ def _markup(element: Any) -> str:
 
 def _pieces(markup: str) -> list[Piece]:
     """Return the visible pieces of HTML, with headings below that of the entry."""
-    from selectolax.lexbor import LexborHTMLParser
-
     if "<" not in markup and "&" not in markup:
         return [Piece("paragraph", collapse(part)) for part in clean(markup).split("\n\n") if part.strip()]
-    page = LexborHTMLParser(prepared(f"<body>{clean(markup)}", xhtml=False))
-    pieces = pieces_in(copy(page.body or page.root, Hidden()))
+    pieces = pieces_of_markup(clean(markup))
     for piece in pieces:
         piece.level += 2 if piece.kind == "heading" else 0
     return pieces

@@ -6,7 +6,6 @@ cut down to its main part (`html_main`) and read into blocks (`html_blocks`, `la
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from leadline.contracts import Call
@@ -14,7 +13,7 @@ from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.parsing import parse_in_worker
 from leadline.records import Blob, Document
-from leadline_plugins.parse.decode import beginning, clean, decode, document, printable
+from leadline_plugins.parse.decode import beginning, clean, declared, decode, document, printable
 from leadline_plugins.parse.html_main import main_pieces
 from leadline_plugins.parse.html_metadata import page_images, page_metadata
 from leadline_plugins.parse.html_no_page import no_page_signs
@@ -24,9 +23,6 @@ from leadline_plugins.parse.media import bare_type, charset
 
 _XHTML = "application/xhtml+xml"
 _KINDS = {"text/html", _XHTML}
-_META_CHARSET = re.compile(rb"<meta[^>]{1,200}?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.IGNORECASE)
-# Bytes in which a page must name its charset; pages exceed the 1024 of the standard.
-_HEAD = 4096
 # Characters of a page that are parsed.
 _LONG = 5_000_000
 
@@ -47,7 +43,7 @@ def parse(blob: Blob) -> Document:
     """Parse, blocking."""
     from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 
-    decoded = decode(blob.data, charset(blob.media_type) or _meta_charset(blob.data))
+    decoded = decode(blob.data, charset(blob.media_type) or declared(blob.data))
     source, incomplete = beginning(decoded, _LONG)
     source = printable(source)
     xhtml = bare_type(blob.media_type) == _XHTML or source.lstrip().startswith("<?xml")
@@ -65,11 +61,6 @@ def parse(blob: Blob) -> Document:
     if blob.name.startswith("http") and len(signs := no_page_signs(page, blob.name, result.text)) > 1:
         raise Unsupported(f"{blob.name} says that it is not the page (an error, a challenge): {', '.join(signs)}")
     return result.model_copy(update={"published": named.published, "author": clean(named.author), "images": pictures})
-
-
-def _meta_charset(data: bytes) -> str:
-    named = _META_CHARSET.search(data[:_HEAD])
-    return named[1].decode("ascii") if named else ""
 
 
 @hookimpl

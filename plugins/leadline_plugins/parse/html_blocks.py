@@ -9,8 +9,8 @@ import re
 from itertools import chain
 
 from leadline.display import visible
-from leadline_plugins.parse.html_tree import BLOCKS, Node
-from leadline_plugins.parse.layout import Item, Piece, collapse
+from leadline_plugins.parse.html_tree import BLOCKS, Hidden, Node, copy, prepared
+from leadline_plugins.parse.layout import Item, Piece, collapse, formula, lowered, raised
 
 # A `br` in a run of text; two of them separate paragraphs.
 _BREAK = "\0"
@@ -35,6 +35,14 @@ _LONGEST_HEADING = 150
 _MOST_CELLS, _WIDEST, _WIDEST_CELL = 20_000, 200, 50
 # Content of cells in layout tables.
 _IN_LAYOUT = frozenset({"ul", "ol", "dl", "table", "pre", "h1", "h2", "h3", "h4", "blockquote"})
+
+
+def pieces_of_markup(markup: str) -> list[Piece]:
+    """Return the visible pieces of HTML that is no page: of an entry, a mail, a chapter."""
+    from selectolax.lexbor import LexborHTMLParser
+
+    page = LexborHTMLParser(prepared(markup if "<body" in markup else f"<body>{markup}", xhtml="<?xml" in markup[:100]))
+    return pieces_in(copy(page.body or page.root, Hidden()))
 
 
 def pieces_in(node: Node, *, linked: bool = False) -> list[Piece]:
@@ -99,9 +107,15 @@ def _unhead(pieces: list[Piece]) -> None:
         pieces[0].kind = "paragraph"
 
 
-_EXPONENT = re.compile(r"[-−–+]?\d+")
-# A part of a fraction or a power that needs no brackets.
-_PLAIN = re.compile(r"[-−–+]?[\w.]+")
+_FORMS = {
+    "mfrac": "{}/{} ",
+    "msup": "{}^{}",
+    "msub": "{}_{}",
+    "msubsup": "{}_{}^{}",
+    "munder": "{}_{}",
+    "munderover": "{}_{}^{}",
+    "mroot": "{1}√{0}",
+}
 
 
 def text_of(node: Node) -> tuple[str, int]:
@@ -138,19 +152,23 @@ def _inline_child(child: Node, run: list[str], *, code: bool = False) -> int:
     begun, block = len(run), tag in BLOCKS and not code
     if block:
         run.append(" ")
-    if tag in ("mfrac", "msup"):
+    if tag in _FORMS and len(child.elements) == _FORMS[tag].count("{"):
         runs: list[list[str]] = [[] for _ in child.elements]
         for part, its_run in zip(child.elements, runs, strict=True):
             _inline_child(part, its_run)
-        parts = [collapse("".join(its_run)) for its_run in runs]
-        run.append(
-            ("/" if tag == "mfrac" else "^").join(part if _PLAIN.fullmatch(part) else f"({part})" for part in parts)
-        )
+        run.append(formula(_FORMS[tag], *map("".join, runs)))
         return 0
     links = _inline(child, run, code=code)
-    if tag == "sup" and _EXPONENT.fullmatch(power := "".join(run[begun:]).strip()):
-        # A link is the mark of a note. Raised letters are ordinals: 1st, Mme.
-        run[begun:], links = ([], 0) if links else ([f"^{power}"], 0)
+    if tag in ("sup", "sub"):
+        text, before = "".join(run[begun:]), run[begun - 1] if begun else ""
+        if tag == "sup" and links and any(map(str.isdigit, text)):
+            run[begun:], links = [], 0  # the mark of a note
+        else:
+            run[begun:] = [raised(text, before) if tag == "sup" else lowered(text, before)]
+    elif tag == "math":
+        run[begun:] = ["".join(run[begun:]).strip()]
+    elif tag == "msqrt":
+        run[begun:] = [formula("√{}", "".join(run[begun:]))]
     elif tag in ("s", "strike", "del") and (struck := "".join(run[begun:]).strip()):
         run[begun:] = [f"~~{struck}~~"]
     if tag == "a":

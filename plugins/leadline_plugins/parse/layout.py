@@ -96,6 +96,72 @@ def weight(text: str) -> int:
     return len(text) if text.isascii() else len(text) + 2 * len(_CJK_SIGN.findall(text))
 
 
+# Raised text that is a number or an expression; other raised letters are ordinals: 1st, Mme.
+_POWER = re.compile(r"[-−–+]?\d+(?:[.,/]\d+)*|[-−–+]?\d*[a-zα-ω](?:[-−–+/]\w+)?|[-−–+(]?\w+[-−–+/*]\w+\)?")
+_ORDINALS = frozenset("aehort")
+_NOTE = re.compile(r"\d{1,3}(?:[,–-]\d{1,3})*")
+# What a raised number after it is no power of: a word of four letters, or the end of a sentence or quotation.
+_NOTED = re.compile(r"(?:[^\W\d_]{4}|[.,;:!?\"”’»])\s?$")
+_LOWERED = re.compile(r"[-−–+]?[\d.,]+")
+_BELOW = str.maketrans("0123456789+-−–()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₋₍₎")
+# A part of a formula that needs no brackets.
+_PLAIN = re.compile(r"[-−–+]?[\w.∑∏∫√]*")
+
+
+def raised(text: str, before: str) -> str:
+    """Return raised text as it stands after other text: `^` of a power, `[^n]` of a note, plain in an ordinal."""
+    power = text.strip()
+    if _NOTE.fullmatch(power) and _NOTED.search(before[-9:]):
+        return f"[^{power}]"
+    if not before[-1:].strip() or not _POWER.fullmatch(power) or power in _ORDINALS:
+        return text
+    return f"^{power}" if _PLAIN.fullmatch(power) else f"^({power})"
+
+
+def lowered(text: str, before: str) -> str:
+    """Return lowered text as it stands after other text: figures in Unicode, letters after `_`."""
+    index = text.strip()
+    if not before[-1:].isalnum() or not re.fullmatch(r"[-−–+()\w.,]{1,9}", index):
+        return text
+    return index.translate(_BELOW) if _LOWERED.fullmatch(index) and index.isascii() else f"_{index}"
+
+
+def formula(form: str, *parts: str) -> str:
+    """Return the parts of a formula in a form such as `{}/{}`, in brackets where they need them."""
+    texts = map(collapse, parts)
+    return form.format(*(text if _PLAIN.fullmatch(text) else f"({text})" for text in texts)).rstrip("_^")
+
+
+def tables(rows: Iterable[Sequence[str]]) -> Iterator[Piece]:
+    """Yield the tables of a sheet: empty rows separate them, empty columns are left out, one row or column is text."""
+    block: list[list[str]] = []
+    for row in (*rows, []):
+        if any(row):
+            block.append([collapse(cell) for cell in row])
+        elif block:
+            width = max(map(len, block))
+            block = [[*cells, *[""] * (width - len(cells))] for cells in block]
+            columns = [at for at in range(width) if any(cells[at] for cells in block)]
+            if len(columns) == 1 or len(block) == 1:
+                yield from (Piece("paragraph", " | ".join(filter(None, cells))) for cells in block)
+            else:
+                yield Piece("table", rows=[[cells[at] for at in columns] for cells in block], header=1)
+            block = []
+
+
+def page_offsets(layout: Layout, count: int) -> tuple[int, ...]:
+    """Return where each page begins in the text; an empty page begins where the next one does."""
+    starts = dict(reversed(layout.turns))
+    for block in reversed(layout.blocks):
+        page = block.page or 1
+        starts[page] = min(block.start, starts.get(page, block.start))
+    offsets, offset = [], len(layout.text)
+    for page in range(count, 0, -1):
+        offset = starts.get(page, offset)
+        offsets.append(offset)
+    return tuple(reversed(offsets))
+
+
 def lay_out(pieces: Iterable[Piece]) -> Layout:
     """Return the Markdown of the pieces, separated by blank lines, and a block for each."""
     parts: list[str] = []

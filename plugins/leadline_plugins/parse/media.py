@@ -8,28 +8,44 @@ from mimetypes import MimeTypes
 from pathlib import PurePosixPath
 
 UNKNOWN = "application/octet-stream"
-DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+_OPEN_XML, _OASIS = "application/vnd.openxmlformats-officedocument.", "application/vnd.oasis.opendocument."
+DOCX = f"{_OPEN_XML}wordprocessingml.document"
+XLSX, PPTX = f"{_OPEN_XML}spreadsheetml.sheet", f"{_OPEN_XML}presentationml.presentation"
+ODT, ODS, ODP = (f"{_OASIS}{kind}" for kind in ("text", "spreadsheet", "presentation"))
+OLD_FORMAT = "is of a format before 2007: save it as .docx, .xlsx or .pptx (soffice --headless --convert-to docx FILE)"
+OLD = dict.fromkeys(("application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint"), OLD_FORMAT)
 _DOCUMENTS = {
     "": "text/plain",  # README, LICENSE, METADATA
     ".adoc": "text/asciidoc",
     ".atom": "application/atom+xml",
+    ".docm": DOCX,
     ".docx": DOCX,
+    ".eml": "message/rfc822",
+    ".epub": "application/epub+zip",
     ".log": "text/plain",
     ".markdown": "text/markdown",
     ".md": "text/markdown",
+    ".msg": "application/vnd.ms-outlook",
+    ".odp": ODP,
+    ".ods": ODS,
+    ".odt": ODT,
     ".org": "text/org",
+    ".pptx": PPTX,
     ".rss": "application/rss+xml",
     ".rst": "text/x-rst",
+    ".rtf": "application/rtf",
     ".text": "text/plain",
     ".txt": "text/plain",
     ".xhtml": "application/xhtml+xml",
+    ".xlsm": XLSX,
+    ".xlsx": XLSX,
 }
 _OFFICE = {
     b"word": DOCX,
-    b"xl": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    b"ppt": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    b"xl": XLSX,
+    b"ppt": PPTX,
 }
-_OFFICE_PART = re.compile(rb"PK\x03\x04.{26}(word|xl|ppt)/", re.DOTALL)
+_OFFICE_PART = re.compile(rb"PK\x03\x04.{26}(word|xl|ppt)[/\\\\]", re.DOTALL)
 # The first file of OpenDocument and EPUB.
 _MIMETYPE = re.compile(rb"PK\x03\x04.{26}mimetype([\w.+/-]{3,100})PK", re.DOTALL)
 _CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?([\w.:+-]{1,40})", re.IGNORECASE)

@@ -1,10 +1,17 @@
-"""The parser of PDF files: lines with place and size of type, read by PDFium, as Markdown with blocks and pages."""
+"""The parser of PDF files: lines with place and size of type, read by PDFium, as Markdown with blocks and pages.
+
+Values of forms and typed annotations are lines beside their labels. Pages that are pictures are named as not read.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Iterable
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import groupby
 from threading import Lock
 from typing import Any
 
@@ -13,10 +20,10 @@ from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.parsing import parse_in_worker
 from leadline.records import Blob, Document
-from leadline_plugins.parse.decode import document
-from leadline_plugins.parse.layout import Layout, lay_out
+from leadline_plugins.parse.decode import document, plausible_title
+from leadline_plugins.parse.layout import lay_out, lowered, page_offsets, raised
 from leadline_plugins.parse.media import bare_type
-from leadline_plugins.parse.pdf_blocks import Line, Page, Pdf, Title, pieces_of
+from leadline_plugins.parse.pdf_blocks import Cell, Line, Page, Pdf, Title, pieces_of
 
 _PAGES = 5_000
 # Characters of a page that are parsed.
@@ -25,6 +32,16 @@ _TITLES, _DEEPEST = 5_000, 6
 # Characters of a line whose boxes are sampled.
 _SAMPLES = 8
 _MONOSPACED = re.compile(r"mono|courier|typewriter|cmtt|tt\d|consol|code", re.IGNORECASE)
+# Multiple of the size of type from which a gap separates cells; the space of justified lines is narrower.
+_GAP = 0.9
+# Shares of the size of type: the height of raised and lowered figures at most, and how far they are from the line.
+_SMALL, _RISE, _FALL = 0.62, 0.15, 0.08
+# Characters that a page with a picture on half of it has at most if its text is in the picture.
+_FEW = 40
+_SPACE, _FIGURES = re.compile(r"\s+"), re.compile(r"\d+")
+# Points by which the box of a field may overlap its label, and how boxes are written.
+_TOUCH = 2.0
+_BOXES = ("☐", "☒")
 # The flag of monospaced fonts.
 _FIXED_PITCH = 1
 # PDFium allows one call at a time in a process.
@@ -49,10 +66,15 @@ class PdfParser:
 def parse(blob: Blob) -> Document:
     """Parse, blocking."""
     pdf = _read(blob)
-    layout = lay_out(pieces_of(pdf))
+    lost: set[int] = set()
+    pieces = pieces_of(pdf, lost)
+    layout = lay_out(pieces)
     if not layout.text.strip():
         raise Unsupported(f"{blob.name}: no text on its {len(pdf.pages)} pages (scanned pages need OCR first)")
-    return document(blob, layout, pdf.title, pages=_offsets(layout, len(pdf.pages)), incomplete=pdf.incomplete)
+    heading = next((piece.text for piece in pieces if piece.kind == "heading"), "")
+    title, pages = plausible_title(pdf.title) or heading, page_offsets(layout, len(pdf.pages))
+    columns = f"the columns of tables on {_named(sorted(lost), len(pages))} cannot be told apart" if lost else ""
+    return document(blob, layout, title, pages=pages, incomplete="; ".join(filter(None, (pdf.incomplete, columns))))
 
 
 def _read(blob: Blob) -> Pdf:
@@ -67,36 +89,49 @@ def _read(blob: Blob) -> Pdf:
             raise Unsupported(f"{blob.name}: not a readable PDF ({error})") from error
 
 
-def _offsets(layout: Layout, count: int) -> tuple[int, ...]:
-    """Return where each page begins in the text; an empty page begins where the next one does."""
-    starts = dict(reversed(layout.turns))
-    for block in reversed(layout.blocks):
-        page = block.page or 1
-        starts[page] = min(block.start, starts.get(page, block.start))
-    offsets, offset = [], len(layout.text)
-    for page in range(count, 0, -1):
-        offset = starts.get(page, offset)
-        offsets.append(offset)
-    return tuple(reversed(offsets))
-
-
 def read_pdf(data: bytes) -> Pdf:
     """Read a PDF; raises `PdfiumError`."""
     from pypdfium2 import PdfDocument
 
     pdf = PdfDocument(data)
     try:
-        pages = []
+        pdf.init_forms()
+        pages, pictures = [], []
         for number in range(min(len(pdf), _PAGES)):
             page = pdf[number]
             try:
-                pages.append(Page(_lines(page, number), page.get_height()))
+                pages.append(Page(_with_fields(page, _lines(page, number)), page.get_height()))
+                if _is_picture(page, pages[-1].lines):
+                    pictures.append(number + 1)
             finally:
                 page.close()
-        incomplete = f"only the first {_PAGES:,} of {len(pdf):,} pages were read" if len(pdf) > _PAGES else ""
-        return Pdf(pdf.get_metadata_dict().get("Title", ""), pages, _outline(pdf), incomplete)
+        unread = [f"only the first {_PAGES:,} of {len(pdf):,} pages were read"] if len(pdf) > _PAGES else []
+        if pictures:
+            unread.append(f"{_named(pictures, len(pdf))} {'are pictures' if len(pictures) > 1 else 'is a picture'}")
+            unread[-1] += ", whose text was not read (it needs OCR first)"
+        return Pdf(pdf.get_metadata_dict().get("Title", ""), pages, _outline(pdf), "; ".join(unread))
     finally:
         pdf.close()
+
+
+def _named(numbers: list[int], count: int) -> str:
+    """Return the pages with these numbers: `page 2 of 9`, `pages 2, 4-6 of 9`."""
+    runs = [list(run) for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])]
+    ranges = [f"{run[0][1]}-{run[-1][1]}" if len(run) > 1 else str(run[0][1]) for run in runs]
+    return f"page{'s' if len(numbers) > 1 else ''} {', '.join(ranges)} of {count}"
+
+
+def _is_picture(page: Any, lines: list[Line]) -> bool:
+    """Return whether a page has hardly any text, but a picture on half of it."""
+    from pypdfium2 import raw as pdfium
+
+    if sum(len(line.text) for line in lines) > _FEW:
+        return False
+    area, (width, height) = 0.0, page.get_size()
+    for picture in page.get_objects(filter=(pdfium.FPDF_PAGEOBJ_IMAGE,), max_depth=3):
+        left, bottom, right, top = picture.get_bounds()
+        area += (right - left) * (top - bottom)
+    return area > (width * height / 2 if lines else 0)
 
 
 def _outline(pdf: Any) -> list[Title]:
@@ -116,47 +151,182 @@ def _lines(page: Any, number: int) -> list[Line]:
     try:
         count = min(text_page.count_chars(), _CHARACTERS)
         text = text_page.get_text_range(0, count) if count > 0 else ""
+        if max(text, default="") > "\uffff":  # PDFium counts the halves of characters
+            text = "".join(map(chr, array("H", text.encode("utf-16-le"))))
+        lines = _Lines(text_page.raw, text, _turning(page))
         found, start = [], 0
         for part in text.split("\n"):
             if part.strip():
                 first = start + len(part) - len(part.lstrip())
-                found.append(_line(text_page.raw, text, number, first, start + len(part.rstrip()) - 1))
+                found.append(lines.line(number, first, start + len(part.rstrip()) - 1))
             start += len(part) + 1
         return found
     finally:
         text_page.close()
 
 
-def _line(raw: Any, text: str, page: int, first: int, last: int) -> Line:
-    """Return the line of the characters from `first` to `last`, both inclusive."""
+def _turning(page: Any) -> Callable[[float, float], tuple[float, float]]:
+    width, height = page.get_size()
+    return partial(_turned, page.get_rotation(), width, height)
+
+
+def _turned(rotation: int, width: float, height: float, x: float, y: float) -> tuple[float, float]:
+    """Return where a point of a page is after its rotation; `width` and `height` are those that a reader sees."""
+    if not rotation:
+        return x, y
+    return {90: (y, height - x), 180: (width - x, height - y), 270: (width - y, x)}[rotation]
+
+
+class _Lines:
+    """Reads the lines of a page, each by its first and last character, both inclusive."""
+
+    def __init__(self, raw: Any, text: str, turned: Callable[[float, float], tuple[float, float]]) -> None:
+        self._raw, self._text, self._turned = raw, text, turned
+        self._sides = tuple(ctypes.c_double() for _ in range(4))
+
+    def line(self, page: int, first: int, last: int) -> Line:
+        from pypdfium2 import raw as pdfium
+
+        samples = {*range(first, last + 1, max(1, (last - first) // _SAMPLES)), last}
+        boxes = [box for place in samples if (box := self._box(place)) and box[1] > box[0]]
+        middle, quarter = (first + last) // 2, (last - first) // 4
+        fixed, sizes = True, []
+        name, flags = ctypes.create_string_buffer(128), ctypes.c_int()
+        for place in {first, first + quarter, middle, last - quarter, last}:
+            shown = place if self._text[place].strip() else place + 1 if place < last else place - 1
+            pdfium.FPDFText_GetFontInfo(self._raw, shown, name, len(name), flags)
+            fixed = fixed and bool(flags.value & _FIXED_PITCH or _MONOSPACED.search(name.value.decode("latin-1")))
+            sizes.append(pdfium.FPDFText_GetFontSize(self._raw, shown))
+        size, baseline = sorted(sizes)[len(sizes) // 2], self._origin(middle)[1]
+        cells = () if fixed else tuple(self._cells(first, last, size))
+        return Line(
+            text=" ".join(cell.text for cell in cells) or self._marked(first, last, size),
+            page=page,
+            baseline=baseline,
+            left=min((box[0] for box in boxes), default=0.0),
+            right=max((box[1] for box in boxes), default=0.0),
+            bottom=min((box[2] for box in boxes), default=0.0),
+            top=max((box[3] for box in boxes), default=0.0),
+            size=round(size, 1),
+            code=fixed,
+            cells=cells,
+        )
+
+    def _box(self, place: int) -> tuple[float, float, float, float] | None:
+        """Return left, right, bottom and top of a character."""
+        from pypdfium2 import raw as pdfium
+
+        if not pdfium.FPDFText_GetCharBox(self._raw, place, *self._sides):
+            return None
+        left, right, bottom, top = (side.value for side in self._sides)
+        (x, y), (other_x, other_y) = self._turned(left, bottom), self._turned(right, top)
+        return min(x, other_x), max(x, other_x), min(y, other_y), max(y, other_y)
+
+    def _origin(self, place: int) -> tuple[float, float]:
+        from pypdfium2 import raw as pdfium
+
+        x, y = ctypes.c_double(), ctypes.c_double()
+        pdfium.FPDFText_GetCharOrigin(self._raw, place, x, y)
+        return self._turned(x.value, y.value)
+
+    def _cells(self, first: int, last: int, size: float) -> Iterator[Cell]:
+        """Yield the parts of a line between wide gaps, if there are any."""
+        parts, start = [], first
+        for space in _SPACE.finditer(self._text, first, last):
+            before, after = self._box(space.start() - 1), self._box(space.end())
+            if before and after and after[0] - before[1] > _GAP * size:
+                parts.append((start, space.start() - 1))
+                start = space.end()
+        if not parts:
+            return
+        for begin, end in (*parts, (start, last)):
+            left, right = self._box(begin), self._box(end)
+            yield Cell(self._marked(begin, end, size), left[0] if left else 0.0, right[1] if right else 0.0)
+
+    def _marked(self, first: int, last: int, size: float) -> str:
+        """Return the text of characters, with the marks of raised and lowered figures."""
+        text, start = "", first
+        for figures in _FIGURES.finditer(self._text, first, last + 1):
+            beside = figures.start() - 1 if figures.start() > first else figures.end()
+            baseline = self._origin(beside)[1] if beside <= last else 0.0
+            places = (self._place(at, size, baseline) for at in range(*figures.span()))
+            for place, group in groupby(zip(places, figures.group(), strict=True), lambda pair: pair[0]):
+                shown = "".join(figure for _, figure in group)
+                text += self._text[start : figures.start()]
+                start = figures.end()
+                mark = raised if place > 0 else lowered
+                text += f"[^{shown}] " if place > 0 and not text.strip() else mark(shown, text) if place else shown
+        return (text + self._text[start : last + 1]).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+    def _place(self, at: int, size: float, baseline: float) -> int:
+        """Return 1 for a raised character, -1 for a lowered one, else 0."""
+        box = self._box(at)
+        if not box or box[3] - box[2] > _SMALL * size:
+            return 0
+        return 1 if box[2] - baseline > _RISE * size else -1 if box[2] - baseline < -_FALL * size else 0
+
+
+def _with_fields(page: Any, lines: list[Line]) -> list[Line]:
+    """Return the lines of a page with the values of its form beside their labels, and with its typed annotations."""
     from pypdfium2 import raw as pdfium
 
-    left, right, bottom, top = (ctypes.c_double() for _ in range(4))
-    boxes = []
-    for place in {*range(first, last + 1, max(1, (last - first) // _SAMPLES)), last}:
-        if pdfium.FPDFText_GetCharBox(raw, place, left, right, bottom, top) and right.value > left.value:
-            boxes.append((left.value, right.value, bottom.value, top.value))
-    middle, quarter = (first + last) // 2, (last - first) // 4
-    fixed, sizes = True, []
-    name, flags = ctypes.create_string_buffer(128), ctypes.c_int()
-    for place in {first, first + quarter, middle, last - quarter, last}:
-        shown = place if text[place].strip() else place + 1 if place < last else place - 1
-        pdfium.FPDFText_GetFontInfo(raw, shown, name, len(name), flags)
-        fixed = fixed and bool(flags.value & _FIXED_PITCH or _MONOSPACED.search(name.value.decode("latin-1")))
-        sizes.append(pdfium.FPDFText_GetFontSize(raw, shown))
-    x, baseline = ctypes.c_double(), ctypes.c_double()
-    pdfium.FPDFText_GetCharOrigin(raw, middle, x, baseline)
-    return Line(
-        text=text[first : last + 1],
-        page=page,
-        baseline=baseline.value,
-        left=min((box[0] for box in boxes), default=0.0),
-        right=max((box[1] for box in boxes), default=0.0),
-        bottom=min((box[2] for box in boxes), default=0.0),
-        top=max((box[3] for box in boxes), default=0.0),
-        size=round(sorted(sizes)[len(sizes) // 2], 1),
-        code=fixed,
-    )
+    for index in range(min(pdfium.FPDFPage_GetAnnotCount(page), _TITLES)):
+        annotation, box = pdfium.FPDFPage_GetAnnot(page, index), pdfium.FS_RECTF()
+        try:
+            pdfium.FPDFAnnot_GetRect(annotation, box)
+            name, value = _entry(page, annotation)
+        finally:
+            pdfium.FPDFPage_CloseAnnot(annotation)
+        if not value:
+            continue
+        turned = _turning(page)
+        x, y = zip(turned(box.left, box.bottom), turned(box.right, box.top), strict=True)
+        beside = [line for line in lines if abs(line.top + line.bottom - sum(y)) < max(2 * line.size, abs(y[1] - y[0]))]
+        before = [line for line in beside if line.right <= min(x) + _TOUCH]
+        after = [line for line in beside if line.left >= max(x) - _TOUCH] if value in _BOXES else []
+        label = min(after, key=lambda line: line.left, default=None) or max(
+            before, key=lambda line: line.right, default=None
+        )
+        if label:
+            text = f"{value} {label.text}" if after else f"{label.text} {value}"
+            lines[lines.index(label)] = replace(label, text=text, cells=())
+        elif value != _BOXES[0]:
+            size = lines[0].size if lines else 10.0
+            below = next((at for at, line in enumerate(lines) if line.baseline < min(y)), len(lines))
+            text = f"{name}: {value}" if name else value
+            number = lines[0].page if lines else 0
+            lines.insert(below, Line(text, number, min(y), min(x), max(x), min(y), max(y), size, code=False))
+    return lines
+
+
+def _entry(page: Any, annotation: Any) -> tuple[str, str]:
+    """Return the name and the value of a field of a form; of a typed annotation its text. Empty for others."""
+    from pypdfium2 import raw as pdfium
+
+    kind = pdfium.FPDFAnnot_GetSubtype(annotation)
+    if kind == pdfium.FPDF_ANNOT_FREETEXT:
+        return "", _string(pdfium.FPDFAnnot_GetStringValue, annotation, b"Contents")
+    if kind != pdfium.FPDF_ANNOT_WIDGET or page.formenv is None:
+        return "", ""
+    form = page.formenv.raw
+    kind = pdfium.FPDFAnnot_GetFormFieldType(form, annotation)
+    name = _string(pdfium.FPDFAnnot_GetFormFieldAlternateName, form, annotation)
+    name = name or _string(pdfium.FPDFAnnot_GetFormFieldName, form, annotation)
+    if kind in (pdfium.FPDF_FORMFIELD_CHECKBOX, pdfium.FPDF_FORMFIELD_RADIOBUTTON):
+        return name, _BOXES[bool(pdfium.FPDFAnnot_IsChecked(form, annotation))]
+    if kind in (pdfium.FPDF_FORMFIELD_TEXTFIELD, pdfium.FPDF_FORMFIELD_COMBOBOX, pdfium.FPDF_FORMFIELD_LISTBOX):
+        return name, _string(pdfium.FPDFAnnot_GetFormFieldValue, form, annotation)
+    return "", ""
+
+
+def _string(function: Callable[..., int], *of: Any) -> str:
+    """Return the text that a function of PDFium writes into a buffer, in one line."""
+    from pypdfium2 import raw as pdfium
+
+    length = min(function(*of, None, 0), _CHARACTERS)
+    buffer = ctypes.create_string_buffer(length)
+    function(*of, ctypes.cast(buffer, ctypes.POINTER(pdfium.FPDF_WCHAR)), length)
+    return " ".join(buffer.raw.decode("utf-16-le", "replace").replace("\0", " ").split())
 
 
 @hookimpl

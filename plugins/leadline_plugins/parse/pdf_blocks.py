@@ -1,8 +1,8 @@
 """Join the lines of a PDF into pieces: headings by the outline or by size, paragraphs by geometry.
 
 A paragraph begins after a wider gap, at a bullet, at another size of type, and after a short line that ends a sentence.
-It continues on the next page unless its sentence ended. Running heads and contents lines are removed. Rows of tables
-stay lines, because their cells are not recognized.
+It continues on the next page unless its sentence ended. Running heads and contents lines are removed. Lines with wide
+gaps are the rows of a table if their cells form columns; pages where they do not are counted.
 """
 
 from __future__ import annotations
@@ -44,6 +44,10 @@ _SHORTEST = 2
 _CONTENTS = 0.4
 # Multiple of the usual line distance from which a gap separates paragraphs.
 _GAP = 1.3
+# Rows of a table of two columns, multiples of the size of type between two rows at most, and between lines of a cell.
+_LEAST_ROWS, _ROW_GAP, _WRAPPED = 3, 4.0, 1.3
+# Multiple of the distance of two lines of a cell that two rows are apart.
+_APART = 1.1
 # Share of the column's width by which a short line misses its right edge.
 _SHORT = 0.12
 # Multiple of the body size from which a line is a heading in a file without an outline, and share of a size above which
@@ -51,6 +55,15 @@ _SHORT = 0.12
 _LARGE, _SAME = 1.15, 0.93
 _LONGEST_HEADING = 150
 _MOST_INDENT = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A part of a line between wide gaps."""
+
+    text: str
+    left: float
+    right: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +81,8 @@ class Line:
     size: float
     # Whether all sampled characters are monospaced.
     code: bool
+    # Two or more, or none.
+    cells: tuple[Cell, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +112,14 @@ class Pdf:
     incomplete: str = ""
 
 
-def pieces_of(pdf: Pdf) -> list[Piece]:
-    """Return the pieces of a PDF, each with its page from 1."""
+def pieces_of(pdf: Pdf, lost: set[int] | None = None) -> list[Piece]:
+    """Return the pieces of a PDF, each with its page from 1; add the pages of tables without columns to `lost`."""
     joiner = _Joiner(pdf)
     titles = {_key(title.text) for title in pdf.outline}
     for number, lines in enumerate(_without_contents(_without_running_heads(pdf.pages, titles), titles)):
         joiner.page(number, lines)
+    if lost is not None:
+        lost |= {number + 1 for number, count in joiner.loose.items() if count >= _LEAST_ROWS}
     return joiner.pieces()
 
 
@@ -184,6 +201,8 @@ class _Joiner:
             self._due[title.page].append(title)
         self._found: list[Piece] = []
         self._open: _Open | None = None
+        # The lines of three cells or more that are in no table, by page.
+        self.loose: Counter[int] = Counter()
 
     def pieces(self) -> list[Piece]:
         """Return all pieces."""
@@ -206,6 +225,11 @@ class _Joiner:
                 self._heading(" ".join(one.text for one in lines[place : place + count]), level, number)
                 before, place = None, place + count
                 continue
+            if rows := _rows(lines, place):
+                self._table(rows, number)
+                before, place = None, place + len(rows)
+                continue
+            self.loose[number] += len(line.cells) >= _LEAST_ROWS
             if not self._outlined and line.size > self._body * _LARGE and len(line.text) < _LONGEST_HEADING:
                 self._large(line, before)
             elif self._begins(line, before, step, right, 0 if before is None else right - _SHORT * (right - left)):
@@ -213,6 +237,16 @@ class _Joiner:
             else:
                 self._join(line)
             before, place = line, place + 1
+
+    def _table(self, rows: list[list[str]], number: int) -> None:
+        """Add a table; one that goes on from the page before has its header."""
+        begins = all(piece.page != number + 1 for piece in self._found[-1:]) and self._open is None
+        self._close()
+        last = self._found[-1] if self._found and begins else None
+        rows = [[_cleaned(cell) for cell in row] for row in rows if row]
+        if last and last.kind == "table" and len(last.rows[0]) == len(rows[0]) and last.rows[0] != rows[0]:
+            rows = [last.rows[0], *rows]
+        self._found.append(Piece("table", rows=rows, header=1, page=number + 1))
 
     def _step(self, lines: list[Line]) -> float:
         """Return the usual distance of two lines of a page."""
@@ -311,6 +345,63 @@ class _Joiner:
             first = int(block.number or 1)
             ordered = bool(block.number)
             self._found.append(Piece("list", level=first, ordered=ordered, items=[Item([piece])], page=piece.page))
+
+
+def _rows(lines: list[Line], place: int) -> list[list[str]]:
+    """Return the rows of the table that begins at a line, as many as its lines; empty if none begins there.
+
+    A line that continues the cells of the row above it is an empty row.
+    """
+    taken: list[Line] = []
+    columns: list[tuple[float, float]] = []
+    while place + len(taken) < len(lines):
+        line = lines[place + len(taken)]
+        above = taken[-1] if taken else None
+        if above and not 0 < above.baseline - line.baseline < _ROW_GAP * line.size:
+            break
+        wider = _columns([*taken, line]) if line.cells else columns
+        if not wider or (len(line.cells) < 2 and not taken) or not _fits(line, wider):
+            break
+        taken, columns = [*taken, line], wider
+    while taken and not taken[-1].cells:
+        taken.pop()
+    if len(taken) < 2 or len(taken) + len(columns) <= _LEAST_ROWS + 1:
+        return []
+    gaps = [above.baseline - line.baseline for above, line in pairwise(taken)]
+    rows: list[list[str]] = []
+    for line, gap in zip(taken, [0.0, *gaps], strict=True):
+        row = [" ".join(cell.text for cell in _cells(line) if _overlap(cell, column)) for column in columns]
+        if rows and not row[0] and gap * _APART < max(gaps) and gap < _WRAPPED * line.size:
+            last = next(one for one in reversed(rows) if one)
+            last[:] = [" ".join(filter(None, pair)) for pair in zip(last, row, strict=True)]
+            row = []
+        rows.append(row)
+    return rows
+
+
+def _cells(line: Line) -> tuple[Cell, ...]:
+    return line.cells or (Cell(line.text, line.left, line.right),)
+
+
+def _overlap(cell: Cell, column: tuple[float, float]) -> bool:
+    return cell.left < column[1] and cell.right > column[0]
+
+
+def _columns(lines: list[Line]) -> list[tuple[float, float]]:
+    """Return the columns that the cells of lines form; empty if a line has two cells in one of them."""
+    columns: list[tuple[float, float]] = []
+    for cell in sorted((cell for line in lines for cell in line.cells), key=lambda cell: cell.left):
+        if columns and cell.left < columns[-1][1]:
+            columns[-1] = columns[-1][0], max(columns[-1][1], cell.right)
+        else:
+            columns.append((cell.left, cell.right))
+    return columns if all(_fits(line, columns) for line in lines if line.cells) else []
+
+
+def _fits(line: Line, columns: list[tuple[float, float]]) -> bool:
+    """Return whether each cell of a line is in one column, and no two are in the same."""
+    places = [[at for at, column in enumerate(columns) if _overlap(cell, column)] for cell in _cells(line)]
+    return all(len(found) == 1 for found in places) and len({found[0] for found in places}) == len(places)
 
 
 def _levels(sizes: Iterable[float]) -> dict[float, int]:

@@ -1,11 +1,13 @@
-"""The plugin `text`: plain text, Markdown, reStructuredText and similar; source code is a block of code.
+"""The plugin `text`: plain text, Markdown, reStructuredText and similar; CSV is a table, source code a block of code.
 
 Inline markup stays as it is written. Front matter is removed, and so are the readings of ruby, which split words.
 """
 
 from __future__ import annotations
 
+import csv
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -15,13 +17,14 @@ from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.parsing import MOST_CHARACTERS, parse_in_worker
 from leadline.records import Blob, Document
 from leadline_plugins.parse.decode import beginning, clean, decode, document
-from leadline_plugins.parse.layout import Piece, lay_out
+from leadline_plugins.parse.layout import Piece, lay_out, tables
 from leadline_plugins.parse.markdown_blocks import pieces_of
 from leadline_plugins.parse.media import bare_type, charset
 
-_OTHERS = {"text/html", "text/css", "text/javascript"}
+_OTHERS = {"text/html", "text/css", "text/javascript", "text/rtf"}
 _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ ]*\n(?P<meta>.*?)^\1[ ]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _MARKDOWN = {"text/markdown", "text/x-markdown"}
+_TABLES = {"text/csv", "text/tab-separated-values"}
 _PLAIN = {"text/plain", "text/x-rst", "text/prs.fallenstein.rst", "text/asciidoc", "text/org"}
 # Code, where tags are literal, or words with their readings.
 _RUBY = re.compile(
@@ -69,7 +72,9 @@ def parse(blob: Blob) -> Document:
     front = _FRONT_MATTER.match(text)
     named = _META_TITLE.search(front["meta"]) if front else None
     body = text[front.end() :].lstrip("\n") if front else text
-    if kind in _MARKDOWN or kind in _PLAIN:
+    if kind in _TABLES and (rows := _rows(body)):
+        pieces = list(tables(rows))
+    elif kind in _MARKDOWN or kind in _PLAIN:
         pieces = pieces_of(body, plain=kind not in _MARKDOWN)
     else:
         pieces = [Piece("code", body)] if body.strip() else []
@@ -99,6 +104,14 @@ def heading(text: str) -> str:
             return line
     first = _BLANK.split(text[:_HEAD].strip(), 1)[0].strip()
     return first if "\n" not in first and len(first) <= _TITLE and first != text.strip() else ""
+
+
+def _rows(text: str) -> list[list[str]]:
+    """Return the rows of a table whose cells are separated by the sign that most rows have equally often."""
+    read = {sign: list(csv.reader(text.splitlines(), delimiter=sign)) for sign in "\t;,|"}
+    widths = {sign: Counter(map(len, rows)).most_common(1)[0] for sign, rows in read.items() if rows}
+    best = max(widths, key=lambda sign: (widths[sign][0] > 1) * widths[sign][1], default="")
+    return read[best] if best and widths[best][0] > 1 else []
 
 
 @hookimpl

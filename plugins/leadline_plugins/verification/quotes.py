@@ -14,9 +14,9 @@ from leadline_plugins.verification.blocks import QUOTE
 from leadline_plugins.verification.claims import table_rows, unit_spans
 
 # The characters that count: letters, digits, marks inside numbers, and signs with a meaning.
-_RUN = re.compile(r"[^\W_]+(?:(?<=\d)[.,:](?=\d)[^\W_]+)*|[%$€£¥₽₩+<>=°/&]+")
+_RUN = re.compile(r"[^\W_]+(?:(?<=\d)[.,:](?=\d)[^\W_]+)*|[%$€£¥₽₩+<>=°/&^]+")
 _WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
-_LINK = re.compile(r"(?<=\])\([^()\s]*\)")
+_LINK = re.compile(r"(?<=\])\([^()\s]*\)|\[\^[^\]\s]{1,12}\]")
 _OMITTED = re.compile(r"\s*(?:\[\s*(?:…|\.\.\.)\s*\]|\(\s*(?:…|\.\.\.)\s*\)|…+|\.{3,})\s*")
 _QUOTED = re.compile(
     "“([^“”]{3,400})”|„([^„“”]{3,400})[“”]|«([^«»]{3,400})»|「([^「」]{3,400})」|『([^『』]{3,400})』"
@@ -57,9 +57,9 @@ def normalize_source(text: str) -> str:
 
 
 def _folded(text: str) -> str:
-    """Return a Markdown text of the same length in lower case, without full-width signs, quotation marks and addresses.
+    """Return a Markdown text of the same length in lower case, without full-width signs and what is left out of quotes.
 
-    Quotation marks are the `>` at the start of lines; addresses are those of links.
+    These are the `>` at the start of lines, the addresses of links, and note marks like `[^1]`.
     """
     text = _LINK.sub(lambda match: " " * len(match[0]), text.translate(_WIDTH))
     text = QUOTE.sub(lambda match: " " * len(match[0]), text)

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 
-W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+W = (
+    'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '
+    'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math" '
+    'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+)
 STYLES = "".join(
     f'<w:style w:styleId="{name.replace(" ", "")}"><w:name w:val="{name}"/></w:style>'
     for name in ("Title", "heading 1", "heading 2", "Source Code", "Definition Term", "Definition", "Block Text")
 )
 LISTS = """<w:abstractNum w:abstractNumId="1"><w:lvl w:ilvl="0"><w:numFmt w:val="bullet"/><w:lvlText w:val="•"/></w:lvl>
 <w:lvl w:ilvl="1"><w:numFmt w:val="decimal"/><w:lvlText w:val="%2."/></w:lvl></w:abstractNum>
-<w:num w:numId="1"><w:abstractNumId w:val="1"/></w:num>"""
+<w:abstractNum w:abstractNumId="2"><w:lvl w:ilvl="0"><w:numFmt w:val="upperRoman"/><w:lvlText w:val="%1."/></w:lvl>
+<w:lvl w:ilvl="1"><w:numFmt w:val="decimal"/><w:lvlText w:val="§ %2"/></w:lvl></w:abstractNum>
+<w:num w:numId="1"><w:abstractNumId w:val="1"/></w:num><w:num w:numId="2"><w:abstractNumId w:val="2"/></w:num>"""
 
 
 def make_paragraph(text: str, style: str = "", level: int | None = None) -> str:
@@ -25,13 +31,15 @@ def make_paragraph(text: str, style: str = "", level: int | None = None) -> str:
     return f"<w:p><w:pPr>{named}{listed}</w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"
 
 
-def make_word_file(body: str) -> bytes:
-    """Return a Word file with this body."""
+def make_word_file(body: str, parts: Mapping[str, str] = {}) -> bytes:
+    """Return a Word file with this body, and with other parts."""
     data = BytesIO()
     with ZipFile(data, "w", ZIP_DEFLATED) as archive:
         archive.writestr("word/document.xml", f"<w:document {W}><w:body>{body}</w:body></w:document>")
         archive.writestr("word/styles.xml", f"<w:styles {W}>{STYLES}</w:styles>")
         archive.writestr("word/numbering.xml", f"<w:numbering {W}>{LISTS}</w:numbering>")
+        for name, content in parts.items():
+            archive.writestr(name, content)
     return data.getvalue()
 
 
@@ -49,7 +57,7 @@ def word() -> Callable[..., bytes]:
 
 
 @pytest.fixture
-def word_file() -> Callable[[str], bytes]:
+def word_file() -> Callable[..., bytes]:
     return make_word_file
 
 

@@ -1,6 +1,8 @@
+import codecs
+
 import pytest
 
-from leadline_plugins.parse.decode import decode
+from leadline_plugins.parse.decode import declared, decode
 
 TEXTS = {
     "zh-Hans": "吕凯，字季平，永昌不韦县人，三国时蜀汉永昌郡五官掾功曹。雍闿反叛时，吕凯与府丞王伉闭境拒守。",
@@ -66,7 +68,53 @@ def test_charset_names_have_their_meaning_on_the_web() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"Tallow \x00", b"\x00\x01\x02binary", bytes(range(256)) * 4, b"\x00\x01" * 500, b"\x7fELF" + bytes(60)]
+    "data",
+    [
+        b"Tallow \x00",
+        b"tallow \x00\x01\x02",
+        b"\x00\x01\x02binary",
+        bytes(range(256)) * 4,
+        b"\x00\x01" * 500,
+        b"\x7fELF" + bytes(60),
+    ],
 )
 def test_binary_data_is_taken_for_no_text(data: bytes) -> None:
     assert "\0" in decode(data)
+
+
+SHORT = {
+    "cp1252": ["Café crème à la française, déjà vu", "El año pasado el muelle costó más", "“Quoted” – it’s £5 million"],
+    "iso8859-15": ["Der Eintritt kostet 14 € für Kinder."],
+    "mac-roman": ["¿Cuánto costó el puente? Nadie lo sabía mañana.", "Größe der Brücke: fünf Meter"],
+    "cp1250": ["Zażółć gęślą jaźń", "Árvíztűrő tükörfúrógép"],
+    "iso8859-2": ["Příliš žluťoučký kůň úpěl ďábelské ódy"],
+    "koi8-r": ["Привет, мир!", "Протокол заседания совета порта от 5 мая 2021 года"],
+    "cp1253": ["Καλημέρα κόσμε"],
+    "cp1255": ["חמישה מיליון שקלים"],
+    "euc-jp": ["港の料金は五百円です。"],
+    "big5": ["橋的造價是五百萬元。"],
+    "cp949": ["다리 비용은 오백만 원이다."],
+    "utf-16-le": ["Москва, набережная реки", "橋的造價是五百萬元。", "The quay costs 5 million"],
+    "utf-16-be": ["Москва, набережная реки", "你好，世界"],
+}
+
+
+@pytest.mark.parametrize(("charset", "text"), [(charset, text) for charset, texts in SHORT.items() for text in texts])
+def test_a_short_text_keeps_its_letters(charset: str, text: str) -> None:
+    assert decode(text.encode(charset)) == text
+
+
+def test_few_signs_in_a_long_english_text_are_no_stray_bytes() -> None:
+    text = (
+        "The minutes of the council were read and approved. " * 60 + "José Müller said: £40 million – not €50 million."
+    )
+    assert decode(text.encode("cp1252")) == text
+    assert decode(text.encode("cp1252"), "utf-8") == text
+
+
+@pytest.mark.parametrize(
+    ("start", "charset"),
+    [("<?xml version='1.0' encoding='koi8-u'?><html>", "koi8-u"), ("<html><meta charset=windows-1257>", "cp1257")],
+)
+def test_a_file_names_its_own_charset(start: str, charset: str) -> None:
+    assert codecs.lookup(declared(start.encode())).name == charset

@@ -27,11 +27,14 @@ TYPES = {
     "feed": "application/rss+xml",
     "html": "text/html",
     "markdown": "text/markdown",
+    "ods": "application/vnd.oasis.opendocument.spreadsheet",
     "pdf": "application/pdf",
+    "rtf": "application/rtf",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
     "text": "text/plain",
     "word": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
 }
-PARSERS = {"markdown": "text"}
+PARSERS = {"markdown": "text", "ods": "office", "rtf": "office", "xlsx": "office"}
 
 
 # --- the bytes -------------------------------------------------------------------------------------------------------
@@ -41,6 +44,27 @@ def word(body: str) -> bytes:
     data = BytesIO()
     with ZipFile(data, "w", ZIP_DEFLATED) as archive:
         archive.writestr("word/document.xml", f'<w:document xmlns:w="{W}"><w:body>{body}</w:body></w:document>')
+    return data.getvalue()
+
+
+def sheet(rows: str) -> bytes:
+    from openpyxl import Workbook  # type: ignore[import-untyped]
+
+    made, data = BytesIO(), BytesIO()
+    Workbook().save(made)
+    with ZipFile(made) as before, ZipFile(data, "w", ZIP_DEFLATED) as after:
+        for name in before.namelist():
+            content = before.read(name)
+            after.writestr(name, content.replace(b"<sheetData></sheetData>", f"<sheetData>{rows}</sheetData>".encode()))
+    return data.getvalue()
+
+
+def ods(rows: str) -> bytes:
+    uri, data = "urn:oasis:names:tc:opendocument:xmlns:", BytesIO()
+    with ZipFile(data, "w", ZIP_DEFLATED) as archive:
+        spaces = " ".join(f'xmlns:{name}="{uri}{name}:1.0"' for name in ("office", "table", "text"))
+        body = f"<office:body><office:spreadsheet><table:table>{rows}</table:table></office:spreadsheet></office:body>"
+        archive.writestr("content.xml", f"<office:document-content {spaces}>{body}</office:document-content>")
     return data.getvalue()
 
 
@@ -128,6 +152,13 @@ REFUSED: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "no-file.pdf": ("pdf", lambda: pdf(SHOWN)[:300], "not a readable PDF"),
     "loop.pdf": ("pdf", lambda: pdf(SHOWN).replace(b"[4 0 R ]", b"[2 0 R ]"), "not a readable PDF"),
     "paragraphs.docx": ("word", lambda: word(paragraph("a") * 101_000), "over 100,000 paragraphs"),
+    "unpacked.ods": ("ods", lambda: ods(" " * 60_000_000), "unpacks to over 40,000,000 bytes"),
+    "deep.ods": ("ods", lambda: ods("<table:table-row>" * 5_000), "not a readable file"),
+    "strings.xlsx": (
+        "xlsx",
+        lambda: sheet(f"<row><c t='inlineStr'><is><t>{'a' * 90_000_000}</t></is></c></row>"),
+        MEMORY,
+    ),
     "unpacked.docx": ("word", lambda: word(" " * 60_000_000), "unpacks to over 40,000,000 bytes"),
     "cells.docx": (
         "word",
@@ -166,6 +197,20 @@ REFUSED: dict[str, tuple[str, Callable[[], bytes], str]] = {
 }
 READ: dict[str, tuple[str, Callable[[], bytes], str]] = {
     "span.docx": ("word", lambda: word(table(row(cell("a", 2_000_000_000) * 2))), ""),
+    "rows.xlsx": (
+        "xlsx",
+        lambda: sheet("<row><c><v>1</v></c><c><v>2</v></c></row>" * 60_000),
+        "only the first 100,000",
+    ),
+    "wide.ods": (
+        "ods",
+        lambda: ods(
+            '<table:table-row table:number-rows-repeated="999999999"><table:table-cell'
+            ' table:number-columns-repeated="999999999"><text:p>a</text:p></table:table-cell></table:table-row>'
+        ),
+        "",
+    ),
+    "notes.rtf": ("rtf", lambda: b"{\\rtf1 a" + b"{\\footnote " * 200_000, ""),
     "code.docx": ("word", lambda: word(paragraph("a" * 300) * 20_000), "only the first 4,000,000 of"),
     "attributes.html": ("html", lambda: f"<p>a lead <b {attributes(400_000)}>line".encode(), ""),
     "quoted.html": ("html", lambda: f"<p>a lead <b t='>' {attributes(400_000, '<')}>line".encode(), ""),

@@ -19,10 +19,11 @@ FILES = {
     "text": ("text/plain; charset=utf-8", TEXT.encode()),
     "html": ("text/html", PAGE.encode()),
     "feed": ("application/rss+xml", FEED.encode()),
+    "office": ("message/rfc822", f"Subject: Harbours\n\n{TEXT}\n\n{TEXT}".encode()),
 }
 
 
-@pytest.mark.parametrize("name", ["text", "html", "feed", "pdf", "word"])
+@pytest.mark.parametrize("name", ["text", "html", "feed", "pdf", "word", "office"])
 class TestParsers(ParserContract):
     @pytest.fixture
     def offer(self, name: str) -> Offer[Any, Any]:

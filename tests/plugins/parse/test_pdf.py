@@ -39,3 +39,65 @@ def test_threads_read_side_by_side_and_agree(pdf: Make) -> None:
     with ThreadPoolExecutor(8) as threads:
         documents = list(threads.map(parse, [data] * 40))
     assert all(document == documents[0] for document in documents)
+
+
+# Ends a string of a page, and begins the next one.
+SMALL = ") Tj /F1 7 Tf {} Ts ({}) Tj /F1 12 Tf 0 Ts ("
+PICTURE = ") Tj ET q 500 0 0 700 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID x EI Q BT ("
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        (f"It counted 10{SMALL.format(5, 6)} fish.", "It counted 10^6 fish."),
+        (f"More than the year before.{SMALL.format(5, 3)} The wall", "More than the year before.[^3] The wall"),
+        (
+            f"The area is 14 m{SMALL.format(5, 2)} and CO{SMALL.format(-3, 2)} rises.",
+            "The area is 14 m^2 and CO₂ rises.",
+        ),
+        (f"{SMALL.format(5, 1)}Counted in 2021.", "[^1] Counted in 2021."),
+    ],
+)
+def test_raised_and_lowered_figures_are_marked(pdf: Make, line: str, text: str) -> None:
+    assert parse(blob(pdf([[line]]))).text == text
+
+
+def test_pages_that_are_pictures_are_named(pdf: Make) -> None:
+    pages = [["First."], [PICTURE], [PICTURE], ["Fourth."], [PICTURE, "Page 5"], []]
+    assert parse(blob(pdf(pages))).incomplete == (
+        "pages 2-3, 5 of 6 are pictures, whose text was not read (it needs OCR first)"
+    )
+
+
+def test_values_of_forms_and_typed_notes_stand_beside_their_labels(pdf: Make) -> None:
+    fields = [
+        "<< /Subtype /Widget /FT /Tx /T (ship) /V (Seagull) /Rect [200 716 300 732] >>",
+        "<< /Subtype /Widget /FT /Btn /T (b) /V /Yes /AS /Yes /Rect [60 702 70 714] /AP << /N << /Yes 8 0 R >> >> >>",
+        "<< /Subtype /Widget /FT /Tx /T (Remarks) /V (none) /Rect [72 400 300 420] >>",
+        "<< /Subtype /FreeText /Contents (Seen by the port office.) /Rect [72 300 300 320] >>",
+    ]
+    made = pdf(
+        [["Name of the ship:", "Insured"]],
+        catalog="/AcroForm << /Fields [7 0 R 8 0 R 9 0 R] >>",
+        page="/Annots [7 0 R 8 0 R 9 0 R 10 0 R]",
+        more=fields,
+    )
+    text = parse(blob(made)).text
+    assert text == "Name of the ship: Seagull ☒ Insured\n\nRemarks: none\n\nSeen by the port office."
+
+
+@pytest.mark.parametrize(
+    ("turn", "matrix"),
+    [(90, "0 1 -1 0 612 0 cm"), (180, "-1 0 0 -1 612 792 cm"), (270, "0 -1 1 0 0 792 cm")],
+)
+def test_a_turned_page_is_read_as_it_is_shown(pdf: Make, turn: int, matrix: str) -> None:
+    lines = [f") Tj ET q {matrix} BT /F1 12 Tf 72 400 Td 14 TL (The lead is", "heavy.", "", "Two follow.) Tj ET Q BT ("]
+    assert parse(blob(pdf([lines], page=f"/Rotate {turn}"))).text == "The lead is heavy.\n\nTwo follow."
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["untitled", "Microsoft Word - a.docx", r"C:\\\\anna\\\\v3.indd", "report.pdf", "/tmp/x", "2021_03_b", "Slide 1"],
+)
+def test_a_title_that_a_program_wrote_is_not_used(pdf: Make, title: str) -> None:
+    assert parse(blob(pdf([["Some text."]], title=title))).title == "chart"

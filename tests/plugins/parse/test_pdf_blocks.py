@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from leadline_plugins.parse.layout import Piece
-from leadline_plugins.parse.pdf_blocks import Line, Page, Pdf, Title, pieces_of
+from leadline_plugins.parse.pdf_blocks import Cell, Line, Page, Pdf, Title, pieces_of
 
 FULL, SHORT = 500.0, 200.0
 
@@ -84,3 +86,52 @@ def test_running_heads_page_numbers_and_contents_lines_go() -> None:
     assert texts(*pages) == [text for n in range(6) for text in (f"Text of page {n} is here.", "More.")]
     contents = [line("Leads . . . . . . . . 12", 1), line("Lines ........ 13", 2), line("End of it.", 9)]
     assert texts(contents) == []
+
+
+def row(number: float, *cells: tuple[str, float, float]) -> Line:
+    """Return a line of cells, each with its left and right edge."""
+    made = line(" ".join(text for text, _, _ in cells), 0, cells[-1][2], left=cells[0][1])
+    base = 700.0 - 12 * number
+    parts = tuple(Cell(*cell) for cell in cells) if len(cells) > 1 else ()
+    return replace(made, baseline=base, bottom=base - 2, top=base + 8, cells=parts)
+
+
+HEAD = row(2, ("Year", 50, 80), ("Herring", 150, 190), ("Cod", 250, 270))
+
+
+def test_rows_keep_their_cells_under_the_head() -> None:
+    body = [row(4, ("2023", 50, 75), ("88", 260, 270)), row(5.5, ("2024", 50, 75), ("402", 170, 190)), line("Text.", 8)]
+    (table, text) = pieces([HEAD, *body])
+    assert table.rows == [["Year", "Herring", "Cod"], ["2023", "", "88"], ["2024", "402", ""]]
+    assert text.text == "Text."
+
+
+def test_a_wrapped_cell_belongs_to_its_row_and_a_table_goes_on_with_its_head() -> None:
+    first = [
+        HEAD,
+        row(4, ("2023", 50, 75), ("many", 160, 185)),
+        row(5, ("herrings", 150, 190)),
+        row(7, ("x", 50, 60), ("y", 160, 170)),
+    ]
+    found = pieces(
+        first, [row(1, ("2024", 50, 75), ("1", 160, 170), ("2", 260, 270)), row(2.5, ("2025", 50, 75), ("3", 260, 270))]
+    )
+    assert [piece.rows for piece in found] == [
+        [["Year", "Herring", "Cod"], ["2023", "many herrings", ""], ["x", "y", ""]],
+        [["Year", "Herring", "Cod"], ["2024", "1", "2"], ["2025", "", "3"]],
+    ]
+
+
+def test_pages_with_rows_that_form_no_columns_are_told() -> None:
+    lines = [
+        row(n, ("a", 50 + 60 * n, 90 + 60 * n), ("b", 130 + 60 * n, 170 + 60 * n), ("c", 400, 410)) for n in range(4)
+    ]
+    lost: set[int] = set()
+    made = Pdf("", [Page([replace(one, baseline=one.baseline * 4) for one in lines], 800.0)], [])
+    pieces_of(made, lost)
+    assert lost == {1}
+
+
+def test_a_word_with_wide_spaces_in_prose_is_no_table() -> None:
+    (piece,) = pieces([row(1, ("The lead", 50, 300), ("is", 312, 500)), line("heavy and", 2), line("deep.", 3, SHORT)])
+    assert piece.text == "The lead is heavy and deep."

@@ -52,6 +52,14 @@ async def test_the_words_around_and_in_a_nested_quotation_of_the_passage_are_fou
     assert (found.verdict, found.quote) == ("supported", passage.removesuffix("."))
 
 
+async def test_a_power_is_another_number_and_the_mark_of_a_note_is_none(new_request: NewRequest) -> None:
+    passage = "The quay holds 10^6 litres[^12] of fuel."
+    [found] = await judged(new_request("The quay holds 106 litres of fuel.", passage))
+    assert found.verdict == "not_judged"
+    [found] = await judged(new_request("The quay holds 10^6 litres of fuel.", passage))
+    assert (found.verdict, found.quote) == ("supported", passage.removesuffix("."))
+
+
 async def test_greater_than_is_a_sign_of_the_claim(new_request: NewRequest) -> None:
     assert not await judged(new_request("> 5 mm is deep", "5 mm is deep"))
     [found] = await judged(new_request("> 5 mm is deep", "\\> 5 mm is deep"))

@@ -33,7 +33,7 @@ class Addresses:
         return f"{SCHEME}://{self._host}/{quote_from_bytes(os.fsencode('/'.join(filter(None, (label, inside)))))}"
 
     def path(self, url: str) -> Path:
-        """Return the resolved path of an address, or of a file URL. Raises `Denied` for what is in no folder."""
+        """Return the path of an address or a file URL. Raises `Denied` for what is, or leads, out of the folders."""
         try:
             parts = urlsplit(url)
             path = unquote_to_bytes(parts.path)
@@ -49,7 +49,7 @@ class Addresses:
             raise Denied(f"{url} is not a document of this machine")
         if found is None or not within(found, list(self._roots.values())):
             raise Denied(f"{url} is in no folder of plugins.{self._host}.folders")
-        return found.resolve()
+        return Path(os.path.normpath(found))
 
     def _in_folder(self, name: str) -> Path | None:
         for label, root in self._roots.items():

@@ -1,7 +1,8 @@
 """The folders of the plugin `local`: its settings, and the walk over the files.
 
-The walk follows no symbolic links, so that it has no loops and never leaves a folder; a folder of the settings that is
-a link itself is resolved first. It skips the folders of runs and of the cache: a run must not quote its own output.
+The walk follows symbolic links to files that it would not come to otherwise, inside the folder only; other links are
+named. A folder of the settings that is a link itself is resolved first. It skips the folders of runs and of the cache:
+a run must not quote its own output.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import stat
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import translate
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +29,7 @@ from leadline_plugins.parse.media import media_type
 # A folder with the first two files is the folder of a run; one with the other file, of the knowledge base.
 _OWN = {"journal.sqlite", "metadata.json", "documents.sqlite"}
 # Extensions that a message names.
-_EXTENSIONS = 5
+_EXTENSIONS = 8
 
 
 class LocalSettings(PluginSettings):
@@ -65,12 +66,13 @@ def _fault(settings: LocalSettings, root: Path) -> str:
 
 
 class File(NamedTuple):
-    """A regular file with its size in bytes; `problem` is the reason why it cannot be read."""
+    """A regular file with its size in bytes; `problem` is the reason why it cannot be read, `target` that of a link."""
 
     path: str
     size: int
     mtime_ns: int
     problem: str = ""
+    target: str = ""
 
 
 def walk_of(settings: LocalSettings, context: Context, *own: Path) -> Walk:
@@ -90,6 +92,8 @@ class Walk:
     max_bytes: int
     wanted: Callable[[str], bool]
     own: Sequence[Path] = ()
+    # The files that were passed over because of their kind, by extension.
+    passed: Counter[str] = field(default_factory=Counter)
 
     def files(self) -> dict[str, File]:
         """Return the files by path."""
@@ -116,8 +120,13 @@ class Walk:
             bool(included(path.name, str(path)))
             and self.wanted(media_type(path.name))
             and not any(excluded(one.name, str(one)) for one in (path, *folders))
-            and not any(one in self.own or _is_own({name for name in _OWN if (one / name).exists()}) for one in folders)
+            and path.parent == path.parent.resolve()
+            and not self._is_own(root, path.resolve())
         )
+
+    def _is_own(self, root: Path, path: Path) -> bool:
+        folders = [folder for folder in path.parents if root in folder.parents]
+        return any(one in self.own or _is_own({name for name in _OWN if (one / name).exists()}) for one in folders)
 
     def _walk(self, root: str) -> Iterator[File]:
         included, excluded = _matcher(root, self.include), _matcher(root, self.exclude)
@@ -146,11 +155,34 @@ class Walk:
                 extension = name[name.rfind(".", 1) :] if "." in name[1:] else ""
                 if extension not in wanted:
                     wanted[extension] = self.wanted(media_type(f"name{extension}"))
-                if wanted[extension] and included(name, path):
-                    try:
+                if not included(name, path):
+                    continue
+                if not wanted[extension]:
+                    self.passed[extension] += 1
+                    continue
+                try:
+                    if entry.is_symlink():
+                        yield from self._link(Path(root), path)
+                    else:
                         yield from self._file(path, entry.stat(follow_symlinks=False))
-                    except FileNotFoundError:  # deleted since the folder was listed
-                        continue
+                except FileNotFoundError:  # deleted since the folder was listed
+                    continue
+
+    def _link(self, root: Path, path: str) -> Iterator[File]:
+        """Yield the file that a link leads to, unless the walk comes to it anyway; other links with their problem."""
+        try:
+            target = Path(path).resolve(strict=True)
+        except (OSError, RuntimeError):
+            yield File(path, 0, 0, "is a link to nothing")
+            return
+        if root != target and root not in target.parents:
+            yield File(path, 0, 0, "is a link that leads out of the folder, and is not followed")
+        elif target.is_dir():
+            excluded = _matcher(str(root), self.exclude)
+            if any(excluded(one.name, str(one)) for one in (target, *target.parents) if root in one.parents):
+                yield File(path, 0, 0, "is a link to a folder that `exclude` leaves out")
+        elif not self._is_own(root, target) and not self._reaches(root, target):
+            yield from (file._replace(target=str(target)) for file in self._file(path, target.stat()))
 
     def _file(self, path: str, status: os.stat_result) -> Iterator[File]:
         if not stat.S_ISREG(status.st_mode):
@@ -165,11 +197,22 @@ class Walk:
 def without_documents(walk: Walk) -> str:
     """Return that no document of a walk can be read, with the number of files refused by extension."""
     names = ", ".join(root.name or str(root) for root in walk.roots)
-    refused = Counter(Path(path).suffix or "without extension" for path in replace(walk, wanted=lambda _: True).files())
-    counted = ", ".join(f"{count} {extension}" for extension, count in refused.most_common(_EXTENSIONS))
-    more = f", {left} others" if (left := refused.total() - sum(n for _, n in refused.most_common(_EXTENSIONS))) else ""
-    files = f"{refused.total()} refused: {counted}{more}" if refused else "no files"
+    refused = Counter(Path(path).suffix for path in replace(walk, wanted=lambda _: True).files())
+    files = f"{refused.total()} refused: {counted(refused)}" if refused else "no files"
     return f"no documents that can be read are in {names} ({files})"
+
+
+def counted(kinds: Counter[str]) -> str:
+    """Return the numbers of files by extension, most first."""
+    shown = kinds.most_common(_EXTENSIONS)
+    more = f", {left} others" if (left := kinds.total() - sum(count for _, count in shown)) else ""
+    return ", ".join(f"{count} {extension or 'without extension'}" for extension, count in shown) + more
+
+
+def passed_over(kinds: Counter[str]) -> str:
+    """Return what a notice says of files that no parser reads; empty without any."""
+    files = "1 file is of a kind" if kinds.total() == 1 else f"{kinds.total()} files are of kinds"
+    return f"{files} that no parser of read.parsers reads: {counted(kinds)}" if kinds else ""
 
 
 def _is_own(names: Set[str]) -> bool:

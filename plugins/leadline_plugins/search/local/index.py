@@ -27,7 +27,7 @@ from leadline_plugins.search.local.spelling import suggestion
 from leadline_plugins.search.local.update import Update, finish_in_thread
 
 # Version of the files and tokens of the index; an index of another version is ignored.
-FORMAT = 7
+FORMAT = 8
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 # Seconds between two attempts to get the lock.
 _LOCK_PAUSE = 0.1
@@ -43,6 +43,8 @@ class LocalIndex:
         self._store = DocumentStore(context.cache_dir / f"index-v{FORMAT}-{_name(self._roots)}")
         self._mutex = asyncio.Lock()
         self._checked: float | None = None
+        # What every run is told of the files that were not read.
+        self._unread: list[str] = []
 
     async def search(self, query: str, limit: int, call: Call) -> tuple[list[tuple[str, Match]], str]:
         """Return the best passages with the paths of their files, and a suggestion for a misspelt query.
@@ -66,10 +68,14 @@ class LocalIndex:
         return await self._context.in_thread(self._store.problems)
 
     async def _refresh(self, call: Call) -> None:
+        """Bring the index up to date, and tell a run what of the folders is not in it."""
         async with self._mutex:
             if self._checked is None or time.monotonic() - self._checked > self._settings.refresh:
                 await self._update(call)
                 self._checked = time.monotonic()
+        if call.run is not None:
+            for notice in self._unread:
+                await call.run.emit("notice", {"message": notice})
 
     async def _update(self, call: Call, damage: Exception | None = None) -> None:
         if self._checked is None:
@@ -93,7 +99,9 @@ class LocalIndex:
         texts = self._store.texts
         if self._checked is None and (name := await finish_in_thread(self._context, broken_file, texts)):
             raise Damaged(f"the checksum of {name} is wrong")
-        await Update(self._store, self._walk(), self._context).run(call)
+        told, self._unread = self._unread, await Update(self._store, self._walk(), self._context).run(call)
+        if call.run is None and self._unread != told:
+            self._context.log.warning("%s", "; ".join(self._unread))
 
     async def _move_if_unwritable(self, call: Call) -> None:
         """Use a temporary folder if the cache cannot be written."""

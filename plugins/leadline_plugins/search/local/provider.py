@@ -84,7 +84,7 @@ class LocalFetcher:
     def _read(self, url: str) -> Blob:
         path = self._path(url)
         try:
-            data = read(str(path), self._walk.max_bytes)
+            data = read(str(path.resolve()), self._walk.max_bytes)
         except OSError as error:
             raise Unsupported(f"{url}: {error.strerror or error}") from error
         return Blob(name=path.name, media_type=media_type(path.name), data=data)

@@ -16,7 +16,7 @@ from leadline.records import Blob, Document
 from leadline_plugins.documents.store import DocumentStore, Entry, State
 from leadline_plugins.parse.media import media_type
 from leadline_plugins.passages.cutting import cut
-from leadline_plugins.search.local.folders import File, Walk, read
+from leadline_plugins.search.local.folders import File, Walk, passed_over, read
 from leadline_plugins.search.local.reading import batches, parsed
 
 P = ParamSpec("P")
@@ -90,18 +90,17 @@ class Update:
         self._seen_ns = 0
         self._states: Mapping[str, State] = {}
 
-    async def run(self, call: Call) -> None:
-        """Read new and changed files, and remove those that are gone."""
+    async def run(self, call: Call) -> list[str]:
+        """Read new and changed files, and remove those that are gone; return what is to be told of those not read."""
         start, self._seen_ns = time.monotonic(), time.time_ns()
         found = await self._in_thread(self._changes)
-        if not found.read and not found.gone:
-            return
-        await self._in_thread(self._store.remove, found.gone)
-        await self._add(found.read, call)
-        await self._in_thread(lambda: self._store.drop(self._store.unused()))
-        seconds = time.monotonic() - start
-        self._context.log.info("read %d files, removed %d in %.1f s", len(found.read), len(found.gone), seconds)
-        await self._tell_unread(await self._in_thread(self._store.problems), call)
+        if found.read or found.gone:
+            await self._in_thread(self._store.remove, found.gone)
+            await self._add(found.read, call)
+            await self._in_thread(lambda: self._store.drop(self._store.unused()))
+            seconds = time.monotonic() - start
+            self._context.log.info("read %d files, removed %d in %.1f s", len(found.read), len(found.gone), seconds)
+        return await self._in_thread(self._unread)
 
     def _in_thread(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
         return finish_in_thread(self._context, function, *args, **kwargs)
@@ -131,7 +130,7 @@ class Update:
         if file.problem:
             return self._entry(file, problem=file.problem), None
         try:
-            data = read(file.path, self._walk.max_bytes)
+            data = read(file.target or file.path, self._walk.max_bytes)
         except OSError as error:
             return self._entry(file, problem=f"cannot be read: {error.strerror}"), None
         digest = blake2b(data, digest_size=16).hexdigest()
@@ -149,9 +148,7 @@ class Update:
         document = await parsed(self._context, blob, call)
         if isinstance(document, str):
             return replace(entry, problem=without_surrogates(document)), None
-        if document.incomplete:
-            self._context.log.warning("%s: %s", entry.id, document.incomplete)
-        return entry, document
+        return replace(entry, about=document.incomplete.encode()), document
 
     def _write(self, files: Sequence[tuple[Entry, Document | None]]) -> None:
         """Store new versions; of files with the bytes that they had, only size and time change."""
@@ -165,18 +162,19 @@ class Update:
         self._store.replace(entries)
         self._store.touch(entry for entry, document in files if not document and not entry.problem)
 
-    async def _tell_unread(self, problems: Sequence[tuple[str, str]], call: Call) -> None:
-        """Notify of the files that cannot be read, once after each change of the folders."""
-        if not problems:
-            return
-        named = "; ".join(f"{self._shown(Path(path))} ({reason})" for path, reason in problems[:_NAMED])
-        more = " …" if len(problems) > _NAMED else ""
-        files = "1 file was" if len(problems) == 1 else f"{len(problems)} files were"
-        message = without_surrogates(f"{files} not read: {named}{more}")
-        if call.run is None:
-            self._context.log.warning("%s", message)
-        else:
-            await call.run.emit("notice", {"message": message})
+    def _unread(self) -> list[str]:
+        """Return notices of the files that were not read, read in part, or passed over because of their kind."""
+        abouts = self._store.abouts().items()
+        partly = [(path, about.decode()) for path, about in sorted(abouts) if about]
+        told = [self._listed(self._store.problems(), "not read"), self._listed(partly, "read in part")]
+        return [without_surrogates(notice) for notice in (*told, passed_over(self._walk.passed)) if notice]
+
+    def _listed(self, files: Sequence[tuple[str, str]], what: str) -> str:
+        if not files:
+            return ""
+        named = "; ".join(f"{self._shown(Path(path))} ({reason})" for path, reason in files[:_NAMED])
+        count = "1 file was" if len(files) == 1 else f"{len(files)} files were"
+        return f"{count} {what}: {named}{' …' if len(files) > _NAMED else ''}"
 
     def _shown(self, path: Path) -> Path:
         """Return the path of a file for people: the name of its folder, and the path in it."""

@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 
 from leadline.errors import Denied, Unsupported
-from leadline.records import FetchRequest
+from leadline.records import FetchRequest, SearchRequest
+from leadline.testing.context import FakeRun
 from leadline_plugins.search.local.addresses import Addresses
 from leadline_plugins.search.local.folders import LocalSettings, walk_of
+
+PICTURE = ") Tj ET q 500 0 0 700 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID x EI Q BT ("
 
 
 async def test_broken_files_are_listed_with_the_reason_and_the_others_are_found(desk: Any) -> None:
@@ -48,7 +51,42 @@ async def test_what_is_no_file_is_passed_over(desk: Any) -> None:
         os.chdir(desk.docs)
         unix.bind("socket.txt")
         assert await desk.names("tallow") == ["good.txt"]
-        assert await desk.problems() == {}
+        assert await desk.problems() == dict.fromkeys(("self.txt", "gone.txt"), "is a link to nothing")
+
+
+async def test_a_link_to_a_hidden_file_of_the_folder_is_followed_and_others_are_named(
+    desk: Any, tmp_path: Path
+) -> None:
+    kept, outside = desk.write(".data/7f3a", "Tallow and rope."), tmp_path / "secret.txt"
+    outside.write_text("Tallow that is secret.")
+    desk.write("plain.txt", "Tallow, plain.")
+    for name, target in {"kept.txt": kept, "again.txt": "plain.txt", "out.txt": outside, "dir": kept.parent}.items():
+        (desk.docs / name).symlink_to(target)
+    assert sorted(await desk.names("tallow")) == ["kept.txt", "plain.txt"]
+    assert await desk.problems() == {
+        "out.txt": "is a link that leads out of the folder, and is not followed",
+        "dir": "is a link to a folder that `exclude` leaves out",
+    }
+    (hit,) = await desk.hits("rope")
+    assert (await desk.fetcher().fetch(FetchRequest(url=hit.url), desk.call)).data == b"Tallow and rope."
+
+
+async def test_each_run_is_told_what_was_not_read(desk: Any, pdf: Any) -> None:
+    desk.write("good.txt", "Tallow and rope.")
+    desk.write("empty.md", b"")
+    desk.write("photo.png", b"tallow")
+    desk.write("scan.pdf", pdf([["Tallow."], [PICTURE]]))
+    engine = desk.engine()
+    for _ in range(2):  # the second run finds the index as the first one left it
+        desk.call.run = FakeRun()
+        await engine.search(SearchRequest(query="tallow"), desk.call)
+        told = [data["message"] for kind, data in desk.call.run.emitted if kind == "notice"]
+        assert told == [
+            "1 file was not read: docs/empty.md (empty.md: no text)",
+            "1 file was read in part: docs/scan.pdf "
+            "(page 2 of 2 is a picture, whose text was not read (it needs OCR first))",
+            "1 file is of a kind that no parser of read.parsers reads: 1 .png",
+        ]
 
 
 async def test_hidden_and_excluded_are_passed_over(desk: Any) -> None:
