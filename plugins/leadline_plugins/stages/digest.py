@@ -45,7 +45,7 @@ from leadline_plugins.stages.review import evidence_of_last_round
 from leadline_plugins.text import content_set
 
 # The share of `research.evidence_tokens` that the prompt shows; characters of all headings.
-_SHARE, _HEADINGS = 1 / 3, 4_000
+_SHARE, _HEADINGS = 1 / 3, 3_000
 
 TASK = TaskKind(
     "digest",
