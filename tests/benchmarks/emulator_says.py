@@ -79,6 +79,8 @@ def searches(inputs: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def _digest(text: str) -> dict[str, Any]:
+    if "Searches so far" not in text and "No more searches" not in text:
+        return _earlier(text)
     names, partial = re.findall(r"^Section (\w+):", text, re.MULTILINE), {"coverage": "partial", "depth": 0.6}
     first = "Known so far:" not in text and "No more searches" not in text
     asked = _question(text)
@@ -112,14 +114,15 @@ def _standalone(text: str) -> dict[str, Any]:
     return {"question": f"{message.splitlines()[0]} ({asked[-1]})" if asked else message.splitlines()[0]}
 
 
-def _open_points(text: str) -> dict[str, Any]:
+def _earlier(text: str) -> dict[str, Any]:
     """Find a question answered if a passage has three of four of its words, by their first five letters."""
     asked = _question(text)
     words = {word[:5] for word in re.findall(r"\w{4,}", asked.casefold())} - _ASKING
     known = ({word[:5] for word in re.findall(r"\w{4,}", one.casefold())} for one in passages(text).values())
     enough = any(len(words & one) >= 0.75 * len(words) for one in known)
     queries = [{"query": asked, "goal": asked, "priority": "high", "section": ""}]
-    return {"is_sufficient": enough, "gaps": [] if enough else [asked], "queries": [] if enough else queries}
+    rest = {"sections": [], "conflicts": [], "synthesis": "", "cross_links": []}
+    return {"is_sufficient": enough, "queries": [] if enough else queries, **rest}
 
 
 def passages(text: str) -> dict[str, str]:
@@ -260,7 +263,6 @@ FIELDS: Mapping[str, frozenset[str]] = {
     "ChartPlan": frozenset({"charts"}),
     "Digest": frozenset({"is_sufficient", "synthesis"}),
     "Plan": frozenset({"title", "sections", "queries"}),
-    "OpenPoints": frozenset({"is_sufficient", "gaps", "queries"}),
     "Standalone": frozenset({"question"}),
     "Queries": frozenset({"queries"}),
     "Written": frozenset({"sections", "unanswered", "inferences"}),
@@ -278,7 +280,6 @@ SAYINGS: Mapping[str, Callable[[str], dict[str, Any]]] = {
     "ChartPlan": lambda text: charts(passages(text)),
     "Queries": _queries,
     "Digest": _digest,
-    "OpenPoints": _open_points,
     "Standalone": _standalone,
     "Written": _written,
     "Analysis": _analysis,

@@ -40,7 +40,7 @@ class Model:
             "digest": {"is_sufficient": True, "sections": [], "gaps": [], "queries": [], "synthesis": "", "links": []},
             "synthesize": {"sections": [{"id": "1", "text": "It was 7 fathoms deep [1]."}]},
             "follow_up": {"question": "Of what was the quay of the harbour of Kalmar built?"},
-            "reuse": {"is_sufficient": True, "gaps": [], "queries": []},
+            "reuse": {"is_sufficient": True, "queries": []},
             **replies,
         }
         self.asked: list[tuple[str, str]] = []
@@ -121,21 +121,12 @@ async def test_the_model_reads_the_turns_before_and_the_passages_of_their_source
 
 async def test_only_what_is_missing_is_searched_for(tmp_path: Path, docs: Path) -> None:
     query = {"query": "lead line knots", "goal": "", "priority": "high", "section": ""}
-    gaps = {"is_sufficient": False, "gaps": ["What did the lead line have?"], "queries": [query]}
+    gaps = {"is_sufficient": False, "queries": [query]}
     async with client(tmp_path, Model(reuse=gaps)) as runs:
         first = await runs.research(FIRST)
         then = await runs.research("And what is a lead line?", follows=first.metadata.run_id)
     found = json.loads((then.folder / "search_results.json").read_text())
     assert [one["task"]["query"] for one in found] == ["lead line knots"]
-
-
-async def test_a_gap_without_a_query_is_searched_for_in_its_own_words(tmp_path: Path, docs: Path) -> None:
-    gaps = {"is_sufficient": False, "gaps": ["What knots had the lead line?"], "queries": []}
-    async with client(tmp_path, Model(reuse=gaps)) as runs:
-        first = await runs.research(FIRST)
-        then = await runs.research("And what is a lead line?", follows=first.metadata.run_id)
-    found = json.loads((then.folder / "search_results.json").read_text())
-    assert [one["task"]["query"] for one in found] == ["What knots had the lead line?"]
 
 
 async def test_without_a_model_the_earlier_question_is_the_context_of_the_next(tmp_path: Path, docs: Path) -> None:

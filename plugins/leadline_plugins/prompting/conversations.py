@@ -6,16 +6,13 @@ Answers are shortened by whole paragraphs. Citations are left out: their ids mea
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated
 
 from leadline.citations import uncited
-from leadline.records import SINGLE, Conversation, Record, Text, Turn
-from leadline.research_findings import FAILED, Query, Question
-from leadline.schemas import BOOLEAN, TEXT, list_of, object_of
+from leadline.records import Conversation, Record, Text, Turn
+from leadline.research_findings import FAILED, Question
+from leadline.schemas import TEXT, object_of
 from leadline_plugins.passages.cutting import tokens_of
-from leadline_plugins.prompting.inputs import bullet_list, paragraphs, question_text, quoted
-from leadline_plugins.prompting.numbered_passages import ShownSource, passages_text
-from leadline_plugins.prompting.research_tasks import QUERIES, at_most
+from leadline_plugins.prompting.inputs import bullet_list, paragraphs, quoted
 
 # Turns in a prompt; tokens of the last answer, and of each earlier one.
 TURNS, LAST_TOKENS, EARLIER_TOKENS = 10, 1_500, 300
@@ -91,34 +88,3 @@ class StandaloneQuestion(Record):
 
 FOLLOW_UP_SCHEMA = object_of(question=TEXT)
 FOLLOW_UP_EXAMPLE = '{"question": "How loud are heat pumps in winter?"}'
-
-
-class ReuseRequest(Record):
-    """Asks what passages of earlier sources leave open."""
-
-    question: Question
-    # The best passages of the earlier sources.
-    sources: tuple[ShownSource, ...]
-    # The maximum number of queries.
-    limit: int = 5
-    today: str = ""
-
-    def as_text(self) -> str:
-        """Return the inputs as prompt text."""
-        about = question_text(self.question, self.today)
-        return paragraphs(about, at_most(self.limit), passages_text(self.sources))
-
-
-class OpenPoints(Record):
-    """What the earlier sources leave open; the queries close the gaps."""
-
-    is_sufficient: bool
-    gaps: tuple[Text, ...] = ()
-    queries: tuple[Annotated[Query, SINGLE], ...] = ()
-
-
-REUSE_SCHEMA = object_of(is_sufficient=BOOLEAN, gaps=list_of(TEXT), queries=QUERIES)
-REUSE_EXAMPLE = (
-    '{"is_sufficient": false, "gaps": ["Which noise limits apply at night?"], "queries": [{"query": "heat pump noise '
-    'limit night", "goal": "legal limits", "priority": "high", "section": ""}]}'
-)

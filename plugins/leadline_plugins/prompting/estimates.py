@@ -21,8 +21,8 @@ _QUESTIONS = 2
 _TOKENS_PER_WORD, _TOKENS_PER_CHARACTER = 1.5, 0.8
 # Tokens of a plan; of a past search.
 _OUTLINE, _SEARCH = 500, 30
-# Tokens of the passages for a digest; for the analysis.
-_ROUND, _ANALYSIS = 4_000, 6_000
+# Tokens of the headings for a digest; of the passages for the analysis.
+_HEADINGS, _ANALYSIS = 600, 6_000
 # Tokens of the passages for planning charts.
 _CHARTS = 4_000
 # Words of a claim; tokens of one with its passages.
@@ -90,8 +90,8 @@ def query(scope: Scope) -> Expected:
 
 def digest(scope: Scope) -> Expected:
     """Expect a call per round; of several rounds none for the last."""
-    inputs = _OUTLINE + _ROUND + scope.queries(scope.rounds) * _SEARCH
-    return _expected(inputs, 400, (1, min(scope.rounds, max(1, scope.most_rounds - 1)), scope.most_rounds))
+    inputs = _OUTLINE + _HEADINGS + scope.settings.research.evidence_tokens / 3 + scope.queries(scope.rounds) * _SEARCH
+    return _expected(inputs, 300, (1, min(scope.rounds, max(1, scope.most_rounds - 1)), scope.most_rounds))
 
 
 def synthesize(scope: Scope) -> Expected:

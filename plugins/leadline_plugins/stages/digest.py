@@ -25,6 +25,7 @@ from leadline.research_findings import (
     TASKS,
     Digest,
     Plan,
+    Question,
     Review,
     SectionReview,
 )
@@ -34,7 +35,7 @@ from leadline_plugins.passages.ranking import KeyQuestion
 from leadline_plugins.passages.selection import select_passages
 from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.fallback import perform_or
-from leadline_plugins.prompting.inputs import past_searches, question_input, start_date, template
+from leadline_plugins.prompting.inputs import PastSearch, past_searches, question_input, start_date, template
 from leadline_plugins.prompting.numbered_passages import ShownSource, group_by_source, ids_by_number
 from leadline_plugins.prompting.research_tasks import DIGEST_EXAMPLE, DIGEST_SCHEMA, DigestReply, DigestRequest
 from leadline_plugins.prompting.shrinking import halve_shown_passages
@@ -45,7 +46,7 @@ from leadline_plugins.stages.review import evidence_of_last_round
 from leadline_plugins.text import content_set
 
 # The share of `research.evidence_tokens` that the prompt shows; characters of all headings.
-_SHARE, _HEADINGS = 1 / 3, 4_000
+_SHARE, _HEADINGS = 1 / 3, 3_000
 
 TASK = TaskKind(
     "digest",
@@ -83,31 +84,43 @@ class DigestStage:
 
     async def _made(self, findings: Findings, run: Run, last: Digest, limit: int) -> Digest:
         question, plan, tasks, sources = findings[QUESTION], findings[PLAN], findings[TASKS], findings[SOURCES]
-        evidence = findings[EVIDENCE]
-        shown = group_by_source(await _best_passages(evidence, sources, plan, last, run), sources)
-        request = DigestRequest(
-            question=question_input(question),
-            plan=plan.model_copy(update={"queries": ()}),
-            limit=limit,
-            last=last if last.round else None,
-            past=past_searches(findings[FOUND], sources) if limit else (),
-            pages=await compute(page_headings, sources, evidence, plan),
-            sources=shown,
-            today=start_date(run),
-        )
+        evidence, past = findings[EVIDENCE], past_searches(findings[FOUND], sources) if limit else ()
+        request = await digest_request(question, plan, evidence, sources, last, limit, past, run)
         task, failed = TASK.of(request), DigestReply()
         if limit and await can_prefetch(TASK, run):
             task = replace(task, heard=SearchPrefetch(question, run, tasks, sources).receive)
         reply = await perform_or(run, task, failed, "this round was not summarized")
         if reply is failed:
             return last.model_copy(update={"review": None})
-        digest = merge_reply(reply, last, plan)
+        digest = merge_reply(reply, last, request)
         extended = with_questions(plan, digest.review.sections if digest.review else ())
         if extended != plan:
             findings[PLAN] = extended
             await publish(extended, run)
-        conflicts = merge_conflicts(last.conflicts, reply, shown)
-        return digest.model_copy(update={"conflicts": conflicts})
+        return digest
+
+
+async def digest_request(
+    question: Question,
+    plan: Plan,
+    evidence: Sequence[Evidence],
+    sources: Sequence[Source],
+    last: Digest,
+    limit: int,
+    past: tuple[PastSearch, ...],
+    run: Run,
+) -> DigestRequest:
+    """Return the request to review all passages so far; `limit` is the maximum number of queries."""
+    return DigestRequest(
+        question=question_input(question),
+        plan=plan.model_copy(update={"queries": ()}),
+        limit=limit,
+        last=last if last.round else None,
+        past=past,
+        pages=await compute(page_headings, sources, evidence, plan),
+        sources=group_by_source(await _best_passages(evidence, sources, plan, last, run), sources),
+        today=start_date(run),
+    )
 
 
 async def _best_passages(
@@ -137,15 +150,15 @@ def page_headings(sources: Sequence[Source], evidence: Sequence[Evidence], plan:
     return tuple(f"{source.hit.title}: {shown(headings[source.id])}" for source in sources)
 
 
-def merge_reply(reply: DigestReply, last: Digest, plan: Plan) -> Digest:
+def merge_reply(reply: DigestReply, last: Digest, request: DigestRequest) -> Digest:
     """Return the digest of a reply, which names only sections that are not covered."""
-    section_id = section_ids(plan)
+    section_id = section_ids(request.plan)
     named = {section_id(one.id): one for one in reply.sections}
     sections = tuple(
         named[one.id].model_copy(update={"id": one.id})
         if one.id in named
         else SectionReview(id=one.id, coverage="covered", depth=1.0)
-        for one in plan.sections
+        for one in request.plan.sections
     )
     added = (question for section in sections for question in section.questions)
     gaps = tuple(dict.fromkeys((*(query.goal or query.query for query in reply.queries), *added)))
@@ -156,6 +169,7 @@ def merge_reply(reply: DigestReply, last: Digest, plan: Plan) -> Digest:
         cross_links=tuple(dict.fromkeys((*last.cross_links, *reply.cross_links))),
         review=Review(sections=sections, is_sufficient=reply.is_sufficient, priority_gaps=gaps),
         queries=reply.queries,
+        conflicts=merge_conflicts(last.conflicts, reply, request.sources),
     )
 
 

@@ -40,7 +40,7 @@ from leadline_plugins.prompting.research_tasks import ExploreRequest
 from leadline_plugins.prompting.shrinking import drop_older_results, without_calls, without_results
 from leadline_plugins.stages import query
 from leadline_plugins.stages.fetch import FetchStage
-from leadline_plugins.stages.reuse import answered
+from leadline_plugins.stages.query import answered
 from leadline_plugins.stages.search import SearchStage
 from leadline_plugins.stages.tools.exploration import Exploration
 from leadline_plugins.stages.tools.exploration_tools import RESPOND, TOOLS, WEB_FETCH

@@ -53,7 +53,7 @@ TASK = TaskKind(
     show=PlanRequest.as_text,
     check=answered_in_language(_texts),
     shows=("title", "goal", "questions"),
-    expects=estimates.one_call(75, 800),
+    expects=estimates.one_call(350, 700),
 )
 
 

@@ -16,6 +16,7 @@ from leadline.research_findings import (
     REVIEW,
     SOURCES,
     TASKS,
+    Digest,
     Plan,
     Priority,
     Query,
@@ -33,7 +34,6 @@ from leadline_plugins.prompting.inputs import (
     template,
 )
 from leadline_plugins.prompting.research_tasks import QUERY_EXAMPLE, QUERY_SCHEMA, Queries, QueryRequest
-from leadline_plugins.stages.reuse import answered
 
 TASK = TaskKind(
     "query",
@@ -105,6 +105,14 @@ def with_sections(plan: Plan, proposed: Iterable[Query]) -> Iterator[Query]:
     """Yield the queries with the ids of their sections, whatever the model calls them."""
     meant = section_ids(plan)
     return (one.model_copy(update={"section": meant(one.section)}) for one in proposed)
+
+
+def answered(digest: Digest | None) -> bool:
+    """Return whether earlier sources answer the question, so that the first round needs no search.
+
+    Stages that search read the finding DIGEST before their first search: `queries` are the searches that are missing.
+    """
+    return digest is not None and not digest.round and digest.review is not None and digest.review.is_sufficient
 
 
 def query_limit(done: int, run: Run) -> int:

@@ -11,11 +11,11 @@ import pytest
 import leadline
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import ChatRequest, Conflict, Message
-from leadline.research_findings import Digest, Plan, PlannedSection
+from leadline.research_findings import Digest, Plan, PlannedSection, Question
 from leadline.testing.fakes import ScriptedChat, fake_web
 from leadline.testing.plugins import plugin
 from leadline_plugins.prompting.numbered_passages import ShownPassage, ShownSource
-from leadline_plugins.prompting.research_tasks import DigestReply
+from leadline_plugins.prompting.research_tasks import DigestReply, DigestRequest
 from leadline_plugins.stages.digest import merge_conflicts, merge_reply, with_questions
 
 QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
@@ -25,6 +25,7 @@ PLAN = {
     "queries": [{"query": "harbour fathoms", "goal": "depth", "priority": "high", "section": "1"}],
 }
 OUTLINE = Plan(title="Bay", sections=(PlannedSection(id="1", title="Depth"), PlannedSection(id="2", title="Tolls")))
+REQUEST = DigestRequest(question=Question(text=QUESTION), plan=OUTLINE)
 
 
 async def prompts(folder: Path, *, repeat: bool = False) -> list[str]:
@@ -85,7 +86,7 @@ async def test_without_a_new_search_no_digest_follows(tmp_path: Path) -> None:
 def test_sections_that_a_reply_does_not_name_are_covered() -> None:
     queries = [{"query": "x", "goal": "x?", "section": "Tolls"}]
     reply = DigestReply.model_validate({"sections": [{"id": "section 2", "coverage": "missing"}], "queries": queries})
-    digest = merge_reply(reply, Digest(), OUTLINE)
+    digest = merge_reply(reply, Digest(), REQUEST)
     assert digest.section_coverage == {"1": "covered", "2": "missing"}
     assert digest.review is not None
     assert not digest.review.is_sufficient
@@ -93,13 +94,13 @@ def test_sections_that_a_reply_does_not_name_are_covered() -> None:
 
 
 def test_a_reply_without_a_synthesis_keeps_the_last() -> None:
-    assert merge_reply(DigestReply(), Digest(synthesis="deep"), OUTLINE).synthesis == "deep"
+    assert merge_reply(DigestReply(), Digest(synthesis="deep"), REQUEST).synthesis == "deep"
 
 
 def test_questions_of_a_reply_are_added_to_their_sections_once() -> None:
     found = ["Who tolls?", "What does A toll?", "What does A toll?"]
     reply = DigestReply.model_validate({"sections": [{"id": "Tolls", "coverage": "partial", "questions": found}]})
-    review = merge_reply(reply, Digest(), OUTLINE).review
+    review = merge_reply(reply, Digest(), REQUEST).review
     assert review is not None
     plan = with_questions(OUTLINE, review.sections)
     assert [section.questions for section in plan.sections] == [(), ("Who tolls?", "What does A toll?")]
