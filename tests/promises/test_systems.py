@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +22,6 @@ AUDITED_FILES = {
     *("clarify.json", "plan.json", "plan.md", "search_results.json", "evidence.json", "report.md", "report.json"),
     *("paragraphs.jsonl", "verify.json", "verification.md", "metadata.json"),
 }
-
-
-@pytest.fixture(scope="module")
-def world(tools: Any) -> Iterator[Any]:
-    with tools.emulator() as world:
-        yield world
 
 
 def flat(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -61,7 +54,6 @@ async def run(tools: Any, world: Any, folder: Path, settings: dict[str, Any], qu
     return result
 
 
-@pytest.mark.slow
 async def test_the_state_machine_explores_with_tools_and_writes_a_cited_report(
     tools: Any, world: Any, tmp_path: Path
 ) -> None:
@@ -77,7 +69,6 @@ async def test_the_state_machine_explores_with_tools_and_writes_a_cited_report(
     assert {"report.md", "report.html", "report.json"} <= {path.name for path in result.folder.iterdir()}
 
 
-@pytest.mark.slow
 async def test_five_phases_compose_a_cited_report(tools: Any, world: Any, tmp_path: Path) -> None:
     result = await run(tools, world, tmp_path, system("five_phases"), tools.question())
     assert (result.status, result.metadata.pipeline) == ("complete", "research")
@@ -92,12 +83,7 @@ async def test_five_phases_compose_a_cited_report(tools: Any, world: Any, tmp_pa
         ("six_modes", "Shore power in Hamburg", "search"),
         ("long_documents", "Hello!", "chat"),
         ("long_documents", "Write the requirements for an app that books berths in a port", "requirements"),
-        pytest.param(
-            "six_modes",
-            "Compare the shore power of Hamburg, Rotterdam and Antwerp in detail",
-            "research",
-            marks=pytest.mark.slow,
-        ),
+        ("six_modes", "Compare the shore power of Hamburg, Rotterdam and Antwerp in detail", "research"),
     ],
 )
 async def test_routers_choose_the_mode_and_say_why(
@@ -161,8 +147,6 @@ async def test_audited_fails_without_a_usable_answer(tools: Any, world: Any, tmp
     assert "no usable answer" in result.reason
 
 
-@pytest.mark.slow
-@pytest.mark.timeout(300)
 async def test_long_documents_are_pdf_and_word(tools: Any, world: Any, tmp_path: Path) -> None:
     pytest.importorskip("docx", reason="needs the extra docx")
     settings = system("long_documents", pipeline="longform")

@@ -78,6 +78,7 @@ async def test_what_only_a_model_does_is_refused_with_the_way_to_one_first(tmp_p
     async with client(tmp_path, pipeline) as runs:
         with pytest.raises(ConfigError, match=rf"^pipeline '{pipeline}' needs a language model, and none is set up: "):
             await runs.research(QUESTION)
+    assert not (tmp_path / "runs").exists()
 
 
 async def test_every_pipeline_is_in_these_tests(tmp_path: Path) -> None:

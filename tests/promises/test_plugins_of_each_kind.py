@@ -1,9 +1,11 @@
-"""Each example plugin of the documentation, installed as its own distribution, chosen by settings, at work in a run."""
+"""A third-party plugin of each kind, the documentation's example, installed as its own distribution, works in a run."""
 
 from __future__ import annotations
 
+import asyncio
 import csv
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,7 +18,6 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 import leadline
-from leadline._hosting.catalog import PluginCatalog
 from leadline.hookspecs import KINDS
 from leadline.runs import Result
 
@@ -62,12 +63,14 @@ def test_every_kind_has_an_example_of_at_most_25_lines() -> None:
     assert {name: length for name, length in lengths.items() if length > 25} == {}
 
 
-def test_each_is_a_distribution_of_its_own_and_ready(ask: Ask, examples: Path) -> None:
+def test_each_is_a_distribution_of_its_own_and_ready_or_lacks_only_a_setting(examples: Path, leadline_in: Any) -> None:
     installed = {item.name for item in distributions(path=[str(examples)])}
-    entries = [entry for entry in PluginCatalog.discover().entries(load=True) if entry.distribution in installed]
-    assert {entry.name: entry.problem for entry in entries if entry.status != "ready"} == {}
-    assert {kind for entry in entries for kind in entry.kinds} == set(KINDS)
-    assert len({entry.distribution for entry in entries}) == len(KINDS) + 2
+    listed = json.loads(leadline_in(examples, "plugins", "list", "--json").stdout)
+    listed = [plugin for plugin in listed if plugin["distribution"] in installed]
+    lacking = {plugin["name"]: plugin["lacks"] for plugin in listed if plugin["status"] != "ready"}
+    assert all(" is not set: " in reason for reason in lacking.values()), lacking
+    assert {kind for plugin in listed for kind in plugin["kinds"]} == set(KINDS)
+    assert len({plugin["distribution"] for plugin in listed}) == len(KINDS) + 2
 
 
 def chat(path: str, body: Any) -> tuple[int, str, str]:
@@ -180,6 +183,22 @@ def test_sandbox(ask: Ask) -> None:
 def test_embedder(ask: Ask) -> None:
     like, unlike = kept(ask(probe('[ai]\nembedder = "trigrams"')), "probe.json")["likeness"]
     assert like > unlike
+
+
+def test_vector_store(ask: Ask, examples: Path, tmp_path: Path) -> None:
+    (tmp_path / "leadline.toml").write_text(
+        '[ai]\nembedder = "trigrams"\n[knowledge]\nstore = "memory_store"\n', encoding="utf-8"
+    )
+
+    async def add_and_ask() -> Result:
+        options: Any = {"pipeline": "knowledge", "settings": tmp_path / "leadline.toml", "folder": tmp_path / "runs"}
+        async with leadline.Client(**options) as client:
+            await client.knowledge.add(tmp_path / "docs" / "function.rst")
+            return await client.research(QUESTION)
+
+    result = asyncio.run(add_and_ask())
+    assert result.status == "complete", result.reason
+    assert ANSWER in " ".join(result.text.split())
 
 
 def test_reranker_and_claim_judge(ask: Ask) -> None:
@@ -342,6 +361,24 @@ def test_all_at_once_from_the_command_line(
     names = {Path(name).name for name in told["files"]}
     assert {"report.md", "quotes.csv", "plan.json", "years.json", "probe.json"} <= names
     assert {urlsplit(path).path for path, _, _ in server.asked} == {"/v1/chat/completions", "/search", "/runs"}
+
+
+def test_a_broken_plugin_and_one_without_its_key_are_left_out_and_the_rest_works(
+    examples: Path, leadline_in: Any, tmp_path: Path
+) -> None:
+    site = tmp_path / "site"
+    info = site / "leadline_explodes-2.5.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: leadline-explodes\nVersion: 2.5\n")
+    (info / "entry_points.txt").write_text("[leadline.v1]\nexplodes = leadline_explodes\n")
+    (site / "leadline_explodes.py").write_text("raise RuntimeError('no licence file')")
+    chosen = ["--set", "search.engines=explodes,handbook,pages", "--set", f"plugins.pages.texts={json.dumps([ANSWER])}"]
+    done = leadline_in(site, "research", QUESTION, *chosen, "--json", PYTHONPATH=f"{site}{os.pathsep}{examples}")
+    assert done.returncode == 0, done.stderr
+    assert f"{ANSWER} [1]" in Path(json.loads(done.stdout)["report"]).read_text(encoding="utf-8")
+    assert "handbook is left out: plugins.handbook.url is not set" in done.stderr
+    assert "explodes is left out: plugin 'explodes' (leadline-explodes 2.5) cannot be imported: " in done.stderr
+    assert "RuntimeError: no licence file" in done.stderr
 
 
 def test_pip_installs_the_tutorials_project_as_it_stands(leadline_in: Any, tmp_path: Path) -> None:
