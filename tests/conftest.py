@@ -134,7 +134,10 @@ def examples(tmp_path_factory: pytest.TempPathFactory, install: Install) -> Path
     """Install every example plugin, each its own distribution, and the tests' own; returns the folder."""
     site = tmp_path_factory.mktemp("examples") / "site"
     kinds = sorted(path.parent for path in (ROOT / "examples" / "kinds").glob("*/pyproject.toml"))
-    install([*kinds, ROOT / "examples" / "plugin", ROOT / "tests" / "promises" / "probe"], site)
+    install(
+        [*kinds, ROOT / "examples" / "commands", ROOT / "examples" / "plugin", ROOT / "tests" / "promises" / "probe"],
+        site,
+    )
     return site
 
 

@@ -363,6 +363,22 @@ def test_all_at_once_from_the_command_line(
     assert {urlsplit(path).path for path, _, _ in server.asked} == {"/v1/chat/completions", "/search", "/runs"}
 
 
+def test_command(examples: Path, leadline_in: Any, tmp_path: Path) -> None:
+    texts = json.dumps([ANSWER])
+    chosen = [
+        "--set",
+        "search.engines=pages",
+        "--set",
+        f"plugins.pages.texts={texts}",
+        "--folder",
+        str(tmp_path / "runs"),
+    ]
+    told = json.loads(leadline_in(examples, "research", QUESTION, *chosen, "--json").stdout)
+    assert "cited       print the addresses that the report of a run cites" in leadline_in(examples, "--help").stdout
+    done = leadline_in(examples, "cited", told["run"], "--folder", str(tmp_path / "runs"))
+    assert (done.returncode, done.stdout) == (0, "https://pages.example/1\n"), done.stderr
+
+
 def test_a_broken_plugin_and_one_without_its_key_are_left_out_and_the_rest_works(
     examples: Path, leadline_in: Any, tmp_path: Path
 ) -> None:

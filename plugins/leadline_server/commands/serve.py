@@ -1,22 +1,73 @@
-"""`leadline serve`: the HTTP server, and its tokens."""
+"""Serve runs to browsers and programs over HTTP."""
 
 from __future__ import annotations
 
-import argparse
+from argparse import SUPPRESS, ArgumentParser, Namespace
+from collections.abc import Iterator
 from datetime import datetime
 from importlib.util import find_spec
 
-from leadline._runtime import loop_shutdown
 from leadline.api import tune_gc
-from leadline.cli.common import client_of, folder_of
-from leadline.cli.queue import queue_of, worker_command
-from leadline.cli.terminal import say, table, write, write_json
+from leadline.commands import (
+    add_command,
+    add_group,
+    client_of,
+    count,
+    folder_of,
+    folder_option,
+    json_option,
+    port,
+    run_coroutine,
+)
+from leadline.commands.output import say, table, write, write_json
 from leadline.errors import UsageError
+from leadline.hookspecs import Command, hookimpl
+from leadline_server.commands import queue_of, worker_command, worker_options
 
 _NEEDED = ("starlette", "uvicorn", "prometheus_client", "jinja2", "markupsafe")
 
 
-def run(args: argparse.Namespace) -> int:
+def arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of `leadline serve`."""
+    parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="address (default: 127.0.0.1)")
+    parser.add_argument("--port", type=port, default=8327, metavar="N", help="port (default: 8327; 0: any free one)")
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="name by which clients reach the server, such as that of a proxy (repeatable)",
+    )
+    parser.add_argument(
+        "--url",
+        default="",
+        metavar="URL",
+        help="address by which people reach the server, for links in chats (default: that of the request)",
+    )
+    for name, default, what in (
+        ("runs", 20, "active runs"),
+        ("requests", 600, "requests per minute"),
+        ("streams", 16, "open streams of events"),
+    ):
+        parser.add_argument(
+            f"--max-{name}", type=count, default=default, metavar="N", help=f"{what} of a user (default: {default})"
+        )
+    worker_options(parser)
+    group = add_group(parser, required=False)
+    tokens = add_group(add_command(group, "token", "add, list and remove tokens"))
+    add = add_command(tokens, "add", "make a token and print it", add_token)
+    add.add_argument("name", metavar="NAME", help="name of the token, and of the user for whom it acts")
+    add.add_argument("--principal", default="", metavar="ID", help="user for whom it acts (default: NAME)")
+    add.add_argument("--metrics", action="store_true", help="allow to read /metrics, and nothing else")
+    shown = add_command(tokens, "list", "list the tokens without their secrets", list_tokens)
+    json_option(shown)
+    remove = add_command(tokens, "remove", "remove a token", remove_token)
+    remove.add_argument("name", metavar="NAME", help="name of the token")
+    for parser in (add, shown, remove):
+        folder_option(parser, default=SUPPRESS)  # unless it is given here, that of `serve` counts
+
+
+def run(args: Namespace) -> int:
     """Serve until Ctrl-C or SIGTERM."""
     _require()
     from leadline_server.command import Address, Running, serve
@@ -34,13 +85,13 @@ def run(args: argparse.Namespace) -> int:
     try:
         with queue_of(args) as queue:
             supervisor = Supervisor(queue, worker_command(args), args.workers)
-            loop_shutdown.run(serve(client_of(args), store, queue, address, started, supervisor, loaded=tune_gc))
+            run_coroutine(serve(client_of(args), store, queue, address, started, supervisor, loaded=tune_gc))
     finally:
         store.close()
     return 0
 
 
-def add_token(args: argparse.Namespace) -> int:
+def add_token(args: Namespace) -> int:
     """Make a token and print it."""
     _require()
     from leadline_server.store import Store
@@ -57,7 +108,7 @@ def add_token(args: argparse.Namespace) -> int:
     return 0
 
 
-def list_tokens(args: argparse.Namespace) -> int:
+def list_tokens(args: Namespace) -> int:
     """Print the tokens without their secrets."""
     _require()
     from leadline_server.store import Store
@@ -85,7 +136,7 @@ def list_tokens(args: argparse.Namespace) -> int:
     return 0
 
 
-def remove_token(args: argparse.Namespace) -> int:
+def remove_token(args: Namespace) -> int:
     """Remove a token; what uses it is refused at once."""
     _require()
     from leadline_server.store import Store
@@ -104,3 +155,9 @@ def _require() -> None:
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise UsageError(f"the server needs {', '.join(missing)}: pip install 'leadline[serve]'")
+
+
+@hookimpl
+def leadline_commands() -> Iterator[Command]:
+    """Yield the command."""
+    yield Command("serve", arguments, run)

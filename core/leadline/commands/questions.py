@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from leadline.cli.terminal import say
+from leadline.commands.output import say
 from leadline.records import Answer, Json
 
 # Seconds that the progress display needs to clear the screen when it sees the event of the question.

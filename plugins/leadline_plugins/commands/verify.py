@@ -1,31 +1,29 @@
-"""`leadline verify`: check the citations of any Markdown report against their sources."""
+"""Check the citations of a report against its sources."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import sys
+from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from leadline._runtime.calls.job import CHAT
-from leadline._runtime.journal.rows import Row
-from leadline._runtime.runs.metadata import usage_of
-from leadline._runtime.runs.report_check import checker, judged
-from leadline._runtime.runs.report_sources import Found, from_folder, from_run, from_web
-from leadline._runtime.runs.stored_report import is_run
-from leadline.cli.common import client_of
-from leadline.cli.outcome import cost
-from leadline.cli.own_report import OwnReport, own_report, stored
-from leadline.cli.terminal import plural, say, table, write, write_json
 from leadline.client import Client
+from leadline.commands import client_of, folder_option, json_option, settings_options
+from leadline.commands.outcome import cost
+from leadline.commands.output import plural, say, table, write, write_json
 from leadline.display import one_line
 from leadline.errors import NoEvidence, UsageError
+from leadline.hookspecs import Command, hookimpl
 from leadline.records import Report
 from leadline.research_findings import FAILED
+from leadline.stored_runs import REPORT, is_run, read_report
+from leadline_plugins.verification.external_reports import CheckedReport, CitedSource, check, cited_sources, recheck
+from leadline_plugins.verification.paragraph_files import paragraphs_as_markdown, read_paragraphs, with_paragraphs
+from leadline_plugins.verification.report_sources import Found, from_folder, from_run, from_web
 
 # The exit code if a claim is not supported, or a citation has no entry.
 REJECTED = 3
@@ -40,10 +38,47 @@ _PARAGRAPHS = ".jsonl"
 
 
 @dataclass(frozen=True)
+class OwnReport:
+    """The report of a run as data, and the text of its Markdown file if the user named that."""
+
+    report: Report
+    markdown: str = ""
+
+
+async def own_report(name: str, client: Client) -> OwnReport | None:
+    """Return the report of the run with a name, or None if the name is another file.
+
+    A name is the folder of a run, its id or the beginning of it, its `report.json`, or a Markdown file in the folder.
+    Raises `UsageError` if it looks like one of these and is not.
+    """
+    path = Path(name)
+    if path.suffix == ".json":
+        return OwnReport(read_report(path))
+    folder, markdown = _located(path, client)
+    return OwnReport(await stored(folder, client), markdown) if folder else None
+
+
+def _located(path: Path, client: Client) -> tuple[Path | None, str]:
+    """Return the folder of the run, and the text of its Markdown file if the path is one."""
+    if path.is_dir():
+        return path, ""
+    if path.is_file():
+        return (path.parent, path.read_text("utf-8", "replace")) if is_run(path.parent) else (None, "")
+    return None if str(path) == "-" or path.suffix else client.find(str(path)).folder, ""
+
+
+async def stored(folder: Path, client: Client) -> Report:
+    """Return the report of the run in a folder: from its `report.json`, else from its journal."""
+    if not is_run(folder):
+        raise UsageError(f"{folder} is not the folder of a run: it has neither {REPORT} nor a journal")
+    return await client.report(folder)
+
+
+@dataclass(frozen=True)
 class Checked:
     """The result of a verification, and the model that was called, if any."""
 
-    found: Any
+    found: CheckedReport
     model: str = ""
     cost: str = ""
     stored: bool = False
@@ -57,9 +92,26 @@ class Checked:
         return dict(Counter(claim.judge for claim in self.found.claims if claim.judge))
 
 
-def run(args: argparse.Namespace) -> int:
+def arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of `leadline verify`."""
+    parser.add_argument(
+        "file", metavar="FILE", help="a Markdown report, or the folder or id of a run; - reads standard input"
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--sources",
+        metavar="DIR",
+        help="folder of the sources as files, named by number (1.pdf, 2.html) or title; or the folder of a run",
+    )
+    where.add_argument("--fetch", action="store_true", help="fetch the sources from the web")
+    folder_option(parser)
+    settings_options(parser)
+    json_option(parser)
+
+
+def run(args: Namespace) -> int:
     """Print the result."""
-    checked = asyncio.run(_checked(args, checker()))
+    checked = asyncio.run(_checked(args))
     found, wanted = checked.found, args.sources or args.fetch
     if args.json:
         write_json({**found.model_dump(mode="json"), "judged_by": checked.judged_by, "model": checked.model})
@@ -74,15 +126,15 @@ def run(args: argparse.Namespace) -> int:
     return UNREAD if (wanted or checked.stored) and not _decided(found) else 0
 
 
-async def _checked(args: argparse.Namespace, checker: Any) -> Checked:
+async def _checked(args: Namespace) -> Checked:
     async with client_of(args) as client:
         own = None if args.sources or args.fetch else await own_report(args.file, client)
         if own and not own.markdown:
-            found = await _judged(client, lambda run: checker.recheck(own.report, run))
+            found = await _judged(client, lambda adhoc: recheck(own.report, adhoc.run))
             return Checked(*found, stored=True, tolerated=_tolerated(own.report))
         if Path(args.file).suffix == _PARAGRAPHS:
-            return await _paragraphs(args, checker, client)
-        checked = await _markdown(args, own.markdown if own else _read(args.file), checker, client, own)
+            return await _paragraphs(args, client)
+        checked = await _markdown(args, own.markdown if own else _read(args.file), client, own)
         return _without_quotations(checked) if own and own.report.quotes else checked
 
 
@@ -96,34 +148,33 @@ def _without_quotations(checked: Checked) -> Checked:
 
 
 async def _markdown(
-    args: argparse.Namespace,
+    args: Namespace,
     text: str,
-    checker: Any,
     client: Client,
     own: OwnReport | None = None,
 ) -> Checked:
     """Check a report in Markdown against the sources that the arguments name, or those that its run stored."""
     if not (own or args.sources or args.fetch):
-        return Checked(await checker.check(text, {}))
+        return Checked(await check(text, {}))
 
-    async def check(run: Any) -> Any:
-        found = await _found(args, await checker.cited_sources(text), client, own, run)
+    async def judge(adhoc: Any) -> CheckedReport:
+        found = await _found(args, await cited_sources(text), client, own, adhoc)
         for key, problem in found.problems.items():
             say(f"[{key}] could not be read: {problem}")
-        return await checker.check(text, found.documents, run)
+        return await check(text, found.documents, adhoc.run)
 
-    found = await _judged(client, check)
+    found = await _judged(client, judge)
     return Checked(*found, stored=own is not None, tolerated=own is not None and _tolerated(own.report))
 
 
-async def _paragraphs(args: argparse.Namespace, checker: Any, client: Client) -> Checked:
+async def _paragraphs(args: Namespace, client: Client) -> Checked:
     """Check `paragraphs.jsonl`: against the passages of its run or of `--sources RUN`, or against files."""
-    lines = checker.read_paragraphs(_read(args.file), args.file)
+    lines = read_paragraphs(_read(args.file), args.file)
     folder = Path(args.sources or Path(args.file).parent)
     if args.fetch or not is_run(folder):
-        return await _markdown(args, checker.paragraphs_as_markdown(lines), checker, client)
-    report = checker.with_paragraphs(await stored(folder, client), lines)
-    found = await _judged(client, lambda run: checker.recheck(report, run))
+        return await _markdown(args, paragraphs_as_markdown(lines), client)
+    report = with_paragraphs(await stored(folder, client), lines)
+    found = await _judged(client, lambda adhoc: recheck(report, adhoc.run))
     return Checked(*found, stored=True)
 
 
@@ -133,18 +184,16 @@ def _tolerated(report: Report) -> bool:
     return bool(known.get("passed")) and any(known.get("claims", {}).get(kind) for kind in FAILED)
 
 
-async def _judged(client: Client, check: Callable[[Any], Awaitable[Any]]) -> tuple[Any, str, str]:
+async def _judged(client: Client, judge: Callable[[Any], Awaitable[CheckedReport]]) -> tuple[CheckedReport, str, str]:
     """Return the result of the configured judges, the model that was called and its cost; print notices."""
-    result = await judged(client.load(), check)
-    for notice in result.notices:
-        say(f"note: {notice}")
-    return result.found, result.model, _cost(result.rows) if any(row.kind == CHAT for row in result.rows) else ""
-
-
-def _cost(rows: Sequence[Row]) -> str:
-    """Return the cost of the model calls among these rows."""
-    chats = [row for row in rows if row.kind == CHAT]
-    return cost(usage_of(rows), len(chats), answered=any(row.outcome == "reply" for row in chats))
+    async with client.adhoc("Do the sources of this report support its claims?") as adhoc:
+        found = await judge(adhoc)
+        for notice in adhoc.notices:
+            say(f"note: {notice}")
+        usage = adhoc.usage
+        chats = usage["chats"]
+        price = cost(usage, chats, answered=bool(usage["replies"])) if chats else ""
+        return found, await adhoc.model("verify_claim"), price
 
 
 def _read(name: str) -> str:
@@ -159,15 +208,15 @@ def _read(name: str) -> str:
 
 
 async def _found(
-    args: argparse.Namespace, wanted: tuple[Any, ...], client: Client, own: OwnReport | None, run: Any
+    args: Namespace, wanted: tuple[CitedSource, ...], client: Client, own: OwnReport | None, adhoc: Any
 ) -> Found:
     if own:
         return from_run(own.report, wanted)
     if not args.sources:
-        return await from_web(run, wanted)
+        return await from_web(adhoc.run, wanted)
     if is_run(Path(args.sources)):
         return from_run(await stored(Path(args.sources), client), wanted)
-    return await from_folder(run, Path(args.sources), wanted, checker().matches)
+    return await from_folder(adhoc.parse, Path(args.sources), wanted)
 
 
 def _show(checked: Checked) -> None:
@@ -193,7 +242,7 @@ def _show(checked: Checked) -> None:
     for claim in (claim for claim in found.claims if claim.verdict in _SHOWN):
         judge = f" (by {claim.judge})" if claim.judge else ""
         write(
-            f"\n{claim.verdict.replace('_', ' ')}{judge} [{claim.source}] {one_line(claim.claim)}\n"
+            f"\n{str(claim.verdict).replace('_', ' ')}{judge} [{claim.source}] {one_line(claim.claim)}\n"
             f"  {one_line(claim.reason)}"
         )
         if claim.passage:
@@ -218,9 +267,9 @@ def _passed(checked: Checked) -> str:
     return "yes" if decided == len(found.claims) else f"yes, for the {plural(decided, 'claim')} that could be judged"
 
 
-def _decided(found: Any) -> int:
+def _decided(found: CheckedReport) -> int:
     """Return how many claims a judge decided."""
-    return int(len(found.claims) - found.unchecked - found.counts.get("not_judged", 0))
+    return len(found.claims) - found.unchecked - found.counts.get("not_judged", 0)
 
 
 def _grounds(checked: Checked) -> str:
@@ -234,3 +283,9 @@ def _grounds(checked: Checked) -> str:
     if nowhere := len(found.dangling):
         said.append(f"{plural(nowhere, 'citation')} without a source entry")
     return ", ".join(said)
+
+
+@hookimpl
+def leadline_commands() -> Iterator[Command]:
+    """Yield the command."""
+    yield Command("verify", arguments, run)

@@ -16,7 +16,10 @@ from contextlib import suppress
 from typing import Any, TextIO
 
 from leadline.display import one_line, visible
+from leadline.errors import LeadlineError
 
+# The exit code after a signal.
+INTERRUPTED = 130
 _lost_output = False
 
 
@@ -34,6 +37,21 @@ def prepare() -> None:
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+def keep_warnings_visible() -> None:
+    """Show warnings on one line and without control characters: names of files and pages may contain them."""
+    import logging
+
+    class SafeFormatter(logging.Formatter):
+        def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the method of the base class
+            return one_line(super().formatMessage(record))
+
+        def format(self, record: logging.LogRecord) -> str:
+            return visible(super().format(record))
+
+    if logging.lastResort:  # the handler of warnings where the program sets up none
+        logging.lastResort.setFormatter(SafeFormatter())
 
 
 def lost_output() -> bool:
@@ -166,3 +184,18 @@ def wrapped(text: str, cells: int) -> list[str]:
             lines.append(part)
             width = cell_len(part)
     return lines
+
+
+def debugging() -> bool:
+    """Return whether tracebacks are requested, in the environment or in `.env`."""
+    from pathlib import Path
+
+    from leadline._settings.layers import DEBUG_VARIABLE
+    from leadline._settings.sources import read_dotenv
+
+    if DEBUG_VARIABLE in os.environ:
+        return bool(os.environ[DEBUG_VARIABLE])
+    try:
+        return bool(read_dotenv(Path(".env")).get(DEBUG_VARIABLE))
+    except LeadlineError:  # the unreadable file was already reported, or is not needed
+        return False

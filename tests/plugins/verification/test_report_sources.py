@@ -58,8 +58,8 @@ async def test_a_check_reads_as_many_pages_as_a_run(tmp_path: Path, fetched: lis
 async def test_a_check_holds_as_many_characters_in_memory_as_a_run_may(
     tmp_path: Path, fetched: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("leadline._runtime.runs.report_sources._MOST", 1_000)
-    monkeypatch.setattr("leadline._runtime.runs.report_sources.AT_ONCE", 1)
+    monkeypatch.setattr("leadline_plugins.verification.report_sources._MOST", 1_000)
+    monkeypatch.setattr("leadline_plugins.verification.report_sources.AT_ONCE", 1)
     async with client(tmp_path) as runs:
         found: Any = await runs.verify(report(3), fetch=True)
     assert fetched == [f"{SITE}1"]

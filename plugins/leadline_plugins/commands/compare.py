@@ -1,21 +1,30 @@
-"""`leadline compare`: two pipelines on one question; `leadline runs compare`: two runs. Both show the same."""
+"""Compare two runs, or answer a question with two pipelines and compare what each takes and makes."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
 from functools import partial
 from shlex import quote
 
-from leadline._runtime import loop_shutdown
-from leadline._runtime.runs.run_request import check_question
-from leadline.cli.common import client_of, near, unknown_pipeline
-from leadline.cli.research import question_of, run_in_foreground
-from leadline.cli.terminal import plural, say, table, write, write_json
 from leadline.client import Client
+from leadline.commands import (
+    client_of,
+    docs_option,
+    folder_option,
+    json_option,
+    near,
+    quiet_option,
+    run_coroutine,
+    settings_options,
+    unknown_pipeline,
+)
+from leadline.commands.foreground import question_of, run_in_foreground
+from leadline.commands.output import plural, say, table, write, write_json
 from leadline.comparison import Comparison, RunFigures, compare
 from leadline.display import one_line, shortened
 from leadline.errors import UsageError
+from leadline.hookspecs import Command, hookimpl
 from leadline.records import Verdict
 from leadline.runs import Result
 
@@ -25,16 +34,35 @@ _CLAIM = 300
 _NO_CACHE = ("cache.search=0", "cache.plan=0", "cache.model=0")
 
 
-def run(args: argparse.Namespace) -> int:
+def arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of `leadline compare`."""
+    parser.add_argument(
+        "words", nargs="*", metavar="RUN", help="two runs; or a question, - reads it from standard input"
+    )
+    parser.add_argument(
+        "--pipelines", default="", metavar="A,B", help="the two pipelines of a question, such as research,oneshot"
+    )
+    docs_option(parser)
+    folder_option(parser)
+    settings_options(parser)
+    json_option(parser)
+    quiet_option(parser)
+
+
+def _run(args: Namespace) -> int:
+    return _compare_pipelines(args) if args.pipelines or len(args.words) != 2 else _compare_runs(args)
+
+
+def _compare_pipelines(args: Namespace) -> int:
     """Answer a question with two pipelines, one after the other, and print what each took and made."""
-    question = question_of(args.question)
+    question = question_of(args.words)
     if question is None:
         raise UsageError('no question given: leadline compare "How does …?" --pipelines research,oneshot')
     names = [name.strip() for name in args.pipelines.split(",") if name.strip()]
     if len(names) != 2 or names[0] == names[1]:
         given = f"--pipelines {args.pipelines!r}" if args.pipelines else "--pipelines is missing"
         raise UsageError(f"{given}: name two, such as --pipelines research,oneshot")
-    results = loop_shutdown.run(_answered(args, check_question(question), names))
+    results = run_coroutine(_answered(args, question, names))
     first, second = results
     found = compare(first.report, second.report, [first.metadata, second.metadata])
     if args.json:
@@ -45,13 +73,14 @@ def run(args: argparse.Namespace) -> int:
     return max(result.exit_code for result in results)
 
 
-async def _answered(args: argparse.Namespace, question: str, names: Sequence[str]) -> list[Result]:
+async def _answered(args: Namespace, question: str, names: Sequence[str]) -> list[Result]:
     clients = [client_of(args, name, set=_NO_CACHE) for name in names]
     for name, client in zip(names, clients, strict=True):
         known = client.load(complete=False).settings.pipelines
         if name not in known:
             raise unknown_pipeline(name, known)
         client.explain()  # so that both are checked before either costs anything
+        client.order(question)
     results = []
     for name, client in zip(names, clients, strict=True):
         async with client:
@@ -60,9 +89,9 @@ async def _answered(args: argparse.Namespace, question: str, names: Sequence[str
     return results
 
 
-def show_comparison(args: argparse.Namespace) -> int:
+def _compare_runs(args: Namespace) -> int:
     """Print the comparison of two runs."""
-    found = loop_shutdown.run(_compared(args))
+    found = run_coroutine(_compared(args))
     if args.json:
         ids = (one.run for one in found.runs)
         write_json({**dict(zip(("first", "second"), ids, strict=True)), **found.model_dump(mode="json")})
@@ -72,14 +101,14 @@ def show_comparison(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _compared(args: argparse.Namespace) -> Comparison:
+async def _compared(args: Namespace) -> Comparison:
     async with client_of(args) as client:
         _check_states(client, args)
-        return await client.compare(args.first, args.second)
+        return await client.compare(*args.words)
 
 
-def _check_states(client: Client, args: argparse.Namespace) -> None:
-    for name in (args.first, args.second):
+def _check_states(client: Client, args: Namespace) -> None:
+    for name in args.words:
         if (run := client.find(name)).metadata is None:
             raise UsageError(
                 f"the metadata of {near(run.folder)} cannot be read: `leadline resume {quote(run.id)}` restores it"
@@ -145,3 +174,9 @@ def _kind(one: Verdict) -> str:
 
 def _text(one: Verdict) -> str:
     return shortened(one.claim.text, _CLAIM)
+
+
+@hookimpl
+def leadline_commands() -> Iterator[Command]:
+    """Yield the command."""
+    yield Command("compare", arguments, _run)

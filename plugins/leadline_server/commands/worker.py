@@ -1,25 +1,35 @@
-"""`leadline worker`: worker processes for the runs of the queue, with a parent that watches them."""
+"""Work on the runs of the queue until Ctrl-C.
+
+A parent watches the worker processes.
+"""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import signal
 import sys
+from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from leadline.cli.common import client_of
-from leadline.cli.queue import queue_of, worker_command
-from leadline.cli.terminal import plural, say
+from leadline.commands import client_of, run_coroutine
+from leadline.commands.output import plural, say
+from leadline.hookspecs import Command, hookimpl
+from leadline_server.commands import queue_of, worker_command, worker_options
 
 if TYPE_CHECKING:
     from leadline_server.queue import Queue
 
 
-def run(args: argparse.Namespace) -> int:
+def arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of `leadline worker`."""
+    worker_options(parser)
+    parser.add_argument("--supervised", action="store_true", help=SUPPRESS)  # is the process of one worker
+
+
+def run(args: Namespace) -> int:
     """Work until Ctrl-C or SIGTERM."""
     with queue_of(args) as queue:
         if args.supervised:
@@ -28,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-async def _supervise(args: argparse.Namespace, queue: Queue) -> None:
+async def _supervise(args: Namespace, queue: Queue) -> None:
     from leadline_server.supervisor import Supervisor
 
     watching = asyncio.create_task(Supervisor(queue, worker_command(args), args.workers).run())
@@ -41,9 +51,8 @@ async def _supervise(args: argparse.Namespace, queue: Queue) -> None:
         watching.result()
 
 
-def _work(args: argparse.Namespace, queue: Queue) -> int:
+def _work(args: Namespace, queue: Queue) -> int:
     """Be the process of one worker: its standard input ends with its parent."""
-    from leadline._runtime import loop_shutdown
     from leadline.api import tune_gc
     from leadline_server.processes import name_of
     from leadline_server.queue import Replaced
@@ -70,7 +79,7 @@ def _work(args: argparse.Namespace, queue: Queue) -> int:
                 loop.remove_reader(sys.stdin)
 
     try:
-        loop_shutdown.run(work())
+        run_coroutine(work())
     except Replaced:
         return 1  # its parent took it for dead
     return 0
@@ -87,3 +96,9 @@ def _signals(end: Callable[[], object]) -> Iterator[None]:
     finally:
         for number in numbers:
             loop.remove_signal_handler(number)
+
+
+@hookimpl
+def leadline_commands() -> Iterator[Command]:
+    """Yield the command."""
+    yield Command("worker", arguments, run)

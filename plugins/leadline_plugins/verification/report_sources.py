@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import mimetypes
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from leadline._runtime.runs.run_context import RunContext
 from leadline.citations import number
+from leadline.contracts import Run
 from leadline.errors import UsageError
 from leadline.records import Blob, Document, FetchRequest, Report
+from leadline_plugins.verification.external_reports import CitedSource
+from leadline_plugins.verification.reports.source_files import matches
 
 AT_ONCE = 5
 # Characters after which no further source of the web is read: all are in memory at once.
@@ -28,7 +30,7 @@ class Found:
     problems: dict[str, str] = field(default_factory=dict)
 
 
-def from_run(report: Report, wanted: Iterable[Any]) -> Found:
+def from_run(report: Report, wanted: Iterable[CitedSource]) -> Found:
     """Return the sources that a run stored, by address or else by their number in its report."""
     numbered = number(report)
     stored = {str(key): source for key, source in (*numbered.cited, *numbered.additional)}
@@ -44,14 +46,16 @@ def from_run(report: Report, wanted: Iterable[Any]) -> Found:
     return found
 
 
-async def from_folder(run: RunContext, folder: Path, wanted: Sequence[Any], match: Callable[..., Any]) -> Found:
-    """Read the sources whose files `match` finds: by address, number or the words of their names."""
-    matched = match(wanted, _files(folder), folder)
+async def from_folder(
+    parse: Callable[[Blob], Awaitable[Document]], folder: Path, wanted: Sequence[CitedSource]
+) -> Found:
+    """Read the sources whose files are named by their address, number or words of their titles."""
+    matched = matches(wanted, _files(folder), folder)
     found = Found(problems=matched.problems)
     for key, path in matched.files.items():
         kind = "text/markdown" if path.suffix == ".md" else mimetypes.guess_type(path.name)[0] or "text/plain"
         blob = Blob(name=path.name, media_type=kind, data=path.read_bytes())
-        await _add(found, key, run.parse(blob))
+        await _add(found, key, parse(blob))
     return found
 
 
@@ -61,12 +65,12 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
 
 
-async def from_web(run: RunContext, wanted: Sequence[Any]) -> Found:
+async def from_web(run: Run, wanted: Sequence[CitedSource]) -> Found:
     """Read the sources that have an address of the web, a few at a time, within the limits of a run."""
     found, limits, gate = Found(), run.settings.research, asyncio.Semaphore(AT_ONCE)
     pages = limits.max_queries * limits.pages_per_query
 
-    async def fetch(source: Any) -> None:
+    async def fetch(source: CitedSource) -> None:
         async with gate:
             if sum(len(document.text) for document in found.documents.values()) > _MOST:
                 found.problems[source.key] = f"the other sources have more than {_MOST:,} characters"

@@ -1,19 +1,30 @@
-"""`leadline knowledge`: add, list, remove and search documents, and embed them again. `ask` is a run."""
+"""Add, list, remove, search and ask your own documents."""
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import PurePath
 from typing import Any, TypeVar
 
-from leadline._runtime import loop_shutdown
-from leadline._runtime.runs.knowledge import KnowledgeClient
-from leadline.cli.common import client_of
-from leadline.cli.terminal import plural, say, table, write, write_json
+from leadline.commands import (
+    add_command,
+    add_group,
+    client_of,
+    count,
+    folder_option,
+    json_option,
+    question_argument,
+    quiet_option,
+    run_coroutine,
+    settings_options,
+)
+from leadline.commands.foreground import answer
+from leadline.commands.output import plural, say, table, write, write_json
 from leadline.display import nearest, one_line
 from leadline.errors import CallFailed, LeadlineError
+from leadline.hookspecs import Command, hookimpl
 from leadline.records import AddedDocuments, Passages, StoredDocument
 
 T = TypeVar("T")
@@ -23,17 +34,46 @@ PARTIAL, NOTHING = 4, 5
 _SHOWN = 600
 
 
-def add(args: argparse.Namespace) -> int:
+def arguments(parser: ArgumentParser) -> None:
+    """Add the arguments of `leadline knowledge`."""
+    group = add_group(parser)
+    added = add_command(group, "add", "add files and folders, or newer versions of them", _add)
+    added.add_argument("paths", metavar="PATH", nargs="+", help="file or folder to add, with all folders below")
+    added.add_argument("--reembed", action="store_true", help="first embed all documents again, as `reembed` does")
+    listed = add_command(group, "list", "list the documents", _list)
+    removed = add_command(group, "remove", "remove documents", _remove)
+    removed.add_argument("names", metavar="NAME", nargs="+", help="id, name, path or folder, as `list` shows them")
+    found = add_command(group, "search", "print the passages that answer a question best", _search)
+    found.add_argument("question", metavar="QUESTION", nargs="+", help="question to search for")
+    found.add_argument("--limit", type=count, default=5, metavar="N", help="number of passages (default: 5)")
+    again = add_command(group, "reembed", "embed all documents again, with the embedder of the settings", _reembed)
+    for command in (added, listed, removed, found, again):
+        command.add_argument("--principal", default="", metavar="ID", help="user whose documents are meant")
+        settings_options(command)
+        json_option(command)
+    for command in (added, again):
+        quiet_option(command)
+    ask = add_command(group, "ask", "answer a question from the documents, with citations", _ask)
+    ask.set_defaults(pipeline="knowledge")
+    question_argument(ask)
+    ask.add_argument("--format", action="append", default=[], metavar="NAME", help="format of the answer (repeatable)")
+    folder_option(ask)
+    quiet_option(ask)
+    settings_options(ask)
+    json_option(ask)
+
+
+def _add(args: Namespace) -> int:
     """Add files and folders, and name those that could not be read."""
     return _added(args, lambda base: base.add(*args.paths, reembed=args.reembed, **_common(args)))
 
 
-def reembed(args: argparse.Namespace) -> int:
+def _reembed(args: Namespace) -> int:
     """Embed all documents again."""
     return _added(args, lambda base: base.add(reembed=True, **_common(args)))
 
 
-def list_(args: argparse.Namespace) -> int:
+def _list(args: Namespace) -> int:
     """Print the documents."""
     found = _run(args, lambda base: base.documents(principal=args.principal or None))
     if args.json:
@@ -49,7 +89,7 @@ def list_(args: argparse.Namespace) -> int:
     return 0
 
 
-def remove(args: argparse.Namespace) -> int:
+def _remove(args: Namespace) -> int:
     """Remove documents, and print those that were removed."""
     found = _run(args, lambda base: base.remove(*args.names, principal=args.principal or None))
     if args.json:
@@ -72,7 +112,7 @@ def _nearest(names: Sequence[str], known: Sequence[str]) -> str:
     return next(ending, "") or next(filter(None, (nearest(name, known) for name in names)), "")
 
 
-def search(args: argparse.Namespace) -> int:
+def _search(args: Namespace) -> int:
     """Print the passages that answer a question best."""
     query = " ".join(args.question)
     found = _run(args, lambda base: base.search(query, limit=args.limit, principal=args.principal or None))
@@ -83,7 +123,12 @@ def search(args: argparse.Namespace) -> int:
     return 0 if found.evidence else NOTHING
 
 
-def _run(args: argparse.Namespace, work: Callable[[KnowledgeClient], Awaitable[T]]) -> T:
+def _ask(args: Namespace) -> int:
+    """Answer a question from the documents."""
+    return answer(args, args.question)
+
+
+def _run(args: Namespace, work: Callable[[Any], Awaitable[T]]) -> T:
     """Return what a method of the knowledge base returns; a failed call is told without its number."""
 
     async def run() -> T:
@@ -91,12 +136,12 @@ def _run(args: argparse.Namespace, work: Callable[[KnowledgeClient], Awaitable[T
             return await work(client.knowledge)
 
     try:
-        return loop_shutdown.run(run())
+        return run_coroutine(run())
     except CallFailed as failed:
         raise LeadlineError(failed.record.message) from failed
 
 
-def _common(args: argparse.Namespace) -> dict[str, Any]:
+def _common(args: Namespace) -> dict[str, Any]:
     return {"principal": args.principal or None, "progress": None if args.quiet else _progress()}
 
 
@@ -108,7 +153,8 @@ def _progress() -> Callable[[int, int, int], None]:
         nonlocal told
         text = f"{done:,} of {total:,} files" + (f", {problems:,} not readable" if problems else "")
         if sys.stderr.isatty():
-            print(f"\r{text}", end="\n" if done == total else "", file=sys.stderr, flush=True)
+            sys.stderr.write(f"\r{text}" + "\n" * (done == total))
+            sys.stderr.flush()
         elif done == total or done * 10 // total > told:
             told = done * 10 // total
             say(text)
@@ -116,7 +162,7 @@ def _progress() -> Callable[[int, int, int], None]:
     return show
 
 
-def _added(args: argparse.Namespace, work: Callable[[KnowledgeClient], Awaitable[AddedDocuments]]) -> int:
+def _added(args: Namespace, work: Callable[[Any], Awaitable[AddedDocuments]]) -> int:
     found = _run(args, work)
     if args.json:
         write_json(found.model_dump(mode="json"))
@@ -162,3 +208,9 @@ def _show(found: Passages) -> None:
         write(f"{number}. {' > '.join([title, *path])}{page}  [{one.id}]")
         text = one_line(one.quote)
         write(f"   {text[:_SHOWN]}{' …' if len(text) > _SHOWN else ''}\n")
+
+
+@hookimpl
+def leadline_commands() -> Iterator[Command]:
+    """Yield the command."""
+    yield Command("knowledge", arguments)

@@ -15,9 +15,8 @@ from leadline._runtime.runs.folder import METADATA
 from leadline._runtime.runs.previous_output import KEPT_NOTICE
 from leadline._runtime.runs.principals import PRINCIPALS
 from leadline.citations import number
-from leadline.cli import INTERRUPTED, debugging
-from leadline.cli.common import near
-from leadline.cli.terminal import columns, plural, say, wrapped, write, write_json
+from leadline.commands import near
+from leadline.commands.output import INTERRUPTED, columns, debugging, plural, say, wrapped, write, write_json
 from leadline.display import group_by_reason, one_line, shortened, visible
 from leadline.errors import UsageError
 from leadline.rendering import plain_title, readable_url
