@@ -35,7 +35,6 @@ _NO_CACHE = ("cache.search=0", "cache.plan=0", "cache.model=0")
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Add the arguments of `leadline compare`."""
     parser.add_argument(
         "words", nargs="*", metavar="RUN", help="two runs; or a question, - reads it from standard input"
     )
@@ -178,5 +177,4 @@ def _text(one: Verdict) -> str:
 
 @hookimpl
 def leadline_commands() -> Iterator[Command]:
-    """Yield the command."""
     yield Command("compare", arguments, _run)

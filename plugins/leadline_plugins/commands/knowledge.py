@@ -35,7 +35,6 @@ _SHOWN = 600
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Add the arguments of `leadline knowledge`."""
     group = add_group(parser)
     added = add_command(group, "add", "add files and folders, or newer versions of them", _add)
     added.add_argument("paths", metavar="PATH", nargs="+", help="file or folder to add, with all folders below")
@@ -212,5 +211,4 @@ def _show(found: Passages) -> None:
 
 @hookimpl
 def leadline_commands() -> Iterator[Command]:
-    """Yield the command."""
     yield Command("knowledge", arguments)

@@ -15,7 +15,6 @@ from leadline.run_summary import RunSummary
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Add the arguments of `leadline memory`."""
     group = add_group(parser)
     run_options(add_command(group, "list", "list the runs that new questions may remember", _list))
     delete = add_command(group, "delete", "keep runs out of the memory; the runs themselves stay", _delete)
@@ -63,5 +62,4 @@ def _delete(args: Namespace) -> int:
 
 @hookimpl
 def leadline_commands() -> Iterator[Command]:
-    """Yield the command."""
     yield Command("memory", arguments)

@@ -93,7 +93,6 @@ class Checked:
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Add the arguments of `leadline verify`."""
     parser.add_argument(
         "file", metavar="FILE", help="a Markdown report, or the folder or id of a run; - reads standard input"
     )
@@ -287,5 +286,4 @@ def _grounds(checked: Checked) -> str:
 
 @hookimpl
 def leadline_commands() -> Iterator[Command]:
-    """Yield the command."""
     yield Command("verify", arguments, run)

@@ -21,7 +21,6 @@ from leadline_server.commands import queue_of, queue_option
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Add the arguments of `leadline enqueue`."""
     question_argument(parser)
     run_environment(parser)
     queue_option(parser)
@@ -57,5 +56,4 @@ def enqueue(args: Namespace) -> int:
 
 @hookimpl
 def leadline_commands() -> Iterator[Command]:
-    """Yield the command."""
     yield Command("enqueue", arguments, enqueue)

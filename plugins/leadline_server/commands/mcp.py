@@ -1,10 +1,16 @@
-"""Serve runs to an MCP client on standard input and output."""
+"""Serve runs to an MCP client on standard input and output.
+
+Clients kill the process that they started, with its whole group: the server works in a process of its own.
+"""
 
 from __future__ import annotations
 
+import os
+import signal
+import socket
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 
 from leadline.commands import add_command, add_group, client_of, count, run_coroutine, run_environment
@@ -15,7 +21,6 @@ from leadline_server.commands.mcp_clients import CLIENTS, PLACE, server_argument
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Add the arguments of `leadline mcp`."""
     parser.add_argument(
         "--wait",
         type=count,
@@ -37,8 +42,6 @@ def run(args: Namespace) -> int:
         raise UsageError("the MCP server needs the package mcp: pip install 'leadline[mcp]'")
     if sys.stdin.isatty():
         say("Waiting for an MCP client on standard input; `leadline mcp install CLIENT` tells how to connect one.")
-    from leadline_server.mcp.detach import detach
-
     released = detach()
     from leadline_server.mcp.stdio import serve
 
@@ -60,5 +63,38 @@ def install(args: Namespace) -> int:
 
 @hookimpl
 def leadline_commands() -> Iterator[Command]:
-    """Yield the command."""
     yield Command("mcp", arguments, run)
+
+
+def detach() -> Callable[[], None]:
+    """Continue in a new process of its own group, and return a function that ends the old one.
+
+    The old process is the one that the client sees. It ends with the new one, or when the function is called; it passes
+    Ctrl-C on. Where there is no fork (Windows), the process stays as it is. Call it before threads and loops start.
+    """
+    if not hasattr(os, "fork"):
+        return lambda: None
+    old, new = socket.socketpair()
+    process = os.fork()
+    if process:
+        new.close()
+        os._exit(_wait(process, old))  # the standard streams and their buffers belong to the new process
+    old.close()
+    os.setsid()
+
+    def release() -> None:
+        try:
+            new.send(b".")
+        except OSError:
+            return  # killed by its client
+
+    return release
+
+
+def _wait(process: int, old: socket.socket) -> int:
+    """Return the exit code: 0 when the new process was released, or else its own."""
+    signal.signal(signal.SIGINT, lambda *_: os.kill(process, signal.SIGTERM))
+    if old.recv(1):
+        return 0
+    code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    return code if code >= 0 else 128 - code

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from datetime import datetime
 from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from leadline.api import tune_gc
 from leadline.commands import (
@@ -24,11 +26,13 @@ from leadline.errors import UsageError
 from leadline.hookspecs import Command, hookimpl
 from leadline_server.commands import queue_of, worker_command, worker_options
 
+if TYPE_CHECKING:
+    from leadline_server.store import Store
+
 _NEEDED = ("starlette", "uvicorn", "prometheus_client", "jinja2", "markupsafe")
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Add the arguments of `leadline serve`."""
     parser.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="address (default: 127.0.0.1)")
     parser.add_argument("--port", type=port, default=8327, metavar="N", help="port (default: 8327; 0: any free one)")
     parser.add_argument(
@@ -72,7 +76,6 @@ def run(args: Namespace) -> int:
     _require()
     from leadline_server.command import Address, Running, serve
     from leadline_server.limits import Limits
-    from leadline_server.store import Store
     from leadline_server.supervisor import Supervisor
 
     limits = Limits(runs=args.max_runs, requests=args.max_requests, streams=args.max_streams)
@@ -81,28 +84,18 @@ def run(args: Namespace) -> int:
     def started(server: Running) -> None:
         say(f"Leadline serves {server.url}  (Ctrl-C ends it; runs go on when it is back)")
 
-    store = Store(folder_of(args).absolute())
-    try:
-        with queue_of(args) as queue:
-            supervisor = Supervisor(queue, worker_command(args), args.workers)
-            run_coroutine(serve(client_of(args), store, queue, address, started, supervisor, loaded=tune_gc))
-    finally:
-        store.close()
+    with _store(args) as store, queue_of(args) as queue:
+        supervisor = Supervisor(queue, worker_command(args), args.workers)
+        run_coroutine(serve(client_of(args), store, queue, address, started, supervisor, loaded=tune_gc))
     return 0
 
 
 def add_token(args: Namespace) -> int:
     """Make a token and print it."""
-    _require()
-    from leadline_server.store import Store
-
     if not args.name.isprintable() or not args.name.strip():
         raise UsageError("the name of a token is one or more printable characters")
-    store = Store(folder_of(args).absolute())
-    try:
+    with _store(args) as store:
         token = store.add_token(args.name, args.principal or args.name, "metrics" if args.metrics else "runs")
-    finally:
-        store.close()
     write(token)
     say("Keep it: it is not stored, and cannot be shown again.")
     return 0
@@ -110,14 +103,8 @@ def add_token(args: Namespace) -> int:
 
 def list_tokens(args: Namespace) -> int:
     """Print the tokens without their secrets."""
-    _require()
-    from leadline_server.store import Store
-
-    store = Store(folder_of(args).absolute())
-    try:
+    with _store(args) as store:
         tokens = store.tokens()
-    finally:
-        store.close()
     made = [datetime.fromtimestamp(token.created).astimezone() for token in tokens]
     if args.json:
         write_json(
@@ -138,16 +125,20 @@ def list_tokens(args: Namespace) -> int:
 
 def remove_token(args: Namespace) -> int:
     """Remove a token; what uses it is refused at once."""
+    with _store(args) as store:
+        store.remove_token(args.name)
+    say(f"Removed the token {args.name!r}.")
+    return 0
+
+
+@contextmanager
+def _store(args: Namespace) -> Iterator[Store]:
+    """Open the store of tokens."""
     _require()
     from leadline_server.store import Store
 
-    store = Store(folder_of(args).absolute())
-    try:
-        store.remove_token(args.name)
-    finally:
-        store.close()
-    say(f"Removed the token {args.name!r}.")
-    return 0
+    with closing(Store(folder_of(args).absolute())) as store:
+        yield store
 
 
 def _require() -> None:
@@ -159,5 +150,4 @@ def _require() -> None:
 
 @hookimpl
 def leadline_commands() -> Iterator[Command]:
-    """Yield the command."""
     yield Command("serve", arguments, run)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """Add the arguments of `leadline worker`."""
     worker_options(parser)
     parser.add_argument("--supervised", action="store_true", help=SUPPRESS)  # is the process of one worker
 
@@ -100,5 +99,4 @@ def _signals(end: Callable[[], object]) -> Iterator[None]:
 
 @hookimpl
 def leadline_commands() -> Iterator[Command]:
-    """Yield the command."""
     yield Command("worker", arguments, run)

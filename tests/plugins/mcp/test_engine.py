@@ -25,8 +25,7 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 import uvicorn
 
 from leadline_plugins.mcp import McpSettings
-from leadline_plugins.mcp.engine import McpEngine
-from leadline_plugins.mcp.fetcher import McpFetcher
+from leadline_plugins.mcp.engine import McpEngine, McpFetcher
 
 SERVER = Path(__file__).with_name("house_server.py")
 ROWS = {"tool": "search", "query": "q", "results": "data.rows"}

@@ -11,8 +11,8 @@ import pytest
 
 from leadline.errors import Denied, Unsupported
 from leadline.records import FetchRequest
-from leadline_plugins.search.local.addresses import Addresses
 from leadline_plugins.search.local.folders import LocalSettings, walk_of
+from leadline_plugins.search.local.provider import Addresses
 
 
 async def test_broken_files_are_listed_with_the_reason_and_the_others_are_found(desk: Any) -> None:
