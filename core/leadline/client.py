@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import cached_property, partial
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -13,16 +14,16 @@ from typing import Any, TypedDict, Unpack
 from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime.plugins import PluginRuntime, RuntimePool, default_cache
 from leadline._runtime.preview import Estimate, Explanation, estimate, explain
-from leadline._runtime.runs.adhoc_session import adhoc_session
+from leadline._runtime.runs.adhoc_session import AdhocRun, adhoc_session
 from leadline._runtime.runs.conversations import Place, place_of
 from leadline._runtime.runs.knowledge import SETTINGS, KnowledgeClient
 from leadline._runtime.runs.memory import earlier_turns
 from leadline._runtime.runs.principals import folder_of, principal_of
 from leadline._runtime.runs.questions import Asker, answer_later
-from leadline._runtime.runs.report_check import checked
 from leadline._runtime.runs.resumption import has_request, load_request
 from leadline._runtime.runs.run_request import RunRequest, check_question
 from leadline._runtime.runs.session import Session
+from leadline._settings.defaults import read_defaults
 from leadline._settings.description import pipeline_in, plugins_of, settings_of
 from leadline._settings.load import Loaded, load_settings
 from leadline.contracts import Observer
@@ -274,7 +275,22 @@ class Client(StoredRuns):
         A report as data is judged by its stored sources. One in Markdown is judged by the sources that it lists if
         `fetch` reads them from the web; otherwise only its citations are checked. Raises `ConfigError`.
         """
-        return await checked(self.load(), report, fetch=fetch)
+        name = read_defaults(self._catalog.defaults).checker
+        offer = self._catalog.offer("stages", name)
+        async with adhoc_session(self.load(), "Do the sources of this report support its claims?") as session:
+            checker = offer.make(offer.settings(), session.run.plugins.context(name))
+            adhoc = AdhocRun(session)
+            found = await checker.check_report(report, adhoc.run, fetch=fetch)
+            return {**found, "model": await adhoc.model("verify_claim"), "notices": list(adhoc.notices)}
+
+    @asynccontextmanager
+    async def adhoc(self, purpose: str) -> AsyncIterator[AdhocRun]:
+        """Provide plugins at work without a run, within the budget of one; `purpose` stands where a run has a question.
+
+        Nothing is kept. Raises `ConfigError`.
+        """
+        async with adhoc_session(self.load(), purpose) as session:
+            yield AdhocRun(session)
 
     def explain(self) -> Explanation:
         """Return the plan of a run, without any call."""

@@ -460,6 +460,14 @@ class Stage(Protocol):
     async def run(self, findings: Findings, run: Run, /) -> None: ...
 
 
+class ReportChecker(Stage, Protocol):
+    """A stage that also checks reports outside of runs: `checker` in a `defaults.toml` names it."""
+
+    async def check_report(self, report: Report | str, run: Run, /, *, fetch: bool) -> Json:
+        """Return what was found. A report as data is judged by its stored sources, one in Markdown by fetched ones."""
+        ...
+
+
 class MapStage(Protocol[Q_in, R_out]):
     """A step that processes items one by one, each as soon as it is available. Results keep the order of the items.
 

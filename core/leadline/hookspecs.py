@@ -14,6 +14,7 @@ Hooks are synchronous. Leadline calls them once for each plugin that it loads; a
 
 from __future__ import annotations
 
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
@@ -179,6 +180,20 @@ class MapOffer(Offer[S, MapStage[Any, Any]]):
 Offers = Iterable[Offer[Any, M]]
 
 
+@dataclass(frozen=True)
+class Command:
+    """A command of the command line: `arguments` adds its arguments to a parser, `run` returns the exit code (None: 0).
+
+    An entry point in the group `leadline.commands` has its name, and names the module whose hook `leadline_commands`
+    yields it. The first sentence of that module's docstring is its line in `leadline --help`, which imports nothing.
+    `leadline.commands` has the usual options. Without `run` the command consists of subcommands.
+    """
+
+    name: str
+    arguments: Callable[[ArgumentParser], object]
+    run: Callable[[Namespace], int | None] | None = None
+
+
 class Hooks:
     """One hook per kind; each returns the offers of the plugin of that kind."""
 
@@ -260,6 +275,15 @@ class Hooks:
     @hookspec
     def leadline_observers(self) -> Offers[Observer]:
         """Observers of events."""
+        raise NotImplementedError
+
+
+class CommandHooks:
+    """The hook of commands, which are no kind of plugin: settings do not choose them."""
+
+    @hookspec
+    def leadline_commands(self) -> Iterable[Command]:
+        """Commands of the command line."""
         raise NotImplementedError
 
 

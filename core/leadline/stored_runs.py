@@ -8,17 +8,36 @@ from pathlib import Path
 
 from leadline._runtime.journal.lock import is_locked
 from leadline._runtime.runs.event_log import follow
-from leadline._runtime.runs.folder import EVENTS, LOCK, delete_run, find_run, run_info
+from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, delete_run, find_run, run_info
 from leadline._runtime.runs.inbox import Message, send
 from leadline._runtime.runs.index import RunIndex
 from leadline._runtime.runs.memory import forget, memorable
-from leadline._runtime.runs.stored_report import REPORT, read_report
 from leadline.comparison import Comparison, compare
 from leadline.errors import LeadlineError, UsageError
+from leadline.files import read_limited
 from leadline.records import Answer, Event, Json, Principal, Report
 from leadline.run_handle import RunHandle
 from leadline.run_summary import RunSummary
 from leadline.runs import Result, RunInfo
+
+REPORT = "report.json"
+# Bytes. A report has its sources and their passages, and its pictures.
+_LARGEST = 256 * 2**20
+
+
+def is_run(folder: Path) -> bool:
+    """Return whether a folder belongs to a run, or is a copy with its report as data."""
+    return (folder / JOURNAL).is_file() or (folder / REPORT).is_file()
+
+
+def read_report(path: Path) -> Report:
+    """Read a report in the format `json`. Raises `UsageError`."""
+    try:
+        return Report.model_validate_json(read_limited(path, _LARGEST))
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise UsageError(f"{path} is not a report in the format json: {str(error).splitlines()[0]}") from error
 
 
 class StoredRuns:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import leadline
-from leadline.cli.outcome import advise
+from leadline.commands.outcome import advise
 from leadline.contracts import Run
 from leadline.errors import AlreadyAnswered, UsageError
 from leadline.findings import Findings, Key

@@ -63,6 +63,6 @@ def example_plugins(monkeypatch: pytest.MonkeyPatch) -> PluginCatalog:
     points = list(entry_points(group=GROUP))
     for project in sorted((ROOT / "examples").rglob("pyproject.toml")):
         monkeypatch.syspath_prepend(str(project.parent))
-        names = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["entry-points"][GROUP]
+        names = tomllib.loads(project.read_text(encoding="utf-8"))["project"]["entry-points"].get(GROUP, {})
         points += [EntryPoint(name, module, GROUP) for name, module in names.items()]
     return PluginCatalog.discover(points)

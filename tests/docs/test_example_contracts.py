@@ -16,6 +16,7 @@ from leadline.testing.contracts import (
     AIProviderContract,
     ChartRunnerContract,
     ClaimJudgeContract,
+    CommandContract,
     EmbedderContract,
     FetcherContract,
     MapStageContract,
@@ -51,6 +52,18 @@ class Example(PluginContract[Any, Any]):
         """Give the settings that reach a server of the test's."""
         async with scripted_server(said) as server:
             yield offer.settings(url=server.url)
+
+
+class TestCommand(CommandContract):
+    @pytest.fixture
+    def command(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+        folder = Path(__file__).parents[2] / "examples" / "commands"
+        info = tmp_path / "leadline_cited-1.0.dist-info"
+        info.mkdir()
+        (info / "entry_points.txt").write_text("[leadline.commands]\ncited = leadline_cited\n", encoding="utf-8")
+        for path in (folder, tmp_path):
+            monkeypatch.syspath_prepend(str(path))
+        return "cited"
 
 
 class TestChat(Example, AIProviderContract):

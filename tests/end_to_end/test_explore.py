@@ -18,17 +18,6 @@ import leadline
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 STAGES = ["clarify", "plan", "explore", "extract", "synthesize", "write", "verify", "audit", "export"]
 EXPLORING: dict[str, Any] = {"pipeline": "exploring", "pipelines.exploring.stages": STAGES}
-START = """
-import asyncio, json, sys
-from pathlib import Path
-from emulator_use import Emulator, client, question
-
-async def main():
-    async with client(Emulator(int(sys.argv[1])), Path(sys.argv[2]), json.loads(sys.argv[3])) as runs:
-        await runs.research(question())
-
-asyncio.run(main())
-"""
 
 
 @pytest.fixture
@@ -101,34 +90,6 @@ async def test_a_mask_of_the_pipeline_is_kept(tools: Any, world: Any, tmp_path: 
     assert (result.status, result.report) == ("no_evidence", None)
     assert calls_of(result)["explore"] == 3
     assert "read/read" not in result.metadata.calls
-
-
-async def test_what_had_returned_when_it_was_killed_is_not_asked_again(tools: Any, world: Any, tmp_path: Path) -> None:
-    world.behave(first_token=0.5)
-    settings = json.dumps(EXPLORING)
-    command = [sys.executable, "-c", START, str(world.port), str(tmp_path), settings]
-    with subprocess.Popen(command, cwd=BENCHMARKS) as process:
-        try:
-            while world.tally()["tasks"].get("tools", 0) < 3:
-                assert process.poll() is None
-                await asyncio.sleep(0.05)
-        finally:
-            process.kill()
-    before = world.tally()
-    assert before["tasks"] == {"Plan": 1, "tools": 3}
-    async with tools.client(world, tmp_path, EXPLORING) as runs:
-        handle = await runs.resume(next((tmp_path / "runs").iterdir()))
-        result = await handle.result()
-    assert result.status == "complete", result.reason
-    after = world.tally()
-    # The third reply had not come: it alone is asked for again. Searches and pages had.
-    again = [content for content, count in before["asked"].items() if after["asked"][content] > count]
-    assert len(again) == 1
-    assert again[0] not in before["whole"]
-    assert after["served"] == before["served"]
-    assert set(after["served"].values()) == {1}
-    assert result.report
-    assert len(result.report.sources) == 10
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The built-in pipelines against the emulator, and with `embedded` where it can serve."""
+"""The built-in pipelines against the emulator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 import leadline
-from leadline.errors import ConfigError
 
 FORMATS = {"report.formats": ["markdown", "html", "json"]}
 
@@ -110,34 +109,6 @@ async def test_oneshot_searches_once_and_calls_once(tools: Any, world: Any, tmp_
     assert chats(result) == {"synthesize": 1}
     assert result.metadata.calls["search/alpha"] == 1
     assert result.metadata.citations["cited"]
-
-
-@pytest.fixture
-def papers(tmp_path: Path) -> Path:
-    folder = tmp_path / "papers"
-    folder.mkdir()
-    (folder / "depths.md").write_text("# Depths\n\nThe harbour of Port Ellery is nine fathoms deep at the mole.\n")
-    return folder
-
-
-@pytest.mark.parametrize("pipeline", ["search", "oneshot"])
-async def test_without_a_model_the_answer_is_a_brief(tmp_path: Path, papers: Path, pipeline: str) -> None:
-    values = {"ai.providers": ["embedded"]}
-    options: Any = {"docs": papers, "folder": tmp_path / "runs", "cache": tmp_path / "cache", "set": values}
-    async with leadline.Client(pipeline=pipeline, **options) as runs:
-        result = await runs.research("How deep is the harbour of Port Ellery at the mole?")
-    assert (result.status, result.reason) == ("complete", "")
-    assert "nine fathoms deep" in result.text
-    assert (result.metadata.verification["passed"], result.metadata.verification["claims"]) == (None, {})
-
-
-@pytest.mark.parametrize("pipeline", ["chat", "thinking", "requirements"])
-async def test_a_pipeline_that_needs_a_model_is_refused_before_anything_runs(tmp_path: Path, pipeline: str) -> None:
-    values = {"ai.providers": ["embedded"]}
-    async with leadline.Client(pipeline=pipeline, folder=tmp_path / "runs", set=values) as runs:
-        with pytest.raises(ConfigError, match=rf"pipeline '{pipeline}' needs a language model, and none is set up"):
-            await runs.research("How deep is it?")
-    assert not (tmp_path / "runs").exists()
 
 
 @pytest.mark.parametrize("pipeline", ["chat", "thinking", "requirements", "search", "oneshot"])

@@ -143,7 +143,7 @@ def test_what_cannot_work_is_refused_at_the_start(
 def test_missing_packages_are_named_with_the_command_that_installs_them(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("leadline.cli.serve.find_spec", lambda name: None)
+    monkeypatch.setattr("leadline_server.commands.serve.find_spec", lambda name: None)
     assert main(["serve"]) == 64
     assert "pip install 'leadline[serve]'" in capsys.readouterr().err
 

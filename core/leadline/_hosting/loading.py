@@ -21,7 +21,7 @@ from leadline._hosting.faults import trace, words
 from leadline._hosting.thread_output import printing_to_stderr
 from leadline.display import choose_from
 from leadline.errors import PluginError
-from leadline.hookspecs import KINDS, Hooks, MapOffer, Offer, PluginSettings, StageOffer
+from leadline.hookspecs import KINDS, CommandHooks, Hooks, MapOffer, Offer, PluginSettings, StageOffer
 
 # A plugin's name must fit into an environment variable; a dash does not.
 NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -109,7 +109,7 @@ def _check_hooks(module: object, who: str) -> None:
     for name in dir(module):
         if not name.startswith(_PREFIX) or not callable(hook := getattr(module, name)):
             continue
-        if name not in _HOOKS and not _marked(hook).get("specname"):
+        if name not in (*_HOOKS, "leadline_commands") and not _marked(hook).get("specname"):
             raise PluginError(f"{who} has an unknown hook {name}: {choose_from(name, _HOOKS)}")
         if not _marked(hook):
             raise PluginError(f"{who} has a hook {name} that is not marked: write @hookimpl above it")
@@ -124,6 +124,7 @@ def _registered(module: object, who: str) -> pluggy.HookRelay:
     """Return the hooks of the module, registered with a manager of its own."""
     manager = pluggy.PluginManager("leadline")
     manager.add_hookspecs(Hooks)
+    manager.add_hookspecs(CommandHooks)  # of a module that brings a command as well
     try:
         manager.register(module)
         manager.check_pending()

@@ -163,7 +163,7 @@ class PluginRuntime:
             plugin = self.loaded.plugins[name]
             kinds = [kind for kind, other in plugin.offers.items() if other is offer]
             ready = partial(awaitable, kinds=kinds, who=str(plugin))
-            context = self._context(name)
+            context = self.context(name)
             self._lifecycles[key] = PluginLifecycle(
                 name,
                 partial(offer.make, settings, context),
@@ -179,7 +179,8 @@ class PluginRuntime:
     def _scrub(self) -> Callable[[str], str]:
         return Secrets(self.loaded.secrets, self.loaded.private).scrub
 
-    def _context(self, name: str) -> PluginContext:
+    def context(self, name: str) -> PluginContext:
+        """Return the context of a plugin."""
         runs = self.settings.runs.folder
         return self._contexts.setdefault(name, PluginContext(name, self._cache_dir, self, runs, scrub=self._scrub))
 

@@ -52,6 +52,7 @@ class Defaults(Section):
     presets: dict[str, dict[str, Any]] = {}
     documents: str = ""
     progress: str = ""
+    checker: str = ""
     settings: tuple[Any, ...] = ()
 
     def value(self, key: str) -> Any:
@@ -84,6 +85,7 @@ def _read(points: tuple[EntryPoint, ...]) -> Defaults:
         presets={name: values for part in reversed(parts) for name, values in part.presets.items()},
         documents=next((part.documents for part in parts if part.documents), ""),
         progress=next((part.progress for part in parts if part.progress), ""),
+        checker=next((part.checker for part in parts if part.checker), ""),
         settings=tuple(layer for part in parts for layer in part.settings),
     )
 

@@ -8,18 +8,16 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FrameType
+from typing import Any
 
 from leadline.errors import LeadlineError, PluginError, UntrustedSettings, UsageError
-
-# The exit code after a signal.
-INTERRUPTED = 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    from leadline.cli.terminal import finish, prepare, say
+    from leadline.commands.output import INTERRUPTED, debugging, finish, prepare, say
 
     prepare()
     if argv is None:
@@ -62,7 +60,7 @@ def _run(argv: Sequence[str]) -> int:
     from importlib import import_module
 
     from leadline.cli.commands import parse
-    from leadline.cli.terminal import lost_output
+    from leadline.commands.output import lost_output
 
     try:
         args = parse(argv)
@@ -72,24 +70,49 @@ def _run(argv: Sequence[str]) -> int:
         os.getcwd()  # noqa: PTH109 - a path is not needed
     except FileNotFoundError:
         raise UsageError("the working folder was deleted; change to another one, such as: cd ~") from None
-    command = getattr(import_module(f"leadline.cli.{args.module}"), args.function)
+    command = _by_plugin(args.command, args.owner)
+    if isinstance(args.command, str):  # of the core: a function of a module of this package
+        module, _, function = args.command.partition(":")
+        command = getattr(import_module(f"leadline.cli.{module}"), function or "run")
     try:
-        code: int = command(args)
+        code: int = command(args) or 0
     except UntrustedSettings as error:
         from leadline.cli.trust import consented
 
         if not consented(error):
             raise
-        code = command(args)
-    if code == 0 and lost_output() and args.module != "research":  # which has its results in files
+        code = command(args) or 0
+    if code == 0 and lost_output() and args.command not in ("research", "research:resume"):  # their results are files
         return 1
     return code
 
 
+def _by_plugin(command: Any, owner: str) -> Callable[[Any], int | None]:
+    """Return the command of a plugin, whose errors name the plugin."""
+
+    def run(args: Any) -> int | None:
+        from leadline._hosting.faults import trace, words
+        from leadline.commands.memory import exhaustion
+        from leadline.errors import PluginFault
+
+        try:
+            return command(args)  # type: ignore[no-any-return]
+        except (LeadlineError, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            if exhaustion(error):
+                raise
+            fault = PluginFault(f"{owner} raised {words(error)}; this is a bug in it")
+            fault.traceback = trace(error, str)
+            raise fault from error
+
+    return run
+
+
 def _bug(error: BaseException) -> int:
     from leadline._hosting.faults import words
-    from leadline.cli.memory import exhaustion
-    from leadline.cli.terminal import say
+    from leadline.commands.memory import exhaustion
+    from leadline.commands.output import debugging, say
 
     if debugging():
         import traceback
@@ -101,18 +124,3 @@ def _bug(error: BaseException) -> int:
         say(f"leadline: {words(error)}")
         say("This is a bug in Leadline. Run the command again with LEADLINE_DEBUG=1 to see the traceback.")
     return 1
-
-
-def debugging() -> bool:
-    """Return whether tracebacks are requested, in the environment or in `.env`."""
-    from pathlib import Path
-
-    from leadline._settings.layers import DEBUG_VARIABLE
-    from leadline._settings.sources import read_dotenv
-
-    if DEBUG_VARIABLE in os.environ:
-        return bool(os.environ[DEBUG_VARIABLE])
-    try:
-        return bool(read_dotenv(Path(".env")).get(DEBUG_VARIABLE))
-    except LeadlineError:  # the unreadable file was already reported, or is not needed
-        return False

@@ -1,48 +1,65 @@
-"""The commands of the command line, with their arguments. Each names the module and the function that run it."""
+"""The commands of the command line: those of the core with their arguments, and those that plugins bring.
+
+Only the arguments of the command that is called are built. The installed plugins are looked at for the help, and for a
+command that is none of the core.
+"""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from leadline import __version__
-from leadline.cli.arguments import add_command, add_group, docs_option, folder_option, json_option, settings_options
-from leadline.cli.knowledge_arguments import add_knowledge
 from leadline.cli.parser import Parser
-from leadline.cli.run_arguments import (
-    add_compare,
-    add_explain,
-    add_memory,
-    add_questions,
-    add_resume,
-    add_runs,
-    add_verify,
+from leadline.commands import (
+    RUN,
+    add_command,
+    add_group,
+    count,
+    docs_option,
+    folder_option,
+    json_option,
+    question_argument,
+    quiet_option,
+    run_options,
+    settings_options,
 )
-from leadline.cli.service_arguments import add_mcp, add_serve, add_worker
+from leadline.commands.output import write
 from leadline.errors import UsageError
 
-# Groups whose command `list` may be omitted.
-_GROUPS_WITH_LIST = ("knowledge", "memory", "pipelines", "plugins", "prompts", "runs")
+# The statuses of `leadline._runtime.runs.state`, and those of folders without a readable state.
+STATUSES = (
+    *("pending", "running", "waiting", "complete", "partial", "no_evidence", "failed", "cancelled"),
+    *("interrupted", "unreadable"),
+)
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Parse a command line into `module` and `function` of the command, and its options. Raises `UsageError`."""
-    parser = command_line()
-    args = parser.parse_args(_with_list(argv))
-    if not hasattr(args, "module"):
+    """Parse a command line into the options of a command and `command`, which runs it. Raises `UsageError`."""
+    parser = command_line(next(iter(argv), ""))
+    args = parser.parse_args(_with_list(parser, argv))
+    if not hasattr(args, "command"):
         parser.print_help(sys.stderr)
         raise UsageError('no command given; for example: leadline research "How does …?"')
     return args
 
 
-def _with_list(argv: Sequence[str]) -> Sequence[str]:
-    """Insert the command `list` if it was omitted."""
+def _with_list(parser: Parser, argv: Sequence[str]) -> Sequence[str]:
+    """Insert the subcommand `list` if it was omitted."""
     command, following = next(iter(argv), ""), next(iter(argv[1:]), "-")
-    if command in _GROUPS_WITH_LIST and following.startswith("-") and following not in ("-h", "--help"):
-        return [command, "list", *argv[1:]]
+    if following.startswith("-") and following not in ("-h", "--help"):
+        chosen = subcommands(parser).choices.get(command)
+        group = subcommands(chosen) if chosen else None
+        if group and group.required and "list" in group.choices:
+            return [command, "list", *argv[1:]]
     return argv
+
+
+def subcommands(parser: argparse.ArgumentParser) -> Any:
+    """Return the action of argparse that has the subcommands of a parser as `choices`; None if it has none."""
+    return next((action for action in parser._actions if isinstance(action, argparse._SubParsersAction)), None)
 
 
 _EXAMPLES = """examples:
@@ -58,77 +75,174 @@ exit codes:
 """
 
 
-def command_line() -> Parser:
-    """Return the parser of the whole command line."""
+def command_line(name: str) -> Parser:
+    """Return the parser of the command line, with the arguments of one command."""
     parser = Parser(
         prog="leadline",
         description="Deep research with citations that are checked against the cited passages.",
         epilog=_EXAMPLES,
     )
     parser.add_argument("--version", action="version", version=f"leadline {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="command")
-    for add in (
-        add_questions,
-        add_resume,
-        add_knowledge,
-        add_explain,
-        add_compare,
-        add_verify,
-        add_runs,
-        add_memory,
-        add_serve,
-        add_worker,
-        add_mcp,
-        _pipelines,
-        _plugins,
-        _prompts,
-        _config,
-        _doctor,
-        _trust,
-        _completion,
-        _version,
-    ):
-        add(commands)
+    parser.set_defaults(owner="")
+    commands = add_group(parser, required=False)
+    for own, (text, arguments) in _COMMANDS.items():
+        command = add_command(commands, own, text)
+        if own == name:
+            arguments(command)
+    if name not in _COMMANDS:
+        _add_installed(commands, name)
     return parser
 
 
-def _pipelines(commands: Any) -> None:
-    group = add_group(commands, "pipelines", "list, show and write pipelines")
-    parser = add_command(group, "list", "list the pipelines with what they do", "pipelines", "list_")
+def _add_installed(commands: Any, name: str) -> None:
+    """Add the commands of plugins, with the arguments of one. Raises `PluginError` if that cannot be loaded."""
+    from leadline._hosting.commands import installed_commands
+
+    for command in installed_commands():
+        if command.name in _COMMANDS:
+            continue
+        parser = add_command(commands, command.name, command.summary())
+        if command.name == name:
+            loaded = command.load()
+            loaded.arguments(parser)
+            parser.set_defaults(owner=str(command))
+            if loaded.run:
+                parser.set_defaults(command=loaded.run)
+
+
+def _question(pipeline: str = "") -> Callable[[argparse.ArgumentParser], None]:
+    """Return a function that adds the arguments of a command that answers a question by a pipeline."""
+
+    def add(parser: argparse.ArgumentParser) -> None:
+        parser.set_defaults(command="research")
+        question_argument(parser)
+        _run_choices(parser, pipeline)
+        parser.add_argument(
+            "--continue",
+            dest="follows",
+            nargs="?",
+            const="",
+            metavar="RUN",
+            help="continue this run, or the last one, with a follow-up question",
+        )
+        parser.add_argument(
+            "--tag", action="append", default=[], metavar="KEY=VALUE", help="label stored with the run (repeatable)"
+        )
+        quiet_option(parser)
+        if not pipeline:
+            parser.epilog = _BRIEF
+
+    return add
+
+
+_BRIEF = """\
+Without a language model the report is a brief: the passages that match the question best,
+whole and word for word. Nobody has judged whether they answer; the brief names the words of
+the question that none of them has."""
+
+
+def _run_choices(parser: argparse.ArgumentParser, pipeline: str = "") -> None:
+    """Add the options that determine how a question is answered; `pipeline` is the default."""
+    docs_option(parser)
+    parser.add_argument(
+        "--pipeline",
+        default=pipeline,
+        metavar="NAME",
+        help=f"pipeline to run (default: {pipeline or 'research'}); see `leadline pipelines`",
+    )
+    parser.add_argument(
+        "--format",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="format of the report, such as markdown (repeatable)",
+    )
+    folder_option(parser)
     settings_options(parser)
     json_option(parser)
-    parser = add_command(group, "show", "show a pipeline as settings, with what each stage does", "pipelines", "show")
+
+
+def _resume(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command="research:resume")
+    parser.add_argument("run", metavar="RUN", help=RUN)
+    parser.add_argument("--retry-failed", action="store_true", help="retry the calls that failed")
+    parser.add_argument(
+        "--offline",
+        action="store_true",
+        help="replay a finished run without network and print its report; writes nothing",
+    )
+    docs_option(parser)
+    folder_option(parser)
+    settings_options(parser)
+    json_option(parser)
+    quiet_option(parser)
+
+
+def _explain(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command="explain")
+    parser.add_argument("question", nargs="*", metavar="QUESTION", help="question to estimate for; no search is made")
+    _run_choices(parser)
+
+
+def _runs(parser: argparse.ArgumentParser) -> None:
+    group = add_group(parser)
+    parser = add_command(group, "list", "list runs, newest first", "runs:list_")
+    parser.add_argument("--status", metavar="STATUS", help="list only runs with this status", choices=STATUSES)
+    parser.add_argument("--limit", type=count, metavar="N", help="list at most N runs")
+    run_options(parser)
+    parser = add_command(group, "search", "search the questions, tags and reports of runs", "runs:search")
+    parser.add_argument(
+        "text", nargs="+", metavar="TEXT", help="words that must all occur; quote a phrase twice: '\"exact words\"'"
+    )
+    parser.add_argument("--status", metavar="STATUS", help="list only runs with this status", choices=STATUSES)
+    parser.add_argument("--limit", type=count, default=20, metavar="N", help="list at most N runs (default: 20)")
+    run_options(parser)
+    parser = add_command(group, "show", "show the outcome of a run", "runs:show")
+    run_options(parser, "RUN")
+    parser = add_command(group, "open", "open the report of a run and print its path", "runs:open_")
+    run_options(parser, "RUN", json=False)
+    parser = add_command(group, "delete", "delete runs with all their files", "runs:delete")
+    run_options(parser, "RUN", json=False, several=True)
+    parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+
+
+def _pipelines(parser: argparse.ArgumentParser) -> None:
+    group = add_group(parser)
+    parser = add_command(group, "list", "list the pipelines with what they do", "pipelines:list_")
+    settings_options(parser)
+    json_option(parser)
+    parser = add_command(group, "show", "show a pipeline as settings, with what each stage does", "pipelines:show")
     parser.add_argument("name", metavar="NAME", help="name of the pipeline")
     settings_options(parser)
     json_option(parser)
-    parser = add_command(group, "new", "write a commented pipeline into the settings file", "pipelines", "new")
+    parser = add_command(group, "new", "write a commented pipeline into the settings file", "pipelines:new")
     parser.add_argument("name", metavar="NAME", help="name of the new pipeline")
     parser.add_argument("--extends", default="", metavar="NAME", help="pipeline that it changes (default: none)")
     settings_options(parser)
 
 
-def _plugins(commands: Any) -> None:
-    group = add_group(commands, "plugins", "list and show the installed plugins")
+def _plugins(parser: argparse.ArgumentParser) -> None:
+    group = add_group(parser)
     parser = add_command(
-        group, "list", "list the plugins: kind, distribution, status, missing requirements", "plugins", "list_"
+        group, "list", "list the plugins: kind, distribution, status, missing requirements", "plugins:list_"
     )
     parser.add_argument("--kind", metavar="KIND", help="list only plugins of this kind, such as search_providers")
     settings_options(parser)
     json_option(parser)
-    parser = add_command(group, "show", "show the offers and the settings of a plugin", "plugins", "show")
+    parser = add_command(group, "show", "show the offers and the settings of a plugin", "plugins:show")
     parser.add_argument("name", metavar="NAME", help="name of the plugin")
     settings_options(parser)
     json_option(parser)
 
 
-def _prompts(commands: Any) -> None:
-    group = add_group(commands, "prompts", "list and show the prompts that language models receive")
+def _prompts(parser: argparse.ArgumentParser) -> None:
+    group = add_group(parser)
     parser = add_command(
-        group, "list", "list the tasks with their plugins and the origin of their templates", "prompts", "list_"
+        group, "list", "list the tasks with their plugins and the origin of their templates", "prompts:list_"
     )
     settings_options(parser)
     json_option(parser)
-    parser = add_command(group, "show", "show the full text of one prompt, or of all", "prompts", "show")
+    parser = add_command(group, "show", "show the full text of one prompt, or of all", "prompts:show")
     parser.add_argument(
         "name",
         metavar="TASK",
@@ -140,42 +254,64 @@ def _prompts(commands: Any) -> None:
     json_option(parser)
 
 
-def _config(commands: Any) -> None:
-    group = add_group(commands, "config", "show, check and write settings")
-    parser = add_command(group, "show", "show every setting and its origin", "config", "show")
+def _config(parser: argparse.ArgumentParser) -> None:
+    group = add_group(parser)
+    parser = add_command(group, "show", "show every setting and its origin", "config:show")
     docs_option(parser)
     settings_options(parser)
     json_option(parser)
-    parser = add_command(group, "check", "report all errors in the settings", "config", "check")
+    parser = add_command(group, "check", "report all errors in the settings", "config:check")
     docs_option(parser)
     settings_options(parser)
-    parser = add_command(group, "init", "write a commented settings file", "config", "init")
+    parser = add_command(group, "init", "write a commented settings file", "config:init")
     parser.add_argument(
         "path", nargs="?", default="leadline.toml", metavar="PATH", help="file to write (default: leadline.toml)"
     )
     parser.add_argument("--force", action="store_true", help="overwrite an existing file")
 
 
-def _doctor(commands: Any) -> None:
-    parser = add_command(commands, "doctor", "check the installation and the settings, and suggest next steps")
+def _doctor(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command="doctor")
     docs_option(parser)
     folder_option(parser)
     settings_options(parser)
     json_option(parser)
 
 
-def _trust(commands: Any) -> None:
-    parser = add_command(commands, "trust", "trust the programs, paths and addresses that this folder's settings name")
+def _trust(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command="trust")
     parser.add_argument("--pipeline", default="", metavar="NAME", help="pipeline to run (default: research)")
     settings_options(parser)
 
 
-def _completion(commands: Any) -> None:
-    parser = add_command(commands, "completion", "print the script that completes commands in a shell")
+def _completion(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command="completion")
     parser.epilog = 'for this session: eval "$(leadline completion bash)"; the scripts say how to keep it'
     parser.add_argument("shell", metavar="SHELL", choices=("bash", "zsh", "fish"), help="bash, zsh or fish")
     parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
 
-def _version(commands: Any) -> None:
-    add_command(commands, "version", "print the version", "doctor", "version")
+def _version(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command=lambda args: write(f"leadline {__version__}"))
+
+
+# The name of each command, its help, and what adds its arguments.
+_COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
+    "ask": ("answer a question by the pipeline that fits it", _question("auto")),
+    "research": ("answer a question with a report", _question()),
+    "search": ("answer a question quickly, with citations", _question("search")),
+    "chat": ("answer a question by the model alone", _question("chat")),
+    "think": ("think a question through, and answer it", _question("thinking")),
+    "code": ("write a program for a request, and run it", _question("code")),
+    "resume": ("resume a run without repeating completed calls", _resume),
+    "runs": ("list, search, show, open and delete runs", _runs),
+    "explain": ("show what a run would do and cost, without running it", _explain),
+    "pipelines": ("list, show and write pipelines", _pipelines),
+    "plugins": ("list and show the installed plugins", _plugins),
+    "prompts": ("list and show the prompts that language models receive", _prompts),
+    "config": ("show, check and write settings", _config),
+    "doctor": ("check the installation and the settings, and suggest next steps", _doctor),
+    "trust": ("trust the programs, paths and addresses that this folder's settings name", _trust),
+    "completion": ("print the script that completes commands in a shell", _completion),
+    "version": ("print the version", _version),
+}

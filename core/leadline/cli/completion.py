@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from shlex import quote
-from typing import Any
 
-from leadline.cli.terminal import write
+from leadline.cli.commands import command_line, subcommands
+from leadline.commands.output import write
 from leadline.display import one_line
 
 Choice = tuple[str, str]
@@ -64,9 +64,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.words:
         write(_SCRIPTS[args.shell].rstrip())
         return 0
-    from leadline.cli.commands import command_line
-
-    for value, text in _choices(command_line(), words or [""]):
+    for value, text in _choices(command_line((words or [""])[0]), words or [""]):
         write(_line(args.shell, value, one_line(text)))
     return 0
 
@@ -89,7 +87,7 @@ def _choices(parser: argparse.ArgumentParser, words: Sequence[str]) -> Iterator[
             waiting = None
         elif word.startswith("-") and (option := _option(parser, word)):
             waiting = option if option.nargs is None else None
-        elif commands := _commands(parser):
+        elif commands := subcommands(parser):
             if word not in commands.choices:
                 return
             parser, place = commands.choices[word], 0
@@ -99,7 +97,7 @@ def _choices(parser: argparse.ArgumentParser, words: Sequence[str]) -> Iterator[
         found = _values(waiting, before)
     elif current.startswith("-"):
         found = _options(parser, before)
-    elif commands := _commands(parser):
+    elif commands := subcommands(parser):
         found = ((action.dest, action.help or "") for action in commands._get_subactions())
     else:
         found = _values(_positional(parser, place), before)
@@ -108,10 +106,6 @@ def _choices(parser: argparse.ArgumentParser, words: Sequence[str]) -> Iterator[
 
 def _option(parser: argparse.ArgumentParser, word: str) -> argparse.Action | None:
     return parser._option_string_actions.get(word)
-
-
-def _commands(parser: argparse.ArgumentParser) -> Any:
-    return next((one for one in parser._actions if isinstance(one, argparse._SubParsersAction)), None)
 
 
 def _options(parser: argparse.ArgumentParser, before: Sequence[str]) -> Iterator[Choice]:
@@ -142,7 +136,7 @@ def _values(action: argparse.Action | None, before: Sequence[str]) -> Iterable[C
 
 def _runs(before: Sequence[str]) -> Iterator[Choice]:
     from leadline._runtime.runs.index import RunIndex
-    from leadline.cli.common import folder_of
+    from leadline.commands import folder_of
     from leadline.errors import LeadlineError
 
     given = dict(pairwise(before))

@@ -16,8 +16,8 @@ from leadline._settings.layers import leaves
 from leadline._settings.load import Loaded, load_settings
 from leadline._settings.redaction import secrets_in_address
 from leadline._settings.schema import commented_toml
-from leadline.cli.common import client_of
-from leadline.cli.terminal import say, table, write, write_json
+from leadline.commands import client_of
+from leadline.commands.output import say, table, write, write_json
 from leadline.errors import ConfigError, LeadlineError, UsageError
 from leadline.inventory import MASK
 

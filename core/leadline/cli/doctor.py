@@ -1,4 +1,4 @@
-"""`leadline doctor`: check installation and settings, and suggest the next command. `leadline version`."""
+"""`leadline doctor`: check installation and settings, and suggest the next command."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from leadline import __version__
 from leadline._runtime import loop_shutdown
 from leadline._runtime.plugins import PluginRuntime, default_cache
 from leadline._settings.load import Loaded
-from leadline.cli.common import client_of, near
 from leadline.cli.doctor_trial import try_out
-from leadline.cli.terminal import say, table, write, write_json
 from leadline.client import Client
+from leadline.commands import client_of, near
+from leadline.commands.output import say, table, write, write_json
 from leadline.errors import ConfigError
 
 # Bytes of free disk space below which a run may fail.
@@ -178,9 +178,3 @@ def _folder(what: str, path: Path, remedy: str) -> Finding:
         return Finding(what, "bad", f"{near(path)} cannot be written: {error.strerror or error}", remedy)
     state: Literal["ok", "note"] = "ok" if free > LOW else "note"
     return Finding(what, state, f"{near(path)}, {free / 1024**3:,.1f} GB free")
-
-
-def version(args: argparse.Namespace) -> int:
-    """Print the version."""
-    write(f"leadline {__version__}")
-    return 0

@@ -9,9 +9,9 @@ from decimal import Decimal
 
 from leadline._runtime.preview import Estimate, ExpectedCalls, Explanation, StepPlan, TaskEstimate
 from leadline._runtime.runs.run_request import check_question
-from leadline.cli.common import client_of
-from leadline.cli.research import question_of
-from leadline.cli.terminal import table, write, write_json
+from leadline.commands import client_of
+from leadline.commands.foreground import question_of
+from leadline.commands.output import table, write, write_json
 
 
 def run(args: argparse.Namespace) -> int:

@@ -77,17 +77,3 @@ def coloured(text: str) -> str:
         return match[0].replace(name, f"{style}{name}{_RESET}", 1)
 
     return _COLOURED.sub(colour, text)
-
-
-def count(text: str) -> int:
-    """Parse a positive number. Raises `ArgumentTypeError`."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
-    return int(text)
-
-
-def port(text: str) -> int:
-    """Parse the number of a port. Raises `ArgumentTypeError`."""
-    if not text.isdecimal() or int(text) > 65_535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a port: 0 to 65535")
-    return int(text)

@@ -13,8 +13,8 @@ from leadline._settings.load import Loaded
 from leadline._settings.pipelines import examine, stage_names
 from leadline._settings.schema import toml_value
 from leadline._settings.sources import PROJECT_FILE
-from leadline.cli.common import client_of, unknown_pipeline
-from leadline.cli.terminal import say, table, write, write_json
+from leadline.commands import client_of, unknown_pipeline
+from leadline.commands.output import say, table, write, write_json
 from leadline.errors import LeadlineError, PluginError, UsageError
 from leadline.settings import Loop
 

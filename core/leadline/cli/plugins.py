@@ -17,7 +17,7 @@ from leadline._hosting.catalog import CatalogEntry, PluginCatalog
 from leadline._hosting.loading import AnyOffer, Plugin
 from leadline._settings.load import base_plugin, obstacles
 from leadline._settings.plugin_sections import variable_of
-from leadline.cli.terminal import say, table, write, write_json
+from leadline.commands.output import say, table, write, write_json
 from leadline.display import choose_from
 from leadline.errors import ConfigError, UsageError
 from leadline.hookspecs import KINDS, MapOffer, StageOffer

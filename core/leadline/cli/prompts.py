@@ -9,9 +9,9 @@ from leadline._hosting.loading import named
 from leadline._runtime.models.task_messages import prompt_messages
 from leadline._settings.load import Loaded
 from leadline._settings.task_settings import Declared, declared
-from leadline.cli.common import client_of
-from leadline.cli.terminal import say, table, write, write_json
 from leadline.client import Client
+from leadline.commands import client_of
+from leadline.commands.output import say, table, write, write_json
 from leadline.display import choose_from
 from leadline.errors import UsageError
 from leadline.records import Message

@@ -1,159 +1,28 @@
-"""`leadline research` and `leadline resume`: run in the foreground, with progress, questions and Ctrl-C."""
+"""`leadline research`, its short forms with follow-up questions, and `leadline resume`."""
 
 from __future__ import annotations
 
 import argparse
-import asyncio
-import os
-import signal
-import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
 from functools import partial
 from pathlib import Path
-from types import FrameType
-from typing import Any, Protocol
 
-from leadline._hosting.context import PluginContext
-from leadline._runtime import loop_shutdown
-from leadline._runtime.plugins import default_cache
-from leadline._runtime.runs.run_request import MAX_QUESTION, check_question
-from leadline._settings.defaults import read_defaults
-from leadline.api import tune_gc
-from leadline.cli.ask import Terminal
-from leadline.cli.common import client_of, interactive, pairs
-from leadline.cli.follow_ups import follow_up
-from leadline.cli.memory import check_limit
-from leadline.cli.outcome import advise, show
-from leadline.cli.queue import enqueue
-from leadline.cli.terminal import plural, say, write
-from leadline.client import Client
-from leadline.contracts import Call
-from leadline.errors import Unsupported, UsageError
-from leadline.records import Blob, Document
-from leadline.run_handle import RunHandle
+from leadline._runtime.runs.folder import find_run, run_info
+from leadline._runtime.runs.index import RunIndex
+from leadline.commands import client_of, folder_of, run_coroutine
+from leadline.commands.foreground import answer, run_in_foreground
+from leadline.commands.memory import check_limit
+from leadline.commands.outcome import advise, show
+from leadline.commands.output import say, write
+from leadline.display import shortened
+from leadline.errors import UsageError
+from leadline.run_summary import ACTIVE
 from leadline.runs import Result
-
-
-class Launch(Protocol):
-    """`Client.start` or `Client.resume` with its other arguments bound."""
-
-    async def __call__(self, *, asker: Any, observers: Any) -> RunHandle: ...
-
-
-async def run_in_foreground(client: Client, launch: Launch, args: argparse.Namespace) -> Result:
-    """Start or resume a run in the foreground and wait for its end."""
-    with _progress(client, args) as observers:
-        handle = await launch(asker=Terminal().ask if interactive() else None, observers=observers)
-        tune_gc()
-        with interruptible(handle):
-            return await handle.result()
-
-
-class _NoParsers:
-    """The parsers for the progress observer, which reads no documents."""
-
-    def parses(self, media_type: str) -> bool:
-        return False
-
-    async def parse(self, blob: Blob, call: Call) -> Document:
-        raise Unsupported(f"{blob.name}: observers cannot parse documents")
-
-
-@contextmanager
-def _progress(client: Client, args: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Create the observer that shows progress; restore the terminal at the end."""
-    name = read_defaults(client.catalog.defaults).progress
-    if args.quiet or name not in client.catalog.names():
-        yield {}
-        return
-    offer = client.catalog.offer("observers", name)
-    observer = offer.make(offer.settings(), PluginContext(name, default_cache(), _NoParsers()))
-    try:
-        yield {name: observer}
-    finally:
-        observer.close()
-
-
-@contextmanager
-def interruptible(handle: RunHandle) -> Iterator[None]:
-    """Stop the search on Ctrl-C; end the run on a second Ctrl-C, SIGTERM or SIGHUP. They determine the exit code."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread can handle signals
-        return
-    interrupts = Interrupts(handle)
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # which is what nohup wants
-        numbers.append(signal.SIGHUP)
-    before = {number: signal.signal(number, interrupts.receive) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-class Interrupts:
-    """Handles the signals of one run."""
-
-    def __init__(self, handle: RunHandle) -> None:
-        self._handle = handle
-        self._loop = asyncio.get_running_loop()
-        self._stopping = False
-        self._cancelling: asyncio.Task[None] | None = None
-
-    def receive(self, number: int, frame: FrameType | None) -> None:
-        """Receive a signal. It may interrupt any code, so the event loop acts on it."""
-        self._loop.call_soon_threadsafe(self._act, number)
-
-    def _act(self, number: int) -> None:
-        if number == signal.SIGINT and not self._stopping:
-            self._stopping = True
-            say("Stopping: writing the report from the results so far. Press Ctrl-C again to end the run at once.")
-            self._handle.stop("stopped by Ctrl-C")
-            if left := self._handle.awaited_replies():
-                say(f"Waiting for {plural(left, 'model reply', 'model replies')} already requested.")
-        elif self._cancelling is None:
-            say("Ending the run.")
-            by = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
-            self._cancelling = self._loop.create_task(self._handle.cancel(f"ended by {by}"))
-            signal.signal(signal.SIGINT, signal.default_int_handler)  # a third Ctrl-C does not wait
 
 
 def run(args: argparse.Namespace) -> int:
     """Answer the question and print the outcome."""
-    check_limit()
-    if (
-        args.folder and Path(args.folder).is_file()
-    ):  # otherwise the journal reports it, with a misleading hint to resume
-        raise UsageError(f"--folder {args.folder}: not a folder")
-    words, follows = follow_up(args)
-    question = question_of(words)
-    if question is None:
-        raise UsageError('no question given; write one, such as: leadline research "How does …?" --docs FOLDER')
-    question, tags = check_question(question), pairs(args.tag, "--tag")
-    if getattr(args, "enqueue", False):
-        return enqueue(args, question, tags, follows)
-    if getattr(args, "priority", 0):
-        raise UsageError("--priority is for --queue")
-    result = loop_shutdown.run(_research(args, question, tags, follows))
-    show(result, as_json=args.json)
-    advise(result, args)
-    return result.exit_code
-
-
-async def _research(args: argparse.Namespace, question: str, tags: dict[str, str], follows: Path | None) -> Result:
-    async with client_of(args) as client:
-        return await run_in_foreground(client, partial(client.start, question, tags=tags, follows=follows), args)
-
-
-def question_of(words: list[str]) -> str | None:
-    """Return the question from the command line, or from standard input for `-`; None if there is none."""
-    if words == ["-"]:
-        return sys.stdin.read(MAX_QUESTION + 1)
-    # Where the locale is not that of the text, as in a service, Python keeps the bytes of the words as surrogates.
-    return os.fsencode(" ".join(words)).decode("utf-8", "surrogateescape") if words else None
+    return answer(args, *follow_up(args))
 
 
 def resume(args: argparse.Namespace) -> int:
@@ -161,7 +30,7 @@ def resume(args: argparse.Namespace) -> int:
     check_limit()
     if args.offline and args.retry_failed:
         raise UsageError("--offline makes no calls, so it cannot retry failed ones; use --offline or --retry-failed")
-    result = loop_shutdown.run(_replay(args) if args.offline else _resume(args))
+    result = run_coroutine(_replay(args) if args.offline else _resume(args))
     if args.offline and not args.json and result.text:
         write(result.text)
     else:
@@ -179,3 +48,42 @@ async def _resume(args: argparse.Namespace) -> Result:
 async def _replay(args: argparse.Namespace) -> Result:
     async with client_of(args) as client:
         return await client.replay(args.run)
+
+
+# The form of an id or its beginning.
+_RUN_ID = re.compile(r"[0-9a-f]{4,8}(?:_[0-9_]*)?")
+
+
+def follow_up(args: argparse.Namespace) -> tuple[list[str], Path | None]:
+    """Return the words of the question and the run that it continues, if any. Raises `UsageError`.
+
+    A text after `--continue` that names no run is the question if there is no other.
+    """
+    if args.follows is None:
+        return args.question, None
+    folder = folder_of(args)
+    if args.follows and (args.question or _RUN_ID.fullmatch(args.follows)):
+        try:
+            run = find_run(folder, args.follows)
+        except UsageError as error:
+            raise UsageError(
+                f'--continue: {error}; to continue the last run: leadline ask "QUESTION" --continue'
+            ) from None
+        return args.question, _told(run)
+    return [args.follows] if args.follows else args.question, _told(_last_run(folder))
+
+
+def _told(run: Path) -> Path:
+    """Say which run is continued, and return it."""
+    known = run_info(run).metadata
+    say(f"Continues {run.name}" + (f": {shortened(known.question)}" if known else ""))
+    return run
+
+
+def _last_run(folder: Path) -> Path:
+    """Return the newest run that has ended."""
+    runs = RunIndex(folder).runs()
+    found = next((run for run in runs if run.status not in (*ACTIVE, "unreadable")), None)
+    if found is None:
+        raise UsageError(f"--continue: there is no run in {folder} to continue; ask without it first")
+    return found.folder

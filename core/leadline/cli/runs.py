@@ -1,4 +1,4 @@
-"""`leadline runs`: list, search, show, open, compare and delete runs."""
+"""`leadline runs`: list, search, show, open and delete runs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from shlex import join, quote
 from typing import TYPE_CHECKING, Any
 
 from leadline._runtime.runs.index import RunIndex
-from leadline.cli.common import confirmed, folder_of, near
-from leadline.cli.terminal import say, table, write, write_json
+from leadline.commands import confirmed, folder_of, near
+from leadline.commands.output import say, table, write, write_json
 from leadline.display import one_line
 from leadline.errors import LeadlineError, UsageError
 from leadline.run_summary import RunSummary
@@ -83,7 +83,7 @@ def _data(run: RunSummary) -> dict[str, Any]:
 
 def show(args: argparse.Namespace) -> int:
     """Print the outcome of a run."""
-    from leadline.cli.outcome import summary
+    from leadline.commands.outcome import summary
 
     run = _known(args)
     assert run.metadata is not None
@@ -108,7 +108,7 @@ def show(args: argparse.Namespace) -> int:
 
 def open_(args: argparse.Namespace) -> int:
     """Print the path of the report, HTML if there is one, and open it if there is a desktop."""
-    from leadline.cli.outcome import report_file
+    from leadline.commands.outcome import report_file
 
     run = _known(args)
     assert run.metadata is not None
@@ -122,13 +122,6 @@ def open_(args: argparse.Namespace) -> int:
     return 0
 
 
-def compare(args: argparse.Namespace) -> int:
-    """Print what the reports of two runs have in common and what not."""
-    from leadline.cli.compare import show_comparison
-
-    return show_comparison(args)
-
-
 def _opener() -> str | None:
     if sys.platform == "darwin":
         return shutil.which("open")
@@ -137,17 +130,17 @@ def _opener() -> str | None:
 
 def delete(args: argparse.Namespace) -> int:
     """Delete runs after a confirmation."""
-    from leadline._runtime.runs.folder import delete_run, find_run
+    from leadline._runtime.runs.folder import delete_run, find_run, run_info
 
     folder = folder_of(args)
-    found = [find_run(folder, name) for name in args.run]
-    again = f"leadline runs delete --yes {join(path.name for path in found)}"
+    found = [run_info(find_run(folder, name)) for name in args.run]
+    again = f"leadline runs delete --yes {join(run.id for run in found)}"
     if not args.yes and not confirmed(found, "Delete", again):
         say("Nothing was deleted.")
         return 1
-    for path in found:
-        delete_run(path)
-        say(f"Deleted {near(path)}.")
+    for run in found:
+        delete_run(run.folder)
+        say(f"Deleted {near(run.folder)}.")
     return 0
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from leadline._settings.sources import Sources
 from leadline._settings.trust import trust
-from leadline.cli.common import agrees, client_of, interactive
-from leadline.cli.terminal import say, write
+from leadline.commands import agrees, client_of, interactive
+from leadline.commands.output import say, write
 from leadline.errors import UntrustedSettings
 
 

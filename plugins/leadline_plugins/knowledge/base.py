@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from leadline.contracts import Call, Context
@@ -23,17 +24,50 @@ from leadline.records import (
     SearchRequest,
     Source,
     StoredDocument,
+    VectorMatch,
     VectorQuery,
 )
+from leadline_plugins.documents.ranking import rank
+from leadline_plugins.documents.text_index import IndexReader
 from leadline_plugins.knowledge import KnowledgeSettings
 from leadline_plugins.knowledge.addition import Addition
-from leadline_plugins.knowledge.ranking import DEPTH, Place, Scores, by_vectors, by_words, fused
 from leadline_plugins.knowledge.shelf import PROBE, Shelf, document_id, owner_of, parsed
 from leadline_plugins.knowledge.writer import ShelfWriter
 from leadline_plugins.parse.media import bare_type
 from leadline_plugins.passages.cutting import as_passage
 from leadline_plugins.search.filters import place
 from leadline_plugins.search.local.folders import resolve
+
+# Passages of each ranking that are fused.
+DEPTH = 50
+# The constant of reciprocal rank fusion: smaller than the usual 60, so that the first places count for more.
+FUSION = 10
+
+# A passage: the key of its document's version, and its number there.
+Place = tuple[str, int]
+Scores = dict[Place, float]
+
+
+def by_words(readers: Iterable[IndexReader], query: str) -> list[Place]:
+    """Return the best passages of some collections."""
+    matches = [match for reader in readers for match in rank(reader, query, DEPTH)]
+    matches.sort(key=lambda match: (-match.score, match.passage.key, match.passage.number))
+    return [(match.passage.key, match.passage.number) for match in matches[:DEPTH]]
+
+
+def by_vectors(matches: Sequence[VectorMatch]) -> list[Place]:
+    """Return the places of the nearest passages; those that share nothing with the question are left out."""
+    return [(match.document, match.passage) for match in matches if match.score > 0]
+
+
+def fused(words: Sequence[Place], vectors: Sequence[Place], weight: float) -> Scores:
+    """Return the scores of the two rankings together, best first; `weight` is that of the vectors beside 1."""
+    scores: defaultdict[Place, float] = defaultdict(float)
+    for ranking, share in ((words, 1.0), (vectors, weight)):
+        for rank_, passage in enumerate(ranking):
+            scores[passage] += share / (FUSION + rank_)
+    return dict(sorted(scores.items(), key=lambda pair: (-pair[1], pair[0])))
+
 
 _EMPTY = "the knowledge base has no documents: add some with `leadline knowledge add PATH`"
 

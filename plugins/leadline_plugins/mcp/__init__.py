@@ -1,7 +1,7 @@
 """The plugin `mcp`: a tool of any MCP server as a search engine or a fetcher, by settings alone.
 
 Each section with `use = "mcp"` is one server: a command that Leadline starts, or an address. `session` holds the
-connection, `engine` and `fetcher` call its tools, `results` reads what they return.
+connection, `engine` calls its tools, `results` reads what they return.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _engine(settings: McpSettings, context: Context) -> SearchProvider:
 
 
 def _fetcher(settings: McpSettings, context: Context) -> Fetcher:
-    from leadline_plugins.mcp.fetcher import McpFetcher
+    from leadline_plugins.mcp.engine import McpFetcher
 
     return McpFetcher(settings, context)
 

@@ -11,29 +11,15 @@ from leadline.contracts import Run
 from leadline.errors import NoEvidence
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import Blob, Confidence, Report, Verdict
+from leadline.records import Blob, Confidence, Json, Report, Verdict
 from leadline.research_findings import FAILED, PARTS, REPORT, VERIFICATION, Ground, IndexEntry, Repair, Verification
 from leadline_plugins.verification.claims import Paragraph, Statements, report_statements
-from leadline_plugins.verification.external_reports import check, cited_sources, recheck
-from leadline_plugins.verification.paragraph_files import paragraphs_as_markdown, read_paragraphs, with_paragraphs
 from leadline_plugins.verification.repair import repair_claims, without_unquoted
-from leadline_plugins.verification.reports.source_files import matches
 from leadline_plugins.verification.tasks import REPAIR_TASK
 from leadline_plugins.verification.verdicts import REQUIRED, Library, judge, reuse_verdicts
 
 # Supported claims of at least this confidence have high confidence.
 _HIGH_CONFIDENCE = 0.9
-__all__ = [
-    "VerifyStage",
-    "check",
-    "cited_sources",
-    "leadline_stages",
-    "matches",
-    "paragraphs_as_markdown",
-    "read_paragraphs",
-    "recheck",
-    "with_paragraphs",
-]
 
 
 class VerifyStage:
@@ -59,6 +45,19 @@ class VerifyStage:
         findings[VERIFICATION] = verification(report, run.settings.verify.require_support, repairs)
         lines = paragraph_lines(found.paragraphs, silent).encode()
         await run.save(Blob(name="paragraphs.jsonl", media_type="application/jsonl", data=lines))
+
+    async def check_report(self, report: Report | str, run: Run, /, *, fetch: bool) -> Json:
+        """Judge a report as data by its stored sources; check one in Markdown, by its sources of the web if `fetch`."""
+        from leadline_plugins.verification.external_reports import check, cited_sources, recheck
+        from leadline_plugins.verification.report_sources import from_web
+
+        if isinstance(report, Report):
+            return (await recheck(report, run)).model_dump(mode="json")
+        if not fetch:
+            return (await check(report, {})).model_dump(mode="json")
+        read = await from_web(run, await cited_sources(report))
+        found = await check(report, read.documents, run)
+        return {**found.model_dump(mode="json"), "unread": dict(read.problems)}
 
 
 async def _judged(

@@ -1,18 +1,15 @@
-"""A working folder with a few documents, the command line in this process, and an engine that keeps a run waiting."""
+"""A working folder with a few documents, and an engine that keeps a run waiting."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from subprocess import PIPE, Popen
 from typing import Any
 
 import pytest
-
-from leadline.cli import main
 
 _DOCUMENTS = {
     "harbour.md": """# The harbour of Port Ellery
@@ -57,16 +54,6 @@ def leadline_search_providers():
 """
 
 
-@dataclass(frozen=True)
-class Done:
-    """What a command left behind."""
-
-    code: int
-    out: str
-    err: str
-
-
-Cli = Callable[..., Done]
 Start = Callable[..., "Popen[str]"]
 
 
@@ -78,19 +65,6 @@ def docs(own_folders: Path) -> Path:
     for name, text in _DOCUMENTS.items():
         (folder / name).write_text(text)
     return folder
-
-
-@pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
-    """Run a command in this process."""
-
-    def run(*argv: str) -> Done:
-        capsys.readouterr()
-        code = main(argv)
-        out, err = capsys.readouterr()
-        return Done(code, out, err)
-
-    return run
 
 
 @pytest.fixture

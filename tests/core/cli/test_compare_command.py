@@ -38,7 +38,7 @@ def test_the_comparison_is_also_data(cli: Cli, docs: Path, tmp_path: Path, monke
     stored = json.loads((Path("runs") / second["run"] / "metadata.json").read_text())
     assert (second["seconds"], second["tokens"]) == (stored["seconds"], stored["usage"]["tokens"])
     assert found["same"]
-    again = json.loads(cli("runs", "compare", first["run"], second["run"], "--json").out)
+    again = json.loads(cli("compare", first["run"], second["run"], "--json").out)
     assert again["runs"] == found["runs"]
 
 

@@ -83,7 +83,7 @@ def test_forgetting_is_confirmed(cli: Cli, first: str, monkeypatch: pytest.Monke
     assert "leadline memory delete --all --yes" in cli("memory", "delete", "--all").err
     assert "name the runs to forget" in cli("memory", "delete").err
     monkeypatch.setattr(sys, "stdin", Terminal("n\n"))
-    monkeypatch.setattr("leadline.cli.common.interactive", lambda: True)
+    monkeypatch.setattr("leadline.commands.interactive", lambda: True)
     done = cli("memory", "delete", "--all")
     assert (done.code, "Nothing was forgotten." in done.err) == (1, True)
     monkeypatch.setattr(sys, "stdin", Terminal("y\n"))

@@ -72,94 +72,9 @@ def test_an_unknown_plugin_is_told_by_its_nearest(cli: Cli) -> None:
     assert "did you mean 'local'?" in done.err
 
 
-def test_every_setting_is_shown_with_its_origin(cli: Cli, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Path("leadline.toml").write_text("[search]\nresults_per_query = 7\n")
-    monkeypatch.setenv("LEADLINE_BUDGET__MONEY", "1.5")
-    done = cli("config", "show", "--docs", "docs", "--set", "language=en")
-    assert done.code == 0
-    rows = {tuple(line.split(maxsplit=1)) for line in done.out.splitlines()}
-    shown = {key: " ".join(rest.split()) for key, rest in rows}
-    assert shown["search.results_per_query"] == "leadline.toml:2 7"
-    assert shown["budget.money"] == "environment LEADLINE_BUDGET__MONEY 1.5"
-    assert shown["language"] == "--set language en"
-    assert shown["search.strategy"] == "default batch"
-    values = json.loads(cli("config", "show", "--docs", "docs", "--json").out)
-    assert values["budget.money"] == {"value": 1.5, "origin": "environment LEADLINE_BUDGET__MONEY"}
-
-
-def test_secrets_are_masked(cli: Cli, install_secret: None) -> None:
-    done = cli("config", "show", "--set", "search.engines=vault", "--json")
-    assert json.loads(done.out)["plugins.vault.api_key"]["value"] == "********"
-    assert "s3cret-key-of-the-vault" not in done.out + done.err
-
-
-@pytest.fixture
-def install_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Install a plugin with a key, and set it."""
-    info = tmp_path / "vault-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: vault\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[leadline.v1]\nvault = vault_plugin\n")
-    (tmp_path / "vault_plugin.py").write_text(
-        "from pydantic import SecretStr\n"
-        "from leadline import Offer, PluginSettings, hookimpl\n"
-        "class Settings(PluginSettings):\n"
-        "    api_key: SecretStr\n"
-        "@hookimpl\n"
-        "def leadline_search_providers():\n"
-        "    yield Offer(lambda s, c: None, Settings, 'A vault', env={'api_key': 'VAULT_KEY'}, priced=True)\n"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setenv("VAULT_KEY", "s3cret-key-of-the-vault")
-
-
-def test_a_missing_key_is_named_with_its_variable(
-    cli: Cli, install_secret: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("VAULT_KEY")
-    row = next(row for row in cli("plugins", "list").out.splitlines() if row.startswith("vault"))
-    assert "incomplete" in row
-    assert "set VAULT_KEY, or plugins.vault.api_key in leadline.toml" in row
-    assert "environment  VAULT_KEY (api_key)" in cli("plugins", "show", "vault").out
-
-
 def test_check_says_that_all_is_well(cli: Cli, docs: Path) -> None:
     done = cli("config", "check", "--docs", "docs")
     assert (done.code, done.out) == (0, "The settings are valid.\n")
-
-
-@pytest.mark.parametrize(
-    ("settings", "told"),
-    [
-        ("serch = 1", "did you mean 'search'?"),
-        ('[search]\nstrategy = "batsh"', "did you mean 'batch'?"),
-        ("[search]\ntimeout = 0", "search.timeout"),
-        ("[search", "leadline.toml"),
-        ('pipeline = "mine"\n[pipelines.mine]\nstages = ["clarify", "write"]', "write"),
-        ('[pipelines.mine]\nstages = ["clarify", "write"]', "pipeline 'mine': stage 'write' needs"),
-        (
-            '[pipelines.mine]\nextends = "research"\nbefore = { plan = ["verify"] }',
-            "'write' gives it, but runs later",
-        ),
-        (
-            '[pipelines.mine]\nextends = "research"\n\nafter = { write = ["verifi"] }',
-            "pipelines.mine.after.write: no plugin 'verifi' is installed: did you mean 'verify'?",
-        ),
-        (
-            '[pipelines.mine]\nextends = "research"\nreplace = { search = ["local"] }',
-            "pipelines.mine.replace.search: plugin 'local' (leadline 0.1.0) is not among the stages",
-        ),
-        ('[ai.roles]\nthinking = "embedded:"', "ai.roles.thinking: there is no model after the colon"),
-        ('[ai.tasks]\nwrite = "embedded: "', "write embedded:MODEL, or embedded for its default model"),
-        ('[ai]\nembedder = "static:"', "ai.embedder: there is no model after the colon"),
-    ],
-)
-def test_check_names_what_is_wrong(cli: Cli, docs: Path, settings: str, told: str) -> None:
-    Path("leadline.toml").write_text(settings)
-    done = cli("config", "check", "--docs", "docs")
-    assert done.code == 78
-    assert told in done.err
-    assert done.out == ""
 
 
 def test_check_tells_a_stage_by_the_key_that_names_it(cli: Cli, docs: Path) -> None:

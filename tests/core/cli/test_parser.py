@@ -14,7 +14,7 @@ import pytest
 
 from leadline import __version__
 from leadline.cli import main
-from leadline.cli.arguments import STATUSES
+from leadline.cli.commands import STATUSES
 from leadline.runs import Status
 
 Cli = Callable[..., Any]
@@ -99,17 +99,17 @@ def test_a_bug_is_one_line_and_a_traceback_when_wanted(cli: Cli, monkeypatch: py
     def broken(*_: object) -> int:
         raise ZeroDivisionError("by nothing")
 
-    monkeypatch.setattr("leadline.cli.doctor.version", broken)
-    done = cli("version")
+    monkeypatch.setattr("leadline.cli.doctor.run", broken)
+    done = cli("doctor")
     assert done.code == 1
     assert done.err.startswith(
         "leadline: ZeroDivisionError: by nothing\nThis is a bug in Leadline. Run the command again"
     )
     monkeypatch.setenv("LEADLINE_DEBUG", "1")
-    assert "Traceback (most recent call last)" in cli("version").err
+    assert "Traceback (most recent call last)" in cli("doctor").err
     monkeypatch.delenv("LEADLINE_DEBUG")
     Path(".env").write_text("LEADLINE_DEBUG=1\n")
-    assert "Traceback (most recent call last)" in cli("version").err
+    assert "Traceback (most recent call last)" in cli("doctor").err
 
 
 class Odd(BaseException):
@@ -123,8 +123,8 @@ def test_what_leaves_a_command_from_within_is_a_bug_too(
     def broken(*_: object) -> int:
         raise error
 
-    monkeypatch.setattr("leadline.cli.doctor.version", broken)
-    done = cli("version")
+    monkeypatch.setattr("leadline.cli.doctor.run", broken)
+    done = cli("doctor")
     assert done.code == 1
     assert done.err.startswith(f"leadline: {type(error).__name__}")
 

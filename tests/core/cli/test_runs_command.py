@@ -105,18 +105,18 @@ def test_search_finds_runs_by_question_and_report(cli: Cli, runs: list[str]) -> 
 
 def test_compare_shows_what_two_reports_share(cli: Cli, docs: Path, runs: list[str]) -> None:
     other = json.loads(cli("research", "When was the lighthouse of Port Ellery lit?", "--docs", "docs", "--json").out)
-    done = cli("runs", "compare", runs[0], other["run"])
+    done = cli("compare", runs[0], other["run"])
     assert done.code == 0
     assert re.search(
         rf"Only in {runs[0]} \(research\): 3 claims\n  - supported: The harbour of Port Ellery was sounded", done.out
     )
     assert re.search(r"Sources of both: \d\n  - \S+\.md", done.out)
-    data = json.loads(cli("runs", "compare", runs[0], runs[0], "--json").out)
+    data = json.loads(cli("compare", runs[0], runs[0], "--json").out)
     assert (data["first"], data["only_first"], len(data["same"])) == (runs[0], [], 3)
-    done = cli("runs", "compare", runs[0], runs[1])
+    done = cli("compare", runs[0], runs[1])
     assert done.code == 0
     assert re.search(r"^Status +complete +no evidence: ", done.out, re.MULTILINE)
-    done = cli("runs", "compare", runs[1], runs[1])
+    done = cli("compare", runs[1], runs[1])
     assert done.code == 1
     assert "has a report, so there is nothing to compare" in done.err
 
@@ -144,7 +144,7 @@ def test_delete_asks_at_a_terminal(
     cli: Cli, runs: list[str], monkeypatch: pytest.MonkeyPatch, answer: str, code: int
 ) -> None:
     monkeypatch.setattr(sys, "stdin", Terminal(answer))
-    monkeypatch.setattr("leadline.cli.common.interactive", lambda: True)
+    monkeypatch.setattr("leadline.commands.interactive", lambda: True)
     done = cli("runs", "delete", runs[0])
     assert done.code == code
     assert f"{runs[0]}  complete  {QUESTION}" in done.err

@@ -10,8 +10,8 @@ from typing import TextIO
 
 import pytest
 
-from leadline.cli import ask
-from leadline.cli.ask import Terminal
+from leadline.commands import questions as ask
+from leadline.commands.questions import Terminal
 from leadline.records import Answer, Json
 
 SCHEMA: Json = {"type": "object", "properties": {"answer": {"type": "string", "title": "Your answer"}}}

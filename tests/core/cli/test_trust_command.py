@@ -115,4 +115,4 @@ def test_names_of_runs_are_quoted_and_tags_are_one_line(cli: Cli, docs: Path) ->
     assert "delete --yes 'a$(touch ran)b'" in cli("runs", "delete", "a").err
     (run / "metadata.json").write_text("{")
     assert "`leadline resume 'a$(touch ran)b'`" in cli("runs", "show", "a").err
-    assert "`leadline resume 'a$(touch ran)b'`" in cli("runs", "compare", "a", "a").err
+    assert "`leadline resume 'a$(touch ran)b'`" in cli("compare", "a", "a").err

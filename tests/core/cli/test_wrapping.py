@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from leadline.cli.common import _SafeFormatter
-from leadline.cli.terminal import wrapped
+from leadline.commands.output import keep_warnings_visible, wrapped
 
 CHINESE = "分析中国高速铁路的发展现状、建设成本与环境影响（包括碳排放），并比较其与航空运输的差异。" * 3
 
@@ -56,4 +55,6 @@ def test_no_line_of_chinese_is_wider_than_asked(text: str) -> None:
 
 def test_warnings_cannot_control_the_terminal_or_forge_a_line() -> None:
     record = logging.makeLogRecord({"msg": "not indexed: %s", "args": ("\x1b[31mred\nStatus  complete\x07.pdf",)})
-    assert _SafeFormatter().format(record) == "not indexed: [31mred Status complete.pdf"
+    keep_warnings_visible()
+    assert logging.lastResort
+    assert logging.lastResort.format(record) == "not indexed: [31mred Status complete.pdf"

@@ -25,8 +25,7 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 import uvicorn
 
 from leadline_plugins.mcp import McpSettings
-from leadline_plugins.mcp.engine import McpEngine
-from leadline_plugins.mcp.fetcher import McpFetcher
+from leadline_plugins.mcp.engine import McpEngine, McpFetcher
 
 SERVER = Path(__file__).with_name("house_server.py")
 ROWS = {"tool": "search", "query": "q", "results": "data.rows"}
@@ -169,7 +168,8 @@ def test_only_a_section_with_a_tool_that_reads_is_missed_among_the_fetchers(
 def test_the_package_is_not_imported_until_the_plugin_is_used() -> None:
     assert issubclass(McpSettings, PluginSettings)
     code = (
-        "import sys, leadline_plugins.mcp, leadline.cli.mcp; sys.exit(any(m in sys.modules for m in ('mcp', 'anyio')))"
+        "import sys, leadline_plugins.mcp, leadline_server.commands.mcp;"
+        "sys.exit(any(m in sys.modules for m in ('mcp', 'anyio')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=100).returncode == 0
 

@@ -17,8 +17,7 @@ from typing import Any
 
 import pytest
 
-from leadline.cli.mcp_clients import CLIENTS
-from leadline.cli.service_arguments import MCP_CLIENTS
+from leadline_server.commands.mcp_clients import CLIENTS
 
 mcp = pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
@@ -214,7 +213,7 @@ def command_in(client: str, snippet: str) -> list[str]:
     return [found["command"], *found["args"]]
 
 
-@pytest.mark.parametrize("client", MCP_CLIENTS)
+@pytest.mark.parametrize("client", CLIENTS)
 def test_a_snippet_starts_the_server_from_any_folder(folder: Path, client: str) -> None:
     (folder / "leadline.toml").write_text("[report]\nlength = 200\n")
     before = sorted(folder.rglob("*"))
@@ -230,7 +229,7 @@ def test_a_snippet_starts_the_server_from_any_folder(folder: Path, client: str) 
     assert sorted(folder.rglob("*")) == before
 
 
-@pytest.mark.parametrize("client", MCP_CLIENTS)
+@pytest.mark.parametrize("client", CLIENTS)
 def test_a_snippet_for_a_server_has_its_address_and_a_place_for_the_token(folder: Path, client: str) -> None:
     snippet = installed(client, "--url", "http://127.0.0.1:8327/mcp", folder=folder)
     if client == "codex":
@@ -247,10 +246,6 @@ def test_a_snippet_for_a_server_has_its_address_and_a_place_for_the_token(folder
         found = servers["leadline"]
         assert URL in (found.get("url"), found.get("serverUrl"))
         assert found["headers"] == {"Authorization": "Bearer TOKEN"}
-
-
-def test_the_names_of_clients_are_those_of_the_command_line() -> None:
-    assert tuple(CLIENTS) == MCP_CLIENTS
 
 
 def test_an_unknown_client_is_answered_with_the_known_ones(folder: Path) -> None:

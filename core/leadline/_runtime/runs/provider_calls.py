@@ -16,7 +16,6 @@ from leadline._runtime.models.task_performer import TaskPerformer
 from leadline._runtime.plugins import PluginRuntime, ProviderInstance
 from leadline._runtime.runs.folder import path_inside
 from leadline._runtime.runs.run_state import RunState
-from leadline._runtime.runs.vector_calls import VectorCalls
 from leadline.contracts import Call
 from leadline.errors import CallFailed, ConfigError, PluginError
 from leadline.records import (
@@ -37,6 +36,13 @@ from leadline.records import (
     RerankRequest,
     Synthesis,
     SynthesisRequest,
+    VectorBatch,
+    VectorCollection,
+    VectorCount,
+    VectorListing,
+    VectorMatches,
+    VectorQuery,
+    VectorRemoval,
 )
 from leadline.settings import Settings
 
@@ -209,3 +215,30 @@ class ProviderCalls:
             form = replace(form, need=costs.need, price=costs.priced)
         identity = self._identity_with_tasks(instance) if composite else instance.identity
         return await self.calls.call(form, request, do, provider=identity, task=kind)
+
+
+class VectorCalls:
+    """Implements `leadline.contracts.Vectors` over one chosen store."""
+
+    def __init__(self, store: ProviderInstance, calls: CallPath) -> None:
+        self._store = store
+        self._calls = calls
+
+    async def put(self, request: VectorBatch, /) -> VectorCount:
+        return await self._call("put", request, VectorCount, effect=True)
+
+    async def remove(self, request: VectorRemoval, /) -> VectorCount:
+        return await self._call("remove", request, VectorCount, effect=True)
+
+    async def search(self, request: VectorQuery, /) -> VectorMatches:
+        return await self._call("search", request, VectorMatches)
+
+    async def describe(self, request: VectorListing, /) -> VectorCollection:
+        return await self._call("describe", request, VectorCollection)
+
+    async def _call(self, method: str, request: Record, reply: type[R], *, effect: bool = False) -> R:
+        """Make one call; only searches are journalled: the others belong to no report."""
+        kept = method == "search" and self._store.offer.keep
+        kind = Kind(name=f"vectors.{method}", reply=reply, keep=kept, unshared=effect)
+        do = self._store.method(method)
+        return await self._calls.call(kind, request, do, provider=self._store.identity, task="vectors")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import leadline
-from leadline.cli.outcome import summary
+from leadline.commands.outcome import summary
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import Event
 from leadline.runs import Metadata

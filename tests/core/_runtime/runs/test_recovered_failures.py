@@ -17,7 +17,7 @@ import leadline
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.journal.rows import Row
 from leadline._runtime.runs.metadata import recovered_failures
-from leadline.cli.outcome import summary
+from leadline.commands.outcome import summary
 from leadline.contracts import Call
 from leadline.errors import Unavailable
 from leadline.hookspecs import Offer, PluginSettings

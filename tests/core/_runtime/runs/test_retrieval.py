@@ -342,32 +342,6 @@ async def test_engines_that_cost_nothing_are_called_in_every_run(tmp_path: Path)
     assert (len(free.asked), len(other.asked)) == (3, 0)
 
 
-async def test_a_resumed_run_repeats_no_search(tmp_path: Path) -> None:
-    engines = {"one": Scripted(), "two": Scripted()}
-    reached = asyncio.Event()
-
-    class Hang:
-        live = True
-
-        async def around(self, request: Any, call: Call, proceed: Callable[[Any], Any], /) -> Any:
-            if call.task == "fetch" and not reached.is_set():
-                reached.set()
-                await asyncio.Event().wait()
-            return await proceed(request)
-
-    hang = plugin("hang", middleware=Offer(lambda settings, _: Hang(), PluginSettings, "For a test"))
-    async with client(tmp_path, engines, plugins=[hang], middleware=["hang"], cache__search="0") as runs:
-        handle = await runs.start(QUESTION)
-        await reached.wait()
-        await asyncio.sleep(0.3)
-        await handle.cancel()
-        resumed = await (await runs.resume(handle.id)).result()
-    assert resumed.status == "complete"
-    for engine in engines.values():
-        assert sorted(engine.asked) == sorted(set(engine.asked))
-        assert len(engine.asked) == 8
-
-
 async def test_the_open_circuit_breaker_of_the_only_engine_is_in_a_notice(tmp_path: Path) -> None:
     engines = {"two": Scripted(lambda number: broken(number) if number > 2 else None)}
     async with client(tmp_path, engines, search__batch_size=1) as runs:

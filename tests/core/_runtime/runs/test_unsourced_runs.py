@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import leadline
-from leadline.cli.outcome import summary
+from leadline.commands.outcome import summary
 from leadline.contracts import Run
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer

@@ -14,9 +14,8 @@ from leadline_plugins.parse.html import HtmlParser
 from leadline_plugins.parse.pdf import PdfParser
 from leadline_plugins.parse.text import TextParser
 from leadline_plugins.parse.word import WordParser
-from leadline_plugins.search.local.addresses import Addresses
 from leadline_plugins.search.local.folders import LocalSettings, resolve
-from leadline_plugins.search.local.provider import LocalFetcher, LocalSearch
+from leadline_plugins.search.local.provider import Addresses, LocalFetcher, LocalSearch
 
 PARSERS = (lambda _: TextParser(), lambda _: HtmlParser(), lambda _: PdfParser(), lambda _: WordParser())
 

@@ -12,8 +12,8 @@ import pytest
 from leadline.errors import Denied, Unsupported
 from leadline.records import FetchRequest, SearchRequest
 from leadline.testing.context import FakeRun
-from leadline_plugins.search.local.addresses import Addresses
 from leadline_plugins.search.local.folders import LocalSettings, walk_of
+from leadline_plugins.search.local.provider import Addresses
 
 PICTURE = ") Tj ET q 500 0 0 700 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID x EI Q BT ("
 

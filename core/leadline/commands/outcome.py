@@ -1,0 +1,305 @@
+"""The outcome of a run, for users and as JSON: question, status, report, checks, files, cost."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from leadline._runtime.runs.folder import METADATA
+from leadline._runtime.runs.previous_output import KEPT_NOTICE
+from leadline._runtime.runs.principals import PRINCIPALS
+from leadline.citations import number
+from leadline.commands import near
+from leadline.commands.output import INTERRUPTED, columns, debugging, plural, say, wrapped, write, write_json
+from leadline.display import group_by_reason, one_line, shortened, visible
+from leadline.errors import UsageError
+from leadline.rendering import VERDICTS, plain_title, readable_url
+from leadline.runs import Metadata, Result
+
+# Maximum line width: longer lines are hard to read.
+WIDEST = 100
+# Number of errors to list; the run recovered from most of them.
+_ERRORS = 3
+# Follows the tokens of a model without a known price.
+_UNPRICED = ", price unknown; budget.money has no effect until you set ai.prices"
+
+
+def summary(known: Metadata, folder: Path, status: str = "") -> str:
+    """Return the outcome as labelled lines."""
+    rows = [
+        ("Question", shortened(known.question)),
+        ("Status", _status(known, status or known.status)),
+        ("Done", done(known)),
+        *(("Not done", f"{step.name}: {one_line(step.reason)}") for step in known.steps if step.status == "failed"),
+        ("Repeated", _repeated(known)),
+        *(("Note", one_line(notice)) for notice in group_by_reason(known.notices)),
+        *(("Error", text) for text in errors(known)),
+        ("Missing", f"no passage shown has: {', '.join(known.missing_words)}" if known.missing_words else ""),
+        ("Checks", checks(known.verification, known.audit)),
+        ("Files", files(known, folder)),
+        ("Cost", _cost(known)),
+    ]
+    return "\n".join(line for label, text in rows if text for line in _labelled(label, text))
+
+
+def _labelled(label: str, text: str) -> Iterator[str]:
+    wide = min(columns(), WIDEST) if sys.stderr.isatty() or sys.stdout.isatty() else WIDEST
+    lines = wrapped(text, max(30, wide - 10))
+    yield f"{label:<9} {lines[0]}"
+    yield from (f"{'':<9} {line}" for line in lines[1:])
+
+
+def _status(known: Metadata, status: str) -> str:
+    reason = _without_steps(known) if known.status == "partial" else known.reason
+    why = f": {shortened(reason, 1_000)}" if reason else ""
+    return f"{status.replace('_', ' ')} in {known.seconds:.1f} s{why}"
+
+
+def _without_steps(known: Metadata) -> str:
+    """Return the reason without the failed steps, which have lines of their own."""
+    reason = known.reason
+    for step in known.steps:
+        if step.status == "failed" and step.reason:
+            reason = re.sub(rf"(?:^|; ){re.escape(f'{step.name}: {step.reason}')}(?=; |$)", "", reason)
+    return reason.removeprefix("; ")
+
+
+def _repeated(known: Metadata) -> str:
+    """Return what may have been paid for twice."""
+    count = known.interrupted_calls
+    return f"{plural(count, 'call')} in flight when the run was interrupted" if count else ""
+
+
+def done(known: Metadata) -> str:
+    """Return the finished steps with their number of repetitions."""
+    steps = [step for step in known.steps if step.status == "finished"]
+    return ", ".join(step.name if step.times < 2 else f"{step.name} ×{step.times}" for step in steps)
+
+
+def errors(known: Metadata) -> Iterator[str]:
+    """Yield the first errors that no other line reports, and the number of further ones."""
+    said = [text for text in (known.reason, *known.notices) if text]
+    new = [
+        error
+        for error in known.errors
+        if not any(_without_provider(error.message) in text or text in error.message for text in said)
+    ]
+    for error in new[:_ERRORS]:
+        often = f" (×{error.times})" if error.times > 1 else ""
+        where = f"{error.step}: " if error.step else ""
+        yield f"{where}{one_line(error.message)}{often}"
+    if len(new) > _ERRORS:
+        yield f"{len(new) - _ERRORS} more errors in {METADATA}"
+
+
+def _without_provider(message: str) -> str:
+    """Return a failure without its provider and details, as a notice of its task repeats it."""
+    whose, _, rest = message.partition(": ")
+    return (rest if rest and " by " in whose else message).partition(" [")[0]
+
+
+def checks(found: Mapping[str, Any], audit: Mapping[str, Any] | None = None) -> str:
+    """Return the result of the verification: decision with its reasons, counts, repairs."""
+    if not found:
+        return ""
+    accepted = (audit or {}).get("accepted", found.get("passed"))
+    if accepted is None:
+        return "passages found, not judged"
+    reasons = "; ".join((audit or found).get("reasons", ()))
+    kinds: Mapping[str, int] = found.get("claims", {})
+    counts = ", ".join(f"{count} {VERDICTS[kind].name}" for kind, count in sorted(kinds.items()) if count)
+    bare = found.get("paragraph_without_citation_count", 0)
+    parts = (
+        _judged(found) if accepted else ": ".join(filter(None, ("rejected", reasons))),
+        f"claims: {counts}" if counts else "",
+        f"{plural(bare, 'paragraph')} without a citation" if bare else "",
+        _changed(found.get("repairs", ())),
+    )
+    return "; ".join(filter(None, parts))
+
+
+def _judged(found: Mapping[str, Any]) -> str:
+    """Return that the report passed, with its remarks, or how many of its claims were judged if some were not."""
+    claims: Mapping[str, int] = found.get("claims", {})
+    unjudged, total = claims.get("not_judged", 0), sum(claims.values())
+    if not unjudged:
+        remarks = found.get("remarks", 0)
+        return f"passed with {plural(remarks, 'remark')}" if remarks else "passed"
+    judged = "no claim was" if unjudged == total else f"{total - unjudged} of {plural(total, 'claim')}"
+    return f"{judged} judged; citations and paragraphs were checked"
+
+
+def _changed(repairs: Sequence[Mapping[str, Any]]) -> str:
+    """Return the repairs of claims that were not supported."""
+    if not repairs:
+        return ""
+    done = Counter(one["done"] for one in repairs)
+    return f"repaired: {', '.join(f'{count} {what}' for what, count in sorted(done.items()))}"
+
+
+def files(known: Metadata, folder: Path) -> str:
+    """Return the folder and its files, reports first."""
+    names = sorted(known.files, key=lambda name: (not name.startswith("report."), name))
+    return one_line(f"{near(folder)}: {', '.join(names)}")
+
+
+def chats(calls: Mapping[str, int]) -> int:
+    """Return the number of calls to language models."""
+    return sum(count for name, count in calls.items() if name.startswith("chat/"))
+
+
+def _cost(known: Metadata) -> str:
+    """Return the cost of a run; unknown if the journal could not store its calls, as on a full disk."""
+    asked = chats(known.calls)
+    made: Any = known.budget.get("model_calls", 0)
+    if not asked and made:
+        return f"unknown: the journal has no usage of {plural(made, 'model call')}"
+    untold = known.usage.get("untold")
+    said = cost(known.usage, asked, answered=bool(known.usage.get("replies", known.models)))
+    some = untold and known.usage.get("tokens")
+    return f"{said}; {untold} of {plural(asked, 'model call')} did not report their usage" if some else said
+
+
+def cost(usage: Mapping[str, Any], asked: int, *, answered: bool) -> str:
+    """Return the cost of a number of model calls; `answered` if some were answered."""
+    tokens, money = usage.get("tokens", 0), usage.get("cost")
+    if not tokens and money is None:
+        calls = plural(asked, "model call")
+        if answered:
+            return f"unknown: no usage reported for {calls}"
+        return f"nothing: no answer to {calls}" if asked else "nothing: no model was called"
+    if money is None:
+        return f"{tokens:,} tokens{_UNPRICED}"
+    unpriced = usage.get("unpriced")
+    return f"{tokens:,} tokens, ${money:.4f}" + (f" and {unpriced:,} tokens at an unknown price" if unpriced else "")
+
+
+# A larger budget, as the message about a spent budget suggests it.
+_RAISED = re.compile(r"--set ((?:budget|research)\.\w+)=(\d+(?:\.\d+)?)\b")
+# The kind and provider of the calls that write the Markdown file.
+_WRITTEN = "format/markdown"
+_PICTURE = re.compile(r"^!\[[^\n]*\]\([^()\n]*\)\n+", re.MULTILINE)
+# Characters of the report, and cited sources, that a terminal shows; the file has the rest.
+SHOWN, _SOURCES = 2_000, 10
+
+
+def show(result: Result, *, as_json: bool) -> None:
+    """Print the report to standard output, and the outcome to standard error; or the outcome as JSON."""
+    if as_json:
+        write_json(as_data(result))
+        return
+    if result.text:
+        _show_report(result)
+    say(summary(result.metadata, result.folder))
+
+
+def advise(result: Result, args: argparse.Namespace) -> None:
+    """Print how to continue a run that is not complete."""
+    kept = KEPT_NOTICE in result.metadata.notices  # the earlier, complete output was kept
+    if result.status == "waiting":
+        say(f"Nobody could be asked. To answer, continue in a terminal: {resume_command(result.folder, args)}")
+    elif result.exit_code != UsageError.exit_code and (
+        result.exit_code == INTERRUPTED or (result.status in ("failed", "partial") and not kept)
+    ):
+        say(f"Continue: {resume_command(result.folder, args, raised(result.metadata))}")
+    if debugging():
+        for place in dict.fromkeys(filter(None, (error.traceback for error in result.metadata.errors))):
+            say(place)
+
+
+def raised(known: Metadata) -> list[str]:
+    """Return the larger budgets that the messages of a run suggest, the largest for each setting."""
+    said = (known.reason, *known.notices, *(step.reason for step in known.steps))
+    enough: dict[str, str] = {}
+    for key, amount in (found.groups() for text in said for found in _RAISED.finditer(text)):
+        enough[key] = max(enough.get(key, amount), amount, key=float)
+    return [f"{key}={amount}" for key, amount in sorted(enough.items())]
+
+
+def resume_command(folder: Path, args: argparse.Namespace, sets: Sequence[str] = ()) -> str:
+    """Return the command that resumes a run."""
+    # Runs of a principal are found by their path.
+    own = folder.parent.parent.name == PRINCIPALS
+    words = ["leadline", "resume", near(folder) if own else folder.name]
+    words += [word for one in sets for word in ("--set", one)]
+    if not own and (args.folder or any(text.startswith("runs.folder") for text in args.set)):
+        words += ["--folder", str(folder.parent)]
+    if args.settings:
+        words += ["--settings", args.settings]
+    return shlex.join(words)
+
+
+def as_data(result: Result) -> dict[str, Any]:
+    """Return the outcome as JSON data."""
+    known = result.metadata.model_dump(mode="json")
+    report = report_file(result.folder, result.metadata)
+    return {
+        "run": known["run_id"],
+        "status": result.status,
+        "reason": result.reason,
+        "exit_code": result.exit_code,
+        "folder": str(result.folder),
+        "question": known["question"],
+        "report": str(report) if report else None,
+        "files": [str(path) for path in result.files],
+        "missing_words": known["missing_words"],
+        "checks": known["verification"],
+        "usage": known["usage"],
+        "citations": known["citations"],
+        "seconds": known["seconds"],
+        "errors": known["errors"],
+    }
+
+
+def report_file(folder: Path, metadata: Metadata, first: str = "report.md") -> Path | None:
+    """Return the report file for readers: `first`, else HTML or another format; None if there is none."""
+    names = [name for name in metadata.files if name.startswith("report.") and (folder / name).is_file()]
+    names.sort(key=lambda name: (name != first, name != "report.html", name != "report.md", name))
+    return folder / names[0] if names else None
+
+
+def _show_report(result: Result) -> None:
+    written, path = _written(result), report_file(result.folder, result.metadata)
+    text, sources = visible(written or result.text), list(_sources(result))
+    if not sys.stdout.isatty():
+        write("\n".join((text, "", *(() if written else sources))).rstrip())
+        return
+    begin = text if len(text) <= SHOWN or not path else text[:SHOWN].rsplit(maxsplit=1)[0] + " …"
+    _write_markdown(begin, notice="dim" if result.report and result.report.quotes else "italic")
+    if len(text) > len(begin) and path:
+        write(f"\n[{len(text) - len(begin) + 2:,} more characters in {one_line(near(path))}]")
+    elif written:
+        return
+    more = [f"and {len(sources) - _SOURCES} more"] if len(sources) > _SOURCES else []
+    write("\n".join(("", *sources[:_SOURCES], *more, "")))
+
+
+def _sources(result: Result) -> Iterator[str]:
+    """Yield a line for each cited source."""
+    for place, source in number(result.report).cited if result.report else ():
+        yield one_line(f"[{place}] {plain_title(source.hit.title)} - {readable_url(source.hit.url)}")
+
+
+def _written(result: Result) -> str:
+    """Return the Markdown file without its pictures; empty if this session wrote none."""
+    if result.report is None or KEPT_NOTICE in result.metadata.notices or not result.metadata.calls.get(_WRITTEN):
+        return ""
+    try:
+        return _PICTURE.sub("", (result.folder / "report.md").read_text("utf-8")).strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _write_markdown(text: str, notice: str) -> None:
+    """Print Markdown, formatted for a terminal; `notice` is the style of emphasis, as of the notice of a brief."""
+    from rich.console import Console
+    from rich.markdown import Markdown
+    from rich.theme import Theme
+
+    Console(width=min(columns(), WIDEST), theme=Theme({"markdown.em": notice})).print(Markdown(text, hyperlinks=False))

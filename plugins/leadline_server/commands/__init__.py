@@ -1,0 +1,49 @@
+"""The commands of the server; here what those share that use the queue of runs."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from leadline.commands import count, folder_of, queue_url, run_environment
+
+if TYPE_CHECKING:
+    from leadline_server.queue import Queue
+
+
+def queue_option(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--queue", metavar="URL", help="queue of runs: postgresql://… or sqlite:///PATH (default: runs.queue)"
+    )
+
+
+def worker_options(parser: ArgumentParser) -> None:
+    """Add the options of processes that work on the queue."""
+    parser.add_argument("--workers", type=count, default=1, metavar="N", help="worker processes (default: 1)")
+    parser.add_argument("--runs", type=count, default=8, metavar="N", help="runs of a worker at once (default: 8)")
+    queue_option(parser)
+    run_environment(parser)
+
+
+@contextmanager
+def queue_of(args: Namespace) -> Iterator[Queue]:
+    """Open the queue that the options of a command choose."""
+    from leadline_server.queue import open_queue
+
+    url = args.queue or queue_url(args)
+    queue = open_queue(url, folder_of(args).absolute())
+    try:
+        yield queue
+    finally:
+        queue.close()
+
+
+def worker_command(args: Namespace) -> Sequence[str]:
+    """Return the command of one worker process with the same options."""
+    command = [sys.executable, "-m", "leadline", "worker", "--supervised", f"--runs={args.runs}"]
+    single = ("queue", "pipeline", "folder", "settings")
+    command += [f"--{name}={value}" for name in single if (value := getattr(args, name))]
+    return command + [f"--{name}={value}" for name in ("docs", "set") for value in getattr(args, name)]

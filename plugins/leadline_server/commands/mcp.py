@@ -1,0 +1,100 @@
+"""Serve runs to an MCP client on standard input and output.
+
+Clients kill the process that they started, with its whole group: the server works in a process of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+
+from leadline.commands import add_command, add_group, client_of, count, run_coroutine, run_environment
+from leadline.commands.output import say, write
+from leadline.errors import UsageError
+from leadline.hookspecs import Command, hookimpl
+from leadline_server.commands.mcp_clients import CLIENTS, PLACE, server_arguments
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--wait",
+        type=count,
+        default=45,
+        metavar="SECONDS",
+        help="time after which a tool returns the id of a run that is not finished (default: 45)",
+    )
+    run_environment(parser)
+    group = add_group(parser, required=False)
+    add = add_command(group, "install", "print the configuration that connects a client", install)
+    add.add_argument("client", metavar="CLIENT", choices=CLIENTS, help=", ".join(CLIENTS))
+    add.add_argument("--url", default="", help="address of a `leadline serve`, such as http://127.0.0.1:8327/mcp")
+    run_environment(add)
+
+
+def run(args: Namespace) -> int:
+    """Serve the client on standard input and output, until it and the runs that it started have ended."""
+    if find_spec("mcp") is None:
+        raise UsageError("the MCP server needs the package mcp: pip install 'leadline[mcp]'")
+    if sys.stdin.isatty():
+        say("Waiting for an MCP client on standard input; `leadline mcp install CLIENT` tells how to connect one.")
+    released = detach()
+    from leadline_server.mcp.stdio import serve
+
+    run_coroutine(serve(client_of(args), wait=args.wait, released=released))
+    return 0
+
+
+def install(args: Namespace) -> int:
+    """Print what to put into the configuration of a client; write no file."""
+    client = CLIENTS[args.client]
+    say(client.where)
+    if args.url:
+        write(client.remote(args.url))
+        say(f"Replace {PLACE} by a token of the server; leave the header out where it has none.")
+    else:
+        write(client.snippet(server_arguments(args)))
+    return 0
+
+
+@hookimpl
+def leadline_commands() -> Iterator[Command]:
+    yield Command("mcp", arguments, run)
+
+
+def detach() -> Callable[[], None]:
+    """Continue in a new process of its own group, and return a function that ends the old one.
+
+    The old process is the one that the client sees. It ends with the new one, or when the function is called; it passes
+    Ctrl-C on. Where there is no fork (Windows), the process stays as it is. Call it before threads and loops start.
+    """
+    if not hasattr(os, "fork"):
+        return lambda: None
+    old, new = socket.socketpair()
+    process = os.fork()
+    if process:
+        new.close()
+        os._exit(_wait(process, old))  # the standard streams and their buffers belong to the new process
+    old.close()
+    os.setsid()
+
+    def release() -> None:
+        try:
+            new.send(b".")
+        except OSError:
+            return  # killed by its client
+
+    return release
+
+
+def _wait(process: int, old: socket.socket) -> int:
+    """Return the exit code: 0 when the new process was released, or else its own."""
+    signal.signal(signal.SIGINT, lambda *_: os.kill(process, signal.SIGTERM))
+    if old.recv(1):
+        return 0
+    code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+    return code if code >= 0 else 128 - code

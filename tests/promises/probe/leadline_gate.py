@@ -1,0 +1,42 @@
+"""Middleware that writes every outside call to a file, and holds one of them back for ever."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from leadline.contracts import Call
+from leadline.hookspecs import Offer, Offers, PluginSettings, hookimpl
+
+
+class GateSettings(PluginSettings):
+    log: Path
+    hold: int = 0
+    """The number of the call that is held back, from 1; 0 for none."""
+
+
+class Gate:
+    live = True
+
+    def __init__(self, settings: GateSettings) -> None:
+        self._settings = settings
+        self._calls = 0
+
+    async def around(self, request: Any, call: Call, proceed: Callable[[Any], Awaitable[Any]], /) -> Any:
+        self._calls += 1
+        if self._calls == self._settings.hold:
+            self._write("held", call.key)
+            await asyncio.Event().wait()
+        self._write("begun", call.key)
+        reply = await proceed(request)
+        self._write("returned", call.key)
+        return reply
+
+    def _write(self, what: str, key: str) -> None:
+        with self._settings.log.open("a", encoding="utf-8") as file:
+            file.write(f"{what} {key}\n")
+
+
+@hookimpl
+def leadline_middleware() -> Offers[Gate]:
+    yield Offer(lambda settings, context: Gate(settings), GateSettings, "Writes calls down, and holds one back")
