@@ -92,13 +92,15 @@ def _without_extras(source: Source) -> Source:
 async def judge(run: Run, claims: Sequence[Claim], library: Library, *, together: bool = False) -> list[Verdict]:
     """Return the verdicts on claims, in order. If a judge fails, the next one decides.
 
-    A judge is asked section by section, or for all sections `together`, which shows it each passage once.
+    A judge is asked section by section, or for all sections `together`, which shows it each passage and claim once.
     """
     found: dict[str, Verdict] = {}
-    batches = [list(claims)] if together else list(_claims_by_section(claims))
+    first = {(claim.text, claim.evidence_ids): claim for claim in reversed(claims)} if together else {}
+    batches = [list(first.values())[::-1]] if together else list(_claims_by_section(claims))
     for verdicts in await run.each(batches, lambda batch: judge_batch(run, batch, library)):
         found |= {one.claim.id: one for one in verdicts}
-    return [found[claim.id] for claim in claims]
+    repeated = [(claim, first.get((claim.text, claim.evidence_ids), claim)) for claim in claims]
+    return [found[claim.id] if claim is same else _of(claim, found[same.id]) for claim, same in repeated]
 
 
 async def prejudge(
@@ -208,11 +210,15 @@ def reuse_verdicts(claims: Iterable[Claim], verdicts: Iterable[Verdict]) -> tupl
     changed: list[Claim] = []
     for claim in claims:
         if verdict := known.get(_content(claim)):
-            findings = verdict.claim.findings
-            kept.append(verdict.model_copy(update={"claim": claim.model_copy(update={"findings": findings})}))
+            kept.append(_of(claim, verdict))
         else:
             changed.append(claim)
     return kept, changed
+
+
+def _of(claim: Claim, verdict: Verdict) -> Verdict:
+    """Return a verdict on the same statement as that on a claim."""
+    return verdict.model_copy(update={"claim": claim.model_copy(update={"findings": verdict.claim.findings})})
 
 
 def _content(claim: Claim) -> tuple[object, ...]:

@@ -59,6 +59,18 @@ async def test_each_judge_gets_what_the_earlier_left_with_their_findings(
     assert [one.judge for one in found] == ["exact", "second"]
 
 
+async def test_sections_judged_together_show_a_judge_each_claim_once(new_run: NewRun, new_report: NewReport) -> None:
+    report = new_report("The bay is deep [@a]. Ships come [@b].", "The bay is deep.", "Ships come.")
+    again = report.sections[0].model_copy(update={"id": "2"})
+    report = report.model_copy(update={"sections": (*report.sections, again)})
+    says = Says(supports)
+    claims = report_statements(report).claims
+    found = await judge(new_run({"says": says}), claims, Library.of(report), together=True)
+    assert [claim.text for request in says.seen for claim in request.claims] == ["The bay is deep.", "Ships come."]
+    assert [one.claim for one in found] == claims
+    assert [one.claim.section_id for one in found][2:] == ["2", "2"]
+
+
 async def test_without_a_decision_a_claim_is_not_judged_and_keeps_the_findings(
     new_run: NewRun, new_report: NewReport
 ) -> None:
