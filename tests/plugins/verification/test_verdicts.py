@@ -63,7 +63,7 @@ async def test_sections_judged_together_show_a_judge_each_claim_once(new_run: Ne
     report = new_report("The bay is deep [@a]. Ships come [@b].", "The bay is deep.", "Ships come.")
     again = report.sections[0].model_copy(update={"id": "2"})
     report = report.model_copy(update={"sections": (*report.sections, again)})
-    says = Says(supports)
+    says = Says(lambda claim, request: supports(claim, request, claim.text))
     claims = report_statements(report).claims
     found = await judge(new_run({"says": says}), claims, Library.of(report), together=True)
     assert [claim.text for request in says.seen for claim in request.claims] == ["The bay is deep.", "Ships come."]

@@ -212,6 +212,7 @@ def test_the_prompt_has_the_book_once_and_ends_with_what_to_write() -> None:
         "Section 1: The port (Who paid)",
         f"- {DUES}",
         "Section 2: The channel",
+        "- the dues: [2] and [3]; [2] is the primary source",
         ": Accounts",
         "## Dues",
         "[1] The dues were:\n- a toll on coal",
@@ -219,7 +220,6 @@ def test_the_prompt_has_the_book_once_and_ends_with_what_to_write() -> None:
         "[2] The dues brought 12 pounds in 1790.",
         ": Tides",
         "[3] The channel was dredged",
-        "- the dues: [2] and [3]; [2] is the primary source",
         'Write now:\n{"sections": [{"id": "1", "words": 400, "passages": [2, 1]}]}',
     ]
     places = [text.find(part) for part in order]
