@@ -1,7 +1,4 @@
-"""Rank passages for key questions: BM25, fused with vectors and a reranker if configured.
-
-Heading path and document title count as words of a passage, but not in its length: often only they name the subject.
-"""
+"""Rank passages for key questions: by words as `documents` does, fused with vectors and a reranker if configured."""
 
 from __future__ import annotations
 
@@ -15,6 +12,7 @@ from leadline.contracts import Run
 from leadline.records import Evidence, Source
 from leadline.workers import compute
 from leadline_plugins.documents.ranking import best, indexed, query_words
+from leadline_plugins.documents.text_index import IndexReader
 from leadline_plugins.text import content_set, identifiers, sentences
 
 # Maximum passages of a ranking.
@@ -27,6 +25,10 @@ _QUESTION = 0.3
 _EMBEDDED, _RERANKED = 600, 30
 # The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009).
 _FUSION = 60
+# What stands before the beginning of a line, and ends a term there; characters of the longest term.
+_LINE_MARKS = re.compile(r"^(?:\|\s*|[-*+] |\d+[.)] |:   |#+ |> )*")
+_TERM_END = re.compile(r":\s|\||\s\(|[：（]")
+_LONGEST_TERM = 60
 
 
 @dataclass(frozen=True)
@@ -37,18 +39,18 @@ class KeyQuestion:
     topic: str = ""
 
 
-# What stands before the beginning of a line, and ends a term there; characters of the longest term.
-_LINE_MARKS = re.compile(r"^(?:\|\s*|[-*+] |\d+[.)] |:   |#+ |> )*")
-_TERM_END = re.compile(r":\s|\||\s\(|[：（]")
-_LONGEST_TERM = 60
-
 # Scores of passages by index; larger is better; missing ones are not relevant.
 Ranked = dict[int, float]
 
 
-def by_words(passages: Sequence[Evidence], titles: Mapping[str, str], questions: Sequence[KeyQuestion]) -> list[Ranked]:
-    """Return the BM25 scores of passages for each question; `titles` are by source id."""
-    index = indexed(passages, titles)
+def by_words(
+    passages: Sequence[Evidence],
+    titles: Mapping[str, str],
+    questions: Sequence[KeyQuestion],
+    index: IndexReader | None = None,
+) -> list[Ranked]:
+    """Return the scores of passages for each question by their words; `titles` are by source id."""
+    index = index or indexed(passages, titles)
     places = {item.id: place for place, item in enumerate(passages)}
 
     def scores(text: str) -> Ranked:
@@ -85,7 +87,7 @@ def definitions(passages: Sequence[Evidence], question: str, scores: Ranked) -> 
         other_words = {
             place: min(len(term - wanted) for term in terms)
             for place, item in enumerate(passages)
-            if identifier in f"{item.path[-1:]}{item.lead}{item.quote}".lower()
+            if identifier in " ".join((*item.path[-1:], item.lead, item.quote)).lower()
             and (terms := [term for term in _terms(item) if wanted <= term])
         }
         chosen += sorted(other_words, key=lambda place: (other_words[place], -scores.get(place, 0.0), place))[:1]

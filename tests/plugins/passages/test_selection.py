@@ -107,6 +107,7 @@ async def selected(
 
 async def test_the_definition_of_a_named_term_is_first() -> None:
     assert (await selected(SETTINGS, "What does archive_mode do?"))[0][:2] == ["definition", "use"]
+    assert (await selected(SETTINGS, "What does archive_mode do?", tokens=0)) == [["definition"]]
 
 
 async def test_a_term_is_defined_where_it_has_the_fewest_words_beside_it() -> None:
