@@ -73,13 +73,6 @@ def _selected(
     return selection.passages()
 
 
-def select(passages: Sequence[Evidence], rankings: Sequence[Ranked], tokens: float) -> list[Evidence]:
-    """Return the best passages for some questions that take turns, best first, at most `tokens` in all."""
-    selection = _Selection(passages, 1, tokens)
-    selection.fill([[(0, place) for place in _best(scores)] for scores in rankings], inf)
-    return selection.passages()[0]
-
-
 def _best(scores: Ranked, share: float = 0.0) -> list[int]:
     """Return the passages that have a share of the best score, best first."""
     least = share * max(scores.values(), default=0.0)
