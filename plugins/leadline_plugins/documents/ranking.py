@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing
-from typing import Protocol
 
 from leadline.records import Evidence
-from leadline_plugins.documents.names import Names, name
+from leadline_plugins.documents.names import name
 from leadline_plugins.documents.text_index import IndexedPassage, IndexReader, IndexWriter, Match
 from leadline_plugins.text import content_words, identifiers, tokens
 
@@ -28,27 +27,18 @@ _MOST_WORDS = 200
 _MEANING = 2.0
 
 
-class Index(Protocol):
-    """The parts of a full-text index that ranking uses."""
-
-    names: Names
-
-    def size(self) -> int: ...
-    def frequency(self, word: str) -> int: ...
-    def best(self, words: Sequence[str], limit: int, key: str = "") -> list[Match]: ...
-    def named(self, title: str) -> list[IndexedPassage]: ...
-
-
-def rank(index: Index, question: str, limit: int) -> list[Match]:
+def rank(index: IndexReader, question: str, limit: int) -> list[Match]:
     """Return the best passages for a question, best first.
 
     A score is a share of the weight of all words of the question, so that those of different indexes compare.
     """
     total = weight(index, query_words(question))
-    return [Match(match.passage, match.score / total) for match in best(index, question, limit)] if total else []
+    return (
+        [Match(match.passage, match.score / total) for match in best_matches(index, question, limit)] if total else []
+    )
 
 
-def best(index: Index, question: str, limit: int) -> list[Match]:
+def best_matches(index: IndexReader, question: str, limit: int) -> list[Match]:
     """Return the best passages for a question, best first, with their scores in this index."""
     words = query_words(question)
     if len(words) > _MOST_WORDS:
@@ -63,7 +53,13 @@ def best(index: Index, question: str, limit: int) -> list[Match]:
     return _sorted(matches.values())[:limit]
 
 
-def weight(index: Index, words: Sequence[str]) -> float:
+def nearest(index: IndexReader, text: str, count: int, without: Collection[str] = ()) -> list[Evidence]:
+    """Return the passages nearest to a text, best first, except the ids in `without`."""
+    matches = index.best(query_words(text), count + len(without))
+    return [match.passage.evidence for match in matches if match.passage.evidence.id not in without][:count]
+
+
+def weight(index: IndexReader, words: Sequence[str]) -> float:
     """Return the sum of the inverse document frequencies of words."""
     return sum(_rarity(index, word) for word in words)
 
@@ -81,7 +77,7 @@ def _sorted(matches: Iterable[Match]) -> list[Match]:
     return sorted(matches, key=lambda match: (-match.score, _place(match.passage)))
 
 
-def _inherited(index: Index, mentioning: Sequence[Match]) -> dict[str, float]:
+def _inherited(index: IndexReader, mentioning: Sequence[Match]) -> dict[str, float]:
     """Return the names that the passages mention, each with the largest score that it inherits from one passage."""
     shares: dict[str, float] = {}
     for match in mentioning:
@@ -93,7 +89,7 @@ def _inherited(index: Index, mentioning: Sequence[Match]) -> dict[str, float]:
     return shares
 
 
-def _rarity(index: Index, word: str) -> float:
+def _rarity(index: IndexReader, word: str) -> float:
     """Return the inverse document frequency of a word."""
     count = index.frequency(word)
     return math.log(1 + (index.size() - count + 0.5) / (count + 0.5))

@@ -1,20 +1,18 @@
-"""Rank passages for key questions: BM25, fused with vectors and a reranker if configured.
-
-Heading path and document title count as words of a passage, but not in its length: often only they name the subject.
-"""
+"""Rank passages for key questions: by words as `documents` does, fused with vectors and a reranker if configured."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from leadline.contracts import Run
 from leadline.records import Evidence, Source
 from leadline.workers import compute
-from leadline_plugins.documents.ranking import best, indexed, query_words
+from leadline_plugins.documents.ranking import best_matches, indexed, query_words
+from leadline_plugins.documents.text_index import IndexReader
 from leadline_plugins.text import content_set, identifiers, sentences
 
 # Maximum passages of a ranking.
@@ -27,6 +25,10 @@ _QUESTION = 0.3
 _EMBEDDED, _RERANKED = 600, 30
 # The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009).
 _FUSION = 60
+# What stands before the beginning of a line, and ends a term there; characters of the longest term.
+_LINE_MARKS = re.compile(r"^(?:\|\s*|[-*+] |\d+[.)] |:   |#+ |> )*")
+_TERM_END = re.compile(r":\s|\||\s\(|[：（]")
+_LONGEST_TERM = 60
 
 
 @dataclass(frozen=True)
@@ -37,40 +39,37 @@ class KeyQuestion:
     topic: str = ""
 
 
-# What stands before the beginning of a line, and ends a term there; characters of the longest term.
-_LINE_MARKS = re.compile(r"^(?:\|\s*|[-*+] |\d+[.)] |:   |#+ |> )*")
-_TERM_END = re.compile(r":\s|\||\s\(|[：（]")
-_LONGEST_TERM = 60
-
 # Scores of passages by index; larger is better; missing ones are not relevant.
 Ranked = dict[int, float]
 
 
-def by_words(passages: Sequence[Evidence], titles: Mapping[str, str], questions: Sequence[KeyQuestion]) -> list[Ranked]:
-    """Return the BM25 scores of passages for each question; `titles` are by source id."""
-    index = indexed(passages, titles)
+def by_words(
+    passages: Sequence[Evidence],
+    titles: Mapping[str, str],
+    questions: Sequence[KeyQuestion],
+    index: IndexReader | None = None,
+) -> list[Ranked]:
+    """Return the scores of passages for each question by their words; `titles` are by source id."""
+    index = index or indexed(passages, titles)
     places = {item.id: place for place, item in enumerate(passages)}
 
     def scores(text: str) -> Ranked:
-        return {places[match.passage.evidence.id]: match.score for match in best(index, text, _RANKED)}
+        return {places[match.passage.evidence.id]: match.score for match in best_matches(index, text, _RANKED)}
 
     topics = {topic: scores(topic) for topic in {question.topic for question in questions if question.topic}}
-    sources = [item.source_id for item in passages]
-    return [_with_documents(_with_topic(scores(one.text), topics.get(one.topic, {})), sources) for one in questions]
-
-
-def _with_topic(own: Ranked, topic: Ranked) -> Ranked:
-    if not own:  # no passage shares a word with the key question
-        return topic
-    return {place: score + _QUESTION * topic.get(place, 0.0) for place, score in own.items()}
+    sources, rankings = [item.source_id for item in passages], list[Ranked]()
+    for question in questions:
+        own, topic = scores(question.text), topics.get(question.topic, {})
+        joined = {place: own.get(place, 0.0) + _QUESTION * topic.get(place, 0.0) for place in {**own, **topic}}
+        rankings.append(_with_documents(joined, sources))
+    return rankings
 
 
 def _with_documents(scores: Ranked, sources: Sequence[str]) -> Ranked:
     best: defaultdict[str, list[float]] = defaultdict(list)
-    for place, score in sorted(scores.items(), key=lambda pair: -pair[1]):
-        if len(best[sources[place]]) < _BEST_OF_DOCUMENT:
-            best[sources[place]].append(score)
-    bonus = {source: _DOCUMENT * sum(found) / _BEST_OF_DOCUMENT for source, found in best.items()}
+    for place in sorted(scores, key=lambda place: -scores[place]):
+        best[sources[place]].append(scores[place])
+    bonus = {source: _DOCUMENT * sum(own[:_BEST_OF_DOCUMENT]) / _BEST_OF_DOCUMENT for source, own in best.items()}
     return {place: score + bonus[sources[place]] for place, score in scores.items()}
 
 
@@ -85,7 +84,7 @@ def definitions(passages: Sequence[Evidence], question: str, scores: Ranked) -> 
         other_words = {
             place: min(len(term - wanted) for term in terms)
             for place, item in enumerate(passages)
-            if identifier in f"{item.path[-1:]}{item.lead}{item.quote}".lower()
+            if identifier in " ".join((*item.path[-1:], item.lead, item.quote)).lower()
             and (terms := [term for term in _terms(item) if wanted <= term])
         }
         chosen += sorted(other_words, key=lambda place: (other_words[place], -scores.get(place, 0.0), place))[:1]
@@ -168,33 +167,9 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float:
     return sum(a * b for a, b in zip(one, other, strict=True)) / size if size else 0.0
 
 
-class OverlapIndex:
-    """An index of passages by content words; rare words weigh more."""
-
-    def __init__(self, passages: Sequence[Evidence]) -> None:
-        self._passages = passages
-        self._places: defaultdict[str, list[int]] = defaultdict(list)
-        for place, passage in enumerate(passages):
-            for word in content_set(f"{passage.lead}\n{passage.quote}"):
-                self._places[word].append(place)
-
-    def nearest(self, text: str, count: int, without: Container[str] = ()) -> list[Evidence]:
-        """Return the passages that share most words with a text, best first, except the ids in `without`."""
-        scores: defaultdict[int, float] = defaultdict(float)
-        for word in content_set(text):
-            for place in self._places.get(word, ()):
-                scores[place] += self._weight(word)
-        ranked = sorted(scores, key=lambda place: (-scores[place], place))
-        found = (self._passages[place] for place in ranked)
-        return [one for one in found if one.id not in without][:count]
-
-    def nearest_sentence(self, text: str) -> str:
-        """Return the sentence of the passages that shares most words with a text."""
-        wanted = content_set(text)
-        said = (
-            one.quote[slice(*span)] for one in self._passages for span in sentences(one.quote) or [(0, len(one.quote))]
-        )
-        return max(said, key=lambda one: sum(self._weight(word) for word in wanted & content_set(one)), default="")
-
-    def _weight(self, word: str) -> float:
-        return math.log(1 + len(self._passages) / (1 + len(self._places.get(word, ()))))
+def nearest_sentence(text: str, passages: Sequence[Evidence]) -> str:
+    """Return the sentence of the passages that shares most words with a text."""
+    wanted = content_set(text)
+    spans = ((item.quote, *span) for item in passages for span in sentences(item.quote) or [(0, len(item.quote))])
+    texts = (quote[start:end] for quote, start, end in spans)
+    return max(texts, key=lambda sentence: len(wanted & content_set(sentence)), default="")

@@ -16,8 +16,9 @@ from leadline.errors import Unsupported, UsageError
 from leadline.parsing import MOST_CHARACTERS, within_limits
 from leadline.records import Claim, Document, Evidence, Hit, Record, Report, Section, Source, Text, Verdict, VerdictKind
 from leadline.research_findings import FAILED
+from leadline_plugins.documents.ranking import indexed, nearest
 from leadline_plugins.passages.cutting import passages_of
-from leadline_plugins.passages.ranking import OverlapIndex
+from leadline_plugins.passages.ranking import nearest_sentence
 from leadline_plugins.verification.claims import Statements, report_statements, section_statements
 from leadline_plugins.verification.reports.marks import Entry
 from leadline_plugins.verification.reports.reader import CitedReport, read_report
@@ -233,8 +234,8 @@ def _source(listed: CitedSource, document: Document) -> Source:
 
 def _nearest(source: Source, claims: Sequence[Claim]) -> dict[str, list[Evidence]]:
     """Return the passages of a source that are nearest to each claim, by the claim's id."""
-    index = OverlapIndex(passages_of(source))
-    return {claim.id: index.nearest(" ".join((*claim.under[-1:], claim.text)), _PASSAGES) for claim in claims}
+    index = indexed(passages_of(source), {})
+    return {claim.id: nearest(index, " ".join((*claim.under[-1:], claim.text)), _PASSAGES) for claim in claims}
 
 
 def _checked_claim(
@@ -269,5 +270,4 @@ def _checked_claim(
 
 def _nearest_words(claim: Claim, library: Library) -> str:
     """Return the sentence of the cited passages that shares most words with a claim."""
-    cited = library.cited(claim)
-    return OverlapIndex(cited).nearest_sentence(claim.text) if cited else ""
+    return nearest_sentence(claim.text, library.cited(claim))

@@ -13,7 +13,8 @@ from leadline.contracts import Run
 from leadline.errors import CallFailed
 from leadline.records import Claim, Report, Section, Verdict
 from leadline.research_findings import FAILED, Repair
-from leadline_plugins.passages.ranking import OverlapIndex
+from leadline_plugins.documents.ranking import indexed, nearest
+from leadline_plugins.documents.text_index import IndexReader
 from leadline_plugins.verification.blocks import blocks, visible_text
 from leadline_plugins.verification.claims import section_statements
 from leadline_plugins.verification.tasks import REPAIR_TASK, batches, claims_request
@@ -128,8 +129,8 @@ async def _corrections(run: Run, report: Report, bad: Sequence[Verdict]) -> list
     if not bad or not await run.by_chat(REPAIR_TASK.name):
         return []
     library = Library.of(report)
-    near = OverlapIndex(library.evidence)
-    claims = [_with_nearest_passages(one, near) for one in bad]
+    index = indexed(library.evidence, {})
+    claims = [_with_nearest_passages(one, index) for one in bad]
     groups = list(batches(claims, library.evidence, len(claims)))
     replies = await run.each(groups, lambda group: _corrected_claims(run, group, library))
     texts = {section.id: section.text or "" for section in report.sections}
@@ -146,10 +147,10 @@ async def _corrections(run: Run, report: Report, bad: Sequence[Verdict]) -> list
     ]
 
 
-def _with_nearest_passages(verdict: Verdict, near: OverlapIndex) -> Claim:
+def _with_nearest_passages(verdict: Verdict, index: IndexReader) -> Claim:
     """Return a claim with its fault as a finding, which cites the nearest other passages, too."""
     claim = verdict.claim
-    others = (one.id for one in near.nearest(claim.text, _TRIED, without=claim.evidence_ids))
+    others = (one.id for one in nearest(index, claim.text, _TRIED, claim.evidence_ids))
     fault = f"{verdict.verdict}: {verdict.reason}"
     return claim.model_copy(update={"evidence_ids": (*claim.evidence_ids, *others), "findings": (fault,)})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from leadline.records import Evidence
-from leadline_plugins.passages.ranking import OverlapIndex
+from leadline_plugins.passages.ranking import nearest_sentence
 
 
 def test_the_nearest_sentence_may_be_in_any_passage() -> None:
@@ -14,5 +14,5 @@ def test_the_nearest_sentence_may_be_in_any_passage() -> None:
     )
     passages = [Evidence(id=f"e{n}", source_id="s", quote=text, span=(0, len(text))) for n, text in enumerate(texts)]
     claim = "The survey of the harbour found at the mole a depth of fathoms."
-    assert OverlapIndex(passages).nearest_sentence(claim) == texts[1]
-    assert OverlapIndex([]).nearest_sentence(claim) == ""
+    assert nearest_sentence(claim, passages) == texts[1]
+    assert nearest_sentence(claim, []) == ""

@@ -9,7 +9,7 @@ from leadline.records import Evidence
 from leadline.testing.context import FakeRun
 from leadline_plugins.passages.cutting import tokens_of, words_of
 from leadline_plugins.passages.ranking import KeyQuestion, by_words, fused
-from leadline_plugins.passages.selection import select, select_passages
+from leadline_plugins.passages.selection import select_passages
 
 
 def passage(name: str, quote: str, source: str = "s1", path: tuple[str, ...] = ()) -> Evidence:
@@ -51,31 +51,6 @@ def test_a_question_without_a_common_word_is_ranked_by_the_whole_question() -> N
     assert max(scores, key=lambda place: scores[place]) == 1
 
 
-def test_every_question_of_a_section_has_its_share() -> None:
-    rankings = by_words(HARBOUR, {}, [KeyQuestion("How deep is the harbour?"), KeyQuestion("Who founded the town?")])
-    chosen = select(HARBOUR, rankings, 45)
-    assert {item.id for item in chosen} == {"depth", "history"}
-
-
-def test_what_questions_with_the_same_answers_leave_of_their_shares_goes_to_other_passages() -> None:
-    passages = [passage(f"p{n}", f"Quay {n} is deep. " + "It is so. " * 10) for n in range(12)]
-    rankings = by_words(passages, {}, [KeyQuestion(text) for text in ("Is the quay deep?", "Which quay?", "How deep?")])
-    size = tokens_of(passages[0].quote)
-    assert sum(tokens_of(item.quote) for item in select(passages, rankings, 10 * size)) == 7 * size
-
-
-def test_a_passage_that_does_not_fit_is_skipped() -> None:
-    long = passage("long", "harbour deep " * 200)
-    rankings = by_words([long, *HARBOUR], {}, [KeyQuestion("How deep is the harbour?")])
-    assert "long" not in {item.id for item in select([long, *HARBOUR], rankings, 40)}
-
-
-def test_the_same_text_is_selected_once() -> None:
-    twice = [*HARBOUR, passage("copy", HARBOUR[0].quote, source="s3")]
-    chosen = select(twice, by_words(twice, {}, [KeyQuestion("How deep is the harbour?")]), 500)
-    assert len({item.quote for item in chosen}) == len(chosen)
-
-
 def test_reciprocal_ranks_prefer_what_both_rankings_have() -> None:
     scores = fused([{0: 9.0, 1: 8.0}, {1: 0.9, 2: 0.8}])
     assert max(scores, key=lambda place: scores[place]) == 1
@@ -107,6 +82,7 @@ async def selected(
 
 async def test_the_definition_of_a_named_term_is_first() -> None:
     assert (await selected(SETTINGS, "What does archive_mode do?"))[0][:2] == ["definition", "use"]
+    assert (await selected(SETTINGS, "What does archive_mode do?", tokens=0)) == [["definition"]]
 
 
 async def test_a_term_is_defined_where_it_has_the_fewest_words_beside_it() -> None:
@@ -151,3 +127,9 @@ async def test_a_passage_of_two_sections_counts_once() -> None:
     assert (
         await selected(HARBOUR, "How deep is the harbour?", "Is low tide at the harbour?", most=size) == [["depth"]] * 2
     )
+
+
+async def test_what_does_not_fit_is_skipped_and_the_same_text_is_selected_once() -> None:
+    long = passage("long", "harbour deep low tide " * 99)
+    copy = passage("copy", HARBOUR[0].quote.replace(" ", "\n"), source="s3")
+    assert await selected([long, *HARBOUR, copy], "How deep is the harbour at low tide?", most=100) == [["depth"]]

@@ -41,7 +41,7 @@ from leadline.settings import Settings
 from leadline.testing.context import FakeRun, fake_findings
 from leadline_plugins.passages import selection
 from leadline_plugins.passages.cutting import tokens_of
-from leadline_plugins.passages.selection import select
+from leadline_plugins.passages.ranking import definitions
 from leadline_plugins.stages.synthesize import SynthesizeStage, collected, leadline_stages, without_copies
 
 A = TypeVar("A")
@@ -360,11 +360,11 @@ async def test_the_searches_made_for_a_section_are_one_more_question() -> None:
 async def test_passages_are_not_selected_by_the_event_loop(monkeypatch: pytest.MonkeyPatch, chat: bool) -> None:
     by: list[int] = []
 
-    def recorded(*arguments: Any) -> list[Evidence]:
+    def recorded(*arguments: Any) -> list[int]:
         by.append(threading.get_ident())
-        return select(*arguments)
+        return definitions(*arguments)
 
-    monkeypatch.setattr(selection, "select", recorded)
+    monkeypatch.setattr(selection, "definitions", recorded)
     assert await passages(Runs(chat=chat), PLAN_OF_TWO, HARBOUR)
     assert threading.get_ident() not in by
 
