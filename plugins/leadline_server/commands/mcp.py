@@ -17,7 +17,13 @@ from leadline.commands import add_command, add_group, client_of, count, run_coro
 from leadline.commands.output import say, write
 from leadline.errors import UsageError
 from leadline.hookspecs import Command, hookimpl
-from leadline_server.commands.mcp_clients import CLIENTS, PLACE, server_arguments
+from leadline_server.commands.mcp_clients import (
+    CLIENTS,
+    PLACE,
+    local_configuration,
+    remote_configuration,
+    server_arguments,
+)
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -51,13 +57,12 @@ def run(args: Namespace) -> int:
 
 def install(args: Namespace) -> int:
     """Print what to put into the configuration of a client; write no file."""
-    client = CLIENTS[args.client]
-    say(client.where)
+    say(CLIENTS[args.client][0])
     if args.url:
-        write(client.remote(args.url))
+        write(remote_configuration(args.client, args.url))
         say(f"Replace {PLACE} by a token of the server; leave the header out where it has none.")
     else:
-        write(client.snippet(server_arguments(args)))
+        write(local_configuration(args.client, server_arguments(args)))
     return 0
 
 

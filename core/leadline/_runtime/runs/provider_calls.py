@@ -217,9 +217,6 @@ class ProviderCalls:
         return await self.calls.call(form, request, do, provider=identity, task=kind)
 
 
-R = TypeVar("R", bound=Record)
-
-
 class VectorCalls:
     """Implements `leadline.contracts.Vectors` over one chosen store."""
 
