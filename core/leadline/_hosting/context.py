@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
+from leadline.errors import Unsupported
 from leadline.http import make_client
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class PluginContext:
         self,
         name: str,
         cache_dir: Path,
-        reader: DocumentReader,
+        reader: DocumentReader | None = None,
         runs: Path | None = None,
         *,
         scrub: Callable[[str], str] = str,
@@ -109,10 +110,12 @@ class PluginContext:
 
     def parses(self, media_type: str) -> bool:
         """Return whether a configured parser accepts this media type."""
-        return self._reader.parses(media_type)
+        return self._reader is not None and self._reader.parses(media_type)
 
     async def parse(self, blob: Blob, call: Call) -> Document:
         """Parse bytes with the configured parsers."""
+        if self._reader is None:
+            raise Unsupported(f"{blob.name}: there is no parser")
         return await self._reader.parse(blob, call)
 
     async def close(self) -> None:

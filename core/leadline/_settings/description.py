@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from leadline._hosting.catalog import PluginCatalog
+from leadline._hosting.catalog import CatalogEntry, PluginCatalog
 from leadline._settings.layers import leaves
 from leadline._settings.load import Loaded, obstacles
 from leadline._settings.redaction import public
@@ -24,11 +25,10 @@ def settings_of(loaded: Loaded) -> dict[str, Setting]:
     }
 
 
-def plugins_of(catalog: PluginCatalog, **given: Any) -> list[InstalledPlugin]:
-    """Return the installed plugins, and what they lack; `given` are the arguments of `obstacles`."""
-    entries = catalog.entries(load=True)
+def plugins_of(catalog: PluginCatalog, entries: Iterable[CatalogEntry], **given: Any) -> list[InstalledPlugin]:
+    """Return loaded plugins, with what they lack if there are arguments for `obstacles`."""
     able = [catalog.load(entry.name) for entry in entries if entry.status != "broken"]
-    lacks = obstacles(catalog, able, **given)
+    lacks = obstacles(catalog, able, **given) if given else {}
     return [
         InstalledPlugin(
             name=entry.name,

@@ -20,7 +20,6 @@ from leadline.commands import (
     count,
     docs_option,
     folder_option,
-    json_option,
     question_argument,
     quiet_option,
     run_options,
@@ -158,8 +157,7 @@ def _run_choices(parser: argparse.ArgumentParser, pipeline: str = "") -> None:
         help="format of the report, such as markdown (repeatable)",
     )
     folder_option(parser)
-    settings_options(parser)
-    json_option(parser)
+    settings_options(parser, json=True)
 
 
 def _resume(parser: argparse.ArgumentParser) -> None:
@@ -173,8 +171,7 @@ def _resume(parser: argparse.ArgumentParser) -> None:
     )
     docs_option(parser)
     folder_option(parser)
-    settings_options(parser)
-    json_option(parser)
+    settings_options(parser, json=True)
     quiet_option(parser)
 
 
@@ -209,12 +206,10 @@ def _runs(parser: argparse.ArgumentParser) -> None:
 def _pipelines(parser: argparse.ArgumentParser) -> None:
     group = add_group(parser)
     parser = add_command(group, "list", "list the pipelines with what they do", "pipelines:list_")
-    settings_options(parser)
-    json_option(parser)
+    settings_options(parser, json=True)
     parser = add_command(group, "show", "show a pipeline as settings, with what each stage does", "pipelines:show")
     parser.add_argument("name", metavar="NAME", help="name of the pipeline")
-    settings_options(parser)
-    json_option(parser)
+    settings_options(parser, json=True)
     parser = add_command(group, "new", "write a commented pipeline into the settings file", "pipelines:new")
     parser.add_argument("name", metavar="NAME", help="name of the new pipeline")
     parser.add_argument("--extends", default="", metavar="NAME", help="pipeline that it changes (default: none)")
@@ -227,12 +222,10 @@ def _plugins(parser: argparse.ArgumentParser) -> None:
         group, "list", "list the plugins: kind, distribution, status, missing requirements", "plugins:list_"
     )
     parser.add_argument("--kind", metavar="KIND", help="list only plugins of this kind, such as search_providers")
-    settings_options(parser)
-    json_option(parser)
+    settings_options(parser, json=True)
     parser = add_command(group, "show", "show the offers and the settings of a plugin", "plugins:show")
     parser.add_argument("name", metavar="NAME", help="name of the plugin")
-    settings_options(parser)
-    json_option(parser)
+    settings_options(parser, json=True)
 
 
 def _prompts(parser: argparse.ArgumentParser) -> None:
@@ -240,8 +233,7 @@ def _prompts(parser: argparse.ArgumentParser) -> None:
     parser = add_command(
         group, "list", "list the tasks with their plugins and the origin of their templates", "prompts:list_"
     )
-    settings_options(parser)
-    json_option(parser)
+    settings_options(parser, json=True)
     parser = add_command(group, "show", "show the full text of one prompt, or of all", "prompts:show")
     parser.add_argument(
         "name",
@@ -250,16 +242,14 @@ def _prompts(parser: argparse.ArgumentParser) -> None:
         default="",
         help="name of a task, as in `leadline prompts list` (default: all)",
     )
-    settings_options(parser)
-    json_option(parser)
+    settings_options(parser, json=True)
 
 
 def _config(parser: argparse.ArgumentParser) -> None:
     group = add_group(parser)
     parser = add_command(group, "show", "show every setting and its origin", "config:show")
     docs_option(parser)
-    settings_options(parser)
-    json_option(parser)
+    settings_options(parser, json=True)
     parser = add_command(group, "check", "report all errors in the settings", "config:check")
     docs_option(parser)
     settings_options(parser)
@@ -274,8 +264,7 @@ def _doctor(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command="doctor")
     docs_option(parser)
     folder_option(parser)
-    settings_options(parser)
-    json_option(parser)
+    settings_options(parser, json=True)
 
 
 def _trust(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -15,12 +15,14 @@ from pydantic_core import to_jsonable_python
 
 from leadline._hosting.catalog import CatalogEntry, PluginCatalog
 from leadline._hosting.loading import AnyOffer, Plugin
-from leadline._settings.load import base_plugin, obstacles
+from leadline._settings.description import plugins_of
+from leadline._settings.load import base_plugin
 from leadline._settings.plugin_sections import variable_of
 from leadline.commands.output import say, table, write, write_json
 from leadline.display import choose_from
 from leadline.errors import ConfigError, UsageError
 from leadline.hookspecs import KINDS, MapOffer, StageOffer
+from leadline.inventory import InstalledPlugin
 
 
 def list_(args: argparse.Namespace) -> int:
@@ -28,47 +30,30 @@ def list_(args: argparse.Namespace) -> int:
     if args.kind and args.kind not in KINDS:
         raise UsageError(f"no such kind: {args.kind!r}; {choose_from(args.kind, KINDS)}")
     catalog = PluginCatalog.discover()
-    entries = [entry for entry in catalog.entries(load=True) if not args.kind or args.kind in entry.kinds]
-    lacks = _lacks(catalog, entries, args)
+    found = _described(catalog, catalog.entries(load=True), args)
+    found = [plugin for plugin in found if not args.kind or args.kind in plugin.kinds]
     if args.json:
-        write_json([_data(entry, lacks.get(entry.name, "")) for entry in entries])
+        write_json([plugin.model_dump() for plugin in found])
         return 0
-    headers = ("NAME", "KIND", "FROM", "STATUS", "MISSING")
-    write(table([_row(entry, lacks.get(entry.name, "")) for entry in entries], headers))
+    rows = [(one.name, ", ".join(one.kinds), _origin(one), one.status, one.lacks) for one in found]
+    write(table(rows, ("NAME", "KIND", "FROM", "STATUS", "MISSING")))
     return 0
 
 
-def _lacks(
-    catalog: PluginCatalog, entries: list[CatalogEntry], args: argparse.Namespace, instance: str = ""
-) -> dict[str, str]:
-    """Return the missing requirements of each plugin; empty if the settings cannot be read."""
-    loaded = [catalog.load(entry.name) for entry in entries if entry.status != "broken"]
+def _described(
+    catalog: PluginCatalog, entries: Sequence[CatalogEntry], args: argparse.Namespace, instance: str = ""
+) -> list[InstalledPlugin]:
+    """Return plugins with what they lack, if the settings can be read."""
     try:
         file = Path(args.settings) if args.settings else None
-        return obstacles(catalog, loaded, instance=instance, sets=args.set, file=file)
+        return plugins_of(catalog, entries, instance=instance, sets=args.set, file=file)
     except ConfigError as error:
         say(f"leadline: cannot check what the plugins need, because the settings cannot be read:\n{error}")
-        return {}
+        return plugins_of(catalog, entries)
 
 
-def _status(entry: CatalogEntry, lacks: str) -> str:
-    return "incomplete" if lacks and entry.status == "ready" else entry.status
-
-
-def _row(entry: CatalogEntry, lacks: str) -> tuple[str, ...]:
-    origin = f"{entry.distribution} {entry.version}".strip()
-    return entry.name, ", ".join(entry.kinds), origin, _status(entry, lacks), entry.problem or lacks
-
-
-def _data(entry: CatalogEntry, lacks: str) -> dict[str, Any]:
-    return {
-        "name": entry.name,
-        "kinds": list(entry.kinds),
-        "distribution": entry.distribution,
-        "version": entry.version,
-        "status": _status(entry, lacks),
-        "lacks": entry.problem or lacks,
-    }
+def _origin(plugin: InstalledPlugin) -> str:
+    return f"{plugin.distribution} {plugin.version}".strip()
 
 
 def show(args: argparse.Namespace) -> int:
@@ -76,15 +61,14 @@ def show(args: argparse.Namespace) -> int:
     catalog = PluginCatalog.discover()
     base = _base_name(catalog, args)
     plugin = catalog.load(base)
-    entry = catalog.entry(base)
-    lacks = _lacks(catalog, [entry], args, args.name).get(plugin.name, "")
+    (found,) = _described(catalog, [catalog.entry(base)], args, args.name)
     if args.json:
-        write_json({**_data(entry, lacks), "offers": _offers(plugin, args.name), "settings": _settings(plugin)})
+        write_json({**found.model_dump(), "offers": _offers(plugin, args.name), "settings": _settings(plugin)})
         return 0
     instance = f"{args.name}: a second instance of " if args.name != base else ""
-    write(f"{instance}{plugin.name}  ({entry.distribution} {entry.version}, {_status(entry, lacks)})")
-    if entry.problem or lacks:
-        write(f"  {entry.problem or lacks}")
+    write(f"{instance}{plugin.name}  ({_origin(found)}, {found.status})")
+    if found.lacks:
+        write(f"  {found.lacks}")
     for kind, offer in plugin.offers.items():
         write(f"\n{kind}: {offer.summary}")
         write(table(_details(offer, plugin, args.name), indent="  "))

@@ -44,7 +44,7 @@ def add_group(parser: ArgumentParser, *, required: bool = True) -> Any:
 RUN = "id of the run, the beginning of the id, or its folder"
 
 
-def settings_options(parser: ArgumentParser) -> None:
+def settings_options(parser: ArgumentParser, *, json: bool = False) -> None:
     parser.add_argument("--settings", metavar="FILE", help="settings file (default: leadline.toml)")
     parser.add_argument(
         "--set",
@@ -53,6 +53,8 @@ def settings_options(parser: ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="override a setting, such as search.strategy=race",
     )
+    if json:
+        json_option(parser)
 
 
 def json_option(parser: ArgumentParser) -> None:
@@ -77,9 +79,7 @@ def run_options(parser: ArgumentParser, run: str = "", *, json: bool = True, sev
     if run:
         parser.add_argument("run", metavar=run, nargs="+" if several else None, help=RUN)
     folder_option(parser)
-    settings_options(parser)
-    if json:
-        json_option(parser)
+    settings_options(parser, json=json)
 
 
 def question_argument(parser: ArgumentParser) -> None:

@@ -27,9 +27,7 @@ from leadline.commands.memory import check_limit
 from leadline.commands.outcome import advise, show
 from leadline.commands.output import plural, say
 from leadline.commands.questions import Terminal
-from leadline.contracts import Call
-from leadline.errors import Unsupported, UsageError
-from leadline.records import Blob, Document
+from leadline.errors import UsageError
 from leadline.run_handle import RunHandle
 from leadline.runs import Result
 
@@ -81,16 +79,6 @@ async def run_in_foreground(client: Client, launch: Launch, args: argparse.Names
             return await handle.result()
 
 
-class _NoParsers:
-    """The parsers for the progress observer, which reads no documents."""
-
-    def parses(self, media_type: str) -> bool:
-        return False
-
-    async def parse(self, blob: Blob, call: Call) -> Document:
-        raise Unsupported(f"{blob.name}: observers cannot parse documents")
-
-
 @contextmanager
 def _progress(client: Client, args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Create the observer that shows progress; restore the terminal at the end."""
@@ -99,7 +87,7 @@ def _progress(client: Client, args: argparse.Namespace) -> Iterator[dict[str, An
         yield {}
         return
     offer = client.catalog.offer("observers", name)
-    observer = offer.make(offer.settings(), PluginContext(name, default_cache(), _NoParsers()))
+    observer = offer.make(offer.settings(), PluginContext(name, default_cache()))
     try:
         yield {name: observer}
     finally:

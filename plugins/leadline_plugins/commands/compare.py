@@ -12,7 +12,6 @@ from leadline.commands import (
     client_of,
     docs_option,
     folder_option,
-    json_option,
     near,
     quiet_option,
     run_coroutine,
@@ -43,8 +42,7 @@ def arguments(parser: ArgumentParser) -> None:
     )
     docs_option(parser)
     folder_option(parser)
-    settings_options(parser)
-    json_option(parser)
+    settings_options(parser, json=True)
     quiet_option(parser)
 
 

@@ -14,7 +14,6 @@ from leadline.commands import (
     client_of,
     count,
     folder_option,
-    json_option,
     question_argument,
     quiet_option,
     run_coroutine,
@@ -48,8 +47,7 @@ def arguments(parser: ArgumentParser) -> None:
     again = add_command(group, "reembed", "embed all documents again, with the embedder of the settings", _reembed)
     for command in (added, listed, removed, found, again):
         command.add_argument("--principal", default="", metavar="ID", help="user whose documents are meant")
-        settings_options(command)
-        json_option(command)
+        settings_options(command, json=True)
     for command in (added, again):
         quiet_option(command)
     ask = add_command(group, "ask", "answer a question from the documents, with citations", _ask)
@@ -58,8 +56,7 @@ def arguments(parser: ArgumentParser) -> None:
     ask.add_argument("--format", action="append", default=[], metavar="NAME", help="format of the answer (repeatable)")
     folder_option(ask)
     quiet_option(ask)
-    settings_options(ask)
-    json_option(ask)
+    settings_options(ask, json=True)
 
 
 def _add(args: Namespace) -> int:

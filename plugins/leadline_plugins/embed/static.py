@@ -7,12 +7,15 @@ puts the two side by side, which finds most. docs/reference/models.md has the fi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from math import sqrt
 from pathlib import Path
 from typing import Any, Literal, get_args
+from zlib import crc32
 
 from pydantic import Field
 
@@ -20,7 +23,6 @@ from leadline.contracts import Call, Context, Embedder
 from leadline.errors import Unsupported
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Embeddings, EmbedRequest
-from leadline_plugins.embed.hashed import hashed, unit
 
 Model = Literal["hashed", "wordllama", "both"]
 # Digits of a number: a vector is stored as text, and the sixth digit changes no order.
@@ -104,3 +106,38 @@ def leadline_embedders() -> Iterable[Offer[StaticSettings, Embedder]]:
         free=True,
         timeout=300.0,
     )
+
+
+# Numbers of a vector: with 512 the first hit is right for 5-8 % fewer questions, with 2048 for 2-4 % more.
+SIZE = 1024
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+# Characters of the parts of a word, whose ends are marked, so that its forms have similar vectors.
+_PART = 4
+
+
+def hashed(text: str) -> list[float]:
+    """Return the vector of a text, of length 1; zero for a text without features."""
+    places = [0.0] * SIZE
+    for feature, count in Counter(features(text.lower())).items():
+        digest = crc32(feature.encode("utf-8", "surrogatepass"))
+        places[digest % SIZE] += sqrt(count) if digest >> 31 else -sqrt(count)
+    return unit(places)
+
+
+def unit(vector: list[float]) -> list[float]:
+    """Return the vector scaled to length 1; zero stays zero."""
+    length = sqrt(sum(place * place for place in vector)) or 1.0
+    return [place / length for place in vector]
+
+
+def features(text: str) -> Iterator[str]:
+    """Yield the features of a text."""
+    for run in _UNSPACED.findall(text):
+        yield from run
+        yield from (run[start : start + 2] for start in range(len(run) - 1))
+    for word in _WORD.findall(_UNSPACED.sub(" ", text)):
+        yield word
+        marked = f"^{word}$"
+        if len(word) >= _PART:
+            yield from (marked[start : start + _PART] for start in range(len(marked) - _PART + 1))

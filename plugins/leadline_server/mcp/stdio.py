@@ -2,14 +2,94 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
 import anyio
 
 from leadline import Client
-from leadline_server.mcp.local import LocalService
+from leadline.errors import LeadlineError, UsageError
+from leadline.records import Answer, Report
+from leadline.run_handle import RunHandle
 from leadline_server.mcp.runs import Runs
 from leadline_server.mcp.tools import WAIT, make_server
+from leadline_server.pipelines import Pipelines
+from leadline_server.requests import RUN_ID, NewRun
+from leadline_server.views import RunView
+
+
+class LocalService:
+    """A `RunService` that runs in this process, and sees the runs of others. Its methods raise `LeadlineError`.
+
+    The process owns the runs: they go on when its client is gone.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self.client, self.pipelines = client, Pipelines(client)
+        self._handles: dict[str, RunHandle] = {}
+        self._ended: dict[str, asyncio.Event] = {}
+
+    async def order(self, body: NewRun, principal: str | None, key: str | None = None) -> str:
+        """Start a run and return its id."""
+        changed = {"pipeline": body.pipeline} if body.pipeline else None
+        order = self.client.order(body.question, set=changed, principal=principal)
+        self._keep(await self.client.run(order, principal=principal, interactive=True))
+        return order.run_id
+
+    async def resume(self, run_id: str, principal: str | None) -> None:
+        """Continue a run that was interrupted, cancelled or failed."""
+        folder = await self._folder(run_id, principal)
+        self._keep(await self.client.resume(folder, interactive=True, principal=principal))
+
+    async def view(self, run_id: str, principal: str | None) -> RunView:
+        """Return a run as of now. Raises `UsageError` if there is none."""
+        if handle := self._handles.get(run_id):
+            return RunView.of(handle.snapshot())
+        found = await asyncio.to_thread(self.client.find, await self._folder(run_id, principal))
+        if found.metadata is None:
+            raise LeadlineError(f"the state of the run {run_id} cannot be read; `leadline resume {run_id}` restores it")
+        return RunView.of(found.metadata, found.status)
+
+    async def answer(self, run_id: str, principal: str | None, question_id: str, answer: Answer) -> None:
+        """Answer a question of a run of this or another process."""
+        await self.client.answer(await self._folder(run_id, principal), question_id, answer, principal=principal)
+
+    async def cancel(self, run_id: str, principal: str | None, reason: str) -> None:
+        """Cancel a run of this or another process."""
+        await self.client.cancel(await self._folder(run_id, principal), reason, principal=principal)
+
+    async def report(self, run_id: str, principal: str | None) -> Report:
+        """Return the report of a run."""
+        return await self.client.report(await self._folder(run_id, principal), principal=principal)
+
+    async def file(self, run_id: str, name: str, principal: str | None) -> Path:
+        """Return the path of a file that the run lists."""
+        return await self._folder(run_id, principal) / name
+
+    async def all_ended(self) -> None:
+        """Return when no run of this process is left."""
+        while events := tuple(self._ended.values()):
+            await asyncio.gather(*(event.wait() for event in events))
+
+    async def _folder(self, run_id: str, principal: str | None) -> Path:
+        if not RUN_ID.fullmatch(run_id):
+            raise UsageError(f"{run_id!r:.80} is not the id of a run, such as 1a2b3c4d_20260131_120000")
+        folder = self.client.runs_folder(principal=principal).absolute() / run_id
+        if not await asyncio.to_thread(folder.is_dir):
+            raise UsageError(f"there is no run {run_id}")
+        return folder
+
+    def _keep(self, handle: RunHandle) -> None:
+        handle.events().close()  # without a reader they would be kept until the end
+        self._handles[handle.id] = handle
+        self._ended.setdefault(handle.id, asyncio.Event())
+        handle.when_ended(self._forget)
+
+    def _forget(self, handle: RunHandle) -> None:
+        if self._handles.get(handle.id) is handle:
+            del self._handles[handle.id]
+            self._ended.pop(handle.id).set()
 
 
 async def serve(client: Client, *, wait: float = WAIT, released: Callable[[], None] = lambda: None) -> None:

@@ -6,7 +6,7 @@ needs the packages of the server.
 """
 
 from leadline_server.queue.contract import Claim, Full, Queue, QueuedRun, QueueUnavailable, Replaced, Taken, Worker
-from leadline_server.queue.opening import open_queue
+from leadline_server.queue.sql import open_queue
 
 __all__ = [
     "Claim",

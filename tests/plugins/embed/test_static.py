@@ -16,8 +16,7 @@ from leadline._hosting.catalog import PluginCatalog
 from leadline.errors import Unsupported
 from leadline.records import EmbedRequest
 from leadline.testing.context import FakeCall, fake_context
-from leadline_plugins.embed.hashed import SIZE, features, hashed
-from leadline_plugins.embed.static import Static, StaticSettings
+from leadline_plugins.embed.static import SIZE, Static, StaticSettings, features, hashed
 
 needs_words = pytest.mark.skipif(find_spec("wordllama") is None, reason="pip install leadline[static]")
 
@@ -54,7 +53,7 @@ def test_forms_of_a_word_share_parts() -> None:
 
 
 def test_the_vector_is_the_same_in_another_process() -> None:
-    code = "from leadline_plugins.embed.hashed import hashed; print(hashed('The harbour, 海底'))"
+    code = "from leadline_plugins.embed.static import hashed; print(hashed('The harbour, 海底'))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(hashed("The harbour, 海底"))
 

@@ -26,8 +26,7 @@ from leadline.testing.servers import RawRequest, RawServer, raw_reply, raw_serve
 from leadline_plugins.fetch.guard import Blocked, Guard
 from leadline_plugins.fetch.transport import GuardedTransport
 from leadline_plugins.fetch.web.body import sniff, vague
-from leadline_plugins.fetch.web.cache import CachedPage, PageCache
-from leadline_plugins.fetch.web.fetcher import WebFetcher
+from leadline_plugins.fetch.web.fetcher import CachedPage, PageCache, WebFetcher
 from leadline_plugins.fetch.web.robots import allowed, rules
 from leadline_plugins.parse.media import DOCX
 

@@ -11,7 +11,7 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 from mcp_types import CallToolResult, EmbeddedResource, ResourceLink, TextContent, TextResourceContents
 
-from leadline_plugins.mcp.results import hit_of, listed
+from leadline_plugins.mcp.engine import hit_of, listed
 
 ROW = {"url": "https://a.example/1", "title": "One"}
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from leadline_server.commands.mcp_clients import CLIENTS
+from leadline_server.commands.mcp import CLIENTS
 
 mcp = pytest.importorskip("mcp", reason="the extra mcp is not installed")
 

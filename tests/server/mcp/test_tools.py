@@ -21,8 +21,8 @@ mcp = pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 from mcp_types import ElicitResult  # noqa: E402
 
-from leadline_server.mcp.local import LocalService  # noqa: E402
 from leadline_server.mcp.runs import Runs  # noqa: E402
+from leadline_server.mcp.stdio import LocalService  # noqa: E402
 from leadline_server.mcp.tools import make_server  # noqa: E402
 
 QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
+import logging
+import os
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from decimal import Decimal
+from importlib import import_module
 from typing import Any
 
 from leadline.contracts import Call, Context
 from leadline.errors import BadReply, ProviderError, Unsupported
 from leadline.records import ChatReply, ChatRequest, Embeddings, EmbedRequest, ModelTraits, Usage
 from leadline_plugins.ai.litellm.errors import is_of_litellm, refusal_of, translated, vendor_of
-from leadline_plugins.ai.litellm.library import LitellmLibrary, account, without_mcp
 from leadline_plugins.ai.litellm.settings import LitellmSettings
 from leadline_plugins.ai.litellm.streams import Stream, within
 from leadline_plugins.ai.openai.chat_completions import FINISH, ChatReplyReader, request_body
@@ -21,6 +25,79 @@ from leadline_plugins.ai.openai.endpoint_quirks import Quirks, QuirkStore, learn
 from leadline_plugins.ai.openai.provider import parse_vectors
 from leadline_plugins.ai.openai.replies import parse_usage
 from leadline_plugins.ai.openai.settings import ModelSettings
+
+# Tables that litellm would otherwise fetch from GitHub, at import and during a request.
+_LOCAL = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS")
+# Read at import. Embeddings by OpenAI's SDK respect no other setting, and Leadline does the retries.
+_IMPORTED_WITH = {"DEFAULT_MAX_RETRIES": "0"}
+_SKIP_MCP = "_skip_mcp_handler"
+_LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
+
+
+def load() -> Any:
+    """Import litellm without its telemetry, its downloads and its output to the terminal."""
+    for name in _LOCAL:
+        os.environ.setdefault(name, "True")
+    with _set(_IMPORTED_WITH):
+        litellm: Any = import_module("litellm")
+    litellm.telemetry = False
+    litellm.suppress_debug_info = True
+    litellm.disable_aiohttp_transport = True  # httpx takes proxies and certificates from the environment
+    litellm.disable_hf_tokenizer_download = True  # for counting the tokens of some streams
+    for name in _LOGGERS:  # its handlers would write between the lines of a run
+        logging.getLogger(name).handlers = [logging.NullHandler()]
+    return litellm
+
+
+@contextmanager
+def _set(variables: Mapping[str, str]) -> Iterator[None]:
+    """Set the environment variables that are not set, until the end of the block."""
+    fresh = {name: value for name, value in variables.items() if name not in os.environ}
+    os.environ.update(fresh)
+    try:
+        yield
+    finally:
+        for name in fresh:
+            os.environ.pop(name, None)
+
+
+def without_mcp(litellm: Any) -> dict[str, Any]:
+    """Return the argument that keeps litellm's MCP proxy out of a request with tools, if this version has it.
+
+    To check whether a tool belongs to the proxy, litellm imports it, which needs packages that are not installed.
+    """
+    known = inspect.unwrap(litellm.completion).__code__.co_consts
+    return {_SKIP_MCP: True} if _SKIP_MCP in known else {}
+
+
+class LitellmLibrary:
+    """Starts the import when the plugin is created, so that the first call waits less."""
+
+    def __init__(self, context: Context) -> None:
+        self._loading = asyncio.ensure_future(context.in_thread(load))
+
+    async def get(self) -> Any:
+        """Return the imported library."""
+        return await asyncio.shield(self._loading)
+
+
+def account(settings: LitellmSettings, silence: float = 0.0) -> dict[str, Any]:
+    """Return the arguments for address, account and timeouts; `silence` is the shortest read timeout in seconds."""
+    import httpx
+
+    arguments: dict[str, Any] = {
+        "timeout": httpx.Timeout(max(settings.read_timeout, silence), connect=settings.connect_timeout),
+        "num_retries": 0,
+        "max_retries": 0,
+    }
+    if settings.api_base:
+        arguments["api_base"] = settings.api_base
+    if key := settings.api_key.get_secret_value():
+        arguments["api_key"] = key
+    if settings.headers:
+        arguments["extra_headers"] = {name: value.get_secret_value() for name, value in settings.headers.items()}
+    return arguments | {name: value.get_secret_value() for name, value in settings.credentials.items()}
+
 
 # Attempts in different forms before a request fails.
 _FORMS = 6

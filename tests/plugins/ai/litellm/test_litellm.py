@@ -15,7 +15,7 @@ from leadline._hosting.catalog import PluginCatalog
 from leadline._settings.redaction import public
 from leadline.errors import BadReply, Denied, ProviderError, QuotaSpent, RateLimited, TooLong, Unavailable, Unsupported
 from leadline_plugins.ai.litellm.errors import is_of_litellm, translated
-from leadline_plugins.ai.litellm.library import account
+from leadline_plugins.ai.litellm.provider import account
 from leadline_plugins.ai.litellm.settings import LitellmSettings
 
 NO_SECRETS = LitellmSettings()

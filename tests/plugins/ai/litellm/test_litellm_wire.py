@@ -18,8 +18,7 @@ from leadline.errors import BadReply, ProviderError, Unavailable
 from leadline.records import ChatReply, ChatRequest, EmbedRequest, Message, Tool
 from leadline.testing.context import FakeCall, fake_context
 from leadline.testing.servers import ScriptedAnswer, ScriptedServer, json_answer, scripted_server
-from leadline_plugins.ai.litellm.library import load
-from leadline_plugins.ai.litellm.provider import Litellm, LitellmEmbedder
+from leadline_plugins.ai.litellm.provider import Litellm, LitellmEmbedder, load
 from leadline_plugins.ai.litellm.settings import LitellmSettings
 
 pytestmark = [

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from leadline.records import SearchRequest
-from leadline_plugins.search.local.spelling import distance
+from leadline_plugins.search.local.index import distance
 
 
 @pytest.mark.parametrize(
