@@ -53,6 +53,10 @@ class PluginSections:
         """Return the names of the second instances."""
         return tuple(name for name in self._values if self.base(name) != name)
 
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all sections."""
+        return tuple(self._values)
+
     def has(self, name: str, field: str) -> bool:
         """Return whether a section has a value for a field."""
         section = self._values.get(name)

@@ -1,7 +1,8 @@
 """Select the plugins that the settings name, and find out which of them can work.
 
 Alternatives (providers, engines, fetchers, parsers) and observers that cannot work are left out with a notice. Anything
-else that cannot work (a strategy, a stage, a format, a middleware) is an error.
+else that cannot work (a strategy, a stage, a format, a middleware) is an error, and so is a provider or an engine that
+the settings name, unless only a package is missing or its plugin is broken.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ from leadline.settings import Settings
 
 # Keys whose plugins are left out with a notice if they cannot work.
 _MAY_DROP = {"ai.providers", "search.engines", "read.fetchers", "read.parsers", "charts.runner", "observers"}
+# Keys whose plugins are refused if the settings name them and their own settings are at fault.
+_NAMED = {"ai.providers", "search.engines"}
 # Keys whose default may end up with no plugin: a search engine may return whole pages itself.
 _MAY_BE_EMPTY = {"read.fetchers", "charts.runner"}
 # Keys whose plugins are loaded only where a chosen plugin uses them.
@@ -66,6 +69,8 @@ class Selector:
         self._defaults = defaults
         self._sections = sections
         self._selected = Selected()
+        # The plugins whose settings, or what their settings name, are at fault.
+        self._unfit: set[str] = set()
         self._emptied: dict[tuple[tuple[str, str], ...], list[str]] = {}
         # What is told of each key that the pipeline uses.
         self._choices: dict[str, str] = {}
@@ -95,6 +100,9 @@ class Selector:
         for fault in self._pipeline_faults(core) if stages else ():
             self._problem(f"{fault}{place(f'pipelines.{core.pipeline}')}")
         plugins = found.plugins.values()
+        for name in self._sections.names():
+            if name not in found.settings and self._sections.base(name) in self._catalog.names():
+                self._check_section(name)
         for problem in unknown_names(core, self._catalog, plugins, place, self._defaults.tools):
             self._problem(problem)
         found.notices += self._unread_engines()
@@ -260,7 +268,11 @@ class Selector:
             return
         for name, reason in reasons.items():
             named = name not in automatic and is_set
-            if (named or self._sections.is_mentioned(name)) and kept and name not in found.dropped:
+            if named and kept and key in _NAMED and name in self._unfit:
+                self._problem(
+                    f"{key}: {name} cannot work: {reason}; or leave it out of {key}{self._sections.place(key)}"
+                )
+            elif (named or self._sections.is_mentioned(name)) and kept and name not in found.dropped:
                 found.notices.append(f"{key}: {name} is left out: {reason}")
             found.dropped.setdefault(name, reason)
         needed = key not in _MAY_BE_EMPTY or (selection.names != ("auto",) and is_set)
@@ -383,12 +395,24 @@ class Selector:
         try:
             settings = self._selected.settings.get(name) or self._sections.read(name, plugin)
         except RequiredSettingMissing as missing:
+            self._unfit.add(name)
             return str(missing)
         self._sections.refuse_unsendable(name, offer, settings)
         reason = _obstacle(plugin, offer, settings)
         if not reason:
             self._selected.settings[name] = settings
+        elif not reason.startswith(str(plugin)):  # which is its fault, not that of its settings
+            self._unfit.add(name)
         return reason
+
+    def _check_section(self, name: str) -> None:
+        """Report the faults of the section of a plugin that is not chosen; it need not be complete."""
+        try:
+            self._sections.read(name, self._catalog.load(self._sections.base(name)))
+        except (RequiredSettingMissing, PluginError):
+            return  # not set up, or broken: no matter while it is not chosen
+        except ConfigError as error:
+            self._problem(str(error))
 
     def _problem(self, text: str) -> None:
         if text not in self._selected.problems:

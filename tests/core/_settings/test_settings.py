@@ -446,20 +446,22 @@ def test_a_key_is_not_sent_to_the_address_of_then(load: Load, tmp_path: Path) ->
 # --- what is chosen, and what drops out ------------------------------------------------------------------------------
 
 
-def test_a_plugin_without_its_key_drops_out_with_one_notice(load: Load) -> None:
-    loaded = load("search.engines=tavily,local")
-    reason = "plugins.tavily.api_key is not set: set TAVILY_API_KEY, or plugins.tavily.api_key in leadline.toml"
-    assert loaded.notices == (f"search.engines: tavily is left out: {reason}",)
-    assert loaded.dropped == {"tavily": reason}
-    assert loaded.chosen["search.engines"] == ("local",)
-    assert "tavily" not in loaded.plugins
-    assert not hasattr(loaded.settings.plugins, "tavily")
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("tavily", "plugins.tavily.api_key is not set: set TAVILY_API_KEY, or plugins.tavily.api_key in leadline.toml"),
+        ("asleep", "no server answers at port 8080"),
+    ],
+)
+def test_an_engine_that_the_settings_name_and_that_cannot_work_is_refused(load: Load, name: str, reason: str) -> None:
+    told = f"search.engines: {name} cannot work: {reason}; or leave it out of search.engines (--set search.engines)"
+    assert fault(load, f"search.engines={name},local") == told
 
 
 @pytest.mark.parametrize("value", ["", "''"])
 def test_an_empty_required_setting_is_not_set(load: Load, tmp_path: Path, value: str) -> None:
     (tmp_path / "leadline.toml").write_text("[plugins.tavily]\napi_key = ''\n" if value else "")
-    assert "plugins.tavily.api_key is not set" in load("search.engines=tavily,local").notices[0]
+    assert "plugins.tavily.api_key is not set" in fault(load, "search.engines=tavily,local")
 
 
 def test_an_empty_variable_is_not_set(load: Load, tmp_path: Path) -> None:
@@ -484,7 +486,7 @@ def test_an_empty_variable_is_not_set(load: Load, tmp_path: Path) -> None:
         ("ai.providers", "auto, chatty, embedded, gateway", "auto"),
         ("search.engines", "asleep, auto, ", "auto"),
         ("search.strategy", "batch, ", "batch"),
-        ("read.parsers", "", "text,html,feed,pdf,word"),
+        ("read.parsers", "", "text,html,feed,pdf,word,office"),
         ("research.synthesizer", "", "prose"),
         ("report.formats", "html, json, markdown", "markdown,html,json"),
     ],
@@ -561,12 +563,11 @@ def test_the_conventional_variable_is_the_last_to_be_asked(load: Load, tmp_path:
     ("name", "reason"),
     [
         ("vendor", "plugin 'vendor' lacks what it needs: pip install 'leadline[vendor]'"),
-        ("asleep", "no server answers at port 8080"),
         ("faulty", "plugin 'faulty' raised ZeroDivisionError in `ready`"),
         ("nothing", "plugin 'nothing' yields int from leadline_search_providers: it must be Offer"),
     ],
 )
-def test_an_engine_that_cannot_work_drops_out_and_the_others_go_on(load: Load, name: str, reason: str) -> None:
+def test_an_engine_that_is_broken_or_lacks_a_package_drops_out(load: Load, name: str, reason: str) -> None:
     loaded = load(f"search.engines={name},local")
     assert loaded.notices == (f"search.engines: {name} is left out: {reason}",)
     assert loaded.chosen["search.engines"] == ("local",)
@@ -688,7 +689,7 @@ def test_a_section_with_use_is_a_second_instance(load: Load, tmp_path: Path) -> 
         "[plugins.archive]\nuse = 'local'\nfolders = ['old']\n"
         "[plugins.work]\nuse = 'tavily'\n"
     )
-    loaded = load(environ={"TAVILY_API_KEY": "mine"})
+    loaded = load(environ={"TAVILY_API_KEY": "mine"}, complete=False)
     assert loaded.plugins["archive"] is loaded.plugins["local"]
     assert loaded.settings.plugin("archive").folders == ["old"]
     assert loaded.settings.plugin("local").folders == ["docs"]
@@ -722,9 +723,11 @@ def test_a_section_of_no_plugin_is_an_error(host: PluginCatalog, tmp_path: Path,
     assert text in str(caught.value)
 
 
-def test_the_section_of_a_plugin_not_chosen_waits_unread(load: Load, tmp_path: Path) -> None:
-    (tmp_path / "leadline.toml").write_text("[plugins.vendor]\nwhatever = 'x'\n")
-    assert "vendor" not in load().plugins
+def test_the_section_of_a_plugin_not_chosen_is_checked_but_need_not_be_complete(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "leadline.toml").write_text("[plugins.tavily]\nmax_results = 'many'\n")
+    assert "plugins.tavily.max_results: input should be a valid integer" in fault(load, "search.engines=local")
+    (tmp_path / "leadline.toml").write_text("[plugins.tavily]\nmax_results = 3\n")
+    assert "tavily" not in load("search.engines=local").plugins
 
 
 # --- wrong values --------------------------------------------------------------------------------------------------
