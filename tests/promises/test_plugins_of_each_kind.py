@@ -380,7 +380,7 @@ def test_command(examples: Path, leadline_in: Any, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "https://pages.example/1\n"), done.stderr
 
 
-def test_a_broken_plugin_and_one_without_its_key_are_left_out_and_the_rest_works(
+def test_a_broken_plugin_is_left_out_and_the_rest_works_but_one_without_its_key_is_refused(
     examples: Path, leadline_in: Any, tmp_path: Path
 ) -> None:
     site = tmp_path / "site"
@@ -389,11 +389,13 @@ def test_a_broken_plugin_and_one_without_its_key_are_left_out_and_the_rest_works
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: leadline-explodes\nVersion: 2.5\n")
     (info / "entry_points.txt").write_text("[leadline.v1]\nexplodes = leadline_explodes\n")
     (site / "leadline_explodes.py").write_text("raise RuntimeError('no licence file')")
-    chosen = ["--set", "search.engines=explodes,handbook,pages", "--set", f"plugins.pages.texts={json.dumps([ANSWER])}"]
+    chosen = ["--set", "search.engines=explodes,pages", "--set", f"plugins.pages.texts={json.dumps([ANSWER])}"]
     done = leadline_in(site, "research", QUESTION, *chosen, "--json", PYTHONPATH=f"{site}{os.pathsep}{examples}")
     assert done.returncode == 0, done.stderr
     assert f"{ANSWER} [1]" in Path(json.loads(done.stdout)["report"]).read_text(encoding="utf-8")
-    assert "handbook is left out: plugins.handbook.url is not set" in done.stderr
+    refused = leadline_in(examples, "research", QUESTION, "--set", "search.engines=handbook,pages", "--json")
+    assert refused.returncode == 78
+    assert "plugins.handbook.url" in refused.stderr
     assert "explodes is left out: plugin 'explodes' (leadline-explodes 2.5) cannot be imported: " in done.stderr
     assert "RuntimeError: no licence file" in done.stderr
 

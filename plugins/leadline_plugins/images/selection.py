@@ -21,6 +21,8 @@ from leadline.research_findings import Illustration
 from leadline_plugins.text import content_words
 from leadline_plugins.verification.lexicon import forms
 
+# The name of a file, which some pages have in place of a caption.
+_FILE = re.compile(r"\S*[./_]\S*")
 # The minimum score, as when three of six words of a caption are in the section.
 MIN_SCORE = 0.3
 _WEB = ("http://", "https://")
@@ -126,14 +128,15 @@ def _images(source: Source) -> Iterator[Image]:
 def _scored(
     image: Image, origin: Origin, section: Section, items: Sequence[Evidence], held: set[str]
 ) -> Iterator[Candidate]:
-    about = f"{image.caption} {image.alt}".strip()
+    named = [text for text in (image.caption, image.alt) if not _FILE.fullmatch(text.strip())]
+    about = " ".join(named).strip()
     words = dict.fromkeys(content_words(about or origin.title))
     common = sum(word in held for word in words)
     score = common / (len(words) + _SMOOTH) * (1 if about else _TITLE)
     if common < _COMMON or score < MIN_SCORE:
         return
     home = max(items, key=lambda item: len(set(words).intersection(content_words(item.quote))))
-    caption = _without_number(image.caption or image.alt or origin.title)
+    caption = _without_number(next(filter(None, named), origin.title))
     illustration = Illustration(
         id=f"image-{blake2b(image.url.encode('utf-8', 'surrogatepass'), digest_size=4).hexdigest()}",
         url=image.url,

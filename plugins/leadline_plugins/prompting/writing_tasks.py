@@ -13,6 +13,9 @@ from leadline_plugins.prompting.inputs import bullet_list, paragraphs, question_
 from leadline_plugins.prompting.numbered_passages import ShownSource, only_passages, passages_text
 from leadline_plugins.text import is_cjk
 
+# Passages that are named for a section; it may use any other.
+_MOST_NAMED = 12
+
 
 class OutlinedSection(Record):
     """A planned section as writers see it, with the numbers of the passages that were selected for it, best first."""
@@ -98,7 +101,8 @@ class SynthesizeRequest(Record):
         passages = {one.id: [number for number in one.passages if number in shown] for one in self.outline}
         for part in self.wanted:
             length = {unit: part.length} if part.length else {}
-            yield {"id": part.id, **length, **({"passages": passages[part.id]} if part.id in passages else {})}
+            best = {"passages": passages[part.id][:_MOST_NAMED]} if part.id in passages else {}
+            yield {"id": part.id, **length, **best}
 
 
 def shrunk(inputs: SynthesizeRequest) -> SynthesizeRequest | None:

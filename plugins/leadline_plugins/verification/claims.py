@@ -86,7 +86,7 @@ def section_statements(sections: Sequence[Section]) -> Statements:
 
 def table_rows(text: str) -> Iterator[str]:
     """Yield the table rows of a Markdown text as claims: `header: cell; header: cell`."""
-    return (_row_text(text[block.start : block.end], block.head) for block in blocks(text) if block.kind == "row")
+    return (row_text(text[block.start : block.end], block.head) for block in blocks(text) if block.kind == "row")
 
 
 def unit_spans(text: str) -> Iterator[tuple[int, int]]:
@@ -201,7 +201,7 @@ def _block_statements(text: str, block: Block) -> Iterator[Statement]:
             visible if _WORD.search(visible) else visible_text("\n".join(lines)), block.start, block.end, block, cited
         )
     elif block.kind == "row":
-        yield Statement(_row_text(raw, block.head), block.start, block.end, block, cited)
+        yield Statement(row_text(raw, block.head), block.start, block.end, block, cited)
     else:
         yield from _sentences(raw, block)
 
@@ -242,7 +242,7 @@ def _sentences(raw: str, block: Block) -> Iterator[Statement]:
         before = visible
 
 
-def _row_text(line: str, head: Sequence[str]) -> str:
+def row_text(line: str, head: Sequence[str]) -> str:
     """Return a table row as text, each cell after its header: `City: Bonn; People: 330,000`."""
     named = zip(row_cells(line), [*head, *[""] * line.count("|")], strict=False)
     return "; ".join(f"{name}: {cell}" if name else cell for cell, name in named if cell)

@@ -15,21 +15,24 @@ from leadline.records import Claim, Report, Section, Verdict
 from leadline.research_findings import FAILED, Repair
 from leadline_plugins.documents.ranking import indexed, nearest
 from leadline_plugins.documents.text_index import IndexReader
-from leadline_plugins.verification.blocks import blocks, visible_text
-from leadline_plugins.verification.claims import section_statements
+from leadline_plugins.verification.blocks import blocks, row_cells, visible_text
+from leadline_plugins.verification.claims import row_text, section_statements
 from leadline_plugins.verification.tasks import REPAIR_TASK, batches, claims_request
 from leadline_plugins.verification.verdicts import Library, judge_batch
 
+# What ends a sentence: its citations stand before it.
+_END = re.compile(r"[.!?。！？]$")
 # Other passages that a correction may cite: those nearest to the claim.
 _TRIED = 3
 
 
 @dataclass(frozen=True)
 class _Change:
-    """The new text and citations of a claim; None as text drops it."""
+    """The new text and citations of a claim, and the new row of a table; None as text drops the claim."""
 
     text: str | None
     ids: tuple[str, ...]
+    row: str = ""
 
 
 async def repair_claims(
@@ -43,8 +46,11 @@ async def repair_claims(
     corrected: list[Verdict] = []
     changes: dict[str, _Change] = {}
     if run.settings.verify.unsupported == "recite":
-        corrected = await _corrections(run, report, bad)
-        changes = {one.claim.id: _Change(one.claim.text, one.claim.evidence_ids) for one in corrected}
+        corrected, rows = await _corrections(run, report, bad)
+        changes = {
+            one.claim.id: _Change(one.claim.text, one.claim.evidence_ids, rows.get(one.claim.id, ""))
+            for one in corrected
+        }
     elif run.settings.verify.unsupported == "drop":
         changes = {one.claim.id: _Change(None, ()) for one in bad}
     if not changes:
@@ -121,13 +127,13 @@ def _claims_by_section(claims: Iterable[Claim]) -> Mapping[str, Sequence[Claim]]
 # --- changes ---------------------------------------------------------------------------------------------------------
 
 
-async def _corrections(run: Run, report: Report, bad: Sequence[Verdict]) -> list[Verdict]:
+async def _corrections(run: Run, report: Report, bad: Sequence[Verdict]) -> tuple[list[Verdict], dict[str, str]]:
     """Return the supported verdicts on claims as a model corrected them, all in one call if the passages fit.
 
-    Table rows and quotations only get other citations.
+    Of claims that are rows of a table also the new rows, by their ids. Quotations only get other citations.
     """
     if not bad or not await run.by_chat(REPAIR_TASK.name):
-        return []
+        return [], {}
     library = Library.of(report)
     index = indexed(library.evidence, {})
     claims = [_with_nearest_passages(one, index) for one in bad]
@@ -135,16 +141,31 @@ async def _corrections(run: Run, report: Report, bad: Sequence[Verdict]) -> list
     replies = await run.each(groups, lambda group: _corrected_claims(run, group, library))
     texts = {section.id: section.text or "" for section in report.sections}
     old = {one.claim.id: one.claim for one in bad}
+    rows: dict[str, str] = {}
     trials = []
-    for claim in (claim for reply in replies for claim in reply):
-        before = old[claim.id]
-        fixed = texts[claim.section_id][slice(*claim.span)].lstrip().startswith(("|", ">"))
-        trials.append(claim.model_copy(update={"text": before.text}) if fixed else claim)
-    return [
+    for claim, cells in (pair for reply in replies for pair in reply):
+        raw, text = texts[claim.section_id][slice(*claim.span)], claim.text
+        if raw.lstrip().startswith((">", "|")):
+            text = old[claim.id].text
+        head = [block.head for block in blocks(texts[claim.section_id]) if (block.start, block.end) == claim.span]
+        if head and head[0] and (row := _row(raw, cells)):
+            rows[claim.id], text = row, row_text(row, head[0])
+        trials.append(claim.model_copy(update={"text": text}))
+    verdicts = [
         one.model_copy(update={"claim": one.claim.model_copy(update={"evidence_ids": one.quoted})})
         for one in await judge_batch(run, trials, library)
         if one.verdict == "supported" and one.quoted
     ]
+    return verdicts, rows
+
+
+def _row(old: str, cells: Sequence[str]) -> str:
+    """Return a table row with other cells in place of those that say something; empty if their number differs."""
+    before = row_cells(old)
+    if len(cells) != sum(map(bool, before)):
+        return ""
+    new = (cell.replace("|", "\\|") for cell in cells)
+    return f"| {' | '.join(next(new) if cell else '' for cell in before)} |"
 
 
 def _with_nearest_passages(verdict: Verdict, index: IndexReader) -> Claim:
@@ -155,8 +176,11 @@ def _with_nearest_passages(verdict: Verdict, index: IndexReader) -> Claim:
     return claim.model_copy(update={"evidence_ids": (*claim.evidence_ids, *others), "findings": (fault,)})
 
 
-async def _corrected_claims(run: Run, claims: Sequence[Claim], library: Library) -> list[Claim]:
-    """Return the claims that the model corrected; those without passages of its choice cite all that it saw."""
+async def _corrected_claims(run: Run, claims: Sequence[Claim], library: Library) -> list[tuple[Claim, Sequence[str]]]:
+    """Return the claims that the model corrected, each with the cells of a row.
+
+    Those without passages of its choice cite all that it saw.
+    """
     wanted = library.request(claims)
     inputs = claims_request(claims, wanted.passages, wanted.sources, library.language)
     try:
@@ -166,18 +190,13 @@ async def _corrected_claims(run: Run, claims: Sequence[Claim], library: Library)
         return []
     passages = {one.number: one.id for group in inputs.sources for one in group.passages}
     corrected = {one.claim: one for one in reply.claims if _line(one.text)}
-    return [
-        claim.model_copy(
-            update={
-                "text": _line(corrected[number].text),
-                "evidence_ids": tuple(passages[one] for one in corrected[number].passages if one in passages)
-                or claim.evidence_ids,
-                "findings": (),
-            }
-        )
-        for number, claim in enumerate(claims, start=1)
-        if number in corrected
-    ]
+    made: list[tuple[Claim, Sequence[str]]] = []
+    for number, claim in enumerate(claims, start=1):
+        if one := corrected.get(number):
+            ids = tuple(passages[name] for name in one.passages if name in passages) or claim.evidence_ids
+            update = {"text": _line(one.text), "evidence_ids": ids, "findings": ()}
+            made.append((claim.model_copy(update=update), [_line(cell) for cell in one.cells]))
+    return made
 
 
 def _line(text: str) -> str:
@@ -217,9 +236,11 @@ def _replacement(old: str, change: _Change) -> str:
     marks = "".join(map(cite, change.ids))
     plain = uncited(old).strip()
     if plain.startswith("|"):
-        return f"{plain.rstrip('| ')} {marks} |"
-    # With other citations a claim keeps its Markdown; a new wording is plain text.
-    return f"{plain if _letters(visible_text(plain)) == _letters(change.text) else change.text} {marks}"
+        return f"{(change.row or plain).removesuffix('|').rstrip()} {marks} |"
+    # With other citations a claim keeps its Markdown.
+    text = plain if _letters(visible_text(plain)) == _letters(visible_text(change.text)) else change.text
+    ends = _END.search(text)
+    return f"{text[: ends.start()]} {marks}{ends[0]}" if ends else f"{text} {marks}"
 
 
 def _letters(text: str) -> str:

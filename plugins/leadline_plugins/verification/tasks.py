@@ -79,6 +79,8 @@ class Corrected(Record):
 
     claim: int
     text: Text
+    # Of a table row: its cells in their order.
+    cells: tuple[Text, ...] = ()
     passages: tuple[int, ...] = ()
 
 
@@ -201,8 +203,12 @@ REPAIR_TASK = TaskKind(
     template("repair_claim"),
     shrink=_halved,
     check=_reply_fault,
-    schema=object_of(claims=list_of(object_of(claim=INTEGER, text=TEXT, passages=list_of(INTEGER)))),
-    example='{"claims": [{"claim": 1, "text": "The bridge carries 40,000 cars a day.", "passages": [3]}]}',
+    schema=object_of(
+        claims=list_of(object_of(claim=INTEGER, text=TEXT, cells=list_of(TEXT), passages=list_of(INTEGER)))
+    ),
+    example="""{"claims": [
+ {"claim": 1, "text": "The bridge carries 40,000 cars a day.", "cells": [], "passages": [3]},
+ {"claim": 2, "text": "Bridge: Old; Cars: 900", "cells": ["Old", "900"], "passages": [1]}]}""",
     show=_as_text,
     expects=estimates.repair_claim,
 )

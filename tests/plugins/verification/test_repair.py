@@ -137,6 +137,25 @@ class ByModel:
         return Judgements(judgements=tuple(made))
 
 
+@pytest.mark.parametrize(
+    ("cells", "row"), [(("Bay", "8 | 9"), "| Bay | 8 \\| 9 | [@a] |"), (("Bay",), "| Bay | 7 | [@a] |")]
+)
+async def test_a_row_of_a_table_gets_other_cells_if_they_are_as_many(
+    new_run: NewRun, new_report: NewReport, cells: tuple[str, ...], row: str
+) -> None:
+    def reply(inputs: Any) -> CorrectedReply:
+        assert inputs.claims[0].text == "Place: Bay; Depth: 7"
+        number = inputs.sources[0].passages[0].number
+        return CorrectedReply(claims=(Corrected(claim=1, text="no matter", cells=cells, passages=(number,)),))
+
+    head = "| Place | Depth | Sources |\n|---|---|---|\n"
+    report = new_report(f"{head}| Bay | 7 | [@a] |", "Place: Bay; Depth: 8 | 9")
+    run: Any = new_run({"own": ByModel()}, {"repair_claim": reply}, unsupported="recite")
+    found, _ = await verified(run, report)
+    assert text(found) == head + row
+    assert [one.verdict for one in found.verdicts] == ["supported" if len(cells) > 1 else "unsupported"]
+
+
 async def test_failed_claims_get_other_citations_or_words_in_one_call_and_what_still_fails_is_marked(
     new_run: NewRun, new_report: NewReport
 ) -> None:
@@ -157,7 +176,7 @@ async def test_failed_claims_get_other_citations_or_words_in_one_call_and_what_s
     run: Any = new_run({"own": ByModel()}, {"repair_claim": reply}, unsupported="recite")
     found, checks = await verified(run, report)
     table = "| a |\n|---|\n| red [@a] |"
-    assert text(found) == f"Ships come. [@a] The **bay** is flat. [@b] It is old. [@a] It is wide [@a].\n\n{table}"
+    assert text(found) == f"Ships come. [@a] The **bay** is flat [@b]. It is old [@a]. It is wide [@a].\n\n{table}"
     assert [one.verdict for one in found.verdicts] == ["supported"] * 3 + ["unsupported"] * 2
     assert [(one.done, one.now) for one in checks.repairs] == [("recited", ""), ("reworded", "It is old.")]
     assert [name for name, _ in run.asked] == ["own", "repair_claim", "own"]
