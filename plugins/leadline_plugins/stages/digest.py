@@ -45,6 +45,8 @@ from leadline_plugins.stages.query import query_limit, section_ids
 from leadline_plugins.stages.review import evidence_of_last_round
 from leadline_plugins.text import content_set
 
+# Key questions of a section: in a played run reviews had added 45 to 26, and a passage for each filled the book.
+_MOST = 12
 # The share of `research.evidence_tokens` that the prompt shows; characters of all headings.
 _SHARE, _HEADINGS = 1 / 3, 3_000
 
@@ -174,10 +176,10 @@ def merge_reply(reply: DigestReply, last: Digest, request: DigestRequest) -> Dig
 
 
 def with_questions(plan: Plan, reviews: Sequence[SectionReview]) -> Plan:
-    """Return the plan with the key questions that the reviews of its sections add."""
+    """Return the plan with the key questions that the reviews of its sections add, as far as there is room."""
     added = {one.id: one.questions for one in reviews}
     sections = (
-        one.model_copy(update={"questions": tuple(dict.fromkeys((*one.questions, *added.get(one.id, ()))))})
+        one.model_copy(update={"questions": tuple(dict.fromkeys((*one.questions, *added.get(one.id, ()))))[:_MOST]})
         for one in plan.sections
     )
     return plan.model_copy(update={"sections": tuple(sections)})
