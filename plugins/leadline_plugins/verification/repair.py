@@ -128,9 +128,10 @@ def _claims_by_section(claims: Iterable[Claim]) -> Mapping[str, Sequence[Claim]]
 
 
 async def _corrections(run: Run, report: Report, bad: Sequence[Verdict]) -> tuple[list[Verdict], dict[str, str]]:
-    """Return the supported verdicts on claims as a model corrected them, all in one call if the passages fit.
+    """Return the verdicts on claims as a model corrected them, all in one call if the passages fit.
 
-    Of claims that are rows of a table also the new rows, by their ids. Quotations only get other citations.
+    A correction that is supported in part is better than what failed. Of claims that are rows of a table also the new
+    rows are returned, by their ids; quotations only get other citations.
     """
     if not bad or not await run.by_chat(REPAIR_TASK.name):
         return [], {}
@@ -154,7 +155,7 @@ async def _corrections(run: Run, report: Report, bad: Sequence[Verdict]) -> tupl
     verdicts = [
         one.model_copy(update={"claim": one.claim.model_copy(update={"evidence_ids": one.quoted})})
         for one in await judge_batch(run, trials, library)
-        if one.verdict == "supported" and one.quoted
+        if one.verdict in ("supported", "partial") and one.quoted
     ]
     return verdicts, rows
 

@@ -156,6 +156,26 @@ async def test_a_row_of_a_table_gets_other_cells_if_they_are_as_many(
     assert [one.verdict for one in found.verdicts] == ["supported" if len(cells) > 1 else "unsupported"]
 
 
+async def test_a_correction_that_is_supported_in_part_takes_the_place_of_what_is_contradicted(
+    new_run: NewRun, new_report: NewReport
+) -> None:
+    class Partly:
+        async def judge(self, request: JudgeRequest, call: object, /) -> Judgements:
+            kinds: dict[str, Any] = {
+                claim.id: "partial" if "8" in claim.text else "contradicted" for claim in request.claims
+            }
+            quote = request.passages[0].quote
+            return Judgements(
+                judgements=tuple(Judgement(claim_id=name, verdict=kind, quote=quote) for name, kind in kinds.items())
+            )
+
+    reply = CorrectedReply(claims=(Corrected(claim=1, text="It is 8 fathoms deep."),))
+    run: Any = new_run({"own": Partly()}, {"repair_claim": lambda inputs: reply}, unsupported="recite")
+    found, _ = await verified(run, new_report("It is 7 fathoms deep [@a].", "8 fathoms"))
+    assert text(found) == "It is 8 fathoms deep [@a]."
+    assert [one.verdict for one in found.verdicts] == ["partial"]
+
+
 async def test_failed_claims_get_other_citations_or_words_in_one_call_and_what_still_fails_is_marked(
     new_run: NewRun, new_report: NewReport
 ) -> None:
