@@ -233,7 +233,7 @@ async def test_a_run_survives_its_tab_and_its_server_and_is_read_with_its_eviden
         await visitor.look("3-report")
 
         await visitor.page.click(".report .citation >> nth=0")
-        await visitor.page.wait_for_selector("#evidence mark.is-quoted")
+        await visitor.page.wait_for_selector("#evidence mark.is-passage")
         assert "fathoms" in await visitor.page.inner_text("#evidence")
         await visitor.look("4-evidence")
         await visitor.page.keyboard.press("j")

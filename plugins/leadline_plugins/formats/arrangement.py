@@ -16,6 +16,7 @@ from leadline.rendering import clean, plain_title, readable_url
 from leadline.report_markdown import parser
 from leadline_plugins.formats.marks import ANSWERS
 from leadline_plugins.formats.passages import places
+from leadline_plugins.text import content_set
 from leadline_plugins.wording.phrases import in_all_languages, join_items, phrase
 
 # Characters from which a report shows its contents, and entries up to which these have the headings of level 2.
@@ -26,13 +27,17 @@ _SHORT = ("Fig.", "Abb.", "Рис.", "рис.", "рисунке", "рисуно�
 # Possible markup; an underscore inside a word is none.
 _MARKUP = re.compile(r"[\\`*\[\]<>]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])")
 T = TypeVar("T", Claim, Uncited)
+# Ids of sections that repeat others; no figure stands in them for their citations.
+_FRAME = (*ANSWERS, "introduction", "analysis", "insights", "conclusion")
+# A section, and the start and end of a block in its text.
+TextBlock = tuple[Section, int, int]
 # Start and end of what is replaced, and the text in its place.
 Edit = tuple[int, int, str]
 
 
 def arranged(report: Report) -> Report:
     """Return a report as it is shown: open questions and conflicts are its last sections, figures are in place."""
-    report = _with_figures_in_place(report)
+    report = with_figures_in_place(report)
     back = [
         _section(report, "open", _open_questions(report.sections)),
         _section(report, "disagree", _conflicts(report)),
@@ -80,7 +85,7 @@ def _conflicts(report: Report) -> Iterator[str]:
 # --- figures ---------------------------------------------------------------------------------------------------------
 
 
-def _with_figures_in_place(report: Report) -> Report:
+def with_figures_in_place(report: Report) -> Report:
     """Return a report whose text shows each figure once, and that numbers the figures and their mentions in order."""
     if not report.figures or not report.sections:
         return report
@@ -109,17 +114,28 @@ def _insertions(report: Report, numbers: Mapping[str, int]) -> dict[str, list[Ed
     order = {number: place for place, number in enumerate(mentions)}
     edits: dict[str, list[Edit]] = {}
     for figure in sorted(left, key=lambda one: order.get(str(numbers[one.id]), len(order))):
-
-        def fit(block: tuple[Section, int, int], figure: Figure = figure) -> tuple[bool, int, bool]:
-            section, start, end = block
-            text = (section.text or "")[start:end]
-            shared = 0 if section.id in ANSWERS else len({*figure.evidence_ids} & {*cited(text)})
-            return str(numbers[figure.id]) in _mentions().findall(text), shared, section.id == figure.section_id
-
-        best = max(blocks, key=fit)
-        section, _, end = best if any(fit(best)[:2]) else max(reversed(blocks), key=fit)
-        edits.setdefault(section.id, []).append((end, end, f"\n\n![](figure:{figure.id})\n\n"))
+        section, _, end = _home(figure, str(numbers[figure.id]), blocks)
+        edits.setdefault(section.id, []).append((end, end, f"\n\n![](figure:{figure.id})"))
     return edits
+
+
+def _home(figure: Figure, number: str, blocks: Sequence[TextBlock]) -> TextBlock:
+    """Return the block that mentions a figure or cites most of its passages, else the last one of its section."""
+    shown, terms = {*figure.evidence_ids}, content_set(f"{figure.caption} {figure.alt}")
+
+    def fit(block: TextBlock) -> tuple[bool, int, bool, int]:
+        section, start, end = block
+        text = (section.text or "")[start:end]
+        shared = len(shown & {*cited(text)}) if section.id not in _FRAME else 0
+        words = len(terms & content_set(f"{section.title} {text}"))
+        return number in _mentions().findall(text), shared, section.id == figure.section_id, words
+
+    def belongs(block: TextBlock) -> tuple[bool, int, bool]:
+        section = block[0]
+        return section.id == figure.section_id, len(shown & {*section.evidence_ids}), section.id not in _FRAME
+
+    best = max(blocks, key=fit)
+    return best if any(fit(best)[:2]) else max(reversed(blocks), key=belongs)
 
 
 def _block_spans(text: str) -> Iterator[tuple[int, int]]:

@@ -30,12 +30,12 @@ from leadline.research_findings import (
     Analysis,
 )
 from leadline.workers import compute
+from leadline_plugins.formats.arrangement import with_figures_in_place
 from leadline_plugins.prompting.fallback import model_writes
 from leadline_plugins.stages.synthesize import CONDENSE, FRAME, synthesis_request
 from leadline_plugins.verification.repetition import without_repetitions
 from leadline_plugins.verification.verdicts import prejudge
 from leadline_plugins.wording.phrases import join_items, phrase, translate
-from leadline_plugins.writing.figure_placement import place_figures, without_unknown_figures
 from leadline_plugins.writing.methodology import count_shown_sources, method_facts, missing_parts
 
 
@@ -65,8 +65,11 @@ class WriteStage:
         if CONDENSE in run.stages:
             whole, _ = await compute(without_repetitions, whole)
             whole = tuple(one for one in whole if (one.text or "").strip())
-        whole, figures = place_figures(whole, findings[FIGURES])
-        whole = without_unknown_figures(whole, figures)
+        named = {name for one in whole for name in cited(one.text or "")}
+        # Pictures whose passage the text no longer cites are left out.
+        figures = tuple(
+            one for one in findings[FIGURES] if not one.credit or one.section_id or {*one.evidence_ids} & named
+        )
         facts = method_facts(
             question,
             found,
@@ -76,7 +79,7 @@ class WriteStage:
             await _missing_parts(findings, run),
             count_shown_sources((*sections, *critical), evidence),
         )
-        findings[REPORT] = Report(
+        report = Report(
             title=run.settings.report.title or findings[PLAN].title or question.text,
             language=question.language,
             sections=whole,
@@ -86,7 +89,8 @@ class WriteStage:
             conflicts=book.conflicts if book else (),
             metadata={"question": question.text, "created": run.now().isoformat(), "method": facts},
         )
-        text = "\n\n".join(section.text or "" for section in whole)
+        findings[REPORT] = report = with_figures_in_place(report)
+        text = "\n\n".join(section.text or "" for section in report.sections)
         await run.emit("message", {"kind": "report", "text": text})
 
 

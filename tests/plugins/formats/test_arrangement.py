@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from leadline.records import Figure, Section
-from leadline_plugins.writing.figure_placement import place_figures
+from leadline.records import Document, Evidence, Figure, Hit, Report, Section, Source
+from leadline_plugins.formats.arrangement import with_figures_in_place
 
 CHART = Figure(id="chart-1", caption="Yields", alt="", media={"image/png": b""}, evidence_ids=("e1", "e2"))
-PICTURE = CHART.model_copy(update={"id": "p", "credit": "A. Photographer"})
 
 
 def report(**texts: str) -> tuple[Section, ...]:
@@ -20,8 +19,12 @@ def report(**texts: str) -> tuple[Section, ...]:
 
 def home(sections: tuple[Section, ...], figure: Figure = CHART) -> list[tuple[str, str]]:
     """Return the section that shows the figure, and the paragraph before it."""
-    shown, _ = place_figures(sections, (figure,))
-    blocks = [(section.id, (section.text or "").split("\n\n")) for section in shown]
+    source = Source(id="s", hit=Hit(url="https://a.example"), document=Document(text="x"))
+    passages = tuple(Evidence(id=f"e{n}", source_id="s", quote="x", span=(0, 1)) for n in range(1, 10))
+    shown = with_figures_in_place(
+        Report(title="", language="en", sections=sections, sources=(source,), evidence=passages, figures=(figure,))
+    )
+    blocks = [(section.id, (section.text or "").split("\n\n")) for section in shown.sections]
     return [
         (name, found[place - 1])
         for name, found in blocks
@@ -52,17 +55,7 @@ def test_where_there_are_no_other_sections_it_stands_in_what_there_is(around: st
     assert home(report(**{around: "One [@e1]."})) == [(around, "One [@e1].")]
 
 
-def test_a_picture_of_a_page_that_no_section_cites_goes() -> None:
-    assert home(report(**TEXTS, conclusion="Seventh [@e2]."), PICTURE) == []
-
-
 def test_of_paragraphs_that_cite_the_same_it_stands_where_its_words_are() -> None:
     shares = CHART.model_copy(update={"caption": "Fertiliser of the rye", "alt": "Potash: 32 %; lime: 15 %"})
     texts = {"wheat": "It yields most [@e1].", "rye": "It is sown late.\n\nIt takes 32 % of potash and lime [@e1]."}
     assert home(report(**texts), shares) == [("rye", "It takes 32 % of potash and lime [@e1].")]
-
-
-def test_a_table_and_the_paragraph_below_it_are_not_parted() -> None:
-    rows = "| a | b |\n|---|---|\n| 1 [@e1] | 2 [@e2] |"
-    assert home(report(wheat=f"First.\n\n{rows}\n\nBoth are low.\n\nMore.")) == [("wheat", "Both are low.")]
-    assert home(report(wheat=f"First.\n\n{rows}")) == [("wheat", rows)]
