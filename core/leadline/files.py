@@ -14,6 +14,13 @@ _SCHEMA = "select type, name, tbl_name, sql from sqlite_master"
 _NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")
 
 
+def home_folder() -> Path:
+    """Return the user's home folder; one that cannot exist in a container that knows neither HOME nor the user."""
+    with suppress(RuntimeError):
+        return Path.home()
+    return Path(os.devnull)
+
+
 def read_limited(path: Path, most: int) -> bytes:
     """Return the bytes of a file. Raises `OSError` for a pipe or a device, and for more than `most` bytes."""
     # Opening a pipe would wait for its writer.

@@ -6,6 +6,7 @@ connections are not limited here. NO_PROXY is read as by curl and Go: hosts, dom
 
 from __future__ import annotations
 
+import os
 import re
 import ssl
 from contextlib import suppress
@@ -14,6 +15,8 @@ from importlib.metadata import version
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 from urllib.request import getproxies, proxy_bypass
+
+from leadline.errors import Unsupported
 
 if TYPE_CHECKING:
     from httpx import AsyncBaseTransport, AsyncClient, Request, Response
@@ -24,10 +27,28 @@ IDLE_CONNECTIONS = 16
 
 @cache
 def default_certificates() -> ssl.SSLContext:
-    """Return a context that trusts the usual authorities, or those in SSL_CERT_FILE or SSL_CERT_DIR."""
+    """Return a context that trusts the usual authorities, or those in SSL_CERT_FILE or SSL_CERT_DIR.
+
+    Raises `Unsupported` if these cannot be read.
+    """
     import httpx
 
-    return httpx.create_ssl_context()
+    try:
+        return httpx.create_ssl_context()
+    except OSError as error:
+        raise Unsupported(f"the certificates of {_authorities()} cannot be read: {error}") from error
+
+
+def untrusted(error: BaseException) -> str:
+    """Return what a message says of a server whose certificate is not trusted; empty for other errors."""
+    if "CERTIFICATE_VERIFY_FAILED" not in str(error):
+        return ""
+    return f"its certificate is not trusted: no authority of {_authorities()} signed it; set SSL_CERT_FILE to its file"
+
+
+def _authorities() -> str:
+    names = [f"{name}={os.environ[name]}" for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)]
+    return " and ".join(names) or "the usual list"
 
 
 @cache

@@ -7,7 +7,8 @@ import ssl
 import httpx
 import pytest
 
-from leadline.http import default_certificates, make_client, proxy_of
+from leadline.errors import Unsupported
+from leadline.http import default_certificates, make_client, proxy_of, untrusted
 from leadline.testing.servers import raw_reply, raw_server
 
 
@@ -66,3 +67,17 @@ async def test_a_host_of_a_network_in_no_proxy_is_asked_directly_and_others_by_t
         async with make_client() as client:
             assert (await client.get(site.at("/page"))).text == "direct"
             assert (await client.get("http://192.0.2.1/page")).text == "by proxy"
+
+
+def test_certificates_that_cannot_be_read_are_named_with_their_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/nowhere.pem")
+    with pytest.raises(Unsupported, match=r"^the certificates of SSL_CERT_FILE=/nowhere\.pem.* cannot be read: "):
+        default_certificates.__wrapped__()
+
+
+def test_a_certificate_that_is_not_trusted_names_the_authorities(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    monkeypatch.setenv("SSL_CERT_DIR", "/certs")
+    told = untrusted(httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] self-signed"))
+    assert "no authority of SSL_CERT_DIR=/certs signed it" in told
+    assert untrusted(httpx.ConnectError("refused")) == ""

@@ -33,6 +33,7 @@ from leadline._settings.secrets import Secrets
 from leadline.contracts import Call, Parser
 from leadline.encoding import digest
 from leadline.errors import ConfigError, LeadlineError, PluginError, PluginFault, ProviderError, Unsupported, UsageError
+from leadline.files import home_folder
 from leadline.parsing import whole
 from leadline.permits import Permits
 from leadline.pipeline import Pipeline, assemble
@@ -304,7 +305,7 @@ class RuntimePool:
 def default_cache() -> Path:
     """Return the cache folder: `$XDG_CACHE_HOME/leadline`, by default `~/.cache/leadline`."""
     base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if base else Path.home() / ".cache") / "leadline"
+    return (Path(base) if base else home_folder() / ".cache") / "leadline"
 
 
 def combined_fingerprint(instances: Sequence[ProviderInstance]) -> str:

@@ -31,7 +31,7 @@ from leadline._settings.layers import (
     without_replaced,
 )
 from leadline.errors import ConfigError
-from leadline.files import read_limited
+from leadline.files import home_folder, read_limited
 
 PROJECT_FILE = "leadline.toml"
 # The names of a settings file; the first in a folder is read.
@@ -192,7 +192,7 @@ def read_dotenv(path: Path) -> Mapping[str, str | None]:
 
 def _user_file(environ: Mapping[str, str]) -> Path:
     """Return the path of the user's own settings file, by the XDG rules."""
-    home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+    home = Path(environ["HOME"]) if environ.get("HOME") else home_folder()
     folder = Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "leadline"
     return next(iter(_settings_files(folder)), folder / PROJECT_FILE)
 

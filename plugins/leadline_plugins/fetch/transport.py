@@ -18,8 +18,8 @@ from typing import Any
 import httpcore
 import httpx
 
-from leadline.errors import Unavailable
-from leadline.http import default_certificates, proxy_of
+from leadline.errors import Unavailable, Unsupported
+from leadline.http import default_certificates, proxy_of, untrusted
 from leadline_plugins.fetch.guard import Guard, port_of
 
 # Seconds for one address of a host before the next is tried.
@@ -147,4 +147,6 @@ def _as_unavailable() -> Iterator[None]:
     except httpcore.TimeoutException as error:
         raise Unavailable("connected, but no answer in time") from error
     except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.UnsupportedProtocol) as error:
+        if reason := untrusted(error):
+            raise Unsupported(reason) from error
         raise Unavailable(f"{type(error).__name__}: {error}".removesuffix(": ")) from error

@@ -247,8 +247,10 @@ class _Lines:
         """Return the text of characters, with the marks of raised and lowered figures."""
         text, start = "", first
         for figures in _FIGURES.finditer(self._text, first, last + 1):
-            beside = figures.start() - 1 if figures.start() > first else figures.end()
-            baseline = self._origin(beside)[1] if beside <= last else 0.0
+            before, after = range(figures.start() - 1, first - 1, -1), range(figures.end(), last + 1)
+            # Spaces that PDFium adds have no place.
+            beside = next((at for near in (before, after) for at in near[:3] if self._text[at].strip()), None)
+            baseline = None if beside is None else self._origin(beside)[1]
             places = (self._place(at, size, baseline) for at in range(*figures.span()))
             for place, group in groupby(zip(places, figures.group(), strict=True), lambda pair: pair[0]):
                 shown = "".join(figure for _, figure in group)
@@ -258,10 +260,10 @@ class _Lines:
                 text += f"[^{shown}] " if place > 0 and not text.strip() else mark(shown, text) if place else shown
         return (text + self._text[start : last + 1]).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
-    def _place(self, at: int, size: float, baseline: float) -> int:
+    def _place(self, at: int, size: float, baseline: float | None) -> int:
         """Return 1 for a raised character, -1 for a lowered one, else 0."""
         box = self._box(at)
-        if not box or box[3] - box[2] > _SMALL * size:
+        if not box or baseline is None or box[3] - box[2] > _SMALL * size:
             return 0
         return 1 if box[2] - baseline > _RISE * size else -1 if box[2] - baseline < -_FALL * size else 0
 

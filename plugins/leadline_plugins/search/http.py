@@ -26,6 +26,7 @@ from leadline.errors import (
     Unavailable,
     Unsupported,
 )
+from leadline.http import untrusted
 from leadline.http_errors import ERRORS_BY_STATUS, RATE_LIMIT_WORDS
 from leadline_plugins.ai.openai.errors import wait_seconds
 
@@ -145,6 +146,8 @@ class Api:
             case httpx.UnsupportedProtocol() | httpx.InvalidURL():
                 place = f"plugins.{self._context.name}.base_url"
                 return Unsupported(f"{self.name}: {self._base!r} is not an address; check {place}")
+        if reason := untrusted(error):
+            return Unsupported(f"{self.name}: {reason}")
         detail = f": {error}" if str(error) else ""
         return Unavailable(self.mask(f"{self.name}: no connection ({type(error).__name__}{detail})"))
 

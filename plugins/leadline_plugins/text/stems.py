@@ -42,11 +42,11 @@ _KOREAN_PARTICLE = re.compile(
 
 
 def _accents() -> dict[int, str]:
-    """Map Latin letters with marks to those without, so that Sao finds São; other scripts need their marks."""
-    table = {ord("ø"): "o", ord("ł"): "l", ord("đ"): "d", ord("ı"): "i"}
-    for code in (*range(0xC0, 0x250), *range(0x1E00, 0x1F00)):
+    """Map Latin and Greek letters with marks to those without, so that Sao finds São; other scripts need theirs."""
+    table = dict(zip(map(ord, "øłđıæœðþ\u0307"), ("o", "l", "d", "i", "ae", "oe", "d", "th", ""), strict=True))
+    for code in (*range(0xC0, 0x250), *range(0x370, 0x400), *range(0x1E00, 0x2000)):
         base = unicodedata.normalize("NFKD", chr(code))[0]
-        if base.isascii() and base.isalpha():
+        if base.isalpha() and (base.isascii() or code >= 0x370) and ord(base) != code:
             table[code] = base
     return table
 

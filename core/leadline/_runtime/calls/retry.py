@@ -23,6 +23,7 @@ from leadline.errors import (
     Unavailable,
     Unsupported,
 )
+from leadline.http import untrusted
 from leadline.http_errors import ERRORS_BY_STATUS, retry_after_seconds
 
 if TYPE_CHECKING:
@@ -86,7 +87,9 @@ def _of_httpx(error: BaseException) -> ProviderError | None:
         return BadReply(words(error))
     if isinstance(error, httpx.UnsupportedProtocol | httpx.TooManyRedirects | httpx.InvalidURL):
         return Unsupported(words(error))
-    return Unavailable(words(error)) if isinstance(error, httpx.TransportError) else None
+    if not isinstance(error, httpx.TransportError):
+        return None
+    return Unsupported(reason) if (reason := untrusted(error)) else Unavailable(words(error))
 
 
 def _of_status(response: httpx.Response) -> ProviderError:

@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 
 from leadline.contracts import Call, Context
 from leadline.errors import BadReply, ProviderError, Unavailable, Unsupported
+from leadline.http import untrusted
 from leadline_plugins.ai.openai.errors import Refusal, find_refusal, provider_error, read_refusal
 from leadline_plugins.ai.openai.replies import objects_in
 from leadline_plugins.ai.openai.settings import (
@@ -172,10 +173,9 @@ class Endpoint:
 
         settings = self.settings
         proxy = proxy_for(settings.root, settings.proxy)
-        untrusted = "CERTIFICATE_VERIFY_FAILED" in str(error)
         match error:
-            case httpx.ConnectError() if untrusted:
-                return Unsupported, "its certificate is not trusted; set ca_file to the authority's file"
+            case httpx.ConnectError() if reason := untrusted(error):
+                return Unsupported, f"{reason}, or ca_file"
             case httpx.ConnectTimeout() | httpx.ConnectError() if proxy:
                 return Unavailable, f"no connection to {proxy}: {error}".rstrip(": ")
             case httpx.ConnectTimeout():

@@ -100,7 +100,7 @@ def distance(one: str, other: str) -> int:
 
 
 # Version of the files and tokens of the index; an index of another version is ignored.
-FORMAT = 8
+FORMAT = 9
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 # Seconds between two attempts to get the lock.
 _LOCK_PAUSE = 0.1

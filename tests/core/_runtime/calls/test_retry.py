@@ -51,6 +51,7 @@ def bad_json() -> Exception:
         (http_error(503), Unavailable),
         (httpx.ConnectTimeout(""), Unavailable),
         (httpx.RemoteProtocolError("closed"), Unavailable),
+        (httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] self-signed"), Unsupported),
         (httpx.DecodingError("gzip"), BadReply),
         (httpx.UnsupportedProtocol("ftp"), Unsupported),
         (httpx.InvalidURL("x"), Unsupported),
