@@ -92,7 +92,7 @@ async def test_a_small_budget_of_tokens_is_told_once_for_each_section_with_the_n
     assert result.report == again.report
 
 
-@pytest.mark.parametrize("money", [0.05, 0.08])
+@pytest.mark.parametrize("money", [0.08, 0.12])
 async def test_calls_side_by_side_do_not_spend_more_money_than_there_is(
     tools: Any, tmp_path: Path, money: float
 ) -> None:

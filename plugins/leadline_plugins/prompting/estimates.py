@@ -90,7 +90,7 @@ def query(scope: Scope) -> Expected:
 
 def digest(scope: Scope) -> Expected:
     """Expect a call per round; of several rounds none for the last."""
-    inputs = _OUTLINE + _HEADINGS + scope.settings.research.evidence_tokens / 3 + scope.queries(scope.rounds) * _SEARCH
+    inputs = _OUTLINE + _HEADINGS + scope.settings.research.evidence_tokens / 4 + scope.queries(scope.rounds) * _SEARCH
     return _expected(inputs, 300, (1, min(scope.rounds, max(1, scope.most_rounds - 1)), scope.most_rounds))
 
 

@@ -48,7 +48,7 @@ from leadline_plugins.text import content_set
 # Key questions of a section: in a played run reviews had added 45 to 26, and a passage for each filled the book.
 _MOST = 12
 # The share of `research.evidence_tokens` that the prompt shows; characters of all headings.
-_SHARE, _HEADINGS = 1 / 3, 3_000
+_SHARE, _HEADINGS = 1 / 4, 3_000
 
 TASK = TaskKind(
     "digest",
