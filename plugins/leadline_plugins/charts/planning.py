@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
-from leadline.citations import cited
-from leadline.records import SINGLE, Chart, Evidence, Record, Section, Source, Text
+from leadline.records import SINGLE, Chart, Evidence, Record, Source, Text
 from leadline.research_findings import Question
 from leadline.schemas import INTEGER, TEXT, list_of, object_of, one_of
 from leadline_plugins.charts.points import FORMS, Point, form_of
@@ -81,8 +80,6 @@ class ChartPlanRequest(Record):
     language: str
     # Titles.
     sections: tuple[Text, ...]
-    # Figures of the text, each with the number of its passage.
-    figures: tuple[Text, ...] = ()
     sources: tuple[ShownSource, ...]
     # Ids of the passages; the last are left out if the prompt is too long.
     best_first: tuple[str, ...] = ()
@@ -96,7 +93,6 @@ class ChartPlanRequest(Record):
             f"Language of the report: {language}" if language not in ("", "und") else "",
             "Drawn by: Python" if self.language == "python" else "",
             "\n".join(("Sections:", *titles)),
-            "\n".join(("Figures in the text:", *(f"- {figure}" for figure in self.figures))) if self.figures else "",
             passages_text(self.sources),
         )
         return "\n\n".join(filter(None, parts))
@@ -113,42 +109,23 @@ class ChartRepairRequest(ChartPlanRequest):
         return f"{super().as_text()}\n\nChart: {self.chart.model_dump_json()}\n\nError: {self.error}"
 
 
-def numeric(evidence: Iterable[Evidence], sections: Sequence[Section], at_least: int) -> list[Evidence]:
-    """Return the passages that charts can be planned from, best first; none if they have too few numbers.
-
-    They are those of the sections that state two numbers or a figure of the text.
-    """
-    named = {name for section in sections for name in cited(section.text or "")}
-    stated = {point.evidence_id for section in sections for point in section.data_points}
-    seen = {name for section in sections for name in section.evidence_ids} | named | stated
+def numeric(evidence: Iterable[Evidence], at_least: int) -> list[Evidence]:
+    """Return the passages that charts can be planned from, in their order; none if they have too few numbers."""
     best: dict[str, Evidence] = {}
     tokens = count = 0.0
-    candidates = (item for item in evidence if item.id in seen)
-    for item in sorted(candidates, key=lambda one: (one.id not in stated, one.id not in named, -one.score)):
+    for item in evidence:
         size = tokens_of(f"{item.lead}{item.quote}")
         if item.quote in best or tokens + size > MOST_TOKENS:
             continue
-        found = _count(item)
-        if found >= _LEAST_NUMBERS or item.id in stated:
+        if (numbers := _count(item)) >= _LEAST_NUMBERS:
             best[item.quote] = item
-            tokens, count = tokens + size, count + found
+            tokens, count = tokens + size, count + numbers
     return list(best.values()) if count >= at_least else []
 
 
 def _count(item: Evidence) -> int:
     """Return how many numbers a passage has, without years, months, times and versions."""
     return sum(one.kind in ("number", "percent") and not one.is_year for one in numbers_of(item.quote))
-
-
-def figures(sections: Iterable[Section], sources: Sequence[ShownSource]) -> tuple[str, ...]:
-    """Return the figures that the sections state, as lines that name the passages shown."""
-    places = {name: number for number, name in ids_by_number(sources).items()}
-    return tuple(
-        f"{point.label}: {point.value} {point.unit}".rstrip() + f" [{places[point.evidence_id]}]"
-        for section in sections
-        for point in section.data_points
-        if point.evidence_id in places
-    )
 
 
 def fewer_passages(request: ChartPlanRequest) -> ChartPlanRequest | None:

@@ -1,4 +1,7 @@
-"""Stage `chart`: a model plans charts of the numbers in the passages; they are checked, drawn and repaired once."""
+"""Stage `chart`: a model plans charts of the numbers in the book; they are checked, drawn and repaired once.
+
+The plan needs no text of the report, so that `synthesize` has it made while the sections are written.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ from leadline.contracts import Run
 from leadline.errors import CallFailed, CallRefused
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import Chart, Figure, Source
-from leadline.research_findings import CHARTS, EVIDENCE, FIGURES, QUESTION, SECTIONS, SOURCES
+from leadline.records import Book, Chart, Figure, Source
+from leadline.research_findings import BOOK, CHARTS, FIGURES, QUESTION, SOURCES, Question
 from leadline.tasks import TaskKind
 from leadline.workers import compute
 from leadline_plugins.charts.checks import checked
@@ -27,7 +30,6 @@ from leadline_plugins.charts.planning import (
     PlannedChart,
     drawable,
     fewer_passages,
-    figures,
     numeric,
 )
 from leadline_plugins.prompting import estimates
@@ -76,17 +78,18 @@ class ChartStage:
 
     def __init__(self, settings: ChartSettings) -> None:
         self._settings = settings
-        self._at_least = AT_LEAST if settings.mode == "auto" else 1
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Add the figures that could be drawn, and all planned charts."""
         if self._settings.mode == "off" or not run.settings.charts.max:
             return
-        request = await self._request(findings, run)
-        if request is None:
+        request = await _request(findings[BOOK], findings[QUESTION], self._settings, run)
+        if isinstance(request, str):
+            if request:
+                await notify(run, request)
             return
         plan = await perform_or(run, PLAN_TASK.of(request), ChartPlan(), "no charts were planned")
-        sources = {source.id: source for source in findings[SOURCES]}
+        sources, outline = {source.id: source for source in findings[SOURCES]}, findings[BOOK].outline
         charts: list[Chart] = []
         drawn: dict[str, Figure] = {}
         failures = 0
@@ -100,42 +103,41 @@ class ChartStage:
             charts.append(chart)
             failures = 0 if figure else failures + 1
             if figure:
-                drawn[chart.id] = figure.model_copy(update={"section_id": _section(one, findings)})
-        sections = findings[SECTIONS]
-        order = {section.id: place for place, section in enumerate(sections)}
+                section = outline[one.section - 1].id if 0 < one.section <= len(outline) else ""
+                drawn[chart.id] = figure.model_copy(update={"section_id": section})
+        order = {section.id: place for place, section in enumerate(outline)}
         # The text mentions figures by number, so figures are numbered before they are placed.
         findings[FIGURES] = tuple(sorted(drawn.values(), key=lambda one: order.get(one.section_id, len(order))))
         findings[CHARTS] = tuple(charts)
 
-    async def _request(self, findings: Findings, run: Run) -> ChartPlanRequest | None:
-        """Return the inputs of the plan; None without a model, numbers or a chart runner."""
-        modelled, sections, known = await run.by_chat(PLAN_TASK.name), findings[SECTIONS], findings[SOURCES]
-        evidence = findings[EVIDENCE]
-        best = await compute(numeric, evidence, sections, self._at_least) if modelled else []
-        if not best:
-            if self._settings.mode == "on":
-                why = "the passages have no numbers" if modelled else "no language model is set up"
-                await notify(run, f"no charts were drawn: {why}")
-            return None
-        languages = [name for name in ("data", "python") if await run.draws(name)]
-        if not languages:
-            await notify(run, "charts were skipped: there is no chart runner (pip install 'leadline[charts]')")
-            return None
-        sources = group_by_source(best, known)
-        return ChartPlanRequest(
-            question=findings[QUESTION],
-            limit=run.settings.charts.max,
-            language=languages[0],
-            sections=tuple(section.title for section in sections),
-            figures=figures(sections, sources),
-            sources=sources,
-            best_first=tuple(item.id for item in best),
-        )
+
+async def plan_ahead(book: Book, question: Question, run: Run) -> None:
+    """Have the charts of a book planned before the stage `chart` asks for the same plan."""
+    settings = run.settings.plugin("chart")
+    if isinstance(settings, ChartSettings) and settings.mode != "off" and run.settings.charts.max:
+        request = await _request(book, question, settings, run)
+        if not isinstance(request, str):
+            await run.perform(PLAN_TASK.of(request))
 
 
-def _section(plan: PlannedChart, findings: Findings) -> str:
-    sections = findings[SECTIONS]
-    return sections[plan.section - 1].id if 0 < plan.section <= len(sections) else ""
+async def _request(book: Book, question: Question, settings: ChartSettings, run: Run) -> ChartPlanRequest | str:
+    """Return the inputs of the plan; or why there are no charts, empty if nobody asked for any."""
+    modelled, at_least = await run.by_chat(PLAN_TASK.name), AT_LEAST if settings.mode == "auto" else 1
+    best = await compute(numeric, book.evidence, at_least) if modelled else []
+    if not best:
+        why = "the passages have no numbers" if modelled else "no language model is set up"
+        return f"no charts were drawn: {why}" if settings.mode == "on" else ""
+    languages = [name for name in ("data", "python") if await run.draws(name)]
+    if not languages:
+        return "charts were skipped: there is no chart runner (pip install 'leadline[charts]')"
+    return ChartPlanRequest(
+        question=question,
+        limit=run.settings.charts.max,
+        language=languages[0],
+        sections=tuple(section.title for section in book.outline),
+        sources=group_by_source(best, book.sources),
+        best_first=tuple(item.id for item in best),
+    )
 
 
 async def _draw_with_repairs(
@@ -194,8 +196,8 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         lambda settings, context: ChartStage(settings),
         ChartSettings,
         "Draws charts of the numbers in the passages, where a model plans them",
-        needs=(QUESTION, SECTIONS),
-        wants=(EVIDENCE, SOURCES),
+        needs=(QUESTION, BOOK),
+        wants=(SOURCES,),
         may_give=(CHARTS, FIGURES),
         tasks=(PLAN_TASK, REPAIR_TASK),
         uses=("charts.runner",),

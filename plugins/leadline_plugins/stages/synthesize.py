@@ -39,6 +39,7 @@ from leadline_plugins.passages.ranking import KeyQuestion, cosine
 from leadline_plugins.passages.selection import select_passages
 from leadline_plugins.prompting.fallback import model_writes, notify
 from leadline_plugins.prompting.lengths import in_one_call, section_length
+from leadline_plugins.stages.chart import plan_ahead
 from leadline_plugins.verification.verdicts import prejudge
 from leadline_plugins.writing.methodology import failed_engines
 
@@ -46,6 +47,8 @@ from leadline_plugins.writing.methodology import failed_engines
 _FULL_SHARE = 0.17
 # The stage that removes repeated statements, and has the claims judged after that.
 CONDENSE = "condense"
+# The stage whose plan is made while the sections are written.
+CHART = "chart"
 # The share of `budget.tokens` that passages may use.
 _BUDGET_SHARE = 0.4
 # Passages that a brief chooses from.
@@ -84,6 +87,8 @@ class SynthesizeStage:
                 await _prejudge(written, findings, run)
             return written
 
+        if CHART in run.stages:
+            run.prefetch(plan_ahead(book, question, run))
         request = synthesis_request(question, plan, book, run)
         written = list(chain.from_iterable(await run.each(calls, write)))
         sections = tuple(one for one in written if one.id in names and (one.text or "").strip())

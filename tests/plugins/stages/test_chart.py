@@ -16,10 +16,10 @@ from leadline.contracts import Call
 from leadline.errors import CallFailed, Unsupported
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
 from leadline.records import (
+    Book,
     Chart,
     ChatReply,
     ChatRequest,
-    DataPoint,
     Document,
     Evidence,
     Failure,
@@ -30,7 +30,7 @@ from leadline.records import (
     Section,
     Source,
 )
-from leadline.research_findings import CHARTS, EVIDENCE, FIGURES, PLAN, QUESTION, SECTIONS, SOURCES, Question
+from leadline.research_findings import BOOK, CHARTS, EVIDENCE, FIGURES, PLAN, QUESTION, SECTIONS, SOURCES, Question
 from leadline.settings import Charts, Settings
 from leadline.testing.context import FakeRun, fake_findings
 from leadline.testing.fakes import fake_web
@@ -61,15 +61,17 @@ def evidence(text: str, name: str, of: str) -> Evidence:
     return Evidence.model_validate(told)
 
 
-def material(*texts: str, cite_all: bool = True) -> dict[Any, Any]:
-    """Return findings with a source, a passage and a paragraph for each text."""
+def material(*texts: str) -> dict[Any, Any]:
+    """Return findings with a source and a passage for each text."""
     names = [f"e{number}" for number in range(1, len(texts) + 1)]
-    text = "\n\n".join(f"Paragraph {name}. {cite(name)}" for name in names) if cite_all else "Nothing."
     return {
         QUESTION: Question(text="How many ships are there?", language="en"),
-        SECTIONS: (Section(id="ships", title="Ships", text=text, evidence_ids=tuple(names) if cite_all else ()),),
+        BOOK: Book(
+            outline=(Section(id="ships", title="Ships", evidence_ids=tuple(names)),),
+            evidence=tuple(evidence(text, name, f"s{name[1:]}") for text, name in zip(texts, names, strict=True)),
+            sources=tuple(source(text, f"s{number}") for number, text in enumerate(texts, start=1)),
+        ),
         SOURCES: tuple(source(text, f"s{number}") for number, text in enumerate(texts, start=1)),
-        EVIDENCE: tuple(evidence(text, name, f"s{name[1:]}") for text, name in zip(texts, names, strict=True)),
     }
 
 
@@ -134,7 +136,8 @@ async def made(run: Scripted, values: dict[Any, Any] | None = None, **settings: 
 
 async def test_figures_are_in_the_order_of_their_sections() -> None:
     values = material(*TEXTS)
-    values[SECTIONS] = (*values[SECTIONS], Section(id="more", title="More", text="More."))
+    more = (*values[BOOK].outline, Section(id="more", title="More"))
+    values[BOOK] = values[BOOK].model_copy(update={"outline": more})
     run = Scripted([chart(title="B", section=2), chart(title="A", section=1), chart(title="C", section=0)])
     found = await made(run, values)
     assert [figure.caption for figure in found["figures"]] == ["A", "B", "C"]
@@ -163,31 +166,11 @@ async def test_the_planner_sees_passages_with_two_numbers_in_digits_or_words() -
     assert "1. Ships" in text
 
 
-async def test_a_figure_of_the_text_brings_its_passage_and_names_it() -> None:
-    values = material(*TEXTS[:2], "Leith has 41 ships.")
-    point = DataPoint(label="ships of Leith", value="41", unit="ships", evidence_id="e3")
-    values[SECTIONS] = tuple(one.model_copy(update={"data_points": (point,)}) for one in values[SECTIONS])
-    run = Scripted()
-    await made(run, values)
-    assert "- ships of Leith: 41 ships [1]" in run.asked[0].as_text()
-    assert "[1] Leith has 41 ships." in run.asked[0].as_text()
-
-
-async def test_passages_that_no_writer_saw_are_not_shown() -> None:
-    run = Scripted([chart()])
-    assert await made(run, material(*TEXTS, cite_all=False)) == {"figures": (), "charts": ()}
-    assert run.asked == []
-
-
 async def test_passages_are_shown_within_a_budget_the_best_first() -> None:
     texts = [f"Port {number} has {number} ships and {number + 1} boats. " + "word " * 900 for number in range(2, 9)]
-    values = material(*texts)
-    values[EVIDENCE] = tuple(
-        item.model_copy(update={"score": float(place)}) for place, item in enumerate(values[EVIDENCE])
-    )
     run = Scripted()
-    await made(run, values)
-    assert run.asked[0].best_first == ("e7", "e6", "e5")
+    await made(run, material(*texts))
+    assert run.asked[0].best_first == ("e1", "e2", "e3")
 
 
 async def test_a_row_whose_value_is_not_in_its_passage_is_left_out_with_a_notice() -> None:
@@ -328,15 +311,20 @@ class Found:
 
     async def run(self, findings: Any, run: Any, /) -> None:
         values = material(*TEXTS)
-        for key in (SECTIONS, SOURCES, EVIDENCE):
-            findings[key] = values[key]
+        text = "\n\n".join(f"Paragraph {item.id}. {cite(item.id)}" for item in values[BOOK].evidence)
+        findings[BOOK], findings[SOURCES], findings[EVIDENCE] = values[BOOK], values[SOURCES], values[BOOK].evidence
+        findings[SECTIONS] = (values[BOOK].outline[0].model_copy(update={"text": text}),)
 
 
 async def test_a_chart_stands_in_the_report_after_the_paragraph_that_cites_it(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="the extra `charts` is not installed")
     model = Model()
     found = StageOffer(
-        lambda settings, _: Found(), PluginSettings, "For a test", needs=(PLAN,), gives=(SECTIONS, SOURCES, EVIDENCE)
+        lambda settings, _: Found(),
+        PluginSettings,
+        "For a test",
+        needs=(PLAN,),
+        gives=(BOOK, SECTIONS, SOURCES, EVIDENCE),
     )
     plugins = [
         fake_web(),
