@@ -154,14 +154,21 @@ class Review(Record):
     """Missing information, as questions that a search could answer."""
 
 
+class Instruction(Record):
+    """The words of a source that tell the program or model that reads it what to do."""
+
+    source_id: str
+    words: Text
+
+
 class Digest(Record):
     """The progressive synthesis of all rounds so far, with the coverage of each section by its id."""
 
     synthesis: Text = ""
     section_coverage: dict[str, Coverage] = {}
     knowledge_gaps: tuple[Text, ...] = ()
-    cross_links: tuple[Text, ...] = ()
-    """Relations between sections, for the report to mention."""
+    instructions: tuple[Instruction, ...] = ()
+    """Passages that tell a program what to do, of all rounds."""
     review: Review | None = None
     """The review, if the same model reply contained one."""
     queries: tuple[Query, ...] = ()

@@ -102,16 +102,10 @@ def searches_text(past: Sequence[PastSearch]) -> str:
     return "\n".join(bullet_list("Searches so far", searches))
 
 
-def known_text(digest: Digest | None) -> str:
-    """Return the synthesis of the research, and the relations between sections that it found."""
-    links = bullet_list("Relations between sections", digest.cross_links if digest else ())
-    return "\n".join(filter(None, (digest.synthesis if digest else "", *links)))
-
-
 def digest_text(digest: Digest) -> str:
     """Return the state of the research after the earlier rounds: what is known, coverage by section, gaps."""
     coverage = [f"section {name}: {coverage}" for name, coverage in digest.section_coverage.items()]
-    known = [f"Known so far: {text}"] if (text := known_text(digest)) else []
+    known = [f"Known so far: {digest.synthesis}"] if digest.synthesis else []
     return "\n".join((*known, *bullet_list("Coverage", coverage), *bullet_list("Gaps", digest.knowledge_gaps)))
 
 

@@ -166,6 +166,13 @@ class NamedConflict(Record):
     primary: int = 0
 
 
+class NamedInstruction(Record):
+    """Words of a passage, by number, that tell a program what to do."""
+
+    passage: int
+    words: Text
+
+
 class DigestReply(Record):
     """The state of the research after a round; the queries come early so that searches can start at once."""
 
@@ -175,7 +182,7 @@ class DigestReply(Record):
     sections: tuple[Annotated[SectionReview, SINGLE], ...] = ()
     conflicts: tuple[Annotated[NamedConflict, SINGLE], ...] = ()
     synthesis: Text = ""
-    cross_links: tuple[Text, ...] = ()
+    instructions: tuple[Annotated[NamedInstruction, SINGLE], ...] = ()
 
 
 DIGEST_SCHEMA = object_of(
@@ -186,12 +193,12 @@ DIGEST_SCHEMA = object_of(
     ),
     conflicts=list_of(object_of(about=TEXT, passages=list_of(INTEGER), primary=INTEGER)),
     synthesis=TEXT,
-    cross_links=list_of(TEXT),
+    instructions=list_of(object_of(passage=INTEGER, words=TEXT)),
 )
 DIGEST_EXAMPLE = (
     '{"is_sufficient": false, "queries": [{"query": "heat pump noise limit night", "goal": "Which noise limits apply '
     'at night?", "priority": "high", "section": "2"}], "sections": [{"id": "2", "coverage": "missing", "depth": 0.0, '
-    '"questions": []}], "conflicts": [], "synthesis": "Installation costs 12,000 to 25,000 euros.", "cross_links": []}'
+    '"questions": []}], "conflicts": [], "synthesis": "Installation costs 12,000 to 25,000 euros.", "instructions": []}'
 )
 
 

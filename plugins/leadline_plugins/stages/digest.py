@@ -24,6 +24,7 @@ from leadline.research_findings import (
     SOURCES,
     TASKS,
     Digest,
+    Instruction,
     Plan,
     Question,
     Review,
@@ -168,11 +169,25 @@ def merge_reply(reply: DigestReply, last: Digest, request: DigestRequest) -> Dig
         synthesis=reply.synthesis or last.synthesis,
         section_coverage={section.id: section.coverage for section in sections},
         knowledge_gaps=gaps,
-        cross_links=tuple(dict.fromkeys((*last.cross_links, *reply.cross_links))),
+        instructions=tuple(
+            {one.source_id: one for one in (*last.instructions, *_instructions(reply, request))}.values()
+        ),
         review=Review(sections=sections, is_sufficient=reply.is_sufficient, priority_gaps=gaps),
         queries=reply.queries,
         conflicts=merge_conflicts(last.conflicts, reply, request.sources),
     )
+
+
+def _instructions(reply: DigestReply, request: DigestRequest, last: Digest) -> Iterator[Instruction]:
+    """Yield the instructions of all rounds, one for each source."""
+    sources = {one.number: source.id for source in request.sources for one in source.passages}
+    seen = {one.source_id for one in last.instructions}
+    yield from last.instructions
+    for named in reply.instructions:
+        source = sources.get(named.passage, "")
+        if source and source not in seen and named.words.strip():
+            seen.add(source)
+            yield Instruction(source_id=source, words=" ".join(named.words.split()))
 
 
 def with_questions(plan: Plan, reviews: Sequence[SectionReview]) -> Plan:

@@ -110,12 +110,18 @@ def reported_evidence(
 
 
 async def _missing_parts(findings: Findings, run: Run) -> dict[str, JsonValue] | None:
-    """Return the parts that a model found missing; None without a model."""
+    """Return the parts that a model found missing, and sources with instructions; None without a model."""
     if not await run.by_chat("digest"):
         return None
     digest, sections = findings.get(DIGEST), findings[SECTIONS]
     review = findings.get(REVIEW) or (digest.review if digest else None)
-    return missing_parts(review, findings[PLAN], sections)
+    urls = {source.id: source.hit.url for source in findings[SOURCES]}
+    instructed: list[JsonValue] = [
+        {"url": urls[one.source_id], "reason": one.words}
+        for one in (digest.instructions if digest else ())
+        if one.source_id in urls
+    ]
+    return {**missing_parts(review, findings[PLAN], sections), **({"instructed": instructed} if instructed else {})}
 
 
 def report_sections(
