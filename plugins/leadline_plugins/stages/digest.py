@@ -169,9 +169,7 @@ def merge_reply(reply: DigestReply, last: Digest, request: DigestRequest) -> Dig
         synthesis=reply.synthesis or last.synthesis,
         section_coverage={section.id: section.coverage for section in sections},
         knowledge_gaps=gaps,
-        instructions=tuple(
-            {one.source_id: one for one in (*last.instructions, *_instructions(reply, request))}.values()
-        ),
+        instructions=tuple(_instructions(reply, request, last)),
         review=Review(sections=sections, is_sufficient=reply.is_sufficient, priority_gaps=gaps),
         queries=reply.queries,
         conflicts=merge_conflicts(last.conflicts, reply, request.sources),
