@@ -11,7 +11,7 @@ from leadline.research_findings import Question
 from leadline.schemas import INTEGER, TEXT, list_of, object_of, one_of
 from leadline_plugins.charts.points import FORMS, Point, form_of
 from leadline_plugins.passages.cutting import tokens_of
-from leadline_plugins.prompting.numbered_passages import ShownSource, halve_passages, ids_by_number, passages_text
+from leadline_plugins.prompting.numbered_passages import ShownSource, ids_by_number, passages_text
 from leadline_plugins.verification.number_parsing import find_numbers as numbers_of
 from leadline_plugins.wording.phrases import phrase
 
@@ -149,13 +149,6 @@ def figures(sections: Iterable[Section], sources: Sequence[ShownSource]) -> tupl
         for point in section.data_points
         if point.evidence_id in places
     )
-
-
-def fewer_passages(request: ChartPlanRequest) -> ChartPlanRequest | None:
-    """Return the request with the better half of the passages; None if only one is left."""
-    left = halve_passages(request.sources, request.best_first)
-    best = request.best_first[: len(request.best_first) // 2]
-    return request.model_copy(update={"sources": left, "best_first": best}) if left else None
 
 
 def points(chart: PlannedChart, passages: Mapping[int, str]) -> list[Point]:

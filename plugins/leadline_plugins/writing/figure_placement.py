@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from leadline.citations import cited
-from leadline.records import Figure, Section
+from leadline.records import REPORT_PARTS, Figure, Section
 from leadline_plugins.text import content_set
 
 _BLOCKS = re.compile(r"\n\s*\n")
@@ -21,8 +21,6 @@ _CODE_OR_FIGURE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _PROSE = re.compile(r"(?![|#>`~*+!-]|\d+[.)])\S")
-# Sections that repeat the others; figures are not placed in them.
-_FRAME = ("summary", "introduction", "analysis", "insights", "conclusion")
 # The indices of a section and of a block in it.
 Place = tuple[int, int]
 
@@ -37,7 +35,8 @@ def place_figures(
     if not figures or not sections:
         return sections, figures
     blocks = [_BLOCKS.split((section.text or "").strip()) for section in sections]
-    inner = [at for at, section in enumerate(sections) if section.id not in _FRAME] or range(len(sections))
+    # The parts around the sections repeat these.
+    inner = [at for at, section in enumerate(sections) if section.id not in REPORT_PARTS] or range(len(sections))
     texts = {(at, place): text for at in inner for place, text in enumerate(blocks[at])}
     homes = {
         figure.id: home
