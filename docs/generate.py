@@ -60,7 +60,7 @@ _GROUPS = (
     (
         "Shape the report",
         "",
-        ("language", "report", "charts", "plugins.chart", "plugins.analyze", "plugins.illustrate", "code"),
+        ("language", "report", "charts", "plugins.chart", "plugins.illustrate", "code"),
     ),
     ("Check claims", "`[audit]` is short for `[plugins.audit]`.", ("verify", "plugins.audit")),
     (

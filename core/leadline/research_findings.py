@@ -179,19 +179,6 @@ class Digest(Record):
     """Where passages disagree, of all rounds."""
 
 
-class Perspective(Record):
-    """One perspective on the findings; `text` is Markdown with citations `[@evidence-id]`."""
-
-    name: Text
-    text: Text
-
-
-class Analysis(Record):
-    """The findings from several perspectives."""
-
-    perspectives: tuple[Annotated[Perspective, SINGLE], ...] = ()
-
-
 class Illustration(Record):
     """A picture of a page, or of a search for pictures, that fits a section, and the result of processing it."""
 
@@ -296,7 +283,6 @@ UNREAD: Key[tuple[Unread, ...]] = Key("unread", Unread, grows=True)
 EVIDENCE: Key[tuple[Evidence, ...]] = Key("evidence", Evidence, grows=True)
 DIGEST: Key[Digest] = Key("digest", Digest)
 REVIEW: Key[Review] = Key("review", Review)
-ANALYSIS: Key[Analysis] = Key("analysis", Analysis, file="analysis.json")
 # The passages that all sections are written from.
 BOOK: Key[Book] = Key("book", Book)
 # Parts around the sections, such as the summary, if they were written together with them.

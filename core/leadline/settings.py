@@ -207,6 +207,11 @@ class ReportSettings(Section):
         description="Summary and conclusion (standard); executive summary, introduction, main findings, insights and "
         "conclusions (long); the same with abstract and keywords in place of the summary (academic).",
     )
+    analysis: bool = Field(
+        False,
+        description="Add a critical analysis: what is weak or disputed, what could follow, causes and orders of "
+        "magnitude.",
+    )
     length: Amount = Field(0, description="Words to aim at (Chinese, Japanese: characters); 0: as usual for the form.")
     title: str = Field("", description="The title of the report; empty derives it from the question.")
 
@@ -329,7 +334,7 @@ class Settings(Section):
 
     pipeline: str = Field("", description="The pipeline to run.")
     preset: str = Field(
-        "", description="Values for several keys: lean; full, with critical analysis and charts for any question."
+        "", description="Values for several keys: lean; full, with a critical analysis and charts for any question."
     )
     language: Language = Field(
         "auto", description="The report's language: de, zh-Hant, Japanese; auto: the question's."

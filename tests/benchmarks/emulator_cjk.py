@@ -181,6 +181,7 @@ def parts(found: Sequence[Statement], said: Tongue) -> dict[str, Any]:
         "keywords": list(said.keywords),
         "introduction": prose(groups[1::4][:12], 3),
         "insights": "\n".join(f"- {line}" for line in prose(groups[2::4][:7], 1).split("\n\n")),
+        "analysis": prose(groups[2::4][7:], 3),
         "conclusion": prose(groups[3::4][:12], 4),
     }
 

@@ -201,6 +201,7 @@ def long_parts(said: Sequence[Statement]) -> dict[str, Any]:
         "keywords": ["Debian", "administration", "packages", "security", "services"],
         "introduction": prose(groups[1::4][:12], 5, 3),
         "insights": "\n".join(f"- {line}" for line in prose(groups[2::4][:7], 2, 1).split("\n\n")),
+        "analysis": prose(groups[2::4][7:], 1, 3),
         "conclusion": prose(groups[3::4][:12], 4, 4),
     }
 

@@ -152,7 +152,7 @@ def _written(text: str) -> dict[str, Any]:
     return {"sections": sections, "unanswered": [], "inferences": [], "figures": []}
 
 
-_PARTS = ("summary", "introduction", "insights", "conclusion", "keywords")
+_PARTS = ("summary", "introduction", "insights", "analysis", "conclusion", "keywords")
 _SECTION = re.compile(r'^<section id="[^"]*">\n(.*?)^</section>', re.MULTILINE | re.DOTALL)
 
 
@@ -177,7 +177,8 @@ def _around(text: str, own: cjk.Tongue | None, *, long: bool) -> dict[str, str]:
         parts = cjk.parts(cjk.cited(text), own) if own else long_parts(_CITED.findall(text))
         return parts | {"keywords": "; ".join(parts["keywords"])}
     said = _CITED.findall(text)
-    return {"summary": "\n\n".join(prose(said[:6], 90)), "conclusion": "\n\n".join(prose(said[-3:], 60))}
+    shares = {"summary": (said[:6], 90), "analysis": (said[-6:], 80), "conclusion": (said[-3:], 60)}
+    return {name: "\n\n".join(prose(*share)) for name, share in shares.items()}
 
 
 def prose(said: Sequence[Statement], words: int) -> Iterator[str]:
@@ -192,17 +193,6 @@ def prose(said: Sequence[Statement], words: int) -> Iterator[str]:
             sentences.append(f"{link} {quote[:1].lower()}{quote[1:]} [{number}].")
             written, count = written + len(quote.split()) + 2, count + 1
         yield " ".join(sentences)
-
-
-def _analysis(text: str) -> dict[str, Any]:
-    names, said = ("critical", "creative", "analytical"), statements(text)
-    shares = [said[place :: len(names)] for place in range(len(names))]
-    own = cjk.tongue(_question(text))
-    told = [
-        {"name": name, "text": cjk.section(share, 300, name, own) if own else "\n\n".join(prose(share, 80))}
-        for name, share in zip(names, shares, strict=True)
-    ]
-    return {"perspectives": told}
 
 
 def _verdicts(text: str) -> dict[str, Any]:
@@ -266,7 +256,6 @@ FIELDS: Mapping[str, frozenset[str]] = {
     "Standalone": frozenset({"question"}),
     "Queries": frozenset({"queries"}),
     "Written": frozenset({"sections", "unanswered", "inferences"}),
-    "Analysis": frozenset({"perspectives"}),
     "ClaimVerdicts": frozenset({"supported", "others"}),
     "Requirements": frozenset({"goals", "functions"}),
     "Route": frozenset({"pipeline", "reason"}),
@@ -282,7 +271,6 @@ SAYINGS: Mapping[str, Callable[[str], dict[str, Any]]] = {
     "Digest": _digest,
     "Standalone": _standalone,
     "Written": _written,
-    "Analysis": _analysis,
     "ClaimVerdicts": _verdicts,
     "Requirements": _requirements,
     "Route": _route,

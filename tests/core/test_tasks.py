@@ -148,7 +148,7 @@ class Chat:
 
 
 async def researched(
-    folder: Path, chats: Mapping[str, Sequence[str | Exception]], **settings: Any
+    folder: Path, chats: Mapping[str, Sequence[str | Exception]], extra: Sequence[Any] = (), **settings: Any
 ) -> tuple[leadline.Result, list[ChatRequest]]:
     """Run with chats that do the task `plan` and nothing else."""
     asked: list[ChatRequest] = []
@@ -165,7 +165,9 @@ async def researched(
         "retry.base": 0,
         **{name.replace("__", "."): value for name, value in settings.items()},
     }
-    client = leadline.Client(plugins=[fake_web(), *plugins], folder=folder / "runs", cache=folder / "c", set=values)
+    client = leadline.Client(
+        plugins=[fake_web(), *plugins, *extra], folder=folder / "runs", cache=folder / "c", set=values
+    )
     async with client as runs:
         return await runs.research(QUESTION), asked
 
@@ -395,13 +397,23 @@ async def test_a_model_that_did_no_task_makes_the_run_partial(
     assert (result.status, result.reason) == (status, reason)
 
 
-async def test_an_analysis_that_nobody_did_leaves_a_run_complete(tmp_path: Path) -> None:
+async def test_a_task_that_only_adds_to_the_report_and_that_nobody_did_leaves_a_run_complete(tmp_path: Path) -> None:
+    kind = TaskKind("weigh", Question, Review, role="thinking")
+
+    class Adding:
+        async def run(self, findings: Findings, run: Any, /) -> None:
+            with pytest.raises(CallFailed):
+                await run.perform(kind.of(findings[QUESTION_KEY]))
+
+    stage: Any = StageOffer(lambda s, c: Adding(), PluginSettings, "Adds", needs=(QUESTION_KEY,), tasks=(kind,))
     settings: dict[str, Any] = {
-        "ai__tasks": {"digest": "chat", "analyze": "chat"},
-        "plugins__analyze__mode": "on",
+        "ai__tasks": {"digest": "chat", "weigh": "chat"},
+        "pipelines": {"mine": {"extends": "research", "before": {"synthesize": ["adding"]}}},
+        "pipeline": "mine",
     }
-    result, _ = await researched(tmp_path, {"chat": ['{"is_sufficient": true}', Denied("HTTP 401")]}, **settings)
-    assert any("analy" in notice for notice in result.metadata.notices)
+    replies: dict[str, Sequence[str | Exception]] = {"chat": ['{"is_sufficient": true}', Denied("HTTP 401")]}
+    result, _ = await researched(tmp_path, replies, [plugin("adding", stages=stage)], **settings)
+    assert any("HTTP 401" in notice for notice in result.metadata.notices)
     assert result.status == "complete"
 
 

@@ -236,7 +236,7 @@ class Report(Record):
 
 
 # The ids of the parts that stand around the sections of a report.
-REPORT_PARTS = ("summary", "introduction", "insights", "conclusion", "keywords")
+REPORT_PARTS = ("summary", "introduction", "insights", "analysis", "conclusion", "keywords")
 
 
 class Book(Record):

@@ -10,7 +10,7 @@ from leadline.research_findings import Question
 from leadline.schemas import INTEGER, TEXT, list_of, object_of, one_of
 from leadline_plugins.charts.points import FORMS, Point, form_of
 from leadline_plugins.passages.cutting import tokens_of
-from leadline_plugins.prompting.numbered_passages import ShownSource, halve_passages, ids_by_number, passages_text
+from leadline_plugins.prompting.numbered_passages import ShownSource, ids_by_number, passages_text
 from leadline_plugins.verification.number_parsing import find_numbers as numbers_of
 from leadline_plugins.wording.phrases import phrase
 
@@ -126,13 +126,6 @@ def numeric(evidence: Iterable[Evidence], at_least: int) -> list[Evidence]:
 def _count(item: Evidence) -> int:
     """Return how many numbers a passage has, without years, months, times and versions."""
     return sum(one.kind in ("number", "percent") and not one.is_year for one in numbers_of(item.quote))
-
-
-def fewer_passages(request: ChartPlanRequest) -> ChartPlanRequest | None:
-    """Return the request with the better half of the passages; None if only one is left."""
-    left = halve_passages(request.sources, request.best_first)
-    best = request.best_first[: len(request.best_first) // 2]
-    return request.model_copy(update={"sources": left, "best_first": best}) if left else None
 
 
 def points(chart: PlannedChart, passages: Mapping[int, str]) -> list[Point]:

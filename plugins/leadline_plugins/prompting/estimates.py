@@ -21,8 +21,8 @@ _QUESTIONS = 2
 _TOKENS_PER_WORD, _TOKENS_PER_CHARACTER = 1.5, 0.8
 # Tokens of a plan; of a past search.
 _OUTLINE, _SEARCH = 500, 30
-# Tokens of the headings for a digest; of the passages for the analysis.
-_HEADINGS, _ANALYSIS = 600, 6_000
+# Tokens of the headings for a digest.
+_HEADINGS = 600
 # Tokens of the passages for planning charts.
 _CHARTS = 4_000
 # Words of a claim; tokens of one with its passages.
@@ -108,12 +108,6 @@ def synthesize(scope: Scope) -> Expected:
     if in_one_call(settings, _language(scope), likely):
         return _expected(inputs, reply, (1, 1, most + 1), basis)
     return _expected(inputs + reply / (likely + 1), reply / likely, (1, likely + 1, most + 1), basis)
-
-
-def analyze(scope: Scope, wanted: bool) -> Expected:
-    """Expect a call if the analysis is on, or `auto` and the question asks for it."""
-    calls = {"off": (0, 0, 0), "on": (1, 1, 1)}.get(scope.mode("analyze"), (0, int(wanted), 1))
-    return _expected(_ANALYSIS, 600, calls)
 
 
 def chart_plan(scope: Scope) -> Expected:

@@ -20,14 +20,15 @@ _STANDARD_SECTION = (660, 1_320)
 # Up to this length one call writes the report. At 100 tokens a second, three sections of 660 words take 30 s in one
 # call and 14 s side by side with their summary; the one call knows what it has said, and costs less.
 _ONE_CALL = (2_000, 4_000)
-# The share of a long report that introduction, summary, insights and conclusions take.
+# The share of a long report that the parts around its sections take.
 FRAME = 0.13
-# Words and characters of the parts around sections; in a long report other ones.
-_PARTS = {"summary": (110, 220), "conclusion": (150, 300)}
+# Words and characters of the parts around sections, in the order of writing; in a long report other ones.
+_PARTS = {"summary": (110, 220), "analysis": (250, 500), "conclusion": (150, 300)}
 _LONG_PARTS = {
     "summary": (300, 800),
     "introduction": (250, 700),
     "insights": (200, 500),
+    "analysis": (250, 700),
     "conclusion": (350, 1_000),
     "keywords": (8, 24),
 }
@@ -60,6 +61,13 @@ def section_length(settings: Settings, language: str, sections: int) -> int:
         return round(report_length(settings, language) * (1 - FRAME) / sections)
     whole = report_length(settings, language) / sections
     return round(whole if settings.report.length else min(whole, _STANDARD_SECTION[is_cjk(language)]))
+
+
+def report_parts(settings: Settings) -> tuple[str, ...]:
+    """Return the ids of the parts around the sections that a report has."""
+    report = settings.report
+    wanted = {"analysis": report.analysis, "keywords": report.form == "academic"}
+    return tuple(part for part in (_LONG_PARTS if is_long(settings) else _PARTS) if wanted.get(part, True))
 
 
 def part_length(part: str, language: str, *, long: bool = False) -> int:

@@ -1,4 +1,4 @@
-"""Requests and replies of the tasks that write the report and the analysis."""
+"""Requests and replies of the task that writes the report."""
 
 from __future__ import annotations
 
@@ -178,24 +178,4 @@ SYNTHESIZE_EXAMPLE = (
     'electricity cost?"}], "inferences": [{"section": "2", "inference": "A subsidy of a third would make both systems '
     'equally expensive."}], "figures": [{"label": "average cost of installation", "value": "12,000", "unit": "euros", '
     '"passage": 1}]}'
-)
-
-
-class AnalyzeRequest(Record):
-    """Asks for a critical analysis of the findings from several perspectives."""
-
-    question: Question
-    today: str = ""
-    sources: tuple[ShownSource, ...] = ()
-    best_first: tuple[str, ...] = ()
-
-    def as_text(self) -> str:
-        """Return the inputs as prompt text."""
-        return paragraphs(question_text(self.question, self.today), passages_text(self.sources))
-
-
-ANALYZE_SCHEMA = object_of(perspectives=list_of(object_of(name=TEXT, text=TEXT)))
-ANALYZE_EXAMPLE = (
-    '{"perspectives": [{"name": "critical", "text": "Both studies were paid for by manufacturers [1][4]."}, {"name": '
-    '"creative", "text": "…"}, {"name": "analytical", "text": "…"}]}'
 )

@@ -29,20 +29,20 @@ from leadline_plugins.charts.planning import (
     ChartRepairRequest,
     PlannedChart,
     drawable,
-    fewer_passages,
     numeric,
 )
 from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.fallback import notify, perform_or
 from leadline_plugins.prompting.inputs import template
 from leadline_plugins.prompting.numbered_passages import group_by_source
+from leadline_plugins.prompting.shrinking import halve_request_passages
 
 PLAN_TASK = TaskKind(
     "chart_plan",
     ChartPlanRequest,
     ChartPlan,
     template("chart_plan"),
-    shrink=fewer_passages,
+    shrink=halve_request_passages,
     schema=PLAN_SCHEMA,
     example=PLAN_EXAMPLE,
     show=ChartPlanRequest.as_text,
@@ -53,7 +53,7 @@ REPAIR_TASK = TaskKind(
     ChartRepairRequest,
     PlannedChart,
     template("chart_repair"),
-    shrink=fewer_passages,
+    shrink=halve_request_passages,
     schema=CHART_SCHEMA,
     example=CHART_EXAMPLE,
     show=ChartRepairRequest.as_text,

@@ -38,7 +38,7 @@ from leadline_plugins.duplicates import copies
 from leadline_plugins.passages.ranking import KeyQuestion, cosine
 from leadline_plugins.passages.selection import select_passages
 from leadline_plugins.prompting.fallback import model_writes, notify
-from leadline_plugins.prompting.lengths import in_one_call, section_length
+from leadline_plugins.prompting.lengths import in_one_call, report_parts, section_length
 from leadline_plugins.stages.chart import plan_ahead
 from leadline_plugins.verification.verdicts import prejudge
 from leadline_plugins.writing.methodology import failed_engines
@@ -53,12 +53,6 @@ CHART = "chart"
 _BUDGET_SHARE = 0.4
 # Passages that a brief chooses from.
 _BRIEF_PASSAGES = 50
-# The parts around the sections, by `report.form`.
-FRAME = {
-    "standard": ("summary", "conclusion"),
-    "long": ("summary", "introduction", "insights", "conclusion"),
-    "academic": REPORT_PARTS,
-}
 
 
 class SynthesizeStage:
@@ -66,8 +60,11 @@ class SynthesizeStage:
 
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Set the sections; in one call also the parts around them. Raises `NoEvidence` if nothing answers."""
-        question, plan, book = findings[QUESTION], findings[PLAN], await book_of(findings, run)
+        question, plan, tasks, digest = findings[QUESTION], findings[PLAN], findings[TASKS], findings.get(DIGEST)
         searches, sources, unread = findings[FOUND], findings[SOURCES], findings[UNREAD]
+        passages, conflicts = findings[EVIDENCE], digest.conflicts if digest else ()
+        evidence = await without_copies(passages, sources)
+        findings[BOOK] = book = await collected(plan, question, evidence, sources, tasks, conflicts, run)
         meant = f"did you mean: {suggested}" if (suggested := suggested_question(searches)) else ""
         planned = [section for section in book.outline if section.evidence_ids]
         if not planned:
@@ -77,7 +74,7 @@ class SynthesizeStage:
         if not await model_writes(run):
             calls = [tuple(names)]
         elif in_one_call(run.settings, question.language, len(names)):
-            calls = [(*names, *FRAME[run.settings.report.form])]
+            calls = [(*names, *report_parts(run.settings))]
         else:
             calls = [(name,) for name in names]
 
@@ -124,17 +121,6 @@ def synthesis_request(question: Question, plan: Plan, book: Book, run: Run) -> S
         form=plan.form,
         length=section_length(run.settings, question.language, max(1, len(written))),
     )
-
-
-async def book_of(findings: Findings, run: Run) -> Book:
-    """Return the book of the report, which the first stage that needs it collects."""
-    if (book := findings.get(BOOK)) is not None:
-        return book
-    plan, question, sources = findings[PLAN], findings[QUESTION], findings[SOURCES]
-    passages, tasks, digest = findings[EVIDENCE], findings[TASKS], findings.get(DIGEST)
-    evidence, conflicts = await without_copies(passages, sources), digest.conflicts if digest else ()
-    findings[BOOK] = book = await collected(plan, question, evidence, sources, tasks, conflicts, run)
-    return book
 
 
 async def collected(
@@ -266,7 +252,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         PluginSettings,
         "Collects the passages of the report and has its sections written from them",
         needs=(QUESTION, PLAN),
-        wants=(EVIDENCE, SOURCES, TASKS, DIGEST, FOUND, UNREAD, BOOK),
+        wants=(EVIDENCE, SOURCES, TASKS, DIGEST, FOUND, UNREAD),
         gives=(BOOK, SECTIONS),
         may_give=(PARTS,),
         closing=True,

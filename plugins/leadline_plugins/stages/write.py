@@ -1,4 +1,4 @@
-"""Stage `write`: puts the report together from sections, the parts around them, analysis, figures and method."""
+"""Stage `write`: puts the report together from sections, the parts around them, figures and method."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
 from leadline.records import Conflict, Evidence, Figure, Report, Section
 from leadline.research_findings import (
-    ANALYSIS,
     BOOK,
     DIGEST,
     EVIDENCE,
@@ -27,15 +26,14 @@ from leadline.research_findings import (
     SECTIONS,
     SOURCES,
     UNREAD,
-    Analysis,
 )
 from leadline.workers import compute
 from leadline_plugins.formats.arrangement import with_figures_in_place
 from leadline_plugins.prompting.fallback import model_writes
-from leadline_plugins.stages.synthesize import CONDENSE, FRAME, synthesis_request
+from leadline_plugins.prompting.lengths import report_parts
+from leadline_plugins.stages.synthesize import CONDENSE, synthesis_request
 from leadline_plugins.verification.repetition import without_repetitions
-from leadline_plugins.verification.verdicts import prejudge
-from leadline_plugins.wording.phrases import join_items, phrase, translate
+from leadline_plugins.wording.phrases import join_items, phrase
 from leadline_plugins.writing.methodology import count_shown_sources, method_facts, missing_parts
 
 
@@ -47,21 +45,17 @@ class WriteStage:
         question, sections = findings[QUESTION], findings[SECTIONS]
         evidence, sources, book = findings[EVIDENCE], findings[SOURCES], findings.get(BOOK)
         found, unread = findings[FOUND], findings[UNREAD]
-        critical = analysis_section(findings.get(ANALYSIS), question.language)
-        if critical:
-            run.prefetch(prejudge(run, critical, evidence, sources, question.language))
-        form = run.settings.report.form
         parts = findings[PARTS]
         if not parts and book and await model_writes(run):
             request = synthesis_request(question, findings[PLAN], book, run).model_copy(
                 update={
-                    "sections": FRAME[form],
-                    "written": (*sections, *critical),
+                    "sections": report_parts(run.settings),
+                    "written": sections,
                     "figures": tuple(figure.caption for figure in findings[FIGURES] if not figure.credit),
                 }
             )
             parts = (await run.synthesize(request)).sections
-        whole = report_sections(parts, sections, question.text, question.language, findings.get(ANALYSIS), form)
+        whole = report_sections(parts, sections, question.text, question.language, run.settings.report.form)
         if CONDENSE in run.stages:
             whole, _ = await compute(without_repetitions, whole)
             whole = tuple(one for one in whole if (one.text or "").strip())
@@ -77,7 +71,7 @@ class WriteStage:
             unread,
             run.notices,
             await _missing_parts(findings, run),
-            count_shown_sources((*sections, *critical), evidence),
+            count_shown_sources(sections, evidence),
         )
         report = Report(
             title=run.settings.report.title or findings[PLAN].title or question.text,
@@ -125,12 +119,7 @@ async def _missing_parts(findings: Findings, run: Run) -> dict[str, JsonValue] |
 
 
 def report_sections(
-    parts: Sequence[Section],
-    written: Sequence[Section],
-    question: str,
-    language: str,
-    analysis: Analysis | None = None,
-    form: str = "standard",
+    parts: Sequence[Section], written: Sequence[Section], question: str, language: str, form: str = "standard"
 ) -> tuple[Section, ...]:
     """Return summary, sections, analysis and conclusion, in this order; of a long report also its other parts.
 
@@ -140,7 +129,7 @@ def report_sections(
     # The title already states the question.
     answer = {"title": phrase("answer", language)}
     sections = [one.model_copy(update=answer) if _letters(one.title) == _letters(question) else one for one in sections]
-    sections += analysis_section(analysis, language)
+    sections.append(_frame_section(parts, "analysis", "analysis", language))
     if form != "standard":
         findings = phrase("findings", language)
         sections = [one.model_copy(update={"part": findings}) for one in sections]
@@ -179,14 +168,6 @@ def _letters(title: str) -> str:
     return "".join(filter(str.isalnum, title)).casefold()
 
 
-def analysis_section(analysis: Analysis | None, language: str) -> Sequence[Section]:
-    """Return the analysis as a list of one section; empty without an analysis."""
-    if analysis is None or not analysis.perspectives:
-        return []
-    text = "\n\n".join(f"### {translate(one.name, language)}\n\n{one.text}" for one in analysis.perspectives)
-    return [Section(id="analysis", title=phrase("analysis", language), text=text)]
-
-
 @hookimpl
 def leadline_stages() -> Iterator[StageOffer[Any]]:
     """Offer the stage."""
@@ -195,7 +176,7 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         PluginSettings,
         "Writes summary and conclusion and puts the report together",
         needs=(QUESTION, PLAN, SECTIONS),
-        wants=(EVIDENCE, SOURCES, FOUND, UNREAD, ANALYSIS, FIGURES, DIGEST, REVIEW, BOOK, PARTS),
+        wants=(EVIDENCE, SOURCES, FOUND, UNREAD, FIGURES, DIGEST, REVIEW, BOOK, PARTS),
         gives=(REPORT,),
         closing=True,
     )

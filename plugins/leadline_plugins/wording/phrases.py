@@ -20,7 +20,6 @@ _SCRIPTS = {"zh": {"tw": "hant", "hk": "hant", "mo": "hant"}}
 _MORE = {"yue": "zh-hant", "cmn": "zh"}
 _RIGHT_TO_LEFT = "ar arc arz azb ckb dv fa he iw ji ks nqo pnb prs ps sd syr ug ur yi"
 _RIGHT_TO_LEFT_SCRIPTS = "adlm arab hebr mand nkoo rohg samr syrc thaa"
-_PERSPECTIVES = ("critical", "creative", "analytical")
 # The length of a script subtag.
 _SCRIPT = 4
 
@@ -41,12 +40,7 @@ def phrase(name: str, language: str, **values: str | int) -> str:
 
 
 def translate(text: str, language: str) -> str:
-    """Return a phrase of a record in a language; other texts unchanged.
-
-    The English names of perspectives are made for models, so they are translated for English readers too.
-    """
-    if text.casefold() in _PERSPECTIVES:
-        return phrase(text.casefold(), language)
+    """Return a phrase of a record in a language; other texts unchanged."""
     name = _names().get(text.casefold())
     return phrase(name, language) if name and _tag(language) != _DEFAULT else text
 

@@ -93,7 +93,7 @@ class ProseSynthesizer:
         sections = [written.get(one.id) or await _brief(request, one, reason, unsent=unsent) for one in request.wanted]
         parts = [name for name in request.sections if name in REPORT_PARTS]
         if any(name not in written and name != "keywords" for name in parts):
-            await notify(call.run, f"a summary or conclusion is missing ({reason})")
+            await notify(call.run, f"a summary, analysis or conclusion is missing ({reason})")
         return Synthesis(sections=(*sections, *(written[name] for name in parts if name in written)))
 
 

@@ -35,7 +35,6 @@ STAGES: Mapping[str, str] = {
     "retrieve": "Retrieve passages",
     "digest": "Summarise what is known",
     "review": "Look for gaps",
-    "analyze": "Weigh perspectives",
     "synthesize": "Write sections",
     "condense": "Remove repetition",
     "answer": "Answer",

@@ -78,12 +78,6 @@ async def test_more_queries_and_rounds_cost_more(tmp_path: Path, key: str, more:
     assert much.input_tokens > usual.input_tokens
 
 
-async def test_the_preset_and_the_question_decide_if_there_is_an_analysis(tmp_path: Path) -> None:
-    assert calls(await estimated(tmp_path), "analyze") == 0
-    assert calls(await estimated(tmp_path, question="Why do ports compare so badly?"), "analyze") == 1
-    assert calls(await estimated(tmp_path, {"preset": "full"}), "analyze") == 1
-
-
 async def test_a_budget_that_will_be_exceeded_is_named(tmp_path: Path) -> None:
     tight = {"budget.tokens": 20_000, "budget.model_calls": 5, "budget.money": 0.01}
     over = (await estimated(tmp_path, PRICE | tight)).over

@@ -224,7 +224,7 @@ async def test_mistakes_are_refused_together_and_before_anything_is_made(text: s
 
 
 async def test_stages_are_dropped_replaced_and_inserted_with_third_party_ones() -> None:
-    edits = '[pipelines.own.after]\nwrite = ["house_style"]\n[pipelines.own.replace]\nanalyze = ["rate"]'
+    edits = '[pipelines.own.after]\nwrite = ["house_style"]\n[pipelines.own.replace]\nillustrate = ["rate"]'
     Path("leadline.toml").write_text(own('without = ["chart"]', rest=edits))
     Path("docs").mkdir()
     Path("docs/harbour.md").write_text("# The harbour\n\nThe harbour of Kalmar was 7 fathoms deep in 1820.\n")
@@ -233,6 +233,6 @@ async def test_stages_are_dropped_replaced_and_inserted_with_third_party_ones() 
         result = await client.research("How deep was the harbour of Kalmar?")
     assert result.status == "complete", result.reason
     names = [step.name for step in result.metadata.steps]
-    assert names[names.index("review") + 1 : names.index("review") + 3] == ["rate", "synthesize"]
+    assert names[names.index("synthesize") + 1 : names.index("synthesize") + 3] == ["rate", "write"]
     assert names[names.index("write") + 1 : names.index("write") + 3] == ["house_style", "verify"]
-    assert not {"chart", "analyze"} & {*names}
+    assert not {"chart", "illustrate"} & {*names}

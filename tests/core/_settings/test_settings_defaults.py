@@ -54,12 +54,12 @@ def test_another_package_overrides_the_built_in_defaults_and_is_named_as_the_ori
 
 def test_a_package_may_bring_pipelines_presets_and_orders_of_its_own(package: Package) -> None:
     text = (
-        '[pipelines.short]\nextends = "research"\nwithout = ["analyze"]\n'
+        '[pipelines.short]\nextends = "research"\nwithout = ["chart"]\n'
         "[presets.small]\nbudget.tokens = 9\n"
         '[auto."search.engines"]\nconfigured = ["wikipedia"]\n'
     )
     loaded = load(with_defaults(package("acme", text)), "pipeline=short", "preset=small", "plugins.wikipedia.limit=1")
-    assert "analyze" not in loaded.chosen["pipeline"]
+    assert "chart" not in loaded.chosen["pipeline"]
     assert loaded.settings.budget.tokens == 9
     assert loaded.origins["budget.tokens"] == "preset small"
     assert loaded.defaults.auto["search.engines"].configured == ("wikipedia",)
@@ -80,9 +80,9 @@ def test_pipelines_may_be_files_of_their_own(package: Package) -> None:
     point = package("acme", "")
     folder = Path(str(sys.path[0])) / point.module / "pipelines"
     folder.mkdir()
-    (folder / "short.toml").write_text('[pipelines.short]\nextends = "research"\nwithout = ["analyze"]\n')
+    (folder / "short.toml").write_text('[pipelines.short]\nextends = "research"\nwithout = ["chart"]\n')
     loaded = load(with_defaults(point), "pipeline=short")
-    assert "analyze" not in loaded.chosen["pipeline"]
+    assert "chart" not in loaded.chosen["pipeline"]
     assert loaded.origins["pipelines.short.extends"] == "defaults of acme"
 
 

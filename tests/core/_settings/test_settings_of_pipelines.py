@@ -66,7 +66,7 @@ def test_a_preset_is_weaker_and_may_be_set_by_a_pipeline(load: Load, tmp_path: P
         file.write('preset = "full"\n')
     loaded = load("pipeline=strict")
     assert loaded.origins["preset"] == "pipeline strict"
-    assert loaded.settings.plugin("analyze").mode == "on"
+    assert loaded.settings.report.analysis
     assert loaded.settings.plugin("chart").mode == "off"
 
 

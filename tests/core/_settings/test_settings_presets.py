@@ -13,7 +13,7 @@ from leadline._settings.load import Loaded, load_settings
 from leadline._settings.redaction import public
 from leadline.errors import ConfigError
 
-MODES = ("analyze", "chart")
+KEYS = ("report.analysis", "plugins.chart.mode")
 Load = Callable[..., Loaded]
 
 
@@ -30,34 +30,34 @@ def load(tmp_path: Path) -> Load:
     return load
 
 
-def modes(loaded: Loaded) -> list[str]:
-    return [loaded.settings.plugin(name).mode for name in MODES]
+def values(loaded: Loaded) -> list[bool | str]:
+    return [loaded.settings.report.analysis, loaded.settings.plugin("chart").mode]
 
 
 def test_lean_is_what_the_defaults_are(load: Load) -> None:
     assert public(load().settings) == public(load("preset=lean").settings)
-    assert modes(load()) == ["auto", "auto"]
-    assert load().origins["plugins.analyze.mode"] == "default"
+    assert values(load()) == [False, "auto"]
+    assert load().origins["report.analysis"] == "default"
 
 
 def test_full_sets_what_nobody_set_and_says_so(load: Load, tmp_path: Path) -> None:
     (tmp_path / "leadline.toml").write_text('preset = "full"\n')
     loaded = load()
-    assert modes(loaded) == ["on", "on"]
+    assert values(loaded) == [True, "on"]
     assert loaded.origins["preset"] == "leadline.toml:1"
-    assert {loaded.origins[f"plugins.{name}.mode"] for name in MODES} == {"preset full"}
+    assert {loaded.origins[key] for key in KEYS} == {"preset full"}
 
 
 def test_what_is_set_by_name_stands_over_a_preset_of_any_source(load: Load, tmp_path: Path) -> None:
     (tmp_path / "leadline.toml").write_text('[plugins.chart]\nmode = "off"\n')
     loaded = load("preset=full")
-    assert modes(loaded) == ["on", "off"]
+    assert values(loaded) == [True, "off"]
     assert loaded.origins["plugins.chart.mode"] == "leadline.toml:2"
 
 
 def test_the_strongest_source_names_the_preset(load: Load, tmp_path: Path) -> None:
     (tmp_path / "leadline.toml").write_text('preset = "full"\n')
-    assert modes(load(environ={"LEADLINE_PRESET": "lean"})) == ["auto", "auto"]
+    assert values(load(environ={"LEADLINE_PRESET": "lean"})) == [False, "auto"]
 
 
 def test_a_typo_is_refused_with_the_nearest_name(load: Load) -> None:
@@ -81,6 +81,6 @@ def test_plugins_that_are_not_installed_are_not_spoken_of(tmp_path: Path) -> Non
 
 def test_a_run_keeps_its_preset_until_another_is_asked_for(load: Load) -> None:
     lean, full = public(load().settings), public(load("preset=full", "plugins.chart.mode=off").settings)
-    assert modes(load(stored=full)) == ["on", "off"]
-    assert modes(load("preset=full", stored=lean)) == ["on", "on"]
-    assert modes(load(stored=full, environ={"LEADLINE_PRESET": "lean"})) == ["on", "off"]
+    assert values(load(stored=full)) == [True, "off"]
+    assert values(load("preset=full", stored=lean)) == [True, "on"]
+    assert values(load(stored=full, environ={"LEADLINE_PRESET": "lean"})) == [True, "off"]

@@ -67,8 +67,8 @@ def test_a_file_is_named_with_its_line(load: Load, tmp_path: Path) -> None:
 
 def test_tasks_of_plugins_that_are_not_chosen_wait_unread(load: Load) -> None:
     assert load({"prompts": {"polish": "Polish it well."}}).settings.prompts == {"polish": "Polish it well."}
-    without = {"pipelines": {"mine": {"extends": "research", "without": ["analyze"]}}, "pipeline": "mine"}
-    assert load({**without, "ai.tasks": {"analyze": "embedded"}}).settings.ai.tasks["analyze"] == "embedded"
+    without = {"pipelines": {"mine": {"extends": "research", "without": ["chart"]}}, "pipeline": "mine"}
+    assert load({**without, "ai.tasks": {"chart_plan": "embedded"}}).settings.ai.tasks["chart_plan"] == "embedded"
 
 
 def test_nothing_more_is_imported_where_all_names_are_known(tmp_path: Path) -> None:

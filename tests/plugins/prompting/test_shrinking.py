@@ -6,7 +6,6 @@ from leadline.research_findings import Question
 from leadline_plugins.prompting.numbered_passages import ShownPassage, ShownSource
 from leadline_plugins.prompting.shrinking import halve_request_passages
 from leadline_plugins.prompting.writing_tasks import (
-    AnalyzeRequest,
     Disagreement,
     OutlinedSection,
     PartToWrite,
@@ -24,9 +23,8 @@ def test_the_better_half_of_the_passages_stays_with_its_numbers() -> None:
         ShownSource(id="s1", title="A", passages=passages[:2]),
         ShownSource(id="s2", title="B", passages=passages[2:]),
     )
-    smaller = halve_request_passages(
-        AnalyzeRequest(question=QUESTION, sources=sources, best_first=("4", "1", "2", "3"))
-    )
+    asked = SynthesizeRequest(question=QUESTION, outline=(), sources=sources, best_first=("4", "1", "2", "3"))
+    smaller = halve_request_passages(asked)
     assert smaller
     assert [(source.id, [one.number for one in source.passages]) for source in smaller.sources] == [
         ("s1", [1]),

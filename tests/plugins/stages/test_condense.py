@@ -7,10 +7,10 @@ from typing import Any, cast
 import pytest
 
 from leadline.errors import CallRefused
-from leadline.records import Claim, Failure, Section
-from leadline.research_findings import EVIDENCE, QUESTION, SOURCES, Analysis, Perspective, Query, Question
+from leadline.records import REPORT_PARTS, Claim, Failure, Section
+from leadline.research_findings import EVIDENCE, QUESTION, SOURCES, Query, Question
 from leadline.settings import Settings
-from leadline_plugins.prompting.lengths import plan_size, report_length
+from leadline_plugins.prompting.lengths import plan_size, report_length, report_parts
 from leadline_plugins.prompting.research_tasks import PlanRequest
 from leadline_plugins.stages.condense import CondenseStage, Repeat, acceptable
 from leadline_plugins.stages.query import new_tasks
@@ -95,6 +95,15 @@ def test_the_size_of_the_plan_follows_from_the_length(
     assert (report_length(settings, language), plan_size(settings, language)) == (length, size)
 
 
+@pytest.mark.parametrize(
+    ("values", "without"),
+    [({"form": "long"}, {"analysis", "keywords"}), ({"form": "academic", "analysis": True}, set())],
+)
+def test_analysis_and_keywords_are_parts_where_they_are_asked_for(values: dict[str, Any], without: set[str]) -> None:
+    settings = Settings.model_validate({"report": values})
+    assert report_parts(settings) == tuple(part for part in REPORT_PARTS if part not in without)
+
+
 def test_the_planner_is_told_the_length_and_the_sizes() -> None:
     request = PlanRequest(question=Question(text="深い？", language="ja"), length=33_000, least=9, most=11)
     assert "about 33000 characters\nSections: 9 to 11\nAt most 7 queries." in request.as_text()
@@ -113,15 +122,15 @@ TEXTS = {
     "summary": "Deep [@a].",
     "introduction": "Why [@a].",
     "insights": "- So [@a].",
+    "analysis": "Weak [@a].",
     "conclusion": "Thus [@a].",
     "keywords": "depth; tide",
 }
 PARTS = tuple(Section(id=name, title="", text=text) for name, text in TEXTS.items())
-WEIGHED = Analysis(perspectives=(Perspective(name="critical", text="Weak [@a]."),))
 
 
 def test_a_long_report_has_all_its_parts_in_order() -> None:
-    made = report_sections(PARTS, SECTIONS, "How deep?", "en", WEIGHED, "long")
+    made = report_sections(PARTS, SECTIONS, "How deep?", "en", "long")
     assert [(one.title, one.part) for one in made] == [
         ("Executive summary", ""),
         ("Introduction", ""),
@@ -134,6 +143,6 @@ def test_a_long_report_has_all_its_parts_in_order() -> None:
 
 
 def test_an_academic_report_has_an_abstract_with_keywords() -> None:
-    first = report_sections(PARTS, SECTIONS, "How deep?", "en", None, "academic")[0]
+    first = report_sections(PARTS, SECTIONS, "How deep?", "en", "academic")[0]
     assert (first.title, first.text) == ("Abstract", "Deep [@a].\n\n**Keywords**: depth; tide")
-    assert report_sections(PARTS, SECTIONS, "多深？", "zh", None, "academic")[0].title == "学术摘要"
+    assert report_sections(PARTS, SECTIONS, "多深？", "zh", "academic")[0].title == "学术摘要"

@@ -24,7 +24,7 @@ from leadline_plugins.stages.prefetch import SearchPrefetch, can_prefetch
 from leadline_plugins.stages.query import QueryStage
 
 ASKED = Question(text="How deep is the harbour of Boulogne?", language="en")
-BUILT_IN = ["clarify", "plan", "query", "search", "fetch", "extract", "digest", "review", "analyze"]
+BUILT_IN = ["clarify", "plan", "query", "search", "fetch", "extract", "digest", "review", "synthesize"]
 SECTION = {"id": "1", "title": "The depth of the harbour", "goal": "Say how deep the harbour is", "questions": []}
 HEAD = {"title": "The harbour of Boulogne and how deep it is", "sections": [SECTION]}
 DONE = (SearchTask(id="q1.1", query="harbour"),)

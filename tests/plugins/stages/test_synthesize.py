@@ -184,11 +184,11 @@ async def test_every_writer_has_the_whole_book_and_its_share_of_the_length() -> 
     assert [page.document.text for page in depth.book.sources] == [""], "the passages are enough"
 
 
-async def test_one_call_writes_a_short_report_with_its_summary_and_conclusion() -> None:
-    runs = Runs(report={"length": 800})
+async def test_one_call_writes_a_short_report_with_its_summary_analysis_and_conclusion() -> None:
+    runs = Runs(report={"length": 800, "analysis": True})
     sections = await run(runs)
     (asked,) = runs.requested
-    assert asked.sections == ("1", "2", "summary", "conclusion")
+    assert asked.sections == ("1", "2", "summary", "analysis", "conclusion")
     assert [one.id for one in sections] == ["1", "2"]
 
 

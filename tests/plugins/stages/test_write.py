@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping
+from types import MappingProxyType
 from typing import Any, cast
 
 import pytest
@@ -22,7 +23,6 @@ from leadline.records import (
     SynthesisRequest,
 )
 from leadline.research_findings import (
-    ANALYSIS,
     BOOK,
     DIGEST,
     EVIDENCE,
@@ -34,16 +34,15 @@ from leadline.research_findings import (
     REVIEW,
     SECTIONS,
     SOURCES,
-    Analysis,
     Digest,
     Instruction,
-    Perspective,
     Plan,
     PlannedSection,
     Question,
     Review,
     SectionReview,
 )
+from leadline.settings import Settings
 from leadline.testing.context import FakeRun, fake_findings
 from leadline_plugins.stages.write import WriteStage, leadline_stages, report_sections
 
@@ -67,8 +66,8 @@ CHART = Figure(id="chart-1", caption="Depths", alt="", media={"image/png": b""},
 class Runs(FakeRun):
     """A run whose synthesizer returns these parts, or that has no model."""
 
-    def __init__(self, texts: Mapping[str, str] | None) -> None:
-        super().__init__()
+    def __init__(self, texts: Mapping[str, str] | None, settings: Mapping[str, Any]) -> None:
+        super().__init__(Settings.model_validate(settings))
         self.texts = texts
         self.begun: list[Awaitable[None]] = []
         self.requested: list[SynthesisRequest] = []
@@ -90,7 +89,9 @@ def parts(texts: Mapping[str, str]) -> tuple[Section, ...]:
     return tuple(Section(id=name, title="", text=text) for name, text in texts.items())
 
 
-async def report(texts: Mapping[str, str] | None = None, **more: Any) -> tuple[Report, Runs]:
+async def report(
+    texts: Mapping[str, str] | None = None, settings: Mapping[str, Any] = MappingProxyType({}), **more: Any
+) -> tuple[Report, Runs]:
     (offer,) = leadline_stages()
     values: dict[Any, Any] = {
         QUESTION: Question(text="How is the harbour?", language="en"),
@@ -100,10 +101,10 @@ async def report(texts: Mapping[str, str] | None = None, **more: Any) -> tuple[R
         SOURCES: (SOURCE,),
         BOOK: Book(outline=WRITTEN, evidence=PASSAGES[:2], sources=(SOURCE,)),
     }
-    keys: dict[str, Any] = {"figures": FIGURES, "analysis": ANALYSIS, "review": REVIEW, "sections": SECTIONS}
+    keys: dict[str, Any] = {"figures": FIGURES, "review": REVIEW, "sections": SECTIONS}
     keys |= {"parts": PARTS, "book": BOOK, "digest": DIGEST}
     values |= {keys[name]: value for name, value in more.items()}
-    findings, runs = fake_findings(offer, values), Runs(texts)
+    findings, runs = fake_findings(offer, values), Runs(texts, settings)
     await WriteStage().run(findings, cast("Run", runs))
     return findings.patch[REPORT], runs
 
@@ -124,15 +125,17 @@ def test_no_heading_repeats_the_question(title: str) -> None:
     assert [section.title for section in found] == ["Summary", "Answer", "B"]
 
 
-async def test_summary_analysis_and_conclusion_stand_around_the_sections() -> None:
-    analysis = Analysis(perspectives=(Perspective(name="critical", text="Few soundings [@c]."),))
-    made, runs = await report({"summary": "Deep [@a].", "conclusion": "Old [@b]."}, analysis=analysis)
+@pytest.mark.parametrize("analysis", [True, False])
+async def test_summary_analysis_and_conclusion_stand_around_the_sections(analysis: bool) -> None:
+    critical = {"analysis": "Few soundings [@c]."} if analysis else {}
+    settings = {"report": {"analysis": analysis}}
+    made, runs = await report({"summary": "Deep [@a].", "conclusion": "Old [@b].", **critical}, settings=settings)
     assert made.title == "The harbour"
     (asked,) = runs.requested
-    assert asked.sections == ("summary", "conclusion")
-    assert [one.id for one in asked.written] == ["1", "2", "analysis"]
-    assert [section.id for section in made.sections] == ["summary", "1", "2", "analysis", "conclusion"]
-    assert [section.text for section in made.sections][::4] == ["Deep [@a].", "Old [@b]."]
+    assert asked.sections == ("summary", *critical, "conclusion")
+    assert [one.id for one in asked.written] == ["1", "2"]
+    assert [section.id for section in made.sections] == ["summary", "1", "2", *critical, "conclusion"]
+    assert [section.text for section in made.sections][:: 3 + analysis] == ["Deep [@a].", "Old [@b]."]
 
 
 async def test_without_a_model_the_sections_are_the_report() -> None:
@@ -145,8 +148,7 @@ async def test_without_a_model_the_sections_are_the_report() -> None:
 async def test_a_report_carries_the_passages_that_writers_had_or_that_it_cites() -> None:
     made, _ = await report()
     assert [item.id for item in made.evidence] == ["a", "b"]
-    analysis = Analysis(perspectives=(Perspective(name="critical", text="It is far off [@c]."),))
-    made, _ = await report(analysis=analysis)
+    made, _ = await report({"analysis": "It is far off [@c]."})
     assert [item.id for item in made.evidence] == ["a", "b", "c"]
 
 
@@ -166,12 +168,6 @@ async def test_the_facts_of_the_run_name_what_is_missing_where_a_model_reviewed_
     assert facts["sources_used"] == 1
     made, _ = await report(review=review)
     assert "gaps" not in cast("Any", made.metadata["method"])
-
-
-async def test_the_claims_of_the_analysis_are_judged_while_the_report_is_composed() -> None:
-    analysis = Analysis(perspectives=(Perspective(name="critical", text="It is far off [@c]."),))
-    _, runs = await report({}, analysis=analysis)
-    assert len(runs.begun) == 1
 
 
 async def test_a_source_that_gives_instructions_is_named_with_its_words() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from leadline.research_findings import Question
-from leadline_plugins.prompting.writing_tasks import AnalyzeRequest, SectionText
+from leadline_plugins.prompting.writing_tasks import SectionText, SynthesizeRequest
 from leadline_plugins.text import language
 from leadline_plugins.text.reply_language import answered_in_language, foreign_paragraph, wrong_language
 
@@ -99,7 +99,7 @@ def test_a_guess_among_the_languages_of_a_script_is_not_held_against_the_others(
 
 def said(question: Question, text: str) -> str:
     check = answered_in_language(lambda written: (written.text,))
-    return check(AnalyzeRequest(question=question), SectionText(text=text))
+    return check(SynthesizeRequest(question=question, outline=(), sources=()), SectionText(text=text))
 
 
 def test_a_task_says_which_language_it_wants() -> None:

@@ -184,7 +184,7 @@ async def test_what_two_replies_lack_is_a_brief_and_no_summary() -> None:
     assert set(cited(sections["2"].text or "")) == {"other"}
     assert sections["2"].unwritten == ("its text cites no passage",)
     assert "summary" not in sections
-    assert writer.said == ["a summary or conclusion is missing (its text cites no passage)"]
+    assert writer.said == ["a summary, analysis or conclusion is missing (its text cites no passage)"]
 
 
 @pytest.mark.parametrize("failed", [CallFailed(FAILURE), CallRefused(FAILURE)])

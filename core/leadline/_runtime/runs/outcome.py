@@ -168,8 +168,8 @@ async def _most_frequent_failure(journal: Journal, rows: Iterable[Row], provider
 def undone_tasks(rows: Iterable[Row], pipeline: Pipeline, plugins: PluginRuntime) -> tuple[str, ...]:
     """Return the names of the tasks without which the report is incomplete and at which all models failed.
 
-    These are tasks of the role `thinking`, in closing stages and in stages that other stages need. An analysis that
-    failed leaves the report complete.
+    These are tasks of the role `thinking`, in closing stages and in stages that other stages need. A stage that
+    only adds to the report leaves it complete.
     """
     needed = {key.name for step in pipeline.steps() for key in step.needs}
     stages = {step.name for step in pipeline.steps() if any(key.name in needed for key in step.writes)}

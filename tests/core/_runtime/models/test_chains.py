@@ -268,7 +268,7 @@ async def test_a_section_without_its_model_is_left_out_and_written_by_the_next_s
     assert (result.status, result.exit_code) == ("partial", 4)
     assert result.reason == "no model did synthesize: see the notices"
     assert result.metadata.models == ("writer:acme-1",)
-    assert any(text.startswith("a summary or conclusion is missing (") for text in result.metadata.notices)
+    assert any(text.startswith("a summary, analysis or conclusion is missing (") for text in result.metadata.notices)
     told = [text for text in result.metadata.notices if "' was not written: " in text]
     assert len(told) == sections - 1
     assert all(text.endswith("chat by writer: no connection (after 3 attempts)") for text in told)

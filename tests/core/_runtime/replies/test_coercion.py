@@ -19,7 +19,7 @@ from leadline._runtime.replies.coercion import coerce, fields_of, text_field
 from leadline._runtime.replies.parsing import parse, parse_reply
 from leadline.errors import BadReply
 from leadline.records import SINGLE, Confidence, Record, Text
-from leadline.research_findings import Analysis, Digest, Plan, Review
+from leadline.research_findings import Digest, Plan, Review
 from leadline.schemas import schema_of
 from leadline_plugins.charts.planning import ChartPlan, PlannedChart
 from leadline_plugins.prompting.research_tasks import Queries
@@ -249,7 +249,6 @@ def rounded(tree: Any) -> Any:
         ({"supported": "[@1][@3]"}, ClaimVerdicts, {"supported": ("1", "3")}),
         ([], ChartPlan, {"charts": ()}),
         ({"summary": "S.", "sections": "none changed"}, Composition, {"summary": "S.", "sections": ()}),
-        ([{"name": "A", "text": "T."}, {"name": "B", "text": "U."}], Analysis, {"perspectives.1.text": "U."}),
         ([{"text": "One."}, {"text": "Two."}], WrittenSection, {"text": "One.\n\nTwo."}),
         (["One.", "Two."], WrittenSection, {"text": "One.\n\nTwo."}),
         ({"content": "One."}, WrittenSection, {"text": "One."}),
