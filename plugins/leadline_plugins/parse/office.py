@@ -29,7 +29,7 @@ from leadline_plugins.parse.decode import clean, decode, document, plausible_tit
 from leadline_plugins.parse.html_blocks import pieces_of_markup
 from leadline_plugins.parse.layout import Piece, collapse, lay_out, lowered, page_offsets, raised, tables
 from leadline_plugins.parse.markdown_blocks import pieces_of
-from leadline_plugins.parse.media import ODP, ODS, ODT, OLD, PPTX, XLSX, bare_type, media_type
+from leadline_plugins.parse.media import DOCX, ODP, ODS, ODT, OLD, PPTX, XLSX, bare_type, content_type, media_type
 from leadline_plugins.parse.word import opened, unpacked
 
 _NOTE, _BRACE = re.compile(r"\{(?:\\\*)?\\footnote\b"), re.compile(r"\\.|[{}]", re.DOTALL)
@@ -70,7 +70,9 @@ class OfficeParser:
 
 def parse(blob: Blob) -> Document:
     """Parse, blocking."""
-    kind = bare_type(blob.media_type)
+    kind = content_type(blob.data) or bare_type(blob.media_type)  # a .doc may be RTF, an .xls of today's format
+    if kind == DOCX:
+        return word.parse(blob)
     if kind in OLD:
         raise Unsupported(f"{blob.name}: {OLD[kind]}")
     try:

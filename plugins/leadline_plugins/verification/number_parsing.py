@@ -8,6 +8,7 @@ Languages use different marks for thousands and decimals, so some spellings have
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
@@ -90,6 +91,16 @@ _CHAIN = rf"\s?[十百千万萬亿億兆만억조](?:[{_HAN_ANY}\d,.]*[{''.join(
 _UNMARKED = r"(?<![a-z0-9_])(?<!(?<!\.)\.)(?<![a-z]-)(?<!\d,)"
 
 
+# Groups of thousands, which could also be a version.
+_GROUPED = r"[1-9]\d{0,2}(?:\.\d{3}){2,}(?![.\d])"
+_VULGAR, _RAISED = "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞", "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_PLAIN = str.maketrans("⁻" + _RAISED, "-0123456789")
+
+
+def _fraction(sign: str) -> Decimal:
+    return Decimal(unicodedata.numeric(sign)).quantize(Decimal("0.001"))
+
+
 @cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     """Return the patterns of numbers in digits, number words, and Han numerals."""
@@ -100,11 +111,13 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     digits = re.compile(
         rf"{_UNMARKED}(?P<iso>(?P<y>\d{{4}})[-/.](?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}}))(?!\d)"
         rf"|{_UNMARKED}(?P<dmy>(?P<d1>\d{{1,2}})[-/.](?P<d2>\d{{1,2}})[-/.](?P<y2>\d{{4}}))(?!\d)"
-        rf"|(?P<version>{_UNMARKED}v?\d+(?:\.\d+){{2,}}(?![.\d]))"
+        rf"|(?P<version>{_UNMARKED}(?!{_GROUPED})v?\d+(?:\.\d+){{2,}}(?![.\d]))"
         rf"|{_UNMARKED}(?P<clock>(?P<h>[01]?\d|2[0-3])[:：](?P<min>[0-5]\d))(?![:\d])"
         rf"|(?:(?P<sign>us\$|[$€£¥₽₩])\s?)?{_UNMARKED}(?P<digits>{DIGITS})"
         rf"(?:(?P<decade>s\b|年代)|(?P<month>月(?!間))|(?P<ordinal>st|nd|rd|th)\b)?"
-        rf"(?:\s?[×x·]\s?10\^?(?P<power>[-−]?\d{{1,2}}))?"
+        rf"(?P<vulgar>[{_VULGAR}])?(?=(?:/(?P<below>[1-9]\d?)(?![\d/]))?)"
+        rf"(?:(?:\s?[×x·]\s?10|(?<=(?<![\d.,])10)(?=[\^⁻{_RAISED}]))"
+        rf"(?:\^?(?P<power>[-−]?\d{{1,2}})|(?P<raised>⁻?[{_RAISED}]+))|e(?P<e>[-−+]?\d{{1,3}})(?![a-z\d]))?"
         rf"(?:[\s-]?(?P<scale>{scales}|b(?=\b)|m(?=\b))(?![{letter}\d])|(?P<chain>{_CHAIN}))?"
         rf"(?:\s?(?P<percent>[%％‰]|(?:{percent})(?![{letter}]))|[\s-]?(?P<unit>{units})(?![{letter}]))?"
         rf"|(?<![{letter}])(?P<named>{months})\b(?![{letter}])"
@@ -193,8 +206,13 @@ def _from_digits(match: re.Match[str]) -> Iterator[Number]:
         unit = unit or ("m" if scale == "m" and not sign else "")
     try:
         found = [value * factor for value in readings(digits)]
-        if match["power"]:
-            found = [value * Decimal(10) ** int(match["power"].replace("−", "-")) for value in found]
+        if power := match["power"] or match["e"] or (match["raised"] or "").translate(_PLAIN):
+            alone = match.string[match.end("digits")] in f"^⁻{_RAISED}"  # 10^6, not 5×10^6
+            found = [(Decimal(1) if alone else value) * Decimal(10) ** int(power.replace("−", "-")) for value in found]
+        elif match["vulgar"]:
+            found = [found[0] + _fraction(match["vulgar"])]
+        elif match["below"]:
+            found.append(found[0] / int(match["below"]))
         if chain:
             found = [han_value(f"{value}{chain}") for value in found]
     except (InvalidOperation, ValueError):

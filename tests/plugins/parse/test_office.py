@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from email.message import EmailMessage
 from io import BytesIO
 from typing import Any
@@ -211,6 +211,11 @@ def test_a_mail_has_its_own_words_what_it_quotes_and_its_attachments() -> None:
 
 
 # --- what is refused -------------------------------------------------------------------------------------------------
+
+
+def test_the_bytes_of_a_file_win_over_an_old_name(word: Callable[..., bytes]) -> None:
+    assert read("a.doc", rb"{\rtf1 The quay holds.}").text == "The quay holds."
+    assert read("a.doc", word("Quay", ["It holds."])).text == "# Quay\n\nIt holds."
 
 
 @pytest.mark.parametrize(
