@@ -13,7 +13,7 @@ from typing import Any, TypedDict, Unpack
 
 from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime.plugins import PluginRuntime, RuntimePool, default_cache
-from leadline._runtime.preview import Estimate, Explanation, estimate, explain
+from leadline._runtime.preview import estimate, explain
 from leadline._runtime.runs.adhoc_session import AdhocRun, adhoc_session
 from leadline._runtime.runs.conversations import Place, place_of
 from leadline._runtime.runs.knowledge import SETTINGS, KnowledgeClient
@@ -27,6 +27,7 @@ from leadline._settings.defaults import read_defaults
 from leadline._settings.description import pipeline_in, plugins_of, settings_of
 from leadline._settings.load import Loaded, load_settings
 from leadline.contracts import Observer
+from leadline.estimates import Estimate, Explanation
 from leadline.inventory import InstalledPipeline, InstalledPlugin, Setting
 from leadline.permits import Permits
 from leadline.records import Files, Json, Principal, Report, Turn
@@ -303,7 +304,7 @@ class Client(StoredRuns):
         """
         plugins = self._pool.acquire(self._load(overrides={"pipeline": pipeline})) if pipeline else self.plugins
         try:
-            return await estimate(plugins, question)
+            return await estimate(plugins, check_question(question) if question else "")
         finally:
             if pipeline:
                 await self._pool.release(plugins)

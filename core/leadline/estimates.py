@@ -1,8 +1,9 @@
-"""Estimates of plugins: how often a run will ask for their tasks, and how many tokens that takes."""
+"""Estimates: what plugins expect of their tasks, and what `Client.explain` and `Client.estimate` return."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from leadline.records import Record
@@ -64,3 +65,77 @@ class Expected(Record):
     inputs: int = 0
     reply: int = 0
     basis: str = ""
+
+
+class StepPlan(Record):
+    """A stage of the pipeline, with the findings it needs and gives."""
+
+    name: str
+    summary: str
+    needs: tuple[str, ...]
+    gives: tuple[str, ...]
+    in_loop: bool = False
+    item_by_item: bool = False
+
+
+class ExpectedCalls(Record):
+    """The least and most calls of a kind that a run makes, and their providers."""
+
+    kind: str
+    by: tuple[str, ...]
+    at_least: int
+    at_most: int
+
+
+class Explanation(Record):
+    """The pipeline, the chosen providers with reasons, the limits, and the expected calls of a run."""
+
+    pipeline: str
+    preset: str
+    rounds: int
+    steps: tuple[StepPlan, ...]
+    choices: tuple[str, ...]
+    notices: tuple[str, ...]
+    chosen: dict[str, tuple[str, ...]]
+    limits: dict[str, float]
+    expected: tuple[ExpectedCalls, ...]
+    costs_money: bool
+
+
+class TaskEstimate(Record):
+    """The calls of one task, with tokens and USD for the likely number of calls.
+
+    `model` is empty for a task that an algorithm does at no cost. `cost` is None if the price is unknown.
+    """
+
+    task: str
+    asked_by: str
+    provider: str
+    model: str = ""
+    calls: int = 0
+    least: int = 0
+    most: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: Decimal | None = None
+
+
+class Estimate(Record):
+    """The likely calls, tokens and USD of a run, in total and by task.
+
+    `cost` is None if a price is missing; `unpriced` has those models. `unknown` are tasks whose plugins give no
+    estimate, `over` the budgets that will probably be exceeded, `basis` the assumptions.
+    """
+
+    tasks: tuple[TaskEstimate, ...]
+    queries: int
+    calls: int
+    least: int
+    most: int
+    input_tokens: int
+    output_tokens: int
+    cost: Decimal | None
+    unpriced: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    over: tuple[str, ...] = ()
+    basis: tuple[str, ...] = ()

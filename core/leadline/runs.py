@@ -16,6 +16,11 @@ from leadline.records import Category, Json, Principal, Record, Report, Turn
 Status = Literal["pending", "running", "waiting", "complete", "partial", "no_evidence", "failed", "cancelled"]
 EXIT_CODES: Mapping[Status, int] = {"complete": 0, "failed": 1, "partial": 4, "no_evidence": 5, "cancelled": 130}
 
+# The file of `Metadata` in the folder of a run.
+METADATA = "metadata.json"
+# The folder of the principals' folders, below the folder of runs.
+PRINCIPALS = "principals"
+KEPT_NOTICE = "this session did not complete the run: its earlier complete report, files and settings are kept"
 _FIGURE = re.compile(r"!\[[^\[\]]*\]\(figure:([^)\s]+)\)")
 
 

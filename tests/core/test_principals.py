@@ -10,11 +10,12 @@ import pytest
 from pydantic import SecretStr
 
 import leadline
-from leadline._runtime.runs.principals import MAX_ID, PRINCIPALS, folder_of
+from leadline._runtime.runs.principals import MAX_ID, folder_of
 from leadline.contracts import Call
 from leadline.errors import UsageError
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import Hit, Principal, SearchPage, SearchRequest
+from leadline.runs import PRINCIPALS
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
 

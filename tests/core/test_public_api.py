@@ -10,8 +10,8 @@ from typing import Any, assert_type
 import pytest
 
 import leadline
-from leadline._runtime.preview import Explanation
 from leadline.comparison import Comparison
+from leadline.estimates import Explanation
 from leadline.events import Subscription
 from leadline.records import Report
 from leadline.run_summary import RunSummary

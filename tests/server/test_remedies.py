@@ -13,7 +13,7 @@ from leadline_server.remedies import for_readers
 
 ROOT = Path(__file__).parents[2]
 # Modules whose messages only a terminal shows: commands, and what a server or worker says before it serves.
-_TERMINAL = ("cli", "command.py", "opening.py", "store.py", "image.py", "remedies.py")
+_TERMINAL = ("cli", "commands", "command.py", "commands.py", "store.py", "image.py", "remedies.py")
 
 _SUSPECT = re.compile(r"`leadline |\bleadline (?:serve|knowledge|[a-z]+ [A-Z\"])|--set |pip install")
 

@@ -12,86 +12,21 @@ from leadline._runtime.models.prices import Prices, cost
 from leadline._runtime.models.task_messages import instructions
 from leadline._runtime.plugins import PluginRuntime
 from leadline._settings.task_settings import Declared, declared
-from leadline.estimates import CHARACTERS_PER_TOKEN, PAGE, Expected, Scope
+from leadline.estimates import (
+    CHARACTERS_PER_TOKEN,
+    PAGE,
+    Estimate,
+    Expected,
+    ExpectedCalls,
+    Explanation,
+    Scope,
+    StepPlan,
+    TaskEstimate,
+)
 from leadline.hookspecs import MapOffer
 from leadline.pipeline import Loop, Pipeline, rounds
-from leadline.records import Record, Usage
+from leadline.records import Usage
 from leadline.tasks import reply_schema
-
-
-class StepPlan(Record):
-    """A stage of the pipeline, with the findings it needs and gives."""
-
-    name: str
-    summary: str
-    needs: tuple[str, ...]
-    gives: tuple[str, ...]
-    in_loop: bool = False
-    item_by_item: bool = False
-
-
-class ExpectedCalls(Record):
-    """The least and most calls of a kind that a run makes, and their providers."""
-
-    kind: str
-    by: tuple[str, ...]
-    at_least: int
-    at_most: int
-
-
-class Explanation(Record):
-    """The pipeline, the chosen providers with reasons, the limits, and the expected calls of a run."""
-
-    pipeline: str
-    preset: str
-    rounds: int
-    steps: tuple[StepPlan, ...]
-    choices: tuple[str, ...]
-    notices: tuple[str, ...]
-    chosen: dict[str, tuple[str, ...]]
-    limits: dict[str, float]
-    expected: tuple[ExpectedCalls, ...]
-    costs_money: bool
-
-
-class TaskEstimate(Record):
-    """The calls of one task, with tokens and USD for the likely number of calls.
-
-    `model` is empty for a task that an algorithm does at no cost. `cost` is None if the price is unknown.
-    """
-
-    task: str
-    asked_by: str
-    provider: str
-    model: str = ""
-    calls: int = 0
-    least: int = 0
-    most: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: Decimal | None = None
-
-
-class Estimate(Record):
-    """The likely calls, tokens and USD of a run, in total and by task.
-
-    `cost` is None if a price is missing; `unpriced` has those models. `unknown` are tasks whose plugins give no
-    estimate, `over` the budgets that will probably be exceeded, `basis` the assumptions.
-    """
-
-    tasks: tuple[TaskEstimate, ...]
-    queries: int
-    calls: int
-    least: int
-    most: int
-    input_tokens: int
-    output_tokens: int
-    cost: Decimal | None
-    unpriced: tuple[str, ...] = ()
-    unknown: tuple[str, ...] = ()
-    over: tuple[str, ...] = ()
-    basis: tuple[str, ...] = ()
-
 
 _COUNTS = ("calls", "least", "most", "input_tokens", "output_tokens")
 

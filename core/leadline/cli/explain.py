@@ -7,18 +7,15 @@ import asyncio
 from collections.abc import Iterator
 from decimal import Decimal
 
-from leadline._runtime.preview import Estimate, ExpectedCalls, Explanation, StepPlan, TaskEstimate
-from leadline._runtime.runs.run_request import check_question
 from leadline.commands import client_of
 from leadline.commands.foreground import question_of
 from leadline.commands.output import table, write, write_json
+from leadline.estimates import Estimate, ExpectedCalls, Explanation, StepPlan, TaskEstimate
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the plan and the estimate of a run."""
     question = question_of(args.question)
-    if question is not None:
-        question = check_question(question)
     found, costs = asyncio.run(_explain(args, question or ""))
     if args.json:
         estimate = {"estimate": costs.model_dump(mode="json")}

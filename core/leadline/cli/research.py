@@ -7,9 +7,7 @@ import re
 from functools import partial
 from pathlib import Path
 
-from leadline._runtime.runs.folder import find_run, run_info
-from leadline._runtime.runs.index import RunIndex
-from leadline.commands import client_of, folder_of, run_coroutine
+from leadline.commands import client_of, run_coroutine
 from leadline.commands.foreground import answer, run_in_foreground
 from leadline.commands.memory import check_limit
 from leadline.commands.outcome import advise, show
@@ -61,29 +59,19 @@ def follow_up(args: argparse.Namespace) -> tuple[list[str], Path | None]:
     """
     if args.follows is None:
         return args.question, None
-    folder = folder_of(args)
+    client = client_of(args)
     if args.follows and (args.question or _RUN_ID.fullmatch(args.follows)):
         try:
-            run = find_run(folder, args.follows)
+            run = client.find(args.follows)
         except UsageError as error:
             raise UsageError(
                 f'--continue: {error}; to continue the last run: leadline ask "QUESTION" --continue'
             ) from None
-        return args.question, _told(run)
-    return [args.follows] if args.follows else args.question, _told(_last_run(folder))
-
-
-def _told(run: Path) -> Path:
-    """Say which run is continued, and return it."""
-    known = run_info(run).metadata
-    say(f"Continues {run.name}" + (f": {shortened(known.question)}" if known else ""))
-    return run
-
-
-def _last_run(folder: Path) -> Path:
-    """Return the newest run that has ended."""
-    runs = RunIndex(folder).runs()
-    found = next((run for run in runs if run.status not in (*ACTIVE, "unreadable")), None)
-    if found is None:
-        raise UsageError(f"--continue: there is no run in {folder} to continue; ask without it first")
-    return found.folder
+        question = args.question
+    else:
+        ended = (run for run in client.runs() if run.status not in (*ACTIVE, "unreadable"))
+        if (last := next(ended, None)) is None:
+            raise UsageError(f"--continue: there is no run in {client.runs_folder()} to continue; ask without it first")
+        run, question = client.find(last.folder), [args.follows] if args.follows else args.question
+    say(f"Continues {run.id}" + (f": {shortened(run.metadata.question)}" if run.metadata else ""))
+    return question, run.folder

@@ -11,16 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from leadline._runtime.runs.folder import METADATA
-from leadline._runtime.runs.previous_output import KEPT_NOTICE
-from leadline._runtime.runs.principals import PRINCIPALS
 from leadline.citations import number
 from leadline.commands import near
 from leadline.commands.output import INTERRUPTED, columns, debugging, plural, say, wrapped, write, write_json
 from leadline.display import group_by_reason, one_line, shortened, visible
 from leadline.errors import UsageError
 from leadline.rendering import VERDICTS, plain_title, readable_url
-from leadline.runs import Metadata, Result
+from leadline.runs import KEPT_NOTICE, METADATA, PRINCIPALS, Metadata, Result
 
 # Maximum line width: longer lines are hard to read.
 WIDEST = 100

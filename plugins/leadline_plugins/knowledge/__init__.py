@@ -1,7 +1,7 @@
 """The plugin `knowledge`: documents that Leadline keeps, searched by words and by meaning.
 
-`addition` reads files and stores them, `shelf` is everything that is kept of one collection, `ranking` fuses the two
-rankings, and `base` has the search engine and the fetcher.
+`addition` reads files and stores them, `shelf` is everything that is kept of one collection, and `base` has the search
+engine with its ranking, and the fetcher.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The plugin `mcp`: a tool of any MCP server as a search engine or a fetcher, by settings alone.
 
 Each section with `use = "mcp"` is one server: a command that Leadline starts, or an address. `session` holds the
-connection, `engine` calls its tools, `results` reads what they return.
+connection, `engine` calls its tools and reads what they return.
 """
 
 from __future__ import annotations

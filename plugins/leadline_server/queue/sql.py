@@ -1,4 +1,4 @@
-"""The queue in SQL.
+"""The queue in SQL, opened by URL.
 
 Turns make it fair: the next order belongs to the principal whose last start is longest ago. Between two starts of one
 principal each other one that waits has had its own, so the numbers of their started runs differ by at most one. Writers

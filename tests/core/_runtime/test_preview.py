@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import leadline
-from leadline._runtime.preview import Estimate
 from leadline.contracts import Call
+from leadline.estimates import Estimate
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
 from leadline.records import ChatReply, ChatRequest, ModelTraits
 from leadline.research_findings import QUESTION, Question, Review

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadline._runtime.runs.previous_output import KEPT_NOTICE
 from leadline.commands.outcome import advise, checks, raised, resume_command, show, summary
 from leadline.display import group_by_reason
 from leadline.records import Figure, Report, Section
-from leadline.runs import Metadata, Result, StepError, StepState
+from leadline.runs import KEPT_NOTICE, Metadata, Result, StepError, StepState
 
 
 def metadata(**more: Any) -> Metadata:

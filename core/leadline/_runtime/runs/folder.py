@@ -16,12 +16,11 @@ from leadline.display import nearest
 from leadline.errors import JournalBusy, LeadlineError, UsageError
 from leadline.files import read_limited
 from leadline.run_summary import ACTIVE
-from leadline.runs import Metadata, RunInfo
+from leadline.runs import METADATA, Metadata, RunInfo
 
 JOURNAL = "journal.sqlite"
 LOCK = JOURNAL + ".lock"
 EVENTS = "events.jsonl"
-METADATA = "metadata.json"
 # The socket for the text that is being written.
 LIVE = "live.sock"
 _RESERVED = (JOURNAL, EVENTS, METADATA, LIVE)

@@ -14,14 +14,14 @@ from leadline._runtime.journal.rows import Session as JournalSession
 from leadline._runtime.runs.call_statistics import call_counts, models, usage_by, usage_totals, without_usage
 from leadline._runtime.runs.engine import Engine
 from leadline._runtime.runs.findings_board import FindingsBoard
-from leadline._runtime.runs.folder import JOURNAL, METADATA
+from leadline._runtime.runs.folder import JOURNAL
 from leadline._runtime.runs.run_context import RunContext
 from leadline.citations import number
 from leadline.errors import JournalError
 from leadline.events import utc_now
 from leadline.records import Failure, Usage
 from leadline.research_findings import AUDIT, EVIDENCE, FOUND, REPORT, SECTIONS, SOURCES, VERIFICATION
-from leadline.runs import Metadata, StepError, StepState
+from leadline.runs import METADATA, Metadata, StepError, StepState
 
 # Target figures: wall seconds, share of stages that succeed, tokens a search query, queries, and the share of fetched
 # characters that writing prompts contain.

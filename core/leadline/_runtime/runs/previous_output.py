@@ -14,12 +14,11 @@ from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 
-from leadline._runtime.runs.folder import EVENTS, JOURNAL, METADATA, read_metadata, write_atomically, write_metadata
+from leadline._runtime.runs.folder import EVENTS, JOURNAL, read_metadata, write_atomically, write_metadata
 from leadline.errors import LeadlineError
-from leadline.runs import Metadata
+from leadline.runs import METADATA, Metadata
 
 BACKUP = ".complete"
-KEPT_NOTICE = "this session did not complete the run: its earlier complete report, files and settings are kept"
 # Files of a report. A session with other formats replaces all of them.
 _REPORTS = ("report.*", "references.*")
 

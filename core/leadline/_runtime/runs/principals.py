@@ -8,9 +8,8 @@ from pathlib import Path
 from leadline.encoding import digest, without_surrogates
 from leadline.errors import UsageError
 from leadline.records import Principal
+from leadline.runs import PRINCIPALS
 
-# The folder of the principals' folders, below the folder of runs.
-PRINCIPALS = "principals"
 # Characters of an id.
 MAX_ID = 1_000
 # Characters of an id that its folder shows.

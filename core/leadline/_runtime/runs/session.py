@@ -24,7 +24,7 @@ from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK
 from leadline._runtime.runs.metadata import recovered_failures, report_files, summarize
 from leadline._runtime.runs.metadata_writer import MetadataWriter
 from leadline._runtime.runs.outcome import could_not_look, middleware_refusal, no_evidence_reason, outcome, rejection
-from leadline._runtime.runs.previous_output import KEPT_NOTICE, PreviousOutput
+from leadline._runtime.runs.previous_output import PreviousOutput
 from leadline._runtime.runs.questions import Asker
 from leadline._runtime.runs.resumption import forget_failures, interrupted_notice, next_seq
 from leadline._runtime.runs.routing import continued, refusal
@@ -37,7 +37,7 @@ from leadline.events import Subscription
 from leadline.pipeline import Pipeline
 from leadline.records import Conversation
 from leadline.research_findings import CONVERSATION, QUESTION, REPORT, ROUTE, Question, Route
-from leadline.runs import EXIT_CODES, Metadata, Result, Status, StepError
+from leadline.runs import EXIT_CODES, KEPT_NOTICE, Metadata, Result, Status, StepError
 
 # How often a run is repeated after a temporary failure.
 RUN_REPEATS = 2

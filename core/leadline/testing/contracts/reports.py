@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, METADATA
+from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK
 from leadline._settings.secrets import Secrets
 from leadline.citations import cited as cited_ids
 from leadline.records import (
@@ -27,6 +27,7 @@ from leadline.records import (
     Synthesis,
     SynthesisRequest,
 )
+from leadline.runs import METADATA
 from leadline.testing.context import FakeCall
 from leadline.testing.contracts.base import PluginContract
 from leadline.testing.contracts.checks import must

@@ -1,7 +1,7 @@
 """The plugin `web`: pages over HTTP, with a guard, limits and a cache for all runs.
 
-`fetcher` follows redirects, which the guard checks; `body` reads within limits and detects media types; `cache` stores
-pages and checks them for changes; `robots` obeys robots.txt.
+`fetcher` follows redirects, which the guard checks, and has the cache; `body` reads within limits and detects media
+types; `robots` obeys robots.txt.
 """
 
 from __future__ import annotations

@@ -11,13 +11,14 @@ import pytest
 
 import leadline
 from leadline._runtime.runs import previous_output
-from leadline._runtime.runs.folder import METADATA, read_metadata, write_atomically
+from leadline._runtime.runs.folder import read_metadata, write_atomically
 from leadline._runtime.runs.previous_output import BACKUP, PreviousOutput
 from leadline.contracts import Call
 from leadline.errors import Denied, LeadlineError
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
 from leadline.records import SearchRequest
 from leadline.research_findings import REPORT
+from leadline.runs import METADATA
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
 
