@@ -134,6 +134,8 @@ def verify_claim(scope: Scope) -> Expected:
         return _expected(0, 0, (0, 0, 0))
     left, batch = claims * _JUDGED, scope.settings.verify.claims_per_call
     likely = sections * ceil(left / sections / batch) + 1  # one for summary and conclusion
+    if in_one_call(scope.settings, _language(scope), sections):
+        likely = ceil(left / batch)
     most = 2 * (ceil(claims / batch) + most_sections + 1)
     return _expected(_CLAIM * left / likely, 40 * left / likely, (0, likely, most))
 
