@@ -78,27 +78,27 @@ class SynthesizeRequest(Record):
             "\n".join(bullet_list("Where sources disagree", self._conflicts())),
             passages_text(self.sources),
             "\n".join(bullet_list("Charts of the report", figures)),
-            *(f'<section id="{one.id}">\n{one.text}\n</section>' for one in self.written),
+            *(f'<section id="{part.id}">\n{part.text}\n</section>' for part in self.written),
             "\n".join(bullet_list("Conclusions of the writers that no passage states", self.inferences)),
             f"Write now:\n{json.dumps({'sections': list(self._parts())}, ensure_ascii=False)}",
         )
 
     def _outline(self) -> Iterator[str]:
-        for one in self.outline:
-            goal = f" ({one.goal})" if one.goal not in ("", one.title) else ""
-            yield f"Section {one.id}: {one.title}{goal}"
-            yield from (f"- {question}" for question in one.questions if question != one.title)
+        for section in self.outline:
+            goal = f" ({section.goal})" if section.goal not in ("", section.title) else ""
+            yield f"Section {section.id}: {section.title}{goal}"
+            yield from (f"- {question}" for question in section.questions if question != section.title)
 
     def _conflicts(self) -> Iterator[str]:
-        for one in self.conflicts:
-            numbers = " and ".join(f"[{number}]" for number in one.passages)
-            primary = f"; [{one.primary}] is the primary source" if one.primary else ""
-            yield f"{one.about}: {numbers}{primary}"
+        for conflict in self.conflicts:
+            numbers = " and ".join(f"[{number}]" for number in conflict.passages)
+            primary = f"; [{conflict.primary}] is the primary source" if conflict.primary else ""
+            yield f"{conflict.about}: {numbers}{primary}"
 
     def _parts(self) -> Iterator[dict[str, object]]:
         unit = "characters" if is_cjk(self.question.language) else "words"
         shown = {passage.number for source in self.sources for passage in source.passages}
-        passages = {one.id: [number for number in one.passages if number in shown] for one in self.outline}
+        passages = {section.id: [number for number in section.passages if number in shown] for section in self.outline}
         for part in self.wanted:
             length = {unit: part.length} if part.length else {}
             best = {"passages": passages[part.id][:_MOST_NAMED]} if part.id in passages else {}
@@ -112,13 +112,13 @@ def shrunk(inputs: SynthesizeRequest) -> SynthesizeRequest | None:
     the better half of them; at last, the first half of the paragraphs of each written section.
     """
     wanted = {part.id for part in inputs.wanted}
-    own = {number for one in inputs.outline if one.id in wanted for number in one.passages}
-    own |= {number for one in inputs.conflicts for number in one.passages}
+    own = {number for section in inputs.outline if section.id in wanted for number in section.passages}
+    own |= {number for conflict in inputs.conflicts for number in conflict.passages}
     ids = {
         passage.id
         for source in inputs.sources
         for passage in source.passages
-        if passage.number in own or any(f"[{passage.number}]" in one.text for one in inputs.written)
+        if passage.number in own or any(f"[{passage.number}]" in part.text for part in inputs.written)
     }
     kept = tuple(name for name in inputs.best_first if name in ids)
     if not kept or len(kept) == len(inputs.best_first):
@@ -126,11 +126,11 @@ def shrunk(inputs: SynthesizeRequest) -> SynthesizeRequest | None:
     if kept:
         sources = only_passages(inputs.sources, kept)
         return inputs.model_copy(update={"sources": sources, "best_first": kept})
-    parts = [one.text.split("\n\n") for one in inputs.written]
+    parts = [part.text.split("\n\n") for part in inputs.written]
     if all(len(blocks) < 2 for blocks in parts):
         return None
     texts = ("\n\n".join(blocks[: -(-len(blocks) // 2)]) for blocks in parts)
-    written = (one.model_copy(update={"text": text}) for one, text in zip(inputs.written, texts, strict=True))
+    written = (part.model_copy(update={"text": text}) for part, text in zip(inputs.written, texts, strict=True))
     return inputs.model_copy(update={"written": tuple(written)})
 
 

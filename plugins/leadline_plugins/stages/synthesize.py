@@ -88,7 +88,7 @@ class SynthesizeStage:
             run.prefetch(plan_ahead(book, question, run))
         request = synthesis_request(question, plan, book, run)
         written = list(chain.from_iterable(await run.each(calls, write)))
-        sections = tuple(one for one in written if one.id in names and (one.text or "").strip())
+        sections = tuple(section for section in written if section.id in names and (section.text or "").strip())
         missing = list(dict.fromkeys(gap for section in written for gap in section.unanswered))
         if not sections:
             raise NoEvidence("; ".join(filter(None, (no_answer(missing or [question.text]), meant))))
@@ -97,7 +97,7 @@ class SynthesizeStage:
         if missing and meant:
             await notify(run, meant)
         findings[SECTIONS] = sections
-        findings[PARTS] = tuple(one for one in written if one.id in REPORT_PARTS)
+        findings[PARTS] = tuple(section for section in written if section.id in REPORT_PARTS)
 
 
 async def _prejudge(written: Sequence[Section], findings: Findings, run: Run) -> None:
@@ -144,8 +144,8 @@ async def collected(
     aim = _FULL_SHARE * characters if full else 0.0
     chosen = await select_passages(evidence, sources, asked, research.section_tokens, tokens, run, aim)
     known = {item.id: item for item in evidence}
-    met = [one for one in conflicts if known.keys() >= {*one.evidence_ids}]
-    disagreeing = [known[name] for one in met for name in one.evidence_ids]
+    met = [conflict for conflict in conflicts if known.keys() >= {*conflict.evidence_ids}]
+    disagreeing = [known[name] for conflict in met for name in conflict.evidence_ids]
     kept = _distinct([*chosen, disagreeing])
     outline = tuple(
         Section(

@@ -69,7 +69,7 @@ class ProseSynthesizer:
         Without a language model a section is the brief of its passages.
         """
         if not await call.run.by_chat(TASK.name, TASK.role):
-            return Synthesis(sections=tuple([await compute(brief, request, one) for one in request.wanted]))
+            return Synthesis(sections=tuple([await compute(brief, request, section) for section in request.wanted]))
         written: dict[str, Section] = {}
         inputs = task_inputs(request, call.run.now().date().isoformat(), long=is_long(call.run.settings))
         known = ids_by_number(inputs.sources)
@@ -90,7 +90,10 @@ class ProseSynthesizer:
             if not new:
                 break
             written |= new
-        sections = [written.get(one.id) or await _brief(request, one, reason, unsent=unsent) for one in request.wanted]
+        sections = [
+            written.get(section.id) or await _brief(request, section, reason, unsent=unsent)
+            for section in request.wanted
+        ]
         parts = [name for name in request.sections if name in REPORT_PARTS]
         if any(name not in written and name != "keywords" for name in parts):
             await notify(call.run, f"a summary, analysis or conclusion is missing ({reason})")
@@ -98,7 +101,7 @@ class ProseSynthesizer:
 
 
 def _title(request: SynthesisRequest, name: str) -> str:
-    return next((one.title for one in request.book.outline if one.id == name), name)
+    return next((section.title for section in request.book.outline if section.id == name), name)
 
 
 def task_inputs(request: SynthesisRequest, today: str, *, long: bool = False) -> SynthesizeRequest:
@@ -117,19 +120,23 @@ def task_inputs(request: SynthesisRequest, today: str, *, long: bool = False) ->
         form=request.form,
         outline=tuple(
             OutlinedSection(
-                id=one.id,
-                title=one.title,
-                goal=one.notes,
-                questions=one.questions,
-                passages=numbered(one.evidence_ids),
+                id=section.id,
+                title=section.title,
+                goal=section.notes,
+                questions=section.questions,
+                passages=numbered(section.evidence_ids),
             )
-            for one in book.outline
+            for section in book.outline
         ),
         sources=sources,
         best_first=tuple(item.id for item in book.evidence),
         conflicts=tuple(
-            Disagreement(about=one.about, passages=numbered(one.evidence_ids), primary=sum(numbered([one.primary])))
-            for one in book.conflicts
+            Disagreement(
+                about=conflict.about,
+                passages=numbered(conflict.evidence_ids),
+                primary=sum(numbered([conflict.primary])),
+            )
+            for conflict in book.conflicts
         ),
         figures=request.figures,
         wanted=tuple(
@@ -141,18 +148,18 @@ def task_inputs(request: SynthesisRequest, today: str, *, long: bool = False) ->
 
 def extended(inputs: SynthesizeRequest, missing: Sequence[str], written: Iterable[Section]) -> SynthesizeRequest:
     """Return the inputs to write the missing parts beside the written ones."""
-    sections = [one for one in written if (one.text or "").strip()]
+    sections = [section for section in written if (section.text or "").strip()]
     numbers = {name: number for number, name in ids_by_number(inputs.sources).items()}
 
     def numbered(text: str) -> str:
         return CITATION.sub(
-            lambda match: "".join(f"[{numbers[one]}]" for one in cited(match[0]) if one in numbers), text
+            lambda match: "".join(f"[{numbers[name]}]" for name in cited(match[0]) if name in numbers), text
         )
 
     return inputs.model_copy(
         update={
-            "written": tuple(SectionText(id=one.id, text=numbered(one.text or "")) for one in sections),
-            "inferences": tuple(text for one in sections for text in one.inferences),
+            "written": tuple(SectionText(id=section.id, text=numbered(section.text or "")) for section in sections),
+            "inferences": tuple(text for section in sections for text in section.inferences),
             "wanted": tuple(part for part in inputs.wanted if part.id in missing),
         }
     )
@@ -162,17 +169,17 @@ def read_reply(
     reply: WrittenSections, request: SynthesisRequest, missing: Sequence[str], known: Mapping[int, str]
 ) -> dict[str, Section]:
     """Return the usable sections and parts of a reply by id; a section without text has open questions."""
-    planned = {one.id: one for one in request.wanted}
+    planned = {section.id: section for section in request.wanted}
     # What names no section belongs to the first.
     first = next((name for name in missing if name in planned), missing[0])
     sections: dict[str, Section] = {}
-    for one in reply.sections:
-        name = one.id.strip() if len(missing) > 1 else missing[0]
+    for part in reply.sections:
+        name = part.id.strip() if len(missing) > 1 else missing[0]
         if name not in missing or name in sections:
             continue
         section = planned.get(name, Section(id=name, title=""))
         unanswered = _lines(row.question for row in reply.unanswered if _owner(row.section, missing, first) == name)
-        text = plain_title(one.text) if name == "keywords" else parse_section(one.text, known, section.title)
+        text = plain_title(part.text) if name == "keywords" else parse_section(part.text, known, section.title)
         if not (cited(text) or name == "keywords" or (not text and unanswered)):
             continue
         sections[name] = section.model_copy(
@@ -219,10 +226,12 @@ def reply_faults(asked: SynthesizeRequest, reply: WrittenSections) -> str:
     """Return all faults of a reply at once, because the model has only one more attempt."""
     known = ids_by_number(asked.sources)
     wanted = [part.id for part in asked.wanted]
-    texts = {one.id.strip(): one.text for one in reply.sections if one.text.strip() and one.id.strip() != "keywords"}
+    texts = {
+        part.id.strip(): part.text for part in reply.sections if part.text.strip() and part.id.strip() != "keywords"
+    }
     bare = [name for name, text in texts.items() if not cited(parse_section(text, known))]
     faults = [f"'{name}' cites no passage: put the number of a passage, as [1], after every statement" for name in bare]
-    if len(wanted) > 1 and not {one.id.strip() for one in reply.sections} & {*wanted}:
+    if len(wanted) > 1 and not {part.id.strip() for part in reply.sections} & {*wanted}:
         faults.append(f"it has none of the sections to write: give each its id ({', '.join(wanted)})")
     if not texts and not _lines(row.question for row in reply.unanswered):
         faults.append("it has no text: write the sections")
@@ -234,16 +243,16 @@ def reply_faults(asked: SynthesizeRequest, reply: WrittenSections) -> str:
 def accept_after_retry(asked: SynthesizeRequest, reply: WrittenSections) -> tuple[WrittenSections, str] | None:
     """Accept the second reply if a section cites and only single paragraphs are in another language."""
     known = ids_by_number(asked.sources)
-    if _IN_LANGUAGE(asked, reply) or not any(cited(parse_section(one.text, known)) for one in reply.sections):
+    if _IN_LANGUAGE(asked, reply) or not any(cited(parse_section(part.text, known)) for part in reply.sections):
         return None
     foreign = foreign_paragraph(_texts(reply), asked.question)
-    titles = ", ".join(one.title for one in asked.outline if one.id in {part.id for part in asked.wanted})
+    titles = ", ".join(section.title for section in asked.outline if section.id in {part.id for part in asked.wanted})
     return reply, f"section '{titles}': {foreign}" if foreign else ""
 
 
 def _texts(reply: WrittenSections) -> Iterator[str]:
-    yield from (one.text for one in reply.sections)
-    yield from (one.question for one in reply.unanswered)
+    yield from (part.text for part in reply.sections)
+    yield from (row.question for row in reply.unanswered)
 
 
 _IN_LANGUAGE = answered_in_language(_texts)
