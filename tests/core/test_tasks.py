@@ -253,6 +253,13 @@ async def test_a_reply_that_is_cut_off_twice_is_taken_as_far_as_it_is_whole_and_
     assert notices == ("synthesize: the second reply was cut off at the length limit; its complete part is used",)
 
 
+async def test_a_task_that_asks_for_the_rest_itself_takes_the_first_reply_as_far_as_it_is_whole(tmp_path: Path) -> None:
+    composed, asked, notices = await performed(tmp_path, [CUT_TEXT + CUT], Composition, continues=True)
+    assert composed == Composition(title="Depth", summary="The harbour is nine fathoms deep [@e1].")
+    assert len(asked) == 1
+    assert not notices
+
+
 @pytest.mark.parametrize("cut", ["", CUT])
 async def test_what_a_reply_may_lack_that_was_cut_off_is_said(tmp_path: Path, cut: str) -> None:
     replies = [CUT_TEXT + cut, CUT_TEXT + cut]
