@@ -11,7 +11,7 @@ from functools import cache
 from typing import TypeVar
 
 from leadline.citations import cite, cited
-from leadline.records import Claim, Conflict, Figure, Report, Section, Uncited
+from leadline.records import REPORT_PARTS, Claim, Conflict, Figure, Report, Section, Uncited
 from leadline.rendering import clean, plain_title, readable_url
 from leadline.report_markdown import parser
 from leadline_plugins.formats.marks import ANSWERS
@@ -28,7 +28,7 @@ _SHORT = ("Fig.", "Abb.", "Рис.", "рис.", "рисунке", "рисуно�
 _MARKUP = re.compile(r"[\\`*\[\]<>]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])")
 T = TypeVar("T", Claim, Uncited)
 # Ids of sections that repeat others; no figure stands in them for their citations.
-_FRAME = (*ANSWERS, "introduction", "analysis", "insights", "conclusion")
+_FRAME = (*ANSWERS, *REPORT_PARTS)
 # A section, and the start and end of a block in its text.
 TextBlock = tuple[Section, int, int]
 # Start and end of what is replaced, and the text in its place.

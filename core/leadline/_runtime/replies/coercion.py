@@ -41,7 +41,6 @@ _ALIASES: Mapping[str, tuple[str, ...]] = {
     "pieces": ("numbers", "items", "passages"),
     "summary": ("executive summary", "abstract"),
     "conclusion": ("conclusions",),
-    "perspectives": ("analysis", "analyses"),
     "charts": ("figures",),
     "type": ("chart type", "form", "kind"),
     "rows": ("data", "data points", "points"),
