@@ -85,7 +85,9 @@ def test_a_faulty_command_is_named_with_its_package_and_harms_no_other(
 def test_a_command_that_two_packages_bring_is_refused(cli: Cli, install: Callable[..., None]) -> None:
     install("one", HELLO)
     install("two", HELLO)
-    assert "command 'hello' is brought by one 1.0, two 1.0: uninstall all but one" in cli("hello", "you").err
+    assert (
+        "command 'hello' (one 1.0, two 1.0) is brought by 2 packages: uninstall all but one" in cli("hello", "you").err
+    )
 
 
 def test_a_package_replaces_no_command_of_the_core(cli: Cli, install: Callable[..., None]) -> None:
