@@ -338,6 +338,8 @@ class Client(StoredRuns):
         principal: Principal | str | None,
         earlier: Earlier,
     ) -> RunRequest:
+        if unknown := sorted(earlier.keys() - Earlier.__annotations__.keys()):
+            raise TypeError(f"unexpected arguments: {', '.join(unknown)}; what a client does is set when it is made")
         text, place = check_question(question), Place()
         if earlier.get("conversation") or earlier.get("follows") is not None:
             folder = self.runs_folder(principal=principal)

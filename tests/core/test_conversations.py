@@ -329,3 +329,9 @@ async def test_without_a_model_memory_says_that_it_is_of_no_use(tmp_path: Path, 
         await runs.research(FIRST)
         then = await runs.research("Was the harbour of Kalmar deep?")
     assert any("no model is configured that could use them" in notice for notice in then.metadata.notices)
+
+
+async def test_an_argument_that_no_question_has_is_refused(tmp_path: Path) -> None:
+    async with leadline.Client(folder=tmp_path / "runs") as runs:
+        with pytest.raises(TypeError, match="unexpected arguments: pipeline"):
+            await runs.research("How deep?", pipeline="chat")  # type: ignore[call-arg]
