@@ -153,7 +153,7 @@ def _lines(page: Any, number: int) -> list[Line]:
         text = text_page.get_text_range(0, count) if count > 0 else ""
         if max(text, default="") > "\uffff":  # PDFium counts the halves of characters
             text = "".join(map(chr, array("H", text.encode("utf-16-le"))))
-        lines = _Lines(text_page.raw, text, _turning(page))
+        lines = _Lines(text_page.raw, text, page)
         found, start = [], 0
         for part in text.split("\n"):
             if part.strip():
@@ -180,9 +180,12 @@ def _turned(rotation: int, width: float, height: float, x: float, y: float) -> t
 class _Lines:
     """Reads the lines of a page, each by its first and last character, both inclusive."""
 
-    def __init__(self, raw: Any, text: str, turned: Callable[[float, float], tuple[float, float]]) -> None:
-        self._raw, self._text, self._turned = raw, text, turned
-        self._sides = tuple(ctypes.c_double() for _ in range(4))
+    def __init__(self, raw: Any, text: str, page: Any) -> None:
+        from pypdfium2 import raw as pdfium
+
+        self._raw, self._text, self._turned, self._is_turned = raw, text, _turning(page), bool(page.get_rotation())
+        # Asked for each word.
+        self._char_box, self._sides = pdfium.FPDFText_GetCharBox, tuple(ctypes.c_double() for _ in range(4))
 
     def line(self, page: int, first: int, last: int) -> Line:
         from pypdfium2 import raw as pdfium
@@ -214,11 +217,12 @@ class _Lines:
 
     def _box(self, place: int) -> tuple[float, float, float, float] | None:
         """Return left, right, bottom and top of a character."""
-        from pypdfium2 import raw as pdfium
-
-        if not pdfium.FPDFText_GetCharBox(self._raw, place, *self._sides):
+        sides = self._sides
+        if not self._char_box(self._raw, place, *sides):
             return None
-        left, right, bottom, top = (side.value for side in self._sides)
+        left, right, bottom, top = sides[0].value, sides[1].value, sides[2].value, sides[3].value
+        if not self._is_turned:
+            return left, right, bottom, top
         (x, y), (other_x, other_y) = self._turned(left, bottom), self._turned(right, top)
         return min(x, other_x), max(x, other_x), min(y, other_y), max(y, other_y)
 
