@@ -26,6 +26,8 @@ _FRONT_MATTER = re.compile(r"\A(---|\+\+\+)[ ]*\n(?P<meta>.*?)^\1[ ]*(?:\n|\Z)",
 _MARKDOWN = {"text/markdown", "text/x-markdown"}
 _TABLES = {"text/csv", "text/tab-separated-values"}
 _PLAIN = {"text/plain", "text/x-rst", "text/prs.fallenstein.rst", "text/asciidoc", "text/org"}
+# The text of a note. With its colon, a report that quotes it would take it for a footnote of its own.
+_NOTE_TEXT = re.compile(r"^(\[\^[^\]\s]{1,40}\]):(?=[ \t])", re.MULTILINE)
 # Code, where tags are literal, or words with their readings.
 _RUBY = re.compile(
     r"(?P<code>^[ ]{0,3}(?P<fence>`{3,}|~{3,}).*?(?:^[ ]{0,3}(?P=fence)|\Z)|(?<!`)(?P<ticks>`{1,9})[^`\n]+(?P=ticks))"
@@ -68,7 +70,7 @@ def parse(blob: Blob) -> Document:
     text, incomplete = beginning(text, MOST_CHARACTERS)
     text, kind = clean(text), bare_type(blob.media_type)
     if kind in _MARKDOWN or kind == "text/plain":
-        text = without_readings(text)
+        text = _NOTE_TEXT.sub(r"\1", without_readings(text))
     front = _FRONT_MATTER.match(text)
     named = _META_TITLE.search(front["meta"]) if front else None
     body = text[front.end() :].lstrip("\n") if front else text

@@ -84,3 +84,9 @@ def test_binary_is_refused() -> None:
 def test_the_same_bytes_give_the_same_document() -> None:
     data = "Zeile eins\r\n\r\ngrün \xa0\x07".encode("latin-1")
     assert parse(blob(data)) == parse(blob(data))
+
+
+def test_the_text_of_a_note_is_no_footnote_of_a_report_that_quotes_it() -> None:
+    text = "Built in 1950.[^1]\n\n[^1]: By forty men.\n"
+    read = parse(Blob(name="a.md", media_type="text/markdown", data=text.encode())).text
+    assert read == "Built in 1950.[^1]\n\n[^1] By forty men."
