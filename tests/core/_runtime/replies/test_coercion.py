@@ -360,7 +360,7 @@ def test_what_does_not_fit_is_told_in_plain_words_all_of_it_at_once() -> None:
     many = {"sections": [{"id": str(number), "coverage": "so so"} for number in range(9)]}
     with pytest.raises(BadReply, match="and 4 more like these"):
         parse(json.dumps(many), Review)
-    with pytest.raises(BadReply, match='it has none of the fields title, scope, form, sections, queries \\(you wrote "x"\\)'):
+    with pytest.raises(BadReply, match=r"none of the fields title, scope, form, sections, queries \(you wrote \"x\"\)"):
         parse('{"x": 1}', Plan)  # what a model is not asked for is not named
 
 
