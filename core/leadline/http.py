@@ -43,6 +43,8 @@ def untrusted(error: BaseException) -> str:
     """Return what a message says of a server whose certificate is not trusted; empty for other errors."""
     if "CERTIFICATE_VERIFY_FAILED" not in str(error):
         return ""
+    if "certificate is not valid for" in str(error):
+        return "its certificate is for another name"
     return f"its certificate is not trusted: no authority of {_authorities()} signed it; set SSL_CERT_FILE to its file"
 
 

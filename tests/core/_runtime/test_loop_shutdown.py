@@ -75,8 +75,8 @@ def run(args):
     print("last words")
     return 4
 from leadline.cli import doctor
-doctor.version = run
-sys.argv = ["leadline", "version"]
+doctor.run = run
+sys.argv = ["leadline", "doctor"]
 sys.exit(main())
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False)

@@ -75,7 +75,7 @@ def test_the_command_trusts_what_it_shows(cli: Cli, program: Path) -> None:
     shown = cli("trust")
     assert (shown.code, 'leadline.toml:5 plugins.evil.command = "./x.sh" (a program)' in shown.out) == (0, True)
     assert "need no consent" in cli("trust").out
-    assert cli("config", "check").code == 0
+    assert cli("config", "check", "--set", "plugins.local.folders=docs").code == 0
     (program.parent / "leadline.toml").write_text(PROGRAM.replace("x.sh", "y.sh"))
     assert "y.sh" in cli("config", "check").err
 

@@ -24,6 +24,7 @@ from leadline.records import (
     Judgements,
     Ranking,
     SearchPage,
+    Synthesis,
 )
 from leadline.testing.contracts import (
     ChartRunnerContract,
@@ -87,9 +88,11 @@ class Several:
 
     async def synthesize(self, request: Any, call: Any, /) -> Any:
         texts = {"uncited": "It is deep.", "invented": "It is deep. [@nosuch]"}
-        text = texts.get(self.how, "".join(f"{one.quote} [@{one.id}]" for one in request.evidence))
-        name = "other" if self.how == "other_id" else request.section.id
-        return request.section.model_copy(update={"text": text, "id": name})
+        text = texts.get(self.how, "".join(f"{item.quote} [@{item.id}]" for item in request.book.evidence))
+        sections = [section.model_copy(update={"text": text}) for section in request.wanted]
+        if self.how == "other_id":
+            sections[0] = sections[0].model_copy(update={"id": "other"})
+        return Synthesis(sections=tuple(sections))
 
     async def embed(self, request: Any, call: Any, /) -> Any:
         vectors: list[tuple[float, ...]] = [(float(len(text)), 1.0) for text in request.texts]

@@ -69,7 +69,7 @@ FINDS = {
     "no_media": ("it_answers", "returns no picture"),
     "other_id": ("it_answers", "returns figure 'other' instead of 'c1'"),
     "uncited": ("it_answers", "returns text without a citation"),
-    "invented": ("it_answers", "cites evidence that is not in the request: ['nosuch']"),
+    "invented": ("it_answers", "cites evidence that is not in the book: ['nosuch']"),
     "fewer": ("it_answers", "returns 1 vectors for 5 texts"),
     "uneven": ("it_answers", "returns vectors of different lengths: [2, 4, 6, 8, 10]"),
     "nan": ("it_answers", "the reply does not survive JSON"),

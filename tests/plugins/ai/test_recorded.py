@@ -48,7 +48,8 @@ class Writer(Planner):
     async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
         self.asked += 1
         assert "\nToday: " in request.messages[-1].text
-        text = json.dumps({"text": "It was sounded [1].", "unanswered": ["Who did it?"]})
+        parts = [{"id": name, "text": "It was sounded [1]."} for name in ("1", "2", "summary", "conclusion")]
+        text = json.dumps({"sections": parts, "unanswered": [{"section": "1", "question": "Who did it?"}]})
         return ChatReply(message=Message(role="assistant", text=text), model="planner-1")
 
 

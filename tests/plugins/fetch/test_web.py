@@ -343,7 +343,7 @@ async def test_a_pinned_connection_is_certified_by_name(make: Make) -> None:
             if trusted:
                 assert (await asked).data == b"<p>secret"
             else:
-                with pytest.raises(Unavailable, match="certificate"):
+                with pytest.raises(Unsupported, match="its certificate is for another name"):
                     await asked
 
 

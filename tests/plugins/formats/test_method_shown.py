@@ -78,9 +78,9 @@ def test_a_section_without_passages_is_named_once() -> None:
 
 
 def test_notices_end_with_one_stop_and_frequent_ones_are_translated() -> None:
-    notices = ["the conclusion was left out because it cited nothing", "it was odd."]
-    assert said(notices=notices)[1] == "The conclusion was left out because it cited nothing. It was odd."
-    assert said("zh", notices=notices)[1:] == ["结论没有引用任何来源，已略去。", "程序提示（英文）：It was odd."]
+    notices = ["a summary, analysis or conclusion is missing (it was late)", "it was odd."]
+    assert said(notices=notices)[1] == "A summary, analysis or conclusion is missing (it was late). It was odd."
+    assert said("zh", notices=notices)[1:] == ["缺少摘要、分析或结论（it was late）。", "程序提示（英文）：It was odd."]
 
 
 def test_the_gaps_of_the_last_review_are_named() -> None:

@@ -239,7 +239,7 @@ async def test_as_an_engine_it_is_searched_and_read_by_research(tmp_path: Path, 
 
 
 async def test_a_question_is_answered_in_one_model_call_that_cites_the_document(tmp_path: Path, docs: Path) -> None:
-    said = {"text": "The harbour is nine fathoms deep at the mole [1].", "unanswered": [], "figures": []}
+    said = {"sections": [{"id": "1", "text": "The harbour is nine fathoms deep at the mole [1]."}]}
     model = ScriptedChat([Message(role="assistant", text=json.dumps(said))])
     settings = {
         "pipeline": "knowledge",

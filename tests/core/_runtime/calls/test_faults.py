@@ -34,6 +34,7 @@ from leadline.records import (
     Report,
     SearchPage,
     Section,
+    Synthesis,
     Usage,
 )
 from leadline.research_findings import REPORT
@@ -435,7 +436,7 @@ async def test_a_report_without_a_text_is_no_report(text: str | None, tmp_path: 
 
 
 async def test_a_synthesizer_that_writes_nothing_has_found_no_answer(tmp_path: Path) -> None:
-    silent = acting("synthesizers", lambda request, call: request.section.model_copy(update={"text": ""}))
+    silent = acting("synthesizers", lambda request, call: Synthesis())
     result = await ended(client(tmp_path, silent, research__synthesizer="acts"))
     assert (result.status, result.exit_code, result.report) == ("no_evidence", 5, None)
     assert result.reason == f"no source found answers: {QUESTION}"
