@@ -29,6 +29,7 @@ from leadline._settings.schema import toml_value
 from leadline._settings.task_settings import Declared, declared
 from leadline.client import Client
 from leadline.settings import Limits, PipelineSettings, Settings
+from leadline.tasks import template_of
 from leadline_plugins.knowledge import KnowledgeSettings
 from leadline_plugins.search.local.folders import LocalSettings
 from leadline_plugins.stages.explore import ExploreSettings
@@ -170,7 +171,7 @@ def prompts_page() -> str:
 
 def _prompt(one: Declared) -> str:
     task = one.task
-    messages = prompt_messages(task, task.prompt)
+    messages = prompt_messages(task, template_of(task, {}))
     blocks = (f"The {message.role} message:\n\n````text\n{message.text}\n````\n" for message in messages)
     return "\n".join([f"## {task.name}\n\nAsked by `{one.plugin.name}`, role `{task.role}`.\n", *blocks])
 

@@ -7,8 +7,8 @@ vendor implements only `chat`: the core renders the prompt, and parses and repai
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from leadline.display import visible
@@ -30,6 +30,7 @@ class Task(Generic[R]):
     The prompt:
 
     - `prompt`: the instructions, a template that `[prompts]` of the settings may replace.
+    - `parts`: texts that stand in the template where it has their names in braces; `[prompts]` may replace each.
     - `schema`: the JSON schema of the reply, compact and written by hand (see `leadline.schemas`); None derives it from
       the record.
     - `example`: a short reply as JSON.
@@ -60,6 +61,7 @@ class Task(Generic[R]):
     inputs: Record
     reply: type[R]
     prompt: str = ""
+    parts: Mapping[str, str] = field(default_factory=dict)
     role: Role = "task"
     sample: int = 0
     shrink: Callable[[Any], Record | None] | None = None
@@ -83,6 +85,7 @@ class TaskKind(Generic[Q, R]):
     inputs: type[Q]
     reply: type[R]
     prompt: str = ""
+    parts: Mapping[str, str] = field(default_factory=dict)
     role: Role = "task"
     shrink: Callable[[Any], Record | None] | None = None
     check: Callable[[Any, Any], str] | None = None
@@ -99,7 +102,7 @@ class TaskKind(Generic[Q, R]):
 
     def of(self, inputs: Q, *, sample: int = 0) -> Task[R]:
         """Return the task with these inputs."""
-        shared = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "inputs"}
+        shared = {form.name: getattr(self, form.name) for form in fields(self) if form.name != "inputs"}
         shared.pop("expects")
         return Task(inputs=inputs, sample=sample, **shared)
 
@@ -144,6 +147,14 @@ class ReplyForm(Protocol):
 
     @property
     def example(self) -> str: ...
+
+
+def template_of(task: Task[Any] | TaskKind[Any, Any], prompts: Mapping[str, str]) -> str:
+    """Return the instructions of a task with its parts; `prompts` replaces the template and parts by their names."""
+    text = prompts.get(task.name, task.prompt)
+    for name, part in task.parts.items():
+        text = text.replace(f"{{{name}}}", prompts.get(name, part).strip())
+    return text
 
 
 def reply_schema(task: ReplyForm) -> Json:

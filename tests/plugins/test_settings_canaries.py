@@ -36,7 +36,6 @@ STORED = {
     "knowledge": "include exclude",
     "litellm": "model embedding_model api_base",
     "local": "include exclude",
-    "prose": "guidelines",
     "matplotlib": "fonts",
     "mcp": "command tool query limit language results fetch_tool fetch_url schemes media_type allow",
     "model": "include_domains exclude_domains model base_url country",

@@ -135,7 +135,7 @@ def test_the_code_uses_every_word() -> None:
 def told(path: Path) -> Iterator[str]:
     """Yield the notices in the code of a module, with `x` for what is set into them."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("notify", "notify_once"):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "notify":
             yield from filter(None, (_text(one) for one in node.args[1:]))
         if isinstance(node, ast.Yield) and node.value and path.name == "synthesize.py":
             yield from filter(None, (_text(node.value),))

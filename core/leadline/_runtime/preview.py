@@ -26,7 +26,7 @@ from leadline.estimates import (
 from leadline.hookspecs import MapOffer
 from leadline.pipeline import Loop, Pipeline, rounds
 from leadline.records import Usage
-from leadline.tasks import reply_schema
+from leadline.tasks import reply_schema, template_of
 
 _COUNTS = ("calls", "least", "most", "input_tokens", "output_tokens")
 
@@ -120,7 +120,7 @@ async def _task_estimate(plugins: PluginRuntime, item: Declared, expected: Expec
     if performs_tasks(provider):
         return base
     traits = provider.traits(choice.model)
-    prompt = instructions(task, settings.prompts.get(task.name, task.prompt))
+    prompt = instructions(task, template_of(task, settings.prompts))
     # A provider that takes a JSON schema receives it in addition to the prompt.
     schema = json.dumps(reply_schema(task), ensure_ascii=False) if traits.json_schema else ""
     fixed = (len(prompt) + len(schema)) // CHARACTERS_PER_TOKEN

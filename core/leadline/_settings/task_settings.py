@@ -65,8 +65,14 @@ def unknown_names(
     """
     chosen = tuple(chosen)
     named = [(f"ai.tasks.{name}", name) for name in core.ai.tasks]
-    named += [(f"prompts.{name}", name) for name in core.prompts]
     yield from _unknown(named, "asks a task of this name", _task_names, catalog, chosen, place)
+    named = [(f"prompts.{name}", name) for name in core.prompts]
+    yield from _unknown(named, "asks a task of this name", _prompt_names, catalog, chosen, place)
+    for task in (item.task for item in declared(chosen) if item.task.name in core.prompts):
+        for part in task.parts.keys() & core.prompts.keys():
+            if f"{{{part}}}" not in core.prompts[task.name]:
+                key = f"prompts.{part}"
+                yield f"{key}: it is not used, because prompts.{task.name} has no {{{part}}}{place(key)}"
     masks = {f"pipelines.{name}.tools": pipeline.tools for name, pipeline in core.pipelines.items()}
     named = [(key, tool) for key, mask in masks.items() for tool in mask if tool not in default_tools]
     yield from _unknown(named, "has a tool {name!r}", _tool_names, catalog, chosen, place)
@@ -74,6 +80,10 @@ def unknown_names(
 
 def _task_names(plugins: Iterable[Plugin]) -> set[str]:
     return {item.task.name for item in declared(plugins)}
+
+
+def _prompt_names(plugins: Iterable[Plugin]) -> set[str]:
+    return {name for item in declared(plugins) for name in (item.task.name, *item.task.parts)}
 
 
 def _tool_names(plugins: Iterable[Plugin]) -> set[str]:
@@ -121,11 +131,12 @@ def render_prompts(
 ) -> tuple[dict[str, str], list[str]]:
     """Return the prompts with those of Jinja filled in, and all errors.
 
-    A template knows `builtin`, the text that it replaces; `task`, its name; and the tables `report`, `research` and
-    `search` of the settings with `language`. The inputs of a task are no variables: they are data, sent separately.
+    A template knows `builtin`, the text that it replaces; `task`, its name in `[prompts]`; and the tables `report`,
+    `research` and `search` of the settings with `language`. The inputs of a task are no variables: they are data, sent separately.
     """
     prompts, problems = dict(core.prompts), []
-    builtin = {item.task.name: item.task.prompt for item in declared(chosen)}
+    builtin = {name: text for item in declared(chosen) for name, text in item.task.parts.items()}
+    builtin |= {item.task.name: item.task.prompt for item in declared(chosen)}
     tables = core.model_dump(include={"language", "report", "research", "search"})
     for name, path in files.items():
         try:

@@ -15,7 +15,7 @@ from leadline.commands.output import say, table, write, write_json
 from leadline.display import choose_from
 from leadline.errors import UsageError
 from leadline.records import Message
-from leadline.tasks import reply_schema
+from leadline.tasks import reply_schema, template_of
 
 # The distribution whose templates are built in.
 _OURS = "leadline"
@@ -71,7 +71,7 @@ def _origin(one: Declared, loaded: Loaded) -> str:
 
 
 def _template(one: Declared, loaded: Loaded) -> str:
-    return loaded.settings.prompts.get(one.task.name, one.task.prompt).strip()
+    return template_of(one.task, loaded.settings.prompts).strip()
 
 
 def _text(one: Declared, loaded: Loaded) -> str:
@@ -80,6 +80,7 @@ def _text(one: Declared, loaded: Loaded) -> str:
     messages = [f"--- {message.role} ---\n{message.text}" for message in _messages(one, loaded)]
     note = "" if task.reply is Message else f"Reply: {task.reply.__name__}. "
     template = f'To replace the template, set prompts.{task.name} = "FILE.md".'
+    template += "".join(f" Of its part {part}, set prompts.{part}." for part in task.parts)
     replace = f"{note}{template} To choose the model, set ai.tasks.{task.name}."
     return "\n\n".join([head, *messages, replace])
 

@@ -32,12 +32,6 @@ async def notify(run: Run, message: str) -> None:
     await run.emit("notice", {"message": message})
 
 
-async def notify_once(run: Run, message: str) -> None:
-    """Emit a notice unless the run already has it."""
-    if message not in run.notices:
-        await notify(run, message)
-
-
 async def model_writes(run: Run) -> bool:
     """Return whether a language model writes the sections."""
     return await run.by_chat("synthesize", "thinking")

@@ -8,9 +8,6 @@ section becomes the brief of its passages, and the report notes it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-
-from pydantic import Field
 
 from leadline.citations import CITATION, cited
 from leadline.contracts import Call
@@ -42,26 +39,10 @@ from leadline_plugins.writing.model_markdown import parse_section, plain_title, 
 
 # Entries that models write into lists that should be empty.
 _EMPTY_ENTRIES = frozenset({"", "-", "none", "n/a", "nothing", "无", "無", "なし"})
-# Where the guidelines stand in the instructions.
-_GUIDELINES = "{guidelines}"
-
-
-def instructions(guidelines: str) -> str:
-    """Return the instructions of all writing calls, with these guidelines."""
-    return template("synthesize").replace(_GUIDELINES, guidelines.strip())
-
-
-class ProseSettings(PluginSettings):
-    """The guidelines of all texts."""
-
-    guidelines: str = Field(template("guidelines"), description="Rules for the text of a report, as lines of a list.")
 
 
 class ProseSynthesizer:
     """Has a model write sections with the task `synthesize`."""
-
-    def __init__(self, settings: ProseSettings) -> None:
-        self._prompt = instructions(settings.guidelines)
 
     async def synthesize(self, request: SynthesisRequest, call: Call, /) -> Synthesis:
         """Return the sections with text, gaps, inferences and figures, and the parts around them.
@@ -77,7 +58,7 @@ class ProseSynthesizer:
         while missing := [name for name in request.sections if name not in written]:
             asked = extended(inputs, missing, (*request.written, *written.values()))
             try:
-                reply = await call.run.perform(replace(TASK.of(asked), prompt=self._prompt))
+                reply = await call.run.perform(TASK.of(asked))
             except CallFailed as failed:  # refused or failed: a spent budget must not cost the report
                 reason, unsent = failed.record.text, isinstance(failed, CallRefused)
                 break
@@ -260,7 +241,8 @@ TASK = TaskKind(
     "synthesize",
     SynthesizeRequest,
     WrittenSections,
-    instructions(template("guidelines")),
+    template("synthesize"),
+    {"guidelines": template("guidelines")},
     role="thinking",
     shrink=shrunk,
     check=reply_faults,
@@ -275,11 +257,11 @@ TASK = TaskKind(
 
 
 @hookimpl
-def leadline_synthesizers() -> Iterable[Offer[ProseSettings, ProseSynthesizer]]:
+def leadline_synthesizers() -> Iterable[Offer[PluginSettings, ProseSynthesizer]]:
     """Offer the synthesizer."""
     yield Offer(
-        lambda settings, context: ProseSynthesizer(settings),
-        ProseSettings,
+        lambda settings, context: ProseSynthesizer(),
+        PluginSettings,
         "Sections written by a model, every claim cited",
         tasks=(TASK,),
     )

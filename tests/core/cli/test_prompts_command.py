@@ -12,7 +12,6 @@ import pytest
 
 from leadline_plugins import prompting
 from leadline_plugins.prompting.inputs import template
-from leadline_plugins.writing.prose import instructions
 
 Cli = Callable[..., Any]
 TEMPLATES = Path(prompting.__file__).parent / "data"
@@ -45,15 +44,16 @@ def test_a_template_of_the_settings_is_told_with_its_place(cli: Cli) -> None:
 
 
 def test_a_prompt_is_shown_as_a_model_reads_it(cli: Cli) -> None:
+    whole = template("synthesize").replace("{guidelines}", template("guidelines").strip()).strip()
     out = cli("prompts", "show", "synthesize").out
     head, system, user = re.split(r"\n\n--- (?:system|user) ---\n", out)
     assert head == "synthesize  (asked by prose, role thinking, template from built-in)"
-    assert system.startswith(instructions(template("guidelines")).strip())
+    assert system.startswith(whole)
     assert system.index("like this example") < system.index("It must match this schema")
     assert user.startswith("<data>\nQuestion: {text}\n")
     assert 'prompts.synthesize = "FILE.md"' in user
     data = json.loads(cli("prompts", "show", "synthesize", "--json").out)
-    assert data["template"] == instructions(template("guidelines")).strip()
+    assert data["template"] == whole
     assert [message["text"] for message in data["messages"]] == [system, user.partition("\n\nReply: ")[0]]
     assert json.dumps(data["schema"], ensure_ascii=False) in system
     assert data["example"] in system
@@ -114,3 +114,21 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, source: st
     (info / "entry_points.txt").write_text(f"[leadline.v1]\n{name} = {name}_plugin\n")
     (folder / f"{name}_plugin.py").write_text(source)
     monkeypatch.syspath_prepend(str(folder))
+
+
+def test_a_part_of_a_template_is_replaced_where_the_template_has_its_name(cli: Cli) -> None:
+    own = "- Give amounts in euros."
+    out = cli("prompts", "show", "synthesize", "--set", f"prompts.guidelines={own}").out
+    assert f"\n{own}\n" in out
+    assert "Join sources" not in out
+    assert "Of its part guidelines, set prompts.guidelines." in out
+    both = ("--set", f"prompts.guidelines={own}", "--set", "prompts.synthesize=Write it. {guidelines} Cite it.")
+    assert f"Write it. {own} Cite it." in cli("prompts", "show", "synthesize", *both).out
+
+
+def test_a_part_that_no_template_has_is_refused(cli: Cli) -> None:
+    unused = ("--set", "prompts.guidelines=- Be short.", "--set", "prompts.synthesize=Write the sections.")
+    done = cli("config", "check", *unused)
+    assert done.code == 78
+    assert "prompts.guidelines: it is not used, because prompts.synthesize has no {guidelines}" in done.err
+    assert "did you mean 'guidelines'?" in cli("config", "check", "--set", "prompts.guidelnes=- Be short.").err

@@ -38,7 +38,6 @@ from leadline_plugins.prompting.writing_tasks import (
 )
 from leadline_plugins.writing.prose import (
     TASK,
-    ProseSettings,
     ProseSynthesizer,
     accept_after_retry,
     extended,
@@ -97,7 +96,6 @@ class Writer:
     def __init__(self, replies: list[WrittenSections | Exception], *, chat: bool = True) -> None:
         self.replies, self.chat, self.settings = replies, chat, Settings()
         self.asked: list[SynthesizeRequest] = []
-        self.prompts: list[str] = []
         self.said: list[str] = []
 
     async def emit(self, name: str, data: Mapping[str, Any]) -> None:
@@ -108,7 +106,6 @@ class Writer:
 
     async def perform(self, task: Task[Any]) -> Any:
         self.asked.append(cast("SynthesizeRequest", task.inputs))
-        self.prompts.append(task.prompt)
         given = self.replies.pop(0)
         if isinstance(given, Exception):
             raise given
@@ -123,7 +120,7 @@ async def written(
 ) -> tuple[dict[str, Section], Writer]:
     call, writer = FakeCall(), Writer([*replies], chat=chat)
     call.run = cast("Run", writer)
-    made = await ProseSynthesizer(ProseSettings()).synthesize(request, call)
+    made = await ProseSynthesizer().synthesize(request, call)
     return {section.id: section for section in made.sections}, writer
 
 
@@ -240,14 +237,6 @@ def test_the_calls_of_a_report_begin_alike_up_to_what_they_write() -> None:
     assert prompts[2][1].text.startswith(shared.rstrip())
     assert '<section id="1">\nIt paid [2].\n</section>' in prompts[2][1].text
     assert "no passage states:\n- So." in prompts[2][1].text
-
-
-async def test_a_team_can_replace_the_guidelines_of_all_texts() -> None:
-    call, writer = FakeCall(), Writer([reply(s_1=PAID)])
-    call.run = cast("Run", writer)
-    await ProseSynthesizer(ProseSettings(guidelines="- Write as our house does.")).synthesize(REQUEST, call)
-    assert "\n- Write as our house does.\n\n" in writer.prompts[0]
-    assert "Join sources" not in writer.prompts[0]
 
 
 def test_the_instructions_have_an_example_that_fits_the_schema() -> None:

@@ -28,7 +28,7 @@ from leadline.encoding import require_type
 from leadline.errors import BadReply, CallFailed, Unsupported
 from leadline.records import ChatReply, ChatRequest, Message, ModelTraits, Record, Usage
 from leadline.settings import Settings, seconds
-from leadline.tasks import Talk, Task, TaskKind, reply_schema
+from leadline.tasks import Talk, Task, TaskKind, reply_schema, template_of
 
 R = TypeVar("R", bound=Record)
 
@@ -78,7 +78,7 @@ class TaskChat:
         return instructions(task, self._template(task))
 
     def _template(self, task: Task[Any] | TaskKind[Any, Any]) -> str:
-        return self._settings.prompts.get(task.name, task.prompt)
+        return template_of(task, self._settings.prompts)
 
     async def _parsed_reply(self, choice: Choice, provider: Any, task: Task[R]) -> tuple[R, list[str]]:
         """Return the parsed reply and notices. An unusable reply is repaired once, by a request with the error.
