@@ -132,7 +132,8 @@ def render_prompts(
     """Return the prompts with those of Jinja filled in, and all errors.
 
     A template knows `builtin`, the text that it replaces; `task`, its name in `[prompts]`; and the tables `report`,
-    `research` and `search` of the settings with `language`. The inputs of a task are no variables: they are data, sent separately.
+    `research` and `search` of the settings with `language`. The inputs of a task are no variables: they are data, sent
+    separately.
     """
     prompts, problems = dict(core.prompts), []
     builtin = {name: text for item in declared(chosen) for name, text in item.task.parts.items()}
