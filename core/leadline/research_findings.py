@@ -177,6 +177,8 @@ class Digest(Record):
     """The last round that the digest includes."""
     conflicts: tuple[Conflict, ...] = ()
     """Where passages disagree, of all rounds."""
+    answers: dict[str, tuple[str, ...]] = {}
+    """For each section, by its id, the passages that answer its key questions, of all rounds, by their ids."""
 
 
 class Illustration(Record):

@@ -96,6 +96,7 @@ def _digest(text: str) -> dict[str, Any]:
         ]
         if first
         else [],
+        "answers": [{"section": name, "passages": [n]} for n, name in enumerate(names, 1)] if first else [],
         "conflicts": [],
         "synthesis": " ".join(sentence for sentence, _ in statements(text)[:3]) if first else "",
         "instructions": [],
@@ -121,7 +122,7 @@ def _earlier(text: str) -> dict[str, Any]:
     known = ({word[:5] for word in re.findall(r"\w{4,}", one.casefold())} for one in passages(text).values())
     enough = any(len(words & one) >= 0.75 * len(words) for one in known)
     queries = [{"query": asked, "goal": asked, "priority": "high", "section": ""}]
-    rest = {"sections": [], "conflicts": [], "synthesis": "", "instructions": []}
+    rest = {"sections": [], "answers": [], "conflicts": [], "synthesis": "", "instructions": []}
     return {"is_sufficient": enough, "queries": [] if enough else queries, **rest}
 
 

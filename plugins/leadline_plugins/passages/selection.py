@@ -1,6 +1,7 @@
 """Select passages for a report: one selection for all sections, within a budget of tokens.
 
-Each key question takes the definitions of the terms that it names. Then they take turns, each with a budget of tokens
+Passages that a review kept for a section come first. Each key question takes the definitions of the terms that it
+names. Then they take turns, each with a budget of tokens
 for its best passages, down to half the score of the best. The statements with numbers in the selection are looked up
 like one more question, so that sources that contradict each other meet.
 """
@@ -38,17 +39,18 @@ async def select_passages(
     most: float,
     run: Run,
     characters: float = 0.0,
+    kept: Sequence[Sequence[str]] = (),
 ) -> list[list[Evidence]]:
     """Return the passages of each section, best first; `asked` are the key questions of each.
 
     A key question has at most `tokens` beside definitions, and all distinct passages together have at most `most`. If
-    they have fewer than `characters`, worse passages follow.
+    they have fewer than `characters`, worse passages follow. `kept` are ids of passages to take first, by section.
     """
     scores = None
     if run.settings.ai.embedder or run.settings.ai.reranker:
         scores = await ranked(evidence, sources, [question for section in asked for question in section], run)
     # In a worker: a few hundred pages have thousands of passages.
-    return await compute(_selected, evidence, titles_of(sources), asked, tokens, most, characters, scores)
+    return await compute(_selected, evidence, titles_of(sources), asked, tokens, most, characters, kept, scores)
 
 
 def _selected(
@@ -58,6 +60,7 @@ def _selected(
     tokens: float,
     most: float,
     characters: float,
+    kept: Sequence[Sequence[str]],
     scores: Sequence[Ranked] | None,
 ) -> list[list[Evidence]]:
     selection, index = _Selection(evidence, len(asked), most), indexed(evidence, titles)
@@ -66,6 +69,8 @@ def _selected(
         scores = by_words(evidence, titles, [question for _, question in questions], index)
     turns = [(section, question.text, own) for (section, question), own in zip(questions, scores, strict=True)]
     reserved = [[(section, place) for place in definitions(evidence, text, own)] for section, text, own in turns]
+    places = {item.id: place for place, item in enumerate(evidence)}
+    selection.fill([[(number, places[name]) for name in own if name in places] for number, own in enumerate(kept)], inf)
     selection.fill(reserved, inf)
     selection.fill([[(section, place) for place in _best(own, _SHARE)] for section, _, own in turns], tokens)
     selection.fill([_counterparts(evidence, index, selection.sections)], tokens)

@@ -158,6 +158,13 @@ class DigestRequest(Record):
         )
 
 
+class NamedAnswers(Record):
+    """The passages, by number, that answer key questions of a section, by its id or title."""
+
+    section: Text
+    passages: tuple[int, ...] = ()
+
+
 class NamedConflict(Record):
     """Passages that disagree, by number; `primary` is the one of the primary source, or 0."""
 
@@ -180,6 +187,7 @@ class DigestReply(Record):
     queries: tuple[Annotated[Query, SINGLE], ...] = ()
     # Only sections that are not covered.
     sections: tuple[Annotated[SectionReview, SINGLE], ...] = ()
+    answers: tuple[Annotated[NamedAnswers, SINGLE], ...] = ()
     conflicts: tuple[Annotated[NamedConflict, SINGLE], ...] = ()
     synthesis: Text = ""
     instructions: tuple[Annotated[NamedInstruction, SINGLE], ...] = ()
@@ -191,6 +199,7 @@ DIGEST_SCHEMA = object_of(
     sections=list_of(
         object_of(id=TEXT, coverage=one_of("covered", "partial", "missing"), depth=NUMBER, questions=list_of(TEXT))
     ),
+    answers=list_of(object_of(section=TEXT, passages=list_of(INTEGER))),
     conflicts=list_of(object_of(about=TEXT, passages=list_of(INTEGER), primary=INTEGER)),
     synthesis=TEXT,
     instructions=list_of(object_of(passage=INTEGER, words=TEXT)),
@@ -198,7 +207,8 @@ DIGEST_SCHEMA = object_of(
 DIGEST_EXAMPLE = (
     '{"is_sufficient": false, "queries": [{"query": "heat pump noise limit night", "goal": "Which noise limits apply '
     'at night?", "priority": "high", "section": "2"}], "sections": [{"id": "2", "coverage": "missing", "depth": 0.0, '
-    '"questions": []}], "conflicts": [], "synthesis": "Installation costs 12,000 to 25,000 euros.", "instructions": []}'
+    '"questions": []}], "answers": [{"section": "1", "passages": [4, 1]}], "conflicts": [], "synthesis": '
+    '"Installation costs 12,000 to 25,000 euros.", "instructions": []}'
 )
 
 

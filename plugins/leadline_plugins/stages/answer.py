@@ -19,6 +19,7 @@ from leadline.research_findings import (
     SOURCES,
     TASKS,
     UNREAD,
+    Digest,
     Review,
 )
 from leadline_plugins.prompting.fallback import notify
@@ -48,7 +49,7 @@ class AnswerStage:
         """Set the report. Raises `NoEvidence` if nothing answers the question and no round is left."""
         question, sources, found, tasks = findings[QUESTION], findings[SOURCES], findings[EVIDENCE], findings[TASKS]
         evidence, plan = await without_copies(found, sources), single_section_plan(question)
-        book = await collected(plan, question, evidence, sources, tasks, (), run)
+        book = await collected(plan, question, evidence, sources, tasks, Digest(), run)
         last, sections = findings.get(REPORT), tuple[Section, ...]()
         earlier = last.sections if last else ()
         if book.evidence:

@@ -129,12 +129,13 @@ async def digest_request(
 async def _best_passages(
     evidence: Sequence[Evidence], sources: Sequence[Source], plan: Plan, last: Digest, run: Run
 ) -> list[Evidence]:
-    """Return the best passages of all rounds for each key question, and for the gaps of the last digest."""
+    """Return what earlier reviews kept, and the best passages of all rounds for each key question and last gap."""
     texts = [section.questions or (f"{section.title} {section.goal}",) for section in plan.sections]
     asked = [[KeyQuestion(text, run.question) for text in group] for group in (*texts, last.knowledge_gaps) if group]
     research = run.settings.research
     most = research.evidence_tokens * _SHARE
-    chosen = await select_passages(evidence, sources, asked, research.section_tokens, most, run)
+    kept = [last.answers.get(section.id, ()) for section in plan.sections]
+    chosen = await select_passages(evidence, sources, asked, research.section_tokens, most, run, kept=kept)
     return list({item.id: item for section in chosen for item in section}.values())
 
 
@@ -173,7 +174,18 @@ def merge_reply(reply: DigestReply, last: Digest, request: DigestRequest) -> Dig
         review=Review(sections=sections, is_sufficient=reply.is_sufficient, priority_gaps=gaps),
         queries=reply.queries,
         conflicts=merge_conflicts(last.conflicts, reply, request.sources),
+        answers=_answers(reply, request, last),
     )
+
+
+def _answers(reply: DigestReply, request: DigestRequest, last: Digest) -> dict[str, tuple[str, ...]]:
+    """Return the passages that all reviews kept for each section, those of the last review first."""
+    section_id, known = section_ids(request.plan), ids_by_number(request.sources)
+    answers = dict(last.answers)
+    for named in reply.answers:
+        name, kept = section_id(named.section), [known[number] for number in named.passages if number in known]
+        answers[name] = tuple(dict.fromkeys((*kept, *answers.get(name, ()))))
+    return answers
 
 
 def _instructions(reply: DigestReply, request: DigestRequest, last: Digest) -> Iterator[Instruction]:

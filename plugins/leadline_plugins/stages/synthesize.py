@@ -11,7 +11,7 @@ from leadline.display import shortened
 from leadline.errors import NoEvidence
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import REPORT_PARTS, Book, Conflict, Document, Evidence, Section, Source, SynthesisRequest
+from leadline.records import REPORT_PARTS, Book, Document, Evidence, Section, Source, SynthesisRequest
 from leadline.research_findings import (
     BOOK,
     DIGEST,
@@ -24,6 +24,7 @@ from leadline.research_findings import (
     SOURCES,
     TASKS,
     UNREAD,
+    Digest,
     Found,
     Plan,
     PlannedSection,
@@ -61,10 +62,9 @@ class SynthesizeStage:
     async def run(self, findings: Findings, run: Run, /) -> None:
         """Set the sections; in one call also the parts around them. Raises `NoEvidence` if nothing answers."""
         question, plan, tasks, digest = findings[QUESTION], findings[PLAN], findings[TASKS], findings.get(DIGEST)
-        searches, sources, unread = findings[FOUND], findings[SOURCES], findings[UNREAD]
-        passages, conflicts = findings[EVIDENCE], digest.conflicts if digest else ()
+        passages, searches, sources, unread = findings[EVIDENCE], findings[FOUND], findings[SOURCES], findings[UNREAD]
         evidence = await without_copies(passages, sources)
-        findings[BOOK] = book = await collected(plan, question, evidence, sources, tasks, conflicts, run)
+        findings[BOOK] = book = await collected(plan, question, evidence, sources, tasks, digest or Digest(), run)
         meant = f"did you mean: {suggested}" if (suggested := suggested_question(searches)) else ""
         planned = [section for section in book.outline if section.evidence_ids]
         if not planned:
@@ -129,7 +129,7 @@ async def collected(
     evidence: Sequence[Evidence],
     sources: Sequence[Source],
     tasks: Sequence[SearchTask],
-    conflicts: Sequence[Conflict],
+    digest: Digest,
     run: Run,
 ) -> Book:
     """Return the book of a plan: the best passages of each section, and those that disagree."""
@@ -142,9 +142,10 @@ async def collected(
     if full:  # a share of the fetched text is to be selected
         tokens = most
     aim = _FULL_SHARE * characters if full else 0.0
-    chosen = await select_passages(evidence, sources, asked, research.section_tokens, tokens, run, aim)
+    answers = [digest.answers.get(section.id, ()) for section in plan.sections]
+    chosen = await select_passages(evidence, sources, asked, research.section_tokens, tokens, run, aim, answers)
     known = {item.id: item for item in evidence}
-    met = [conflict for conflict in conflicts if known.keys() >= {*conflict.evidence_ids}]
+    met = [conflict for conflict in digest.conflicts if known.keys() >= {*conflict.evidence_ids}]
     disagreeing = [known[name] for conflict in met for name in conflict.evidence_ids]
     kept = _distinct([*chosen, disagreeing])
     outline = tuple(

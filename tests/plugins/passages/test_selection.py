@@ -85,6 +85,12 @@ async def test_the_definition_of_a_named_term_is_first() -> None:
     assert (await selected(SETTINGS, "What does archive_mode do?", tokens=0)) == [["definition"]]
 
 
+async def test_a_passage_that_a_review_kept_is_first_whatever_its_words() -> None:
+    asked, run = [[KeyQuestion("What does archive_mode do?")]], cast("Run", FakeRun())
+    (chosen,) = await select_passages(SETTINGS, (), asked, 1000, 1000, run, kept=[["cake", "removed"]])
+    assert [item.id for item in chosen] == ["cake", "definition", "use"]
+
+
 async def test_a_term_is_defined_where_it_has_the_fewest_words_beside_it() -> None:
     passages = [
         passage("both", "max_files and max_size: see there."),

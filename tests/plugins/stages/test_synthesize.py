@@ -31,6 +31,7 @@ from leadline.research_findings import (
     QUESTION,
     SECTIONS,
     SOURCES,
+    Digest,
     Found,
     Plan,
     PlannedSection,
@@ -140,7 +141,9 @@ async def run(
 async def book(
     runs: Runs, plan: Plan, page: Page, tasks: Sequence[SearchTask] = (), conflicts: Sequence[Conflict] = ()
 ) -> Book:
-    return await collected(plan, ASKED, page[1], [page[0]], tasks, conflicts, cast("Run", runs))
+    return await collected(
+        plan, ASKED, page[1], [page[0]], tasks, Digest(conflicts=tuple(conflicts)), cast("Run", runs)
+    )
 
 
 async def passages(runs: Runs, plan: Plan, page: Page, tasks: Sequence[SearchTask] = ()) -> list[list[Evidence]]:
