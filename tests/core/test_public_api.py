@@ -1,9 +1,18 @@
-"""The public names of the package: complete, lazy and typed."""
+"""The public names of the package: complete, lazy and typed.
+
+`python tests/core/test_public_api.py` writes the snapshot of the public API. It refuses while CHANGELOG.md is as at the
+last snapshot: whoever changes the API tells its users.
+"""
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, assert_type
 
@@ -19,11 +28,21 @@ from leadline.runs import Metadata, RunInfo, Status
 from leadline.testing.fakes import fake_web
 
 WEB = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"]}
+SNAPSHOT = Path(__file__).with_name("public_api.txt")
+CHANGELOG = Path(__file__).parents[2] / "CHANGELOG.md"
+# Programs, not libraries.
+_PROGRAMS = ("leadline.cli", "leadline.commands", "leadline.__main__")
 
 
 @pytest.mark.parametrize("name", leadline.__all__)
 def test_every_public_name_can_be_imported(name: str) -> None:
     assert getattr(leadline, name) is not None
+
+
+def test_the_public_api_is_as_in_its_snapshot() -> None:
+    recorded = SNAPSHOT.read_text("utf-8").partition("\n")[2].strip().splitlines()
+    changes = set(recorded) ^ set(public_api().splitlines())
+    assert not changes, "describe the change in CHANGELOG.md, then run python tests/core/test_public_api.py"
 
 
 def test_an_unknown_name_raises_attribute_error() -> None:
@@ -70,3 +89,42 @@ async def test_an_unknown_argument_is_an_error_with_the_nearest_one() -> None:
         await leadline.research("How deep is it?", **options)
     with pytest.raises(TypeError, match=rf"^research_sync\(\) {told}"):
         leadline.research_sync("How deep is it?", **options)
+
+
+def public_api() -> str:
+    """Return a line for each public function, class and method of the public modules."""
+    names = sorted(module.name for module in pkgutil.walk_packages(leadline.__path__, "leadline."))
+    public = [name for name in names if "._" not in name and not name.startswith(_PROGRAMS)]
+    return "\n".join(line for name in public for line in _members(name))
+
+
+def changelog() -> str:
+    """Return the digest of the changelog."""
+    return sha256(CHANGELOG.read_bytes()).hexdigest()[:12]
+
+
+def _members(module: str) -> Iterator[str]:
+    for name, value in sorted(vars(importlib.import_module(module)).items()):
+        if name.startswith("_") or getattr(value, "__module__", module) != module:
+            continue
+        if inspect.isclass(value):
+            yield f"{module}.{name}({', '.join(base.__name__ for base in value.__bases__)})"
+            fields = [field for field in vars(value).get("__annotations__", {}) if not field.startswith("_")]
+            yield from (f"{module}.{name}.{field}" for field in fields)
+            methods = {key: member for key, member in vars(value).items() if inspect.isfunction(member)}
+            yield from (f"{module}.{name}.{key}{_signature(it)}" for key, it in methods.items() if key[0] != "_")
+        elif inspect.isfunction(value):
+            yield f"{module}.{name}{_signature(value)}"
+
+
+def _signature(function: object) -> str:
+    """Return the names and kinds of parameters; defaults and types have tests of their own."""
+    parameters = inspect.signature(function).parameters.values()  # type: ignore[arg-type]
+    return f"({', '.join(str(each.replace(annotation=each.empty, default=each.empty)) for each in parameters)})"
+
+
+if __name__ == "__main__":
+    recorded = SNAPSHOT.read_text("utf-8").partition("\n")[0] if SNAPSHOT.exists() else ""
+    if recorded == changelog():
+        sys.exit("CHANGELOG.md has not changed since the last snapshot: describe the change of the API there first")
+    SNAPSHOT.write_text(f"{changelog()}\n{public_api()}\n", "utf-8")
