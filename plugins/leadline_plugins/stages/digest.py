@@ -149,7 +149,8 @@ def page_headings(sources: Sequence[Source], evidence: Sequence[Evidence], plan:
 
     def shown(names: Iterable[str]) -> str:
         best = sorted(names, key=lambda name: -len(words & content_set(name)))
-        return "; ".join(name for name, size in zip(best, accumulate(map(len, best)), strict=True) if size <= share)
+        sizes = accumulate(map(len, best[1:]), initial=0)  # the best is shown whatever its length
+        return "; ".join(name for name, size in zip(best, sizes, strict=False) if size <= share)
 
     return tuple(f"{source.hit.title}: {shown(headings[source.id])}" for source in sources)
 
