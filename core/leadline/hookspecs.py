@@ -17,10 +17,10 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 import pluggy
-from pydantic import ConfigDict
+from pydantic import AfterValidator, ConfigDict, Field
 
 from leadline.contracts import (
     AIProvider,
@@ -77,6 +77,23 @@ def _always(_: Any) -> str | None:
     return None
 
 
+def _growing(key: Key[Any]) -> Key[Any]:
+    if not key.grows:
+        raise ValueError("must be a Key that grows")
+    return key
+
+
+def _requirement(text: str) -> str:
+    module, equals, install = text.partition("=")
+    if not all(map(str.isidentifier, module.split("."))) or (equals and not install.strip()):
+        raise ValueError("must be 'module' or 'module=what to install'")
+    return text
+
+
+Requirement = Annotated[str, AfterValidator(_requirement)]
+GrowingKey = Annotated[Key[Any], AfterValidator(_growing)]
+
+
 @dataclass(frozen=True)
 class Offer(Generic[S, M]):
     """Describes how to create a provider of one kind; it has the name of its plugin.
@@ -91,7 +108,7 @@ class Offer(Generic[S, M]):
     summary: str
     env: Mapping[str, str] = field(default_factory=dict)
     """Conventional environment variables by settings field: `{"api_key": "TAVILY_API_KEY"}`."""
-    requires: tuple[str, ...] = ()
+    requires: tuple[Requirement, ...] = ()
     """Required modules, as `module` or `module=what to install`: `("tavily=leadline[tavily]",)`."""
     ready: Callable[[S], str | None] = _always
     """Returns why the provider cannot work here, or None; must use neither network nor SDK."""
@@ -118,9 +135,9 @@ class Offer(Generic[S, M]):
     """True if the search engine also finds pictures: it answers requests with `images`."""
     per_user: bool = False
     """True if replies depend on `call.run.principal`: runs without a principal then reuse no replies of other runs."""
-    at_once: int = 10
+    at_once: Annotated[int, Field(ge=1)] = 10
     """Maximum number of concurrent calls in the process; `[limits]` of the settings overrides it."""
-    interval: float = 0.0
+    interval: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
     """Minimum number of seconds between the starts of two calls."""
     calls: bool = False
     """True if the provider works by making calls through `call.run`.
@@ -128,7 +145,7 @@ class Offer(Generic[S, M]):
     Those calls are then limited, timed and retried, and its own is not. For search engines, chart runners, formatters,
     sandboxes, embedders, rerankers and claim judges.
     """
-    timeout: float | None = None
+    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     """Seconds that a call may take; None: `search.timeout` for engines, 600 for AI providers and parsers, else 30."""
     tasks: tuple[TaskKind[Any, Any], ...] = ()
     """The typed tasks that the plugin asks of models; settings can only name tasks that are declared here."""
@@ -171,9 +188,9 @@ class MapOffer(Offer[S, MapStage[Any, Any]]):
     nothing. Such a stage must come before all other stages that use the items.
     """
 
-    over: Key[Any]
-    gives: Key[Any]
-    may_give: tuple[Key[Any], ...] = ()
+    over: GrowingKey
+    gives: GrowingKey
+    may_give: tuple[GrowingKey, ...] = ()
     needs: tuple[Key[Any], ...] = ()
     wants: tuple[Key[Any], ...] = ()
 

@@ -32,13 +32,11 @@ from leadline.languages import Language
 class SettingsModel(BaseModel):
     """The base of every table: it refuses `true` and `false` for numbers, which Python counts as 1 and 0.
 
-    `removed` has the names of former keys; the error for such a key says what replaced it. `authority` has the fields
-    that act with the user's rights, and what they are: `{"command": "a program"}`. A file that Leadline finds in the
-    working folder, or a stored run, sets them only with the user's consent, as it does paths outside the folder, code
-    files, and addresses beside a secret, which are recognized by their values.
+    `authority` has the fields that act with the user's rights, and what they are: `{"command": "a program"}`. A file
+    that Leadline finds in the working folder, or a stored run, sets them only with the user's consent, as it does paths
+    outside the folder, code files, and addresses beside a secret, which are recognized by their values.
     """
 
-    removed: ClassVar[Mapping[str, str]] = {}
     authority: ClassVar[Mapping[str, str]] = {}
 
     @field_validator("*", mode="before")

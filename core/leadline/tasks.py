@@ -81,6 +81,8 @@ class Task(Generic[R]):
 class TaskKind(Generic[Q, R]):
     """The declaration of a task in `tasks` of an offer. The fields are those of `Task`."""
 
+    # Checked field by field where an offer declares it.
+    __pydantic_config__ = {"strict": True, "revalidate_instances": "always"}
     name: str
     inputs: type[Q]
     reply: type[R]

@@ -50,22 +50,14 @@ class InstalledCommand:
 
     def load(self) -> Any:
         """Import the module and return its `leadline.hookspecs.Command`. Raises `PluginError`, whatever it does."""
-        from leadline._hosting.faults import trace, words
-        from leadline._hosting.thread_output import printing_to_stderr
+        from leadline._hosting.loading import naming_the_plugin, printing_to_stderr
 
         points = self._points()
         if len(points) != 1:
             raise PluginError(f"{self} is brought by {len(points)} packages: uninstall all but one")
-        try:
-            with printing_to_stderr():
-                hook: Any = getattr(points[0].load(), HOOK, None)
-                commands = list(hook()) if hasattr(hook, "leadline_impl") else []
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            failure = PluginError(f"{self} cannot be loaded: {self.module} raised {words(error)}")
-            failure.traceback = trace(error, str)
-            raise failure from error
+        with naming_the_plugin(f"{self} cannot be loaded: {self.module} raised "), printing_to_stderr():
+            hook: Any = getattr(points[0].load(), HOOK, None)
+            commands = list(hook()) if hasattr(hook, "leadline_impl") else []
         for command in commands:
             if getattr(command, "name", "") == self.name:
                 return command

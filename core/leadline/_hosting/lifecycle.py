@@ -23,8 +23,6 @@ from leadline.errors import LeadlineError, PluginError, PluginFault
 ENTER_SECONDS = 60.0
 # Seconds that a plugin has to exit, and then to end after its cancellation.
 EXIT_SECONDS, GRACE = 10.0, 5.0
-# Sessions that ignore their cancellation; the event loop itself holds only weak references.
-_leftover: set[asyncio.Task[None]] = set()
 
 
 class PluginLifecycle:
@@ -58,7 +56,7 @@ class PluginLifecycle:
     async def get(self) -> Any:
         """Return the plugin, created and entered."""
         async with self._lock:
-            if self._session is not None and self._session.is_over and not self._session.is_blocked():
+            if self._session is not None and self._session.is_over:
                 await self._session.leave()
                 self._session = None
             if self._session is None:
@@ -112,12 +110,10 @@ class PluginSession:
         self._entered: asyncio.Future[Any] = loop.create_future()
         self._leaving = asyncio.Event()
         self._problem = ""
-        self._blocked_until = 0.0
         self._task: asyncio.Task[None] | None = None
         if hasattr(plugin, "__aenter__"):
             # In a context of its own: that of the first call would keep its run as long as the plugin is open.
             self._task = asyncio.create_task(self._live(plugin), name=f"session of {who}", context=Context())
-            self._limit = loop.call_later(seconds, self._too_late)
         else:
             self._entered.set_result(ready(plugin))
 
@@ -127,20 +123,19 @@ class PluginSession:
         failed = self._entered.done() and self._entered.exception() is not None
         return failed or self._leaving.is_set() or (self._task is not None and self._task.done())
 
-    def is_blocked(self) -> bool:
-        """Return whether it was not entered in time, and that not long ago: the next attempt would hang as long."""
-        return asyncio.get_running_loop().time() < self._blocked_until
-
     async def plugin(self) -> Any:
         """Return the entered plugin, or raise the error of its `__aenter__`."""
-        if not self._entered.done():
-            await asyncio.wait({self._entered})  # a caller that is cancelled does not cancel the future of the others
+        if not self._entered.done():  # a caller that is cancelled does not cancel the future of the others
+            await asyncio.wait({self._entered}, timeout=self._seconds)
+        if not self._entered.done() and self._task is not None:
+            self._fail(PluginError(f"{self._who} was not entered: its __aenter__ took longer than {self._seconds:g} s"))
+            self._task.cancel()
         return self._entered.result()
 
     async def leave(self) -> str:
         """Exit the plugin and return what went wrong. May be called again."""
         self._leaving.set()
-        if self._task is None or self._task.done() or self._task in _leftover:
+        if self._task is None or self._task.done() or self._problem:
             return self._problem
         if not self._entered.done():
             self._fail(PluginError(f"{self._who} was closed while it was being entered"))
@@ -151,8 +146,6 @@ class PluginSession:
             await asyncio.wait({self._task}, timeout=GRACE)
             self._problem = f"did not end within {EXIT_SECONDS:g} s"
         if not self._task.done():
-            _leftover.add(self._task)
-            self._task.add_done_callback(_leftover.discard)
             self._problem += " and goes on although it was cancelled"
         return self._problem
 
@@ -173,14 +166,6 @@ class PluginSession:
                 self._fail(error)
             else:
                 self._fail(PluginError(f"{self._who} raised {words(error)} while it was being entered"))
-        finally:
-            self._limit.cancel()
-
-    def _too_late(self) -> None:
-        if not self._entered.done() and self._task is not None:
-            self._fail(PluginError(f"{self._who} was not entered: its __aenter__ took longer than {self._seconds:g} s"))
-            self._blocked_until = asyncio.get_running_loop().time() + self._seconds
-            self._task.cancel()
 
     def _fail(self, error: Exception) -> None:
         if not self._entered.done():

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
+import threading
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import Distribution, EntryPoint
-from typing import Any
+from typing import Any, get_type_hints
 
 import pluggy
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from leadline._hosting.declarations import faulty_field, faulty_settings
 from leadline._hosting.faults import trace, words
-from leadline._hosting.thread_output import printing_to_stderr
 from leadline.display import choose_from
 from leadline.errors import PluginError
 from leadline.hookspecs import KINDS, CommandHooks, Hooks, MapOffer, Offer, PluginSettings, StageOffer
@@ -27,6 +29,9 @@ from leadline.hookspecs import KINDS, CommandHooks, Hooks, MapOffer, Offer, Plug
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 AnyOffer = Offer[Any, Any]
 _PREFIX = "leadline_"
+# One thread at a time redirects standard output; a plugin that is loaded may load others.
+_redirecting = threading.RLock()
+_BUG = "; this is a bug in the plugin"
 _HOOKS = tuple(_PREFIX + kind for kind in KINDS)
 
 
@@ -63,22 +68,37 @@ def _about(distribution: Distribution) -> tuple[str, str]:
         return "", ""
 
 
-def load_plugin(point: EntryPoint) -> Plugin:
-    """Import a plugin, call its hooks and check its offers. Raises `PluginError`, whatever the plugin does."""
-    who = named(point.name, *origin(point))
+@contextmanager
+def printing_to_stderr() -> Iterator[None]:
+    """Send what a plugin prints while it is loaded to standard error: the output of a command stays as it is."""
+    with _redirecting, redirect_stdout(sys.stderr):
+        yield
+
+
+@contextmanager
+def naming_the_plugin(before: str, after: str = "") -> Iterator[None]:
+    """Raise any error of a plugin as a `PluginError` with its traceback, and its words between two texts."""
     try:
-        with printing_to_stderr():  # a plugin that prints must not break the output of a command
-            return _loaded(point, who)
+        yield
     except (PluginError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        failure = PluginError(f"{who} cannot be loaded: {words(error)}; this is a bug in the plugin")
+        failure = PluginError(f"{before}{words(error)}{after}")
         failure.traceback = trace(error, str)
         raise failure from error
 
 
+def load_plugin(point: EntryPoint) -> Plugin:
+    """Import a plugin, call its hooks and check its offers. Raises `PluginError`, whatever the plugin does."""
+    who = named(point.name, *origin(point))
+    with naming_the_plugin(f"{who} cannot be loaded: ", _BUG), printing_to_stderr():
+        return _loaded(point, who)
+
+
 def _loaded(point: EntryPoint, who: str) -> Plugin:
-    module = _import(point, who)
+    advice = f"; update or uninstall {origin(point)[0] or 'it'}, or take it out of the settings"
+    with naming_the_plugin(f"{who} cannot be imported: {point.value} raised ", advice):
+        module = point.load()
     _check_hooks(module, who)
     hooks = _registered(module, who)
     offers = {kind: offer for kind in KINDS for offer in _offers(hooks, kind, who)}
@@ -88,20 +108,6 @@ def _loaded(point: EntryPoint, who: str) -> Plugin:
             f"the hooks are: {', '.join(_HOOKS)}"
         )
     return Plugin(point.name, *origin(point), _settings(offers, who), offers)
-
-
-def _import(point: EntryPoint, who: str) -> object:
-    try:
-        return point.load()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        failure = PluginError(
-            f"{who} cannot be imported: {point.value} raised {words(error)}; "
-            f"update or uninstall {origin(point)[0] or 'it'}, or take it out of the settings"
-        )
-        failure.traceback = trace(error, str)
-        raise failure from error
 
 
 def _check_hooks(module: object, who: str) -> None:
@@ -136,24 +142,15 @@ def _registered(module: object, who: str) -> pluggy.HookRelay:
 def _offers(hooks: pluggy.HookRelay, kind: str, who: str) -> Iterator[AnyOffer]:
     """Yield the offer of a kind, if there is one."""
     hook = _PREFIX + kind
-    offers = [_checked(offer, hook, who) for answer in _answers(hooks, hook, who) for offer in answer]
+    with naming_the_plugin(f"{who} raised in {hook}: ", _BUG):
+        answers = [_listed(answer, hook, who) for answer in getattr(hooks, hook)()]
+    offers = [_checked(offer, hook, who) for answer in answers for offer in answer]
     if len(offers) > 1:
         raise PluginError(
             f"{who} yields {len(offers)} offers from {hook}: a plugin offers one of a kind; "
             "give each an entry point of its own"
         )
     yield from offers
-
-
-def _answers(hooks: pluggy.HookRelay, hook: str, who: str) -> list[list[object]]:
-    try:
-        return [_listed(answer, hook, who) for answer in getattr(hooks, hook)()]
-    except PluginError:
-        raise
-    except (Exception, SystemExit) as error:
-        failure = PluginError(f"{who} raised in {hook}: {words(error)}; this is a bug in the plugin")
-        failure.traceback = trace(error, str)
-        raise failure from error
 
 
 def _listed(answer: object, hook: str, who: str) -> list[object]:
@@ -169,9 +166,28 @@ def _checked(offer: object, hook: str, who: str) -> AnyOffer:
     if not isinstance(offer, allowed):
         want = " or ".join(kind.__name__ for kind in allowed)
         raise PluginError(f"{who} yields {type(offer).__name__} from {hook}: it must be {want}")
-    if fault := faulty_field(offer):
-        raise PluginError(f"{who} yields an offer from {hook} with a wrong field: {fault}")
+    try:
+        for declaration in filter(None, map(_declaration, type(offer).__mro__)):
+            declaration(**{name: getattr(offer, name) for name in declaration.model_fields})
+    except ValidationError as error:
+        detail = error.errors()[0]
+        place = ".".join(map(str, detail["loc"]))
+        message = detail["msg"].removeprefix("Value error, ")
+        raise PluginError(
+            f"{who} yields an offer from {hook} with a wrong field: `{place}`: {message[:1].lower()}{message[1:]}, "
+            f"and is {detail['input']!r:.80}"
+        ) from None
     return offer
+
+
+@cache
+def _declaration(kind: Any) -> type[BaseModel] | None:
+    """Return a model of the fields that a class of offers adds, from their annotations; None if it adds none."""
+    if not issubclass(kind, Offer):
+        return None
+    hints = get_type_hints(kind, include_extras=True) | {"settings": Any}  # `_settings` checks that one
+    declared: dict[str, Any] = {name: (hints[name], ...) for name in vars(kind).get("__annotations__", ())}
+    return create_model(kind.__name__, __config__=ConfigDict(strict=True, arbitrary_types_allowed=True), **declared)
 
 
 def _settings(offers: Mapping[str, AnyOffer], who: str) -> type[PluginSettings]:
@@ -189,8 +205,13 @@ def _settings(offers: Mapping[str, AnyOffer], who: str) -> type[PluginSettings]:
             f"{who} has settings {model.__name__} whose annotations are not defined at run time: "
             "import them outside of TYPE_CHECKING"
         )
-    if fault := faulty_settings(model):
-        raise PluginError(f"{who} has settings {model.__name__} with a wrong declaration: {fault}")
+    if not isinstance(model.authority, Mapping):
+        raise PluginError(f"{who} has settings {model.__name__} whose `authority` is no table of texts")
+    for name, field in model.model_fields.items():
+        if field.description is not None and not isinstance(field.description, str):
+            raise PluginError(
+                f"{who} has settings {model.__name__} whose field `{name}` has a description that is no text"
+            )
     if "use" in model.model_fields:
         raise PluginError(f"{who} has a settings field `use`: that name is reserved for second instances")
     for offer in offers.values():

@@ -213,8 +213,6 @@ def _saved(figure: Any, kind: str) -> bytes:
 class MatplotlibSettings(PluginSettings):
     """The look of charts."""
 
-    removed = {"title": "the caption has the title"}
-
     fonts: tuple[str, ...] = Field(
         CHAIN, min_length=1, description="Font families: the first with a character is used."
     )

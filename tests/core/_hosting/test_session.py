@@ -163,30 +163,16 @@ async def test_the_error_of_an_entry_that_nobody_waits_for_is_dropped() -> None:
 
 
 @pytest.mark.parametrize("enter", [never, stubborn])
-async def test_an_entry_that_never_returns_is_an_error_and_is_not_tried_again_at_once(enter: Step) -> None:
+async def test_an_entry_that_never_returns_is_an_error_and_the_next_use_tries_again(enter: Step) -> None:
     made = Made(enter=enter, seconds=0.01)
-    for _ in range(3):
+    for _ in range(2):
         with pytest.raises(PluginError, match=r"plugin 'mine' was not entered: .* took longer than 0\.01 s"):
             await made.lifecycle.get()
-        monkey = made.lifecycle._session
-        assert monkey is not None
-        monkey._blocked_until += 600  # on a slow machine the time may be over between two uses
+    assert made.log.count("enter") == 2
     await asyncio.wait_for(made.lifecycle.close(), 60)
-    assert made.log.count("enter") == 1
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
     await asyncio.sleep(0.01)
-
-
-async def test_an_entry_that_took_too_long_is_tried_again_after_that_time() -> None:
-    made = Made(enter=never, seconds=0.01)
-    with pytest.raises(PluginError):
-        await made.lifecycle.get()
-    session = made.lifecycle._session
-    assert session is not None
-    session._blocked_until = 0.0
-    with pytest.raises(PluginError):
-        await made.lifecycle.get()
-    assert made.log == ["enter", "enter"]
-    await made.lifecycle.close()
 
 
 @pytest.mark.parametrize("enter", [never, stubborn])

@@ -53,7 +53,6 @@ class Key(PluginSettings):
 
 
 class Clarify(PluginSettings):
-    removed = {"min_length": "the minimum is now always 20 characters"}
     mode: Literal["ask", "assume", "off"] = "assume"
 
 
@@ -803,11 +802,6 @@ def test_a_typo_in_the_table_of_a_plugin_is_told(load: Load) -> None:
     assert "did you mean LEADLINE_CLARIFY__MODE? Two underscores" in fault(
         load, environ={"LEADLINE_CLARIFY_MODE": "off"}
     )
-
-
-def test_a_key_that_a_plugin_has_removed_is_refused_with_its_replacement(load: Load) -> None:
-    told = "plugins.clarify.min_length: this setting was removed: the minimum is now always 20 characters"
-    assert fault(load, "clarify.min_length=3") == f"{told} (--set clarify.min_length)"
 
 
 def test_a_value_where_a_section_stands(load: Load) -> None:
