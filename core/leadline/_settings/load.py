@@ -19,18 +19,16 @@ from pydantic import Field, create_model
 from leadline._hosting.catalog import Plugin, PluginCatalog
 from leadline._hosting.loading import AnyOffer
 from leadline._settings.defaults import ABOVE_STORED, Defaults, read_defaults, with_preset
-from leadline._settings.drift import Drift, drift_notices, find_drift, withheld_drift
+from leadline._settings.drift import Comparison, Drift, compare, drift_notices, find_drift, tags_of, withheld_drift
 from leadline._settings.layers import Found, Stored, leaves, origin_of, without_replaced
-from leadline._settings.partial_validation import independent_problems, validate_partially
+from leadline._settings.partial_validation import validate_partially
 from leadline._settings.pipelines import with_pipeline
 from leadline._settings.plugin_sections import PluginSections, has_variable
 from leadline._settings.redaction import is_unstored, private_texts, public, secrets_of, withheld
-from leadline._settings.selected_keys import kind_of
-from leadline._settings.selection import Selector
+from leadline._settings.selection import Selector, kind_of
 from leadline._settings.sources import Sources
 from leadline._settings.task_settings import jinja_files, read_templates, render_prompts
 from leadline._settings.trust import CODE, OUTSIDE, Review, tables_of
-from leadline._settings.withheld import Comparison, compare, tags_of
 from leadline.errors import ConfigError, PluginError, UntrustedSettings
 from leadline.hookspecs import PluginSettings
 from leadline.settings import Section, Settings
@@ -145,10 +143,10 @@ def load_settings(
     above = ABOVE_STORED if stored is not None else None
     layers, unfit = with_pipeline(layers, len(defaults.settings), catalog.names(), above)
     layers, unknown_preset = with_preset(layers, defaults, catalog.names(), stored=stored is not None)
-    core, invalid, left_out = validate_partially(layers, catalog.names())
+    core, invalid, invalid_keys = validate_partially(layers, catalog.names())
     if not core.pipelines and not catalog.defaults:
         raise ConfigError(NO_PLUGINS)
-    sections = PluginSections(core.plugins, layers, sources.variables, sources.file_name)
+    sections = PluginSections(core.plugins, layers, sources.variables, sources.file_name, invalid_keys)
     review = Review(sources, layers, lambda name, key: has_variable(selected.plugins.get(name), key), reads)
     written = {"prompts": core.prompts}
     core = _without_untrusted_prompts(core, review)
@@ -162,7 +160,7 @@ def load_settings(
     core = _with_sandbox(core, selected.names["code.sandbox"])
     prompts, unfilled = render_prompts(core, jinja, selected.plugins.values(), sections.place)
     core, unreadable = core.model_copy(update={"prompts": prompts}), [*unreadable, *unfilled]
-    problems = [*unknown_preset, *unfit, *invalid, *independent_problems((*selected.problems, *unreadable), left_out)]
+    problems = [*unknown_preset, *unfit, *invalid, *selected.problems, *unreadable]
     settings = _joined(core, selected.settings)
     tables = tables_of(settings.model_copy(update=written))
     if untrusted := review.untrusted(tables):

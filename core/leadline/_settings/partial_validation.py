@@ -6,7 +6,6 @@ message contains a secret.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, get_args
@@ -23,54 +22,32 @@ from leadline.settings import Settings
 
 Values = Mapping[str, Any]
 Origin = Callable[[KeyPath], str]
-_NO_PIPELINE = re.compile(r"there is no pipeline '([^']+)'")
 # The keys of a pipeline that name stages.
-_STAGES = ("stages", "without", "replace", "before", "after", "extends")
+_STAGES = ("stages", "without", "replace", "before", "after")
 # Characters of an invalid value that a message repeats.
 _SHOWN = 60
 
 
-def validate_partially(
-    layers: Sequence[Layer], plugins: Collection[str] = ()
-) -> tuple[Settings, list[str], set[KeyPath]]:
-    """Return the core's settings without invalid values, the messages, and the paths that were left out.
+def validate_partially(layers: Sequence[Layer], plugins: Collection[str] = ()) -> tuple[Settings, list[str], set[str]]:
+    """Return the core's settings with defaults for invalid values, the messages, and the dotted keys of those values.
 
-    Raises `ConfigError` if leaving values out does not make the settings valid.
+    Raises `ConfigError` if the settings are invalid with the defaults, too.
     """
     given: list[Values] = [layer.read(Settings) for layer in layers]
-    messages: list[str] = []
-    left_out: set[KeyPath] = set()
-    for whole_table in (False, True, True):
-        try:
-            return merge(given), messages, left_out
-        except ValidationError as error:
-            details = error.errors()
-        messages = messages or [*error_messages(details, Settings, given, partial(origin_of, layers), plugins=plugins)]
-        invalid = {path[:1] if whole_table else path for path in (_invalid_path(detail, given) for detail in details)}
-        left_out |= {_removed_path(path, given) for path in invalid}
-        given = [_without(values, invalid) for values in given]
+    try:
+        return merge(given), [], set()
+    except ValidationError as error:
+        details = error.errors()
+    messages = [*error_messages(details, Settings, given, partial(origin_of, layers), plugins=plugins)]
+    invalid = {_removed_path(_invalid_path(detail, given), given) for detail in details}
+    for path in invalid:
+        given = [_cut(values, path) for values in given]
+    try:
+        return merge(given), messages, {".".join(path) for path in invalid}
+    except ValidationError:
+        pass
     # Outside of `except`: the validation error contains values of the files, and must not be chained.
     raise ConfigError("\n".join(messages))
-
-
-def independent_problems(problems: Iterable[str], left_out: Iterable[KeyPath]) -> list[str]:
-    """Return the problems that are not only a consequence of values that were left out."""
-    keys = [".".join(path) for path in left_out]
-    return [problem for problem in problems if not _is_consequence(problem, keys)]
-
-
-def _is_consequence(problem: str, left_out: Sequence[str]) -> bool:
-    key = problem.partition(":")[0]
-    if key.startswith("pipeline '"):  # about the order of its stages
-        return any(name.startswith("pipelines.") and name.rpartition(".")[2] in _STAGES for name in left_out)
-    needed = [f"pipelines.{name}" for name in _NO_PIPELINE.findall(problem)] or key.split(", ")
-    emptied = key.startswith("pipelines.") and any(_within(other, key) for other in left_out)
-    return emptied or all(any(_within(name, other) for other in left_out) for name in needed)
-
-
-def _within(key: str, table: str) -> bool:
-    """Return whether a key is `table`, or in it."""
-    return key == table or key.startswith(f"{table}.")
 
 
 def _invalid_path(detail: ErrorDetails, given: Sequence[Values]) -> KeyPath:
@@ -86,12 +63,6 @@ def _removed_path(path: KeyPath, given: Sequence[Values]) -> KeyPath:
         if any(not isinstance(values, Mapping) for values in inner):
             return path[:depth]
     return path
-
-
-def _without(values: Values, paths: Iterable[KeyPath]) -> Values:
-    for path in paths:
-        values = _cut(values, path)
-    return values
 
 
 def _cut(values: Values, path: KeyPath) -> Values:
@@ -203,7 +174,7 @@ def _problem(detail: ErrorDetails, model: type[BaseModel], path: KeyPath, plugin
 
 def _layout_problem(detail: ErrorDetails, path: KeyPath) -> str:
     """Return what is wrong with the value of a pipeline's stages; empty for any other error."""
-    if path[:1] != ("pipelines",) or len(path) < 3 or path[2] not in _STAGES[:-1]:
+    if path[:1] != ("pipelines",) or len(path) < 3 or path[2] not in _STAGES:
         return ""
     shown = repr(detail["input"])[:_SHOWN]
     match path[3:], detail["type"]:
@@ -224,8 +195,6 @@ def _layout_problem(detail: ErrorDetails, path: KeyPath) -> str:
 
 
 def _unknown_key(path: KeyPath, table: type[BaseModel] | None, plugins: Collection[str]) -> str:
-    if replacement := getattr(table, "removed", {}).get(path[-1]):
-        return f"this setting was removed: {replacement}"
     keys = table.model_fields if table else ()
     if len(path) > 1 or not plugins:  # the tables of plugins are beside those of the core
         return f"unknown setting: {choose_from(path[-1], keys)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from leadline._settings.layers import Layer, leaves, with_plugin_tables
 from leadline._settings.schema import KeyPath
@@ -17,32 +17,45 @@ Steps = tuple[str | Loop, ...]
 _NOT_OWN = ("pipeline", "pipelines")
 
 
+class Fault(NamedTuple):
+    """A fault of a pipeline at a key of the settings."""
+
+    key: str
+    text: str
+    # The pipeline that does not exist, if that is the fault.
+    missing: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.text}"
+
+
 def resolve(pipelines: Mapping[str, PipelineSettings], name: str) -> Steps:
     """Return the steps of a pipeline with its changes applied. Raises `ConfigError` with all its faults."""
     steps, faults = examine(pipelines, name)
     if faults:
-        raise ConfigError("\n".join(faults))
+        raise ConfigError("\n".join(map(str, faults)))
     return steps
 
 
 def examine(
     pipelines: Mapping[str, PipelineSettings], name: str, seen: tuple[str, ...] = ()
-) -> tuple[Steps, list[str]]:
+) -> tuple[Steps, list[Fault]]:
     """Return the steps of a pipeline as far as they are known, and its faults, those of what it extends included."""
     if name not in pipelines:
         where = f"pipelines.{seen[-1]}.extends" if seen else "pipeline"
-        return (), [f"{where}: there is no pipeline {name!r}: {choose_from(name, pipelines)}"]
+        return (), [Fault(where, f"there is no pipeline {name!r}: {choose_from(name, pipelines)}", name)]
     if name in seen:
-        return (), [f"pipelines.{name}.extends: the pipelines extend each other: {' -> '.join((*seen, name))}"]
-    own, faults = pipelines[name], []
+        circle = " -> ".join((*seen, name))
+        return (), [Fault(f"pipelines.{name}.extends", f"the pipelines extend each other: {circle}")]
+    own, faults, key = pipelines[name], list[Fault](), f"pipelines.{name}"
     if own.extends and own.stages:
-        faults.append(f"pipelines.{name}: this pipeline has stages and extends {own.extends!r}: set one of the two")
+        faults.append(Fault(key, f"this pipeline has stages and extends {own.extends!r}: set one of the two"))
     steps: Steps = own.stages
     if own.extends:
         steps, inherited = examine(pipelines, own.extends, (*seen, name))
         faults += inherited
     elif not steps:
-        faults.append(f"pipelines.{name}: this pipeline has no stages: set `stages` or `extends`")
+        faults.append(Fault(key, "this pipeline has no stages: set `stages` or `extends`"))
     if not steps:
         return (), faults
     steps, wrong = _edited(own, name, steps)
@@ -66,7 +79,7 @@ def keys_of_stages(pipelines: Mapping[str, PipelineSettings], name: str) -> dict
     return found
 
 
-def _edited(own: PipelineSettings, name: str, steps: Steps) -> tuple[Steps, list[str]]:
+def _edited(own: PipelineSettings, name: str, steps: Steps) -> tuple[Steps, list[Fault]]:
     """Return the steps with the changes of a pipeline, and the faults of those that cannot be made."""
     edits: Mapping[str, Mapping[str, Stages]] = {
         "without": dict.fromkeys(own.without, ()),
@@ -74,17 +87,15 @@ def _edited(own: PipelineSettings, name: str, steps: Steps) -> tuple[Steps, list
         "before": {stage: (*others, stage) for stage, others in own.before.items()},
         "after": {stage: (stage, *others) for stage, others in own.after.items()},
     }
-    faults, gone = [], dict[str, str]()
+    faults, gone = list[Fault](), dict[str, str]()
     for edit, changes in edits.items():
         known = stage_names(steps)
         for stage in changes:
+            key = f"pipelines.{name}.{edit}"
             if stage in gone:
-                faults.append(
-                    f"pipelines.{name}.{edit}: there is no stage {stage!r} any more: {gone[stage]} removes it"
-                )
+                faults.append(Fault(key, f"there is no stage {stage!r} any more: {gone[stage]} removes it"))
             elif stage not in known:
-                choices = choose_from(stage, known)
-                faults.append(f"pipelines.{name}.{edit}: there is no stage {stage!r}: {choices}")
+                faults.append(Fault(key, f"there is no stage {stage!r}: {choose_from(stage, known)}"))
         steps = tuple(changed for step in steps for changed in _changed(step, changes))
         gone |= {stage: edit for stage in known if stage not in stage_names(steps)}
     return steps, faults

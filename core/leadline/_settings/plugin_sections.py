@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
 from typing import Any
 
 from pydantic import Field, SecretStr, ValidationError, create_model
@@ -34,8 +34,15 @@ class PluginSections:
     """All sections as they are written, and the conventional variables that fill empty fields."""
 
     def __init__(
-        self, values: Any, layers: list[Layer], variables: Sequence[tuple[str, Mapping[str, str | None]]], file: str
+        self,
+        values: Any,
+        layers: list[Layer],
+        variables: Sequence[tuple[str, Mapping[str, str | None]]],
+        file: str,
+        invalid: Collection[str] = (),
     ) -> None:
+        """`invalid` are the dotted keys of the core whose values are defaults, in place of invalid ones."""
+        self.invalid = invalid
         self._malformed = not isinstance(values, Mapping)
         self._values = {} if self._malformed else values
         self._layers = layers
@@ -84,6 +91,10 @@ class PluginSections:
         """Return the origin of a key in brackets; empty for a default."""
         origin = origin_of(self._layers, tuple(key.split(".")))
         return f" ({origin})" if origin != "default" else ""
+
+    def is_invalid(self, key: str) -> bool:
+        """Return whether a key, a table above it or a key below it had an invalid value."""
+        return any(f"{key}.".startswith(f"{other}.") or other.startswith(f"{key}.") for other in self.invalid)
 
     def naming_problems(self, catalog: PluginCatalog, limits: Iterable[str]) -> Iterator[str]:
         """Yield the problems with the names of sections, and of the tables of `[limits]`."""

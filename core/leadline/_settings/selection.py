@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any
 
 from leadline._hosting.catalog import Plugin, PluginCatalog, missing_packages
@@ -19,7 +20,6 @@ from leadline._settings.defaults import AutoOrder, Defaults
 from leadline._settings.pipelines import examine, keys_of_stages, stage_names
 from leadline._settings.plugin_sections import InvalidSection, PluginSections, RequiredSettingMissing
 from leadline._settings.secrets import Secrets
-from leadline._settings.selected_keys import Selection, kind_of, selections
 from leadline._settings.task_settings import template_notices, unknown_names, unused_prices
 from leadline.display import choose_from, nearest
 from leadline.errors import ConfigError, PluginError
@@ -27,6 +27,27 @@ from leadline.hookspecs import PluginSettings
 from leadline.pipeline import faults_of
 from leadline.settings import Settings
 
+# The keys that name plugins, and the kind of each.
+_KIND_OF_KEY = {
+    "ai.providers": "ai_providers",
+    "ai.embedder": "embedders",
+    "ai.reranker": "rerankers",
+    "search.engines": "search_providers",
+    "search.images": "search_providers",
+    "search.strategy": "search_strategies",
+    "knowledge.base": "search_providers",
+    "knowledge.store": "vector_stores",
+    "knowledge.embedder": "embedders",
+    "read.fetchers": "fetchers",
+    "read.parsers": "parsers",
+    "research.synthesizer": "synthesizers",
+    "charts.runner": "chart_runners",
+    "code.sandbox": "sandboxes",
+    "report.formats": "report_formatters",
+    "verify.judges": "claim_judges",
+    "middleware": "middleware",
+    "observers": "observers",
+}
 # Keys whose plugins are left out with a notice if they cannot work.
 _MAY_DROP = {"ai.providers", "search.engines", "read.fetchers", "read.parsers", "charts.runner", "observers"}
 # Keys whose plugins are refused if the settings name them and their own settings are at fault.
@@ -38,6 +59,25 @@ _ON_DEMAND = ("knowledge.base", "knowledge.store", "knowledge.embedder")
 # Keys that must name a plugin in every run. An offer requires more keys by `uses`.
 _REQUIRED = {"ai.providers", "search.strategy", "read.parsers", "research.synthesizer"}
 _NO_ORDER = AutoOrder()
+# The keys of a pipeline that decide its stages.
+_LAYOUT = ("stages", "without", "replace", "before", "after", "extends")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The plugins that one key names, of one kind."""
+
+    key: str
+    kind: str
+    names: tuple[str, ...]
+    # The value of a role or a task as it is written.
+    model: str = ""
+    # The key of each name where it is not `key`: of stages.
+    keys: Mapping[str, str] = field(default_factory=dict)
+
+    def key_of(self, name: str) -> str:
+        """Return the key that has this name."""
+        return self.keys.get(name, self.key)
 
 
 @dataclass
@@ -90,14 +130,17 @@ class Selector:
         used = self._used_keys(chosen)
         for selection in chosen[1:]:
             self._require(selection, used)
-        if problem := self._unserved_stages(core.pipeline):
+        pipelines_invalid = any(
+            self._sections.is_invalid(f"pipelines.{name}.{key}") for name in core.pipelines for key in _LAYOUT
+        )
+        if not pipelines_invalid and (problem := self._unserved_stages(core.pipeline)):
             found.problems.insert(0, problem)
             found.lacks.add("ai_providers")
         for reasons, emptied in self._emptied.items():
             listed = "".join(f"\n  {name}: {reason}" for name, reason in reasons)
-            self._problem(f"{', '.join(emptied)}: none of the chosen plugins can work here{listed}")
+            self._problem(f"{', '.join(emptied)}: none of the chosen plugins can work here{listed}", *emptied)
             found.lacks |= {kind_of(key) for key in emptied}
-        for fault in self._pipeline_faults(core) if stages else ():
+        for fault in self._pipeline_faults(core) if stages and not pipelines_invalid else ():
             self._problem(f"{fault}{place(f'pipelines.{core.pipeline}')}")
         plugins = found.plugins.values()
         for name in self._sections.names():
@@ -131,7 +174,8 @@ class Selector:
         for name in dict.fromkeys((core.pipeline, *core.pipelines)):
             steps, faults = examine(core.pipelines, name)
             for fault in faults:
-                self._problem(f"{fault}{self._sections.place(fault.partition(':')[0])}")
+                key = f"pipelines.{fault.missing}" if fault.missing else fault.key
+                self._problem(f"{fault}{self._sections.place(fault.key)}", key)
             if name == core.pipeline:
                 stages = stage_names(steps)
         return tuple(dict.fromkeys(stages))
@@ -168,7 +212,7 @@ class Selector:
             self._problem(str(error))
         except ConfigError as error:
             key = selection.key_of(name)
-            self._problem(f"{key}: {error}{self._sections.place(key)}")
+            self._problem(f"{key}: {error}{self._sections.place(key)}", key)
         return ""
 
     def _expanded(self, selection: Selection) -> tuple[tuple[str, ...], frozenset[str]]:
@@ -247,7 +291,7 @@ class Selector:
         for other, reason in lost.items():
             text = f"{selection.key}: {other} is set up, but cannot work: {reason}"
             if self._sections.is_set(other):
-                self._problem(f"{text}; to do without it: --set {selection.key}={name}")
+                self._problem(f"{text}; to do without it: --set {selection.key}={name}", selection.key)
             else:
                 self._selected.notices.append(f"{text}; {name} is used instead")
             self._selected.dropped.setdefault(other, reason)
@@ -263,14 +307,15 @@ class Selector:
             self._problem(f"--docs: {reason}")
         if key not in _MAY_DROP:
             for name, reason in reasons.items():
-                self._problem(f"{selection.key_of(name)}: {reason}")
+                self._problem(f"{selection.key_of(name)}: {reason}", selection.key_of(name))
                 found.lacks.add(selection.kind)
             return
         for name, reason in reasons.items():
             named = name not in automatic and is_set
             if named and kept and key in _NAMED and name in self._unfit:
                 self._problem(
-                    f"{key}: {name} cannot work: {reason}; or leave it out of {key}{self._sections.place(key)}"
+                    f"{key}: {name} cannot work: {reason}; or leave it out of {key}{self._sections.place(key)}",
+                    key,
                 )
             elif (named or self._sections.is_mentioned(name)) and kept and name not in found.dropped:
                 found.notices.append(f"{key}: {name} is left out: {reason}")
@@ -320,7 +365,8 @@ class Selector:
         example = ",".join(usual) if isinstance(usual, list) else usual
         self._problem(
             f"{key}: the value is empty, and a run needs one: choose from: {', '.join(choices)}; "
-            f"such as --set {key}={example}{self._sections.place(key)}"
+            f"such as --set {key}={example}{self._sections.place(key)}",
+            key,
         )
 
     def _unserved_stages(self, pipeline: str) -> str:
@@ -414,7 +460,10 @@ class Selector:
         except ConfigError as error:
             self._problem(str(error))
 
-    def _problem(self, text: str) -> None:
+    def _problem(self, text: str, *keys: str) -> None:
+        """Report a problem, unless all the keys that it is about are invalid: then it is only a consequence."""
+        if keys and all(map(self._sections.is_invalid, keys)):
+            return
         if text not in self._selected.problems:
             self._selected.problems.append(text)
 
@@ -432,3 +481,28 @@ def _obstacle(plugin: Plugin, offer: AnyOffer, settings: PluginSettings) -> str:
     if reason is None or isinstance(reason, str):
         return reason or ""
     return f"{plugin} returns {type(reason).__name__} from `ready`: it must return a text or None, and not be async"
+
+
+# --- the settings that name plugins -----------------------------------------------------------------------------------
+
+
+def selections(core: Settings) -> Iterator[Selection]:
+    """Yield what the settings select, except stages."""
+    for key, kind in _KIND_OF_KEY.items():
+        value: Any = reduce(getattr, key.split("."), core)
+        single = _provider(value) if key.endswith(".embedder") else value
+        names = value if isinstance(value, tuple) else (single,) if value else ()
+        yield Selection(key, kind, tuple(dict.fromkeys(names)))
+    for key, models in (("ai.roles", core.ai.roles), ("ai.tasks", core.ai.tasks)):
+        for name, model in models.items():
+            yield Selection(f"{key}.{name}", "ai_providers", (_provider(model),), model)
+
+
+def kind_of(key: str) -> str:
+    """Return the kind of the plugins that a key selects."""
+    return "stages" if key == "pipeline" else _KIND_OF_KEY.get(key, "ai_providers")
+
+
+def _provider(model: str) -> str:
+    """Return the provider of PROVIDER:MODEL."""
+    return model.partition(":")[0]
