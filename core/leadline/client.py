@@ -24,8 +24,7 @@ from leadline._runtime.runs.resumption import has_request, load_request
 from leadline._runtime.runs.run_request import RunRequest, check_question
 from leadline._runtime.runs.session import Session
 from leadline._settings.defaults import read_defaults
-from leadline._settings.description import pipeline_in, plugins_of, settings_of
-from leadline._settings.load import Loaded, load_settings
+from leadline._settings.load import Loaded, load_settings, pipeline_in, plugins_of, settings_of
 from leadline.contracts import Observer
 from leadline.estimates import Estimate, Explanation
 from leadline.inventory import InstalledPipeline, InstalledPlugin, Setting

@@ -22,8 +22,7 @@ class Key(Generic[T]):
     items. With `file`, the finding is saved as JSON under that name in the run's folder whenever it changes.
     """
 
-    # Checked field by field where an offer names it.
-    __pydantic_config__ = {"strict": True, "revalidate_instances": "always"}
+    __pydantic_config__ = {"strict": True, "revalidate_instances": "always"}  # fields are checked in offers
     name: str
     type: type[Any]
     grows: bool = False

@@ -45,7 +45,7 @@ from leadline.contracts import (
 )
 from leadline.findings import Key
 from leadline.records import Tool
-from leadline.settings import SettingsModel
+from leadline.settings import Count, Seconds, SettingsModel
 from leadline.tasks import TaskKind
 
 # The entry-point group. Its number is the version of the plugin API.
@@ -135,9 +135,9 @@ class Offer(Generic[S, M]):
     """True if the search engine also finds pictures: it answers requests with `images`."""
     per_user: bool = False
     """True if replies depend on `call.run.principal`: runs without a principal then reuse no replies of other runs."""
-    at_once: Annotated[int, Field(ge=1)] = 10
+    at_once: Count = 10
     """Maximum number of concurrent calls in the process; `[limits]` of the settings overrides it."""
-    interval: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    interval: Annotated[float, Field(ge=0)] = 0.0
     """Minimum number of seconds between the starts of two calls."""
     calls: bool = False
     """True if the provider works by making calls through `call.run`.
@@ -145,7 +145,7 @@ class Offer(Generic[S, M]):
     Those calls are then limited, timed and retried, and its own is not. For search engines, chart runners, formatters,
     sandboxes, embedders, rerankers and claim judges.
     """
-    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    timeout: Seconds | None = None
     """Seconds that a call may take; None: `search.timeout` for engines, 600 for AI providers and parsers, else 30."""
     tasks: tuple[TaskKind[Any, Any], ...] = ()
     """The typed tasks that the plugin asks of models; settings can only name tasks that are declared here."""

@@ -81,8 +81,7 @@ class Task(Generic[R]):
 class TaskKind(Generic[Q, R]):
     """The declaration of a task in `tasks` of an offer. The fields are those of `Task`."""
 
-    # Checked field by field where an offer declares it.
-    __pydantic_config__ = {"strict": True, "revalidate_instances": "always"}
+    __pydantic_config__ = {"strict": True, "revalidate_instances": "always"}  # fields are checked in offers
     name: str
     inputs: type[Q]
     reply: type[R]

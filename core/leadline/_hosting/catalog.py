@@ -50,7 +50,8 @@ class PluginCatalog:
         self.defaults = tuple(defaults)
         self._listed = listed
         problems = {name: _problem(same) for name, same in listed.items()}
-        self._refused = {name: problem for name, problem in problems.items() if problem}
+        # Names that cannot be used at all, with the reasons: another API version, a duplicate or an invalid name.
+        self.refused = {name: problem for name, problem in problems.items() if problem}
         self._points = {name: same[0] for name, same in listed.items() if not problems[name]}
         self._loaded: dict[str, Plugin | PluginError] = {}
 
@@ -63,24 +64,14 @@ class PluginCatalog:
             by_name[point.name].append(point)
         return cls({name: _of_this_version(same) for name, same in sorted(by_name.items())}, defaults)
 
-    @property
-    def refused(self) -> Mapping[str, str]:
-        """Names that cannot be used at all, with the reasons."""
-        return self._refused
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """The reasons of `refused`: another API version, a duplicate or an invalid name."""
-        return tuple(self._refused.values())
-
     def names(self) -> tuple[str, ...]:
         """Return the names of the installed plugins of this API version."""
         return tuple(self._points)
 
     def load(self, name: str) -> Plugin:
         """Return a plugin; the first call imports it. Raises `PluginError`."""
-        if name in self._refused:
-            raise PluginError(self._refused[name])
+        if name in self.refused:
+            raise PluginError(self.refused[name])
         if name not in self._points:
             raise PluginError(
                 f"no plugin {name!r} is installed: {choose_from(name, self.names())}; see `leadline plugins`"

@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import Field, create_model
 
-from leadline._hosting.catalog import Plugin, PluginCatalog
+from leadline._hosting.catalog import CatalogEntry, Plugin, PluginCatalog
 from leadline._hosting.loading import AnyOffer
 from leadline._settings.defaults import ABOVE_STORED, Defaults, read_defaults, with_preset
 from leadline._settings.drift import Comparison, Drift, compare, drift_notices, find_drift, tags_of, withheld_drift
@@ -31,6 +31,7 @@ from leadline._settings.task_settings import jinja_files, read_templates, render
 from leadline._settings.trust import CODE, OUTSIDE, Review, tables_of
 from leadline.errors import ConfigError, PluginError, UntrustedSettings
 from leadline.hookspecs import PluginSettings
+from leadline.inventory import MASK, InstalledPipeline, InstalledPlugin, Setting
 from leadline.settings import Section, Settings
 
 NO_PLUGINS = (
@@ -301,3 +302,49 @@ def compose(models: Mapping[str, type[PluginSettings]]) -> type[Settings]:
 def _joined(core: Settings, sections: Mapping[str, PluginSettings]) -> Settings:
     model = compose({name: type(section) for name, section in sections.items()})
     return model.model_validate({**dict(core), "plugins": dict(sections)})
+
+
+# --- descriptions for `leadline.inventory` ----------------------------------------------------------------------------
+
+
+def settings_of(loaded: Loaded) -> dict[str, Setting]:
+    """Return every setting with its origin, by dotted key."""
+    stored = dict(leaves(public(loaded.settings)))
+    return {
+        ".".join(path): Setting(
+            value=stored.get(path, MASK if value else None),
+            origin=loaded.origins.get(".".join(path), "default"),
+        )
+        for path, value in leaves(loaded.settings.model_dump())
+        if value != {} or path[0] != "plugins"
+    }
+
+
+def plugins_of(catalog: PluginCatalog, entries: Iterable[CatalogEntry], **given: Any) -> list[InstalledPlugin]:
+    """Return loaded plugins, with what they lack if there are arguments for `obstacles`."""
+    able = [catalog.load(entry.name) for entry in entries if entry.status != "broken"]
+    lacks = obstacles(catalog, able, **given) if given else {}
+    return [
+        InstalledPlugin(
+            name=entry.name,
+            kinds=tuple(entry.kinds),
+            distribution=entry.distribution,
+            version=entry.version,
+            status="incomplete" if entry.status == "ready" and lacks.get(entry.name) else entry.status,
+            lacks=entry.problem or lacks.get(entry.name, ""),
+        )
+        for entry in entries
+    ]
+
+
+def pipeline_in(loaded: Loaded) -> InstalledPipeline:
+    """Return the pipeline of the settings, and why it cannot run."""
+    name = loaded.settings.pipeline
+    pipeline = loaded.settings.pipelines[name]
+    return InstalledPipeline(
+        name=name,
+        description=pipeline.description,
+        level=pipeline.level,
+        problem="\n".join(loaded.problems),
+        lacks=tuple(sorted(loaded.lacks)),
+    )

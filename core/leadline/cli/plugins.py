@@ -15,8 +15,7 @@ from pydantic_core import to_jsonable_python
 
 from leadline._hosting.catalog import CatalogEntry, PluginCatalog
 from leadline._hosting.loading import AnyOffer, Plugin
-from leadline._settings.description import plugins_of
-from leadline._settings.load import base_plugin
+from leadline._settings.load import base_plugin, plugins_of
 from leadline._settings.plugin_sections import variable_of
 from leadline.commands.output import say, table, write, write_json
 from leadline.display import choose_from

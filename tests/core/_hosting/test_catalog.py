@@ -94,7 +94,7 @@ def test_a_name_offered_twice_names_both_distributions(install: Install) -> None
     assert "first 1.2" in text
     assert "second 3.0" in text
     assert text.endswith(": uninstall one of them")
-    assert text in PluginCatalog.discover().problems
+    assert text in PluginCatalog.discover().refused.values()
     assert "plugin_first" not in sys.modules
 
 
@@ -237,7 +237,7 @@ def test_a_plugin_of_another_version_is_reported_and_not_imported(install: Insta
     )
     host = PluginCatalog.discover()
     assert "later" not in host.names()
-    assert fault("later") in host.problems
+    assert fault("later") in host.refused.values()
     assert [(e.status, e.version) for e in host.entries() if e.name == "later"] == [("broken", "1.2")]
     assert "plugin_later" not in sys.modules
 

@@ -118,7 +118,10 @@ FAULTS: dict[str, tuple[str, str]] = {
     "at_once_zero": (offer(at_once="0"), "`at_once`: input should be greater than or equal to 1, and is 0"),
     "at_once_text": (offer(at_once="'3'"), "`at_once`: input should be a valid integer"),
     "at_once_none": (offer(at_once="None"), "`at_once`: input should be a valid integer"),
-    "interval_nan": (offer(interval="float('nan')"), "`interval`: input should be a finite number"),
+    "interval_nan": (
+        offer(interval="float('nan')"),
+        "`interval`: input should be greater than or equal to 0, and is nan",
+    ),
     "interval_text": (offer(interval="'1'"), "`interval`: input should be a valid number"),
     "calls_none": (offer(calls="None"), "`calls`: input should be a valid boolean"),
     "timeout_zero": (offer(timeout="0"), "`timeout`: input should be greater than 0"),
