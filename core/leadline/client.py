@@ -278,7 +278,9 @@ class Client(StoredRuns):
         """
         name = read_defaults(self._catalog.defaults).checker
         offer = self._catalog.offer("stages", name)
-        async with adhoc_session(self.load(), "Do the sources of this report support its claims?") as session:
+        async with adhoc_session(
+            self.load(), "Do the sources of this report support its claims?", limits=self._pool.limits
+        ) as session:
             checker = offer.make(offer.settings(), session.run.plugins.context(name))
             adhoc = AdhocRun(session)
             found = await checker.check_report(report, adhoc.run, fetch=fetch)
@@ -290,7 +292,7 @@ class Client(StoredRuns):
 
         Nothing is kept. Raises `ConfigError`.
         """
-        async with adhoc_session(self.load(), purpose) as session:
+        async with adhoc_session(self.load(), purpose, limits=self._pool.limits) as session:
             yield AdhocRun(session)
 
     def explain(self) -> Explanation:

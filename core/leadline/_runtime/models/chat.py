@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 from leadline._hosting.faults import is_cancellation
 from leadline._runtime.calls.call_path import CallPath
 from leadline._runtime.calls.job import CHAT, Kind
+from leadline._runtime.calls.retry import TRAITS, RunHealth
 from leadline._runtime.journal.rows import Need
-from leadline._runtime.models.chains import TRAITS, Choice, ProviderHealth, chat_failure
+from leadline._runtime.models.chains import Choice, chat_failure
 from leadline._runtime.models.cost_estimates import ChatEstimates, exceeds_context
 from leadline._runtime.models.prices import Prices, load_tables
 from leadline._runtime.models.task_messages import instructions, render, repair, talk
@@ -36,7 +37,7 @@ R = TypeVar("R", bound=Record)
 class TaskChat:
     """Performs the tasks of one run through chat."""
 
-    def __init__(self, calls: CallPath, settings: Settings, health: ProviderHealth) -> None:
+    def __init__(self, calls: CallPath, settings: Settings, health: RunHealth) -> None:
         self._calls = calls
         self._settings = settings
         self._health = health
@@ -135,7 +136,7 @@ class TaskChat:
             price=partial(self._priced, traits.model),
             ttl=self._ttl(choice, task),
             shareable=partial(is_reusable, task),
-            single_attempt=self._health.is_unreachable(choice),
+            single_attempt=self._health.is_unreachable(choice.name),
         )
         return await self._calls.call(
             kind,

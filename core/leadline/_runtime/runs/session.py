@@ -39,8 +39,6 @@ from leadline.records import Conversation
 from leadline.research_findings import CONVERSATION, QUESTION, REPORT, ROUTE, Question, Route
 from leadline.runs import EXIT_CODES, KEPT_NOTICE, Metadata, Result, Status, StepError
 
-# How often a run is repeated after a temporary failure.
-RUN_REPEATS = 2
 # The exit code if the audit decides and rejects the report.
 REJECTED = 3
 # The exit code of a run that was stopped, even if it wrote a report.
@@ -253,17 +251,18 @@ class Session:
                 await self.journal.mark_escaped(keys)
                 # A failure of an earlier session is repeated at once; it may succeed now.
                 replayed = bool(keys & run.calls.replayed)
-                temporary = isinstance(failed, CallFailed) and failed.record.category in ("NETWORK", "LLM")
-                may_retry = temporary and self.pipeline.level == "agent" and attempt < RUN_REPEATS
-                if not replayed and not may_retry:
+                pause = None
+                if isinstance(failed, CallFailed) and self.pipeline.level == "agent":
+                    pause = retry.run_delay(attempt + 1, failed.record)
+                if not replayed and pause is None:
                     raise
                 before = self.journal.spent()
                 await self.journal.forget(keys)
                 run.budget.restore(self.journal.spent() - before)  # the repetition takes their place
-                if not replayed:
+                if not replayed and pause is not None:
                     run.state.add_error(failed)
                     attempt += 1
-                    await asyncio.sleep(retry.backoff(attempt))
+                    await asyncio.sleep(pause)
 
     async def _continue_with(self, route: Route) -> None:
         """Continue with the pipeline that was chosen. Raises `ConfigError` if it cannot run."""
