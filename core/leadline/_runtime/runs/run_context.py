@@ -278,7 +278,7 @@ class RunContext(ProviderCalls):
         name, span = current_stage.set(step.name), stage_span.set(self._stage_spans.get(step.name, ""))
         try:
             if step.closing:
-                with self.budget.closing(step.name):
+                with self.budget.closing():
                     yield
             else:
                 yield
@@ -323,7 +323,7 @@ def secrets_of_run(request: RunRequest, plugins: PluginRuntime) -> Secrets:
 
 
 def budget_for(settings: Settings, pipeline: Pipeline) -> Budget:
-    """Return the budget of the settings; closing stages share its reserve."""
+    """Return the budget of the settings; its reserve is for the closing stages."""
     limits = Limits(
         model_calls=settings.budget.model_calls,
         tokens=settings.budget.tokens,
@@ -331,6 +331,5 @@ def budget_for(settings: Settings, pipeline: Pipeline) -> Budget:
         money=settings.budget.money,
         seconds=settings.budget.seconds,
     )
-    closing = pipeline.closing_stages()
-    asking = [step.name for step in pipeline.steps() if step.closing and step.offer.tasks]
-    return Budget(limits, reserve=settings.budget.reserve, closing_stages=closing, asking=asking)
+    ask_models = any(step.closing and step.offer.tasks for step in pipeline.steps())
+    return Budget(limits, reserve=settings.budget.reserve, ask_models=ask_models)
