@@ -39,6 +39,7 @@ async def continued(
         run.journal,
         run.bus,
         pipeline,
+        metadata=run.metadata,
         middleware=middleware,
         asker=run.questions.asker,
     )

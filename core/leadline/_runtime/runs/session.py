@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,7 +35,6 @@ from leadline.contracts import Middleware, Observer
 from leadline.encoding import digest
 from leadline.errors import CallFailed, ConfigError, LeadlineError, ModelUnreachable, NeedsClarification, NoEvidence
 from leadline.events import Subscription
-from leadline.pipeline import Pipeline
 from leadline.records import Conversation
 from leadline.research_findings import CONVERSATION, QUESTION, REPORT, ROUTE, Question, Route
 from leadline.runs import EXIT_CODES, KEPT_NOTICE, Metadata, Result, Status, StepError
@@ -47,15 +47,35 @@ INTERRUPTED = 130
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
+class SessionOptions:
+    """Those who answer the questions of a session, observe it, and have the plugins of other pipelines."""
+
+    asker: Asker | None = None
+    # Further observers than those of the settings; only these follow a replay.
+    observers: Mapping[str, Observer] = field(default_factory=dict)
+    # Returns the plugins for another pipeline of a run.
+    switch: Callable[[RunRequest, str], PluginRuntime] | None = None
+
+
 class Session:
-    """One session of a run. Create it with `start`, `resume` or `replay`, then await `walk`."""
+    """One session of a run. Create it with `start`, `resume`, `replay` or `open`, then await `walk`."""
 
     def __init__(
-        self, run: RunContext, journal: Journal, pipeline: Pipeline, conversation: Conversation | None = None
+        self,
+        request: RunRequest,
+        folder: Path,
+        plugins: PluginRuntime,
+        journal: Journal,
+        bus: Bus,
+        *,
+        middleware: Mapping[str, Middleware],
+        options: SessionOptions,
+        conversation: Conversation | None = None,
     ) -> None:
         self.conversation = conversation
         self.journal = journal
-        self.pipeline = pipeline
+        self.pipeline = pipeline_of(request.pipeline, plugins, conversation)
         self.engine: Engine | None = None
         self._answer: AnswerCache | None = None
         self.result: Result | None = None
@@ -64,15 +84,21 @@ class Session:
         self._previous: PreviousOutput | None = None
         self._stopped = False
         self._exit_code: int | None = None
-        self._metadata = MetadataWriter(self._summary, None if run.readonly else run.folder)
-        # Returns the plugins for another pipeline of the run, and those that it returned; set by the client.
-        self.switch: Callable[[RunRequest, str], PluginRuntime] | None = None
+        self._metadata = MetadataWriter(self._summary, None if journal.readonly else folder)
+        self._switch = options.switch
+        # The plugins of the pipeline with which the run continued; the client releases them.
         self.switched: PluginRuntime | None = None
-        self._follow(run)
-
-    def _follow(self, run: RunContext) -> None:
-        self.run = run
-        run.status_changed, run.step_changed = self._metadata.update, self._metadata.update_soon
+        self.run = RunContext(
+            request,
+            folder,
+            plugins,
+            journal,
+            bus,
+            self.pipeline,
+            metadata=self._metadata,
+            middleware=middleware,
+            asker=options.asker,
+        )
 
     @classmethod
     async def start(
@@ -81,9 +107,8 @@ class Session:
         folder: Path,
         plugins: PluginRuntime,
         *,
+        options: SessionOptions,
         conversation: Conversation | None = None,
-        asker: Asker | None = None,
-        observers: Mapping[str, Observer] | None = None,
     ) -> Session:
         """Return the first session of a run, which keeps its earlier turns."""
         pipeline_of(request.pipeline, plugins, conversation)
@@ -93,7 +118,7 @@ class Session:
             if conversation:
                 await asyncio.to_thread(write_conversation, folder, conversation)
             await request.store(journal)
-            return await cls.open(request, folder, plugins, journal, asker=asker, observers=observers)
+            return await cls.open(request, folder, plugins, journal, options)
 
     @classmethod
     async def resume(
@@ -102,9 +127,8 @@ class Session:
         folder: Path,
         plugins: PluginRuntime,
         *,
+        options: SessionOptions,
         retry_failed: bool = False,
-        asker: Asker | None = None,
-        observers: Mapping[str, Observer] | None = None,
     ) -> Session:
         """Return the next session of a run; with `retry_failed` it repeats all failed calls.
 
@@ -115,18 +139,20 @@ class Session:
             request = request.with_settings(plugins.loaded)
             pipeline = plugins.pipeline(request.pipeline)
             await forget_failures(journal, pipeline, everything=retry_failed)
-            session = await cls.open(request, folder, plugins, journal, asker=asker, observers=observers)
+            session = await cls.open(request, folder, plugins, journal, options)
             session._previous = await asyncio.to_thread(PreviousOutput.back_up, folder)
             if session._previous is None:
                 await request.store(journal)
             return session
 
     @classmethod
-    async def replay(cls, request: RunRequest, folder: Path, plugins: PluginRuntime) -> Session:
+    async def replay(
+        cls, request: RunRequest, folder: Path, plugins: PluginRuntime, options: SessionOptions
+    ) -> Session:
         """Return a session that is offline and writes nothing."""
         journal = await Journal.open(folder / JOURNAL, mode="read")
         async with _closed_on_failure(journal):
-            return await cls.open(request.with_settings(plugins.loaded), folder, plugins, journal)
+            return await cls.open(request.with_settings(plugins.loaded), folder, plugins, journal, options)
 
     @classmethod
     async def open(
@@ -135,15 +161,13 @@ class Session:
         folder: Path,
         plugins: PluginRuntime,
         journal: Journal,
-        *,
-        asker: Asker | None = None,
-        observers: Mapping[str, Observer] | None = None,
+        options: SessionOptions = SessionOptions(),
     ) -> Session:
-        """Return a session over an open journal. Only given observers follow a replay. Raises `ConfigError`."""
+        """Return a session over an open journal. Raises `ConfigError`."""
         conversation = await asyncio.to_thread(read_conversation, folder)
         if conversation is None and (request.follows or request.turns):
             raise LeadlineError(f"{folder / CONVERSATION.file} is missing, which has the earlier turns of this run")
-        pipeline = pipeline_of(request.pipeline, plugins, conversation)
+        pipeline_of(request.pipeline, plugins, conversation)  # before anything is opened
         replaying, chosen = journal.readonly, plugins.chosen
         configured: dict[str, Observer] = {
             name: await plugins.instance("observers", name).open()
@@ -152,7 +176,7 @@ class Session:
         bus = Bus(
             request.run_id,
             request.trace_id,
-            {**configured, **(observers or {})},
+            {**configured, **options.observers},
             first_seq=0 if replaying else await asyncio.to_thread(next_seq, folder / EVENTS),
             secrets=secrets_of_run(request, plugins),
         )
@@ -160,8 +184,16 @@ class Session:
         middleware: dict[str, Middleware] = {
             name: await plugins.instance("middleware", name).open() for name in chosen["middleware"]
         }
-        run = RunContext(request, folder, plugins, journal, bus, pipeline, middleware=middleware, asker=asker)
-        return cls(run, journal, pipeline, conversation)
+        return cls(
+            request,
+            folder,
+            plugins,
+            journal,
+            bus,
+            middleware=middleware,
+            options=options,
+            conversation=conversation,
+        )
 
     def events(self) -> Subscription:
         """Return the events from now on."""
@@ -266,14 +298,12 @@ class Session:
 
     async def _continue_with(self, route: Route) -> None:
         """Continue with the pipeline that was chosen. Raises `ConfigError` if it cannot run."""
-        assert self.switch is not None
+        assert self._switch is not None
         try:
-            self.switched = self.switch(self.run.request, route.pipeline)
-            run, self.pipeline = await continued(self.run, route, self.switched, self.conversation)
+            self.switched = self._switch(self.run.request, route.pipeline)
+            self.run, self.pipeline = await continued(self.run, route, self.switched, self.conversation)
         except ConfigError as error:
             raise refusal(route, error) from error
-        self.run.forget_session()
-        self._follow(run)
         await self._metadata.update()
 
     async def _decide_outcome(self) -> None:
@@ -331,8 +361,7 @@ class Session:
             await self._previous.settle(metadata)
             metadata = metadata.model_copy(update={"files": report_files(run.folder)})
         await self.journal.close(state.status)
-        # Timers of ended calls keep the run for a while, but not this session with its findings.
-        run.forget_session()
+        self._metadata.close()
         # A failed run may have a draft of its report, which was not checked; a rejected one was.
         has_report = state.status in ("complete", "partial") or self.exit_code == REJECTED
         report = self.engine.board.get(REPORT) if self.engine and has_report else None
