@@ -20,7 +20,7 @@ from json import JSONDecodeError
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from leadline._hosting.faults import words
+from leadline._hosting.faults import Held, words
 from leadline._runtime.journal.rows import CHAT
 from leadline.errors import (
     BadReply,
@@ -283,6 +283,8 @@ def translate(error: BaseException) -> ProviderError | None:
     match error:
         case ProviderError():
             return error
+        case Held(__cause__=BaseException() as cause):
+            return translate(cause)
         case BaseExceptionGroup(exceptions=[only]):  # a task group of the plugin, with a single error
             return translate(only)
         case JSONDecodeError():
