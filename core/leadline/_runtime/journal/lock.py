@@ -34,7 +34,7 @@ class FolderLock:
         self._fd: int | None = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        except BlockingIOError:  # a run, or for an instant `is_locked`
             owner = os.pread(self._fd, 32, 0).decode("ascii", "replace").strip() or "unknown"
             self.close()
             raise JournalBusy(

@@ -28,7 +28,6 @@ from leadline._runtime.runs.outcome import could_not_look, middleware_refusal, n
 from leadline._runtime.runs.previous_output import PreviousOutput
 from leadline._runtime.runs.questions import Asker
 from leadline._runtime.runs.resumption import forget_failures, interrupted_notice, next_seq
-from leadline._runtime.runs.routing import continued, refusal
 from leadline._runtime.runs.run_context import RunContext, secrets_of_run
 from leadline._runtime.runs.run_request import RunRequest
 from leadline.contracts import Middleware, Observer
@@ -88,16 +87,27 @@ class Session:
         self._switch = options.switch
         # The plugins of the pipeline with which the run continued; the client releases them.
         self.switched: PluginRuntime | None = None
-        self.run = RunContext(
+        self.run = self._context(request, folder, plugins, bus, middleware, options.asker)
+
+    def _context(
+        self,
+        request: RunRequest,
+        folder: Path,
+        plugins: PluginRuntime,
+        bus: Bus,
+        middleware: Mapping[str, Middleware],
+        asker: Asker | None,
+    ) -> RunContext:
+        return RunContext(
             request,
             folder,
             plugins,
-            journal,
+            self.journal,
             bus,
             self.pipeline,
             metadata=self._metadata,
             middleware=middleware,
-            asker=options.asker,
+            asker=asker,
         )
 
     @classmethod
@@ -181,16 +191,13 @@ class Session:
             secrets=secrets_of_run(request, plugins),
         )
         await plugins.open()
-        middleware: dict[str, Middleware] = {
-            name: await plugins.instance("middleware", name).open() for name in chosen["middleware"]
-        }
         return cls(
             request,
             folder,
             plugins,
             journal,
             bus,
-            middleware=middleware,
+            middleware=await _middleware(plugins),
             options=options,
             conversation=conversation,
         )
@@ -297,13 +304,36 @@ class Session:
                     await asyncio.sleep(pause)
 
     async def _continue_with(self, route: Route) -> None:
-        """Continue with the pipeline that was chosen. Raises `ConfigError` if it cannot run."""
+        """Continue with the pipeline that was chosen, over the same journal and events. Raises `ConfigError`.
+
+        Observers are those of the beginning. What the first pipeline spent counts in the budget of the second.
+        """
         assert self._switch is not None
+        before = self.run
         try:
-            self.switched = self._switch(self.run.request, route.pipeline)
-            self.run, self.pipeline = await continued(self.run, route, self.switched, self.conversation)
+            self.switched = plugins = self._switch(before.request, route.pipeline)
+            sentence = f"pipeline: {route.pipeline} ({route.reason})"
+            request = before.request.with_settings(plugins.loaded).model_copy(update={"route": sentence})
+            self.pipeline = pipeline_of(request.pipeline, plugins, self.conversation)
+            await plugins.open()
+            middleware = await _middleware(plugins)
         except ConfigError as error:
-            raise refusal(route, error) from error
+            raise ConfigError(
+                f"the pipeline {route.pipeline} was chosen ({route.reason}) and cannot run: {error}; "
+                "choose another pipeline"
+            ) from error
+        await before.close()
+        self.run = run = self._context(request, before.folder, plugins, before.bus, middleware, before.questions.asker)
+        run.state.continue_from(before.state)
+        run.budget.keep_time(before.budget)
+        run.state.notices.extend(text for text in plugins.loaded.notices if text not in run.state.notices)
+        if not run.readonly:
+            await request.store(self.journal)
+        about = route.model_dump(include={"pipeline", "reason", "by"})
+        await run.bus.emit("route", {**about, "steps": list(run.stages)})
+        earlier = before.plugins.loaded.choices
+        for text in (sentence, *(choice for choice in plugins.loaded.choices if choice not in earlier)):
+            await run.bus.emit("notice", {"message": text})
         await self._metadata.update()
 
     async def _decide_outcome(self) -> None:
@@ -387,6 +417,10 @@ class Session:
     def snapshot(self) -> Metadata:
         """Return the summary of the run as of now."""
         return self.result.metadata if self.result else self._summary()
+
+
+async def _middleware(plugins: PluginRuntime) -> dict[str, Middleware]:
+    return {name: await plugins.instance("middleware", name).open() for name in plugins.chosen["middleware"]}
 
 
 async def _uncancelled(work: Coroutine[Any, Any, T]) -> T:
