@@ -23,6 +23,7 @@ from leadline._runtime.calls.keys import fingerprint
 from leadline._runtime.calls.limits import ClientLimits, Limiter
 from leadline._runtime.calls.shared_limits import SharedLimits
 from leadline._runtime.journal.cache import ReplyCache, account_of
+from leadline._runtime.task_groups import contain
 from leadline._settings.layers import PREFIX
 from leadline._settings.load import Loaded
 from leadline._settings.pipelines import resolve
@@ -73,6 +74,14 @@ class ProviderInstance:
             failure = PluginError(f"{self.identity.who} could not be entered: {scrub(words(error))}")
             failure.traceback = trace(error, scrub)
             raise failure from error
+
+    async def ask(self, method: str, argument: str) -> Any:
+        """Return the reply of a method that makes no call. Raises `Held` for an error that is no `Exception`."""
+
+        async def work() -> Any:
+            return getattr(await self.get(), method)(argument)
+
+        return await contain(work())
 
     def method(self, name: str) -> Callable[[Any, Call], Awaitable[Any]]:
         """Return a method for the call path: it also reaches a plugin that is entered again between two attempts."""

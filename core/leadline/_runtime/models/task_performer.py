@@ -164,7 +164,7 @@ class TaskPerformer:
         if performs_tasks(provider):
             reply = await self._by_task_provider(choice, provider, task)
         else:
-            reply, chat_notices = await self._chat.perform(choice, provider, task)
+            reply, chat_notices = await self._chat.perform(choice, task)
             notices += chat_notices
         return Performed(reply=reply.model_dump(mode="json"), notices=tuple(notices))
 

@@ -11,14 +11,13 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from leadline._hosting.faults import is_cancellation
 from leadline._runtime.calls.call_path import CallPath
 from leadline._runtime.calls.job import Kind, ProviderIdentity
 from leadline._runtime.calls.limits import Slots
 from leadline._runtime.journal.rows import Need
 from leadline._runtime.plugins import PluginRuntime, ProviderInstance, combined_fingerprint
 from leadline._runtime.source_tiers import SourceTiers
-from leadline.contracts import Call, Fetcher, Parser, Search
+from leadline.contracts import Call, Search
 from leadline.display import strip_markup, visible
 from leadline.encoding import digest, require_type
 from leadline.errors import CallFailed, CallRefused, Unsupported
@@ -287,9 +286,6 @@ class DocumentReader:
 
     async def _accepts(self, instance: ProviderInstance, name: str) -> bool:
         try:
-            plugin: Fetcher | Parser = await instance.get()
-            return plugin.accepts(name)
-        except BaseException as error:
-            if is_cancellation(error):
-                raise
+            return bool(await instance.ask("accepts", name))
+        except Exception as error:
             raise await self._calls.fault("accepts", instance.identity, error) from error

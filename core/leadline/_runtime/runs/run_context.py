@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from leadline._hosting.faults import is_cancellation, words
+from leadline._hosting.faults import words
 from leadline._runtime.calls.budget import Budget, Limits
 from leadline._runtime.calls.call_path import CallPath
 from leadline._runtime.calls.context import current_call, current_stage, new_span, stage_span
@@ -462,9 +462,9 @@ class RunContext:
                     yield
             else:
                 yield
-        except BaseException as error:
-            if isinstance(error, LeadlineError) or is_cancellation(error):
-                raise
+        except LeadlineError:
+            raise
+        except Exception as error:
             plugin = str(self.plugins.loaded.plugins[step.name]).removeprefix("plugin ")
             raise PluginFault(f"stage {plugin} raised {words(error)}; this is a bug in the plugin") from error
         finally:
