@@ -22,7 +22,7 @@ from leadline._runtime.runs.principals import folder_of, principal_of
 from leadline._runtime.runs.questions import Asker, answer_later
 from leadline._runtime.runs.resumption import has_request, load_request
 from leadline._runtime.runs.run_request import RunRequest, check_question
-from leadline._runtime.runs.session import Session
+from leadline._runtime.runs.session import Session, SessionOptions
 from leadline._settings.defaults import read_defaults
 from leadline._settings.load import Loaded, load_settings, pipeline_in, plugins_of, settings_of
 from leadline.contracts import Observer
@@ -167,8 +167,7 @@ class Client(StoredRuns):
         answers that were no runs. The earlier sources are sources of the new run.
         """
         request = self._request(question, self.plugins.loaded, tags, principal, earlier)
-        asker = asker or (answer_later if interactive else None)
-        return self._handle(await self._begin(request, self.plugins, asker, observers))
+        return self._handle(await self._begin(request, self.plugins, self._options(asker, interactive, observers)))
 
     def order(
         self,
@@ -204,17 +203,17 @@ class Client(StoredRuns):
         request = RunRequest.model_validate(order.model_dump()).on_behalf_of(principal_of(principal))
         own = request.own_settings  # of the caller's order: a journal is no source of arguments
         folder = self._folder(request)
-        asker = asker or (answer_later if interactive else None)
+        options = self._options(asker, interactive, observers)
         async with self._ordering:
             if handle := self._handle_in(folder):
                 return handle
             if await has_request(folder):
                 request = (await load_request(folder)).on_behalf_of(request.principal)
                 plugins = self._pool.acquire(self._load(request, overrides=own))
-                resuming = Session.resume(request, folder, plugins, asker=asker, observers=observers)
+                resuming = Session.resume(request, folder, plugins, options=options)
                 return await self._hold(plugins, resuming)
             plugins = self._pool.acquire(self._load(request, overrides=own))
-            return await self._hold(plugins, self._begin(request, plugins, asker, observers))
+            return await self._hold(plugins, self._begin(request, plugins, options))
 
     async def resume(
         self,
@@ -236,11 +235,9 @@ class Client(StoredRuns):
         folder = self._find(run, principal)
         request = (await load_request(folder)).on_behalf_of(principal_of(principal))
         plugins = self._pool.acquire(self._load(request))
-        asker = asker or (answer_later if interactive else None)
-        return await self._hold(
-            plugins,
-            Session.resume(request, folder, plugins, retry_failed=retry_failed, asker=asker, observers=observers),
-        )
+        options = self._options(asker, interactive, observers)
+        resuming = Session.resume(request, folder, plugins, options=options, retry_failed=retry_failed)
+        return await self._hold(plugins, resuming)
 
     async def replay(self, run: str | Path, *, principal: Principal | str | None = None) -> Result:
         """Repeat a finished run offline, without writing files."""
@@ -248,8 +245,7 @@ class Client(StoredRuns):
         request = await load_request(folder)
         plugins = self._pool.acquire(self._load(request, offline=True))
         try:
-            session = await Session.replay(request, folder, plugins)
-            session.switch = self._switch
+            session = await Session.replay(request, folder, plugins, self._options())
             try:
                 return await session.walk()
             finally:
@@ -277,7 +273,9 @@ class Client(StoredRuns):
         """
         name = read_defaults(self._catalog.defaults).checker
         offer = self._catalog.offer("stages", name)
-        async with adhoc_session(self.load(), "Do the sources of this report support its claims?") as session:
+        async with adhoc_session(
+            self.load(), "Do the sources of this report support its claims?", limits=self._pool.limits
+        ) as session:
             checker = offer.make(offer.settings(), session.run.plugins.context(name))
             adhoc = AdhocRun(session)
             found = await checker.check_report(report, adhoc.run, fetch=fetch)
@@ -289,7 +287,7 @@ class Client(StoredRuns):
 
         Nothing is kept. Raises `ConfigError`.
         """
-        async with adhoc_session(self.load(), purpose) as session:
+        async with adhoc_session(self.load(), purpose, limits=self._pool.limits) as session:
             yield AdhocRun(session)
 
     def explain(self) -> Explanation:
@@ -346,19 +344,16 @@ class Client(StoredRuns):
             place = place_of(folder, conversation, follows, within=principal is not None)
         return RunRequest.new(text, loaded, tags or {}, principal_of(principal), place, earlier.get("turns", ()))
 
-    async def _begin(
-        self,
-        request: RunRequest,
-        plugins: PluginRuntime,
-        asker: Asker | None,
-        observers: Mapping[str, Observer] | None,
-    ) -> Session:
+    def _options(
+        self, asker: Asker | None = None, interactive: bool = False, observers: Mapping[str, Observer] | None = None
+    ) -> SessionOptions:
+        return SessionOptions(asker or (answer_later if interactive else None), observers or {}, self._switch)
+
+    async def _begin(self, request: RunRequest, plugins: PluginRuntime, options: SessionOptions) -> Session:
         """Return the first session of a run, with the turns before it."""
         report_of, folder = partial(self.report, principal=request.principal), self._folder(request)
         conversation = await earlier_turns(request, folder.parent, plugins.settings.memory, report_of)
-        return await Session.start(
-            request, folder, plugins, conversation=conversation, asker=asker, observers=observers
-        )
+        return await Session.start(request, folder, plugins, options=options, conversation=conversation)
 
     def _folder(self, request: RunRequest) -> Path:
         return self.runs_folder(principal=request.principal).absolute() / request.run_id
@@ -405,7 +400,6 @@ class Client(StoredRuns):
         return handle
 
     def _handle(self, session: Session) -> RunHandle:
-        session.switch = self._switch
         handle = RunHandle(session)
         self._handles.append(handle)
         handle.when_ended(self._handles.remove)

@@ -1,7 +1,7 @@
 """Instances of the plugins that a set of settings chooses.
 
 A `PluginRuntime` creates each chosen plugin at its first use and owns everything its runs share: sessions, threads,
-HTTP clients. Rate limits and circuit breakers belong to the process: several runtimes may use the same account.
+HTTP clients. Rate limits belong to the client: several of its runtimes may use the same account.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from leadline._hosting.context import PluginContext
 from leadline._hosting.faults import trace, words
 from leadline._hosting.lifecycle import ENTER_SECONDS, PluginLifecycle, awaitable
 from leadline._hosting.loading import AnyOffer
-from leadline._runtime.calls.circuit_breaker import BREAKERS, CircuitBreaker
 from leadline._runtime.calls.job import ProviderIdentity
 from leadline._runtime.calls.keys import fingerprint
-from leadline._runtime.calls.limits import LIMITERS, Limiter
-from leadline._runtime.calls.shared_limits import SharedLimiter
+from leadline._runtime.calls.limits import ClientLimits, Limiter
+from leadline._runtime.calls.shared_limits import SharedLimits
 from leadline._runtime.journal.cache import ReplyCache, account_of
+from leadline._runtime.task_groups import contain
 from leadline._settings.layers import PREFIX
 from leadline._settings.load import Loaded
 from leadline._settings.pipelines import resolve
@@ -52,12 +52,11 @@ PARSER_TIMEOUT = 600.0
 
 @dataclass(frozen=True)
 class ProviderInstance:
-    """A chosen plugin as a provider of one kind: its offer, identity and circuit breaker, and the object itself."""
+    """A chosen plugin as a provider of one kind: its offer, its identity, and the object itself."""
 
     name: str
     offer: AnyOffer
     identity: ProviderIdentity
-    breaker: CircuitBreaker
     lifecycle: PluginLifecycle
 
     async def get(self) -> Any:
@@ -76,6 +75,14 @@ class ProviderInstance:
             failure.traceback = trace(error, scrub)
             raise failure from error
 
+    async def ask(self, method: str, argument: str) -> Any:
+        """Return the reply of a method that makes no call. Raises `Held` for an error that is no `Exception`."""
+
+        async def work() -> Any:
+            return getattr(await self.get(), method)(argument)
+
+        return await contain(work())
+
     def method(self, name: str) -> Callable[[Any, Call], Awaitable[Any]]:
         """Return a method for the call path: it also reaches a plugin that is entered again between two attempts."""
 
@@ -88,9 +95,9 @@ class ProviderInstance:
 class PluginRuntime:
     """The plugins that one set of settings chooses. Close it with `close()`; plugins are created at their first use."""
 
-    def __init__(self, loaded: Loaded, cache_dir: Path | None = None, permits: Permits | None = None) -> None:
+    def __init__(self, loaded: Loaded, cache_dir: Path | None = None, limits: ClientLimits | None = None) -> None:
         self.loaded = loaded
-        self._permits = permits
+        self._limits = limits or ClientLimits()
         self.settings = loaded.settings
         self.chosen = loaded.chosen
         self._cache_dir = cache_dir or default_cache()
@@ -138,7 +145,7 @@ class PluginRuntime:
             key_origin=self._key_origin(name, offer),
             restart=lifecycle.restart,
         )
-        return ProviderInstance(name, offer, identity, self._breaker(owner, name), lifecycle)
+        return ProviderInstance(name, offer, identity, lifecycle)
 
     def _tags(self, name: str) -> dict[str, str]:
         """Return the tags of the values in a plugin's section that a run does not store."""
@@ -148,14 +155,9 @@ class PluginRuntime:
     def _limiter(self, owner: tuple[str, ...], offer: AnyOffer, limits: Limits | None) -> Limiter:
         at_once = (limits and limits.at_once) or offer.at_once
         interval = offer.interval if limits is None or limits.interval is None else limits.interval
-        name = (*owner, at_once, interval)
-        if self._permits is None or offer.free:
-            return LIMITERS.take(name, self, lambda: Limiter(at_once, interval))
-        permits, key = self._permits, digest(repr(name).encode())
-        return LIMITERS.take((*name, permits), self, lambda: SharedLimiter(permits, key, at_once, interval))
-
-    def _breaker(self, owner: tuple[str, ...], name: str) -> CircuitBreaker:
-        return BREAKERS.take(owner, self, lambda: CircuitBreaker(name))
+        kind, name, *_ = owner
+        rests = kind == "search_providers"
+        return self._limits.limiter(owner, at_once, interval, name=name, rests=rests, local=offer.free)
 
     def _lifecycle(self, name: str, offer: AnyOffer, settings: Any, enter_seconds: float) -> PluginLifecycle:
         """Return the lifecycle of an offer; an offer registered under two hooks has one instance."""
@@ -259,23 +261,21 @@ class PluginRuntime:
         if self._answers is not None:
             await self._answers.close()
             self._answers = None
-        # Limiters and breakers live on while another runtime uses them.
-        LIMITERS.leave(self)
-        BREAKERS.leave(self)
 
 
 class RuntimePool:
     """Reference-counted runtimes of one client: runs with equal settings share one; the last to release closes it."""
 
     def __init__(self, cache_dir: Path | None = None, permits: Permits | None = None) -> None:
-        self._cache_dir, self._permits = cache_dir, permits
+        self._cache_dir = cache_dir
+        self.limits = SharedLimits(permits) if permits else ClientLimits()
         self._users: dict[PluginRuntime, int] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
     def acquire(self, loaded: Loaded) -> PluginRuntime:
         """Return the runtime of these settings; the caller releases it."""
         shared = next((runtime for runtime in self._users if runtime.loaded.same(loaded)), None)
-        runtime = shared or PluginRuntime(loaded, self._cache_dir, self._permits)
+        runtime = shared or PluginRuntime(loaded, self._cache_dir, self.limits)
         self._users[runtime] = self._users.get(runtime, 0) + 1
         return runtime
 

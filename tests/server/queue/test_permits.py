@@ -80,9 +80,9 @@ async def test_a_429_delays_the_other_workers(workers: list[SqlQueue]) -> None:
 
     waiting = asyncio.create_task(call())
     async with asyncio.timeout(20):
-        while not second.blocked_for():  # it is told with its share
+        while not second.health.blocked_for():  # it is told with its share
             await asyncio.sleep(0.05)
-    assert (second.blocked_for() > 30, second.wait_time() > 10, waiting.done()) == (True, True, False)
+    assert (second.health.blocked_for() > 30, second.health.wait() > 10, waiting.done()) == (True, True, False)
     waiting.cancel()
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, TypeVar
 
-from leadline._hosting.faults import Held, is_cancellation
+from leadline._hosting.faults import Held
 from leadline._runtime.calls.budget import Budget, Reservation, used_by
 from leadline._runtime.calls.call_events import CallEvents
 from leadline._runtime.calls.context import ActiveCall, current_call, total
@@ -88,10 +88,9 @@ class Attempts:
                     return body, read
                 except TimedOut as late:
                     raise late.error from None
-                except BaseException as error:
-                    if not is_cancellation(error):
-                        # Text that was streamed is billed, even if it is of no use and no usage was reported.
-                        ended = "reply" if call.streamed or isinstance(translate(error), BadReply) else "error"
+                except Exception as error:
+                    # Text that was streamed is billed, even if it is of no use and no usage was reported.
+                    ended = "reply" if call.streamed or isinstance(translate(error), BadReply) else "error"
                     raise
 
     async def composite(self, job: Job, log: AttemptLog) -> tuple[bytes, Record]:
@@ -189,7 +188,8 @@ class TimedOut(Exception):
 async def run_in_task(work: Awaitable[T], name: str, late: Callable[[str], None], seconds: float | None = None) -> T:
     """Run plugin code in a task of its own for at most `seconds`, and return its result.
 
-    A result that comes within the grace period after a cancellation is returned too: it is paid for. Raises TimedOut.
+    A result that comes within the grace period after a cancellation is returned too: it is paid for. Raises TimedOut,
+    and Held for an error of the code that is no `Exception`: a CancelledError is always that of the caller.
     `late` receives a message about code that ignores the cancellation of its caller.
     """
     task: asyncio.Task[T] = asyncio.create_task(contain(work), name=f"plugin code of {name}")
@@ -208,11 +208,8 @@ async def run_in_task(work: Awaitable[T], name: str, late: Callable[[str], None]
             raise TimedOut(Severed(f"no reply within {seconds:g} s, and it goes on though it was cancelled"))
         if not _succeeded(task):
             raise TimedOut(Unavailable(f"no reply within {seconds:g} s"))
-    error = task.exception()  # raises CancelledError if the code cancelled itself
-    if isinstance(error, Held):
-        error = error.__cause__
-    if error is not None:
-        raise error
+    if task.cancelled():  # by its own code
+        raise Held(asyncio.CancelledError())
     return task.result()
 
 

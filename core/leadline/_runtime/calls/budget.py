@@ -1,29 +1,27 @@
 """The budget of a run: model calls, tokens, money, search queries, seconds.
 
 An attempt reserves the amounts that it may use, and settles the real ones afterwards: without reservations,
-concurrent calls overrun a limit together. A part is kept for the closing stages: research that spends everything would
-end without a report.
+concurrent calls overrun a limit together. One part is kept for all closing stages: research that spends everything
+would end without a report.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
-from typing import Any, Literal, TypeVar
+from decimal import ROUND_CEILING, Decimal
+from typing import Any, Literal
 
 from leadline._runtime.journal.rows import NAMES, Need
 from leadline.errors import Refused
 from leadline.records import Usage
 
-N = TypeVar("N", float, Decimal)
-# The closing stage that runs.
-_closing: ContextVar[str | None] = ContextVar("closing", default=None)
-
+# Whether a closing stage runs.
+_closing: ContextVar[bool] = ContextVar("closing", default=False)
 
 # Known only afterwards: once over the limit, no further model call starts.
 _FOLLOWS_USE = ("tokens", "money")
@@ -54,8 +52,7 @@ class Reservation:
 class Budget:
     """The budget of one run.
 
-    `reserve` is the part (0 to 1) kept for `closing_stages`. Of its amounts only those in `asking` get any, which
-    call models (None: all of them); of its time, all closing stages get the same.
+    `reserve` is the part (0 to 1) kept for the closing stages: of the time, and if they `ask_models`, of the amounts.
     """
 
     def __init__(
@@ -63,17 +60,12 @@ class Budget:
         limits: Limits,
         *,
         reserve: float = 0.15,
-        closing_stages: Sequence[str] = (),
-        asking: Sequence[str] | None = None,
+        ask_models: bool = True,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.limits = limits
-        self._closing_part = reserve
-        stages = tuple(closing_stages) or ("",)
-        self._kept_time = dict.fromkeys(stages, reserve / len(stages))
-        self._kept = {
-            name: _divided(getattr(limits, name) or 0, reserve, stages if asking is None else asking) for name in NAMES
-        }
+        self._kept_time = reserve
+        self._kept = Decimal(str(reserve)) if ask_models else Decimal(0)
         self._clock = clock
         self._began = clock()
         self._taken = Need()
@@ -90,26 +82,23 @@ class Budget:
         self._began = earlier._began
 
     @contextmanager
-    def closing(self, stage: str) -> Iterator[None]:
-        """Let the calls made in this context use the part kept for the stage; afterwards everybody may use the rest."""
-        token = _closing.set(stage)
+    def closing(self) -> Iterator[None]:
+        """Let the calls made in this context use the part kept for the closing stages."""
+        token = _closing.set(True)
         try:
             yield
         finally:
             _closing.reset(token)
-            self._kept_time.pop(stage, None)
-            for kept in self._kept.values():
-                kept.pop(stage, None)
 
     @property
     def in_closing_stage(self) -> bool:
         """True if the running code belongs to a closing stage."""
-        return _closing.get() is not None
+        return _closing.get()
 
     @property
     def closing_seconds(self) -> float:
-        """The seconds kept for the closing stages together."""
-        return self._closing_part * (self.limits.seconds or 0)
+        """The seconds kept for the closing stages."""
+        return self._kept_time * (self.limits.seconds or 0)
 
     def reserve(self, need: Need) -> Reservation:
         """Reserve amounts for a call; raises `Refused` with the name of the spent budget."""
@@ -163,7 +152,7 @@ class Budget:
         The larger it is, the more of it is kept for the report.
         """
         whole, taken = Decimal(str(getattr(self.limits, name))), Decimal(getattr(self._taken, name))
-        kept = Decimal(str(self._closing_part)) if name != "queries" and self._closing_part < 1 else Decimal(0)
+        kept = self._kept if name != "queries" and self._kept < 1 else Decimal(0)
         needed = (taken + (more or taken)) / (1 - kept)
         unit = _CENT if name == "money" else Decimal(1)
         return f"{max(2 * whole, needed.quantize(unit, ROUND_CEILING)).normalize():f}"
@@ -179,7 +168,9 @@ class Budget:
     def time_left(self) -> float | None:
         """Return the seconds left to the running code (0 or less: none); None without a limit."""
         limit = self.limits.seconds
-        return None if limit is None else limit * (1 - sum(_kept_from_here(self._kept_time))) - self.seconds()
+        if limit is None:
+            return None
+        return limit - self.seconds() - (0.0 if self.in_closing_stage else self.closing_seconds)
 
     def seconds(self) -> float:
         """Return the seconds since this session began."""
@@ -195,9 +186,10 @@ class Budget:
         if limit is None:
             return None
         whole = Decimal(str(limit))
-        if name == "queries":  # no closing stage searches
+        if name == "queries" or self.in_closing_stage:  # no closing stage searches
             return whole
-        return whole - sum(_kept_from_here(self._kept[name]), Decimal(0))
+        kept = whole * self._kept
+        return whole - (round(kept) if isinstance(limit, int) else kept)
 
 
 def used_by(need: Need, usage: Usage | None, ended: Literal["reply", "error", "cut"]) -> Need:
@@ -214,27 +206,3 @@ def used_by(need: Need, usage: Usage | None, ended: Literal["reply", "error", "c
     if ended != "cut":
         return reported
     return Need(*(max(getattr(need, name), getattr(reported, name)) for name in NAMES))
-
-
-def _divided(amount: Any, part: float, stages: Sequence[str]) -> dict[str, Decimal]:
-    """Return the part of one amount that is kept for each closing stage.
-
-    The first stage writes the sections and gets half; each later one gets half of the rest, and at least one call
-    before those after it get any.
-    """
-    left = Decimal(str(amount)) * Decimal(str(part))
-    whole = isinstance(amount, int)  # calls and tokens
-    left = left.to_integral_value(ROUND_HALF_UP) if whole else left
-    kept: dict[str, Decimal] = {}
-    for place, stage in enumerate(stages):
-        own = left if place == len(stages) - 1 else left / 2
-        if whole:
-            own = own.to_integral_value(ROUND_CEILING if place else ROUND_FLOOR)
-        kept[stage], left = own, left - own
-    return kept
-
-
-def _kept_from_here(kept: Mapping[str, N]) -> Iterator[N]:
-    """Yield the parts kept from the running code: those of other closing stages that have not ended."""
-    stage = _closing.get()
-    return (part for owner, part in kept.items() if stage is None or owner not in (stage, ""))

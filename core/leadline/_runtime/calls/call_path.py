@@ -26,7 +26,6 @@ from typing import Any, TypeVar
 
 from pydantic import JsonValue
 
-from leadline._hosting.faults import is_cancellation
 from leadline._runtime.calls.attempt import AttemptLog, Attempts, RefusedByMiddleware
 from leadline._runtime.calls.budget import Budget
 from leadline._runtime.calls.call_events import CallEvents
@@ -198,9 +197,7 @@ class CallPath:
             body, reply = await self._attempts.composite(job, log)
         except Refused as error:
             return build.refused(str(error))
-        except BaseException as error:
-            if is_cancellation(error):
-                raise
+        except Exception as error:  # noqa: BLE001 - any error of a plugin is an outcome
             return build.of_composite(error)
         return Outcome("reply", body, reply=reply)
 
@@ -216,9 +213,7 @@ class CallPath:
             except Refused as error:
                 by = MIDDLEWARE if isinstance(error, RefusedByMiddleware) else "Refused"
                 return build.refused(str(error), log.attempts, by=by)
-            except BaseException as error:
-                if is_cancellation(error):
-                    raise
+            except Exception as error:  # noqa: BLE001 - any error of a plugin is an outcome
                 failed, once = translate(error), job.kind.single_attempt
                 pause = self._retry.delay(log.attempts, failed, single_attempt=once) if failed else None
                 if failed is None or pause is None:

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from leadline._runtime.calls.context import ActiveCall, new_span
 from leadline._runtime.calls.keys import call_text, outline, plain
-from leadline._runtime.calls.limits import Limit, Limiter
+from leadline._runtime.calls.limits import Limiter, Slots
 from leadline._runtime.journal import rows
 from leadline._runtime.journal.rows import Need
 from leadline.contracts import Call
@@ -39,7 +39,9 @@ class ProviderIdentity:
     name: str
     # Digest of the settings that change the answers.
     fingerprint: str = ""
-    limiter: Limit | None = None
+    limiter: Limiter | None = None
+    # The slots of the run, for which its calls wait first.
+    run_slots: Slots | None = None
     # Seconds for one attempt.
     timeout: float = 30.0
     priced: bool = False
@@ -59,15 +61,15 @@ class ProviderIdentity:
 
     def permit(self) -> AbstractAsyncContextManager[None]:
         """Hold one of the concurrent calls that its limits allow."""
-        return self.limiter.permit() if self.limiter else nullcontext()
+        return self.limiter.permit(self.run_slots) if self.limiter else nullcontext()
 
     def wait_time(self) -> float:
         """Return the seconds for which its limits delay a call that starts now."""
-        return self.limiter.wait_time() if isinstance(self.limiter, Limiter) else 0.0
+        return self.limiter.health.wait() if self.limiter else 0.0
 
     def blocked_for(self) -> float:
         """Return the seconds for which it asked for no calls, if that is longer than a call waits; else 0."""
-        return self.limiter.blocked_for() if isinstance(self.limiter, Limiter) else 0.0
+        return self.limiter.health.blocked_for() if self.limiter else 0.0
 
 
 @dataclass(frozen=True)

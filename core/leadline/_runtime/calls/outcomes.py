@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from leadline._hosting.faults import flatten, message_of, trace, words
+from leadline._hosting.faults import Held, flatten, message_of, trace, words
 from leadline._runtime.calls.retry import translate
 from leadline._runtime.journal.rows import OutcomeKind
 from leadline._settings.secrets import Secrets
@@ -44,6 +44,8 @@ class OutcomeBuilder:
 
     def failed(self, error: BaseException, attempts: int = 1) -> Outcome:
         """Return the failure of a provider."""
+        if isinstance(error, Held):
+            error = error.__cause__ or error
         known = translate(error)
         if known is not None:
             text = message_of(known)
@@ -73,7 +75,7 @@ class OutcomeBuilder:
 
         Raises the core's own errors again: they are no outcome.
         """
-        errors = list(flatten(error))
+        errors = list(flatten(error.__cause__ if isinstance(error, Held) and error.__cause__ else error))
         for leaf in errors:
             if isinstance(leaf, JournalError) or (isinstance(leaf, LeadlineError) and not isinstance(leaf, CallFailed)):
                 raise leaf

@@ -1,4 +1,4 @@
-"""Limits of a provider's account over several processes: `Limiter` with places and starts that `Permits` shares out."""
+"""Limits of a provider's account over several processes: a `Limiter` whose places and starts `Permits` shares out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from math import inf
 
-from leadline._runtime.calls.limits import PATIENCE, Limiter, Pace, Slots
+from leadline._runtime.calls.limits import ClientLimits, Limiter, Slots
+from leadline._runtime.calls.retry import AccountHealth
+from leadline.encoding import digest
 from leadline.errors import LeadlineError, RateLimited
 from leadline.permits import Permits
 
@@ -53,7 +55,7 @@ class SharedSlots(Slots):
             self._more.clear()
             wanted, self._peak = max(self._peak, self._wanted), self._wanted
             with suppress(LeadlineError):
-                lease = await self._permits.lease(self._key, self._limit, self._held.total(), wanted)
+                lease = await self._permits.lease(self._key, self._limit, self.held, wanted)
                 self.at_once = lease.slots
                 if lease.delay > 0:
                     self._delayed(lease.delay)
@@ -68,34 +70,21 @@ class SharedSlots(Slots):
                     await asyncio.wait_for(self._more.wait(), RENEWAL)
 
 
-class SharedPace(Pace):
+class SharedHealth(AccountHealth):
     """Starts that are apart from those of the other processes as well; a 429 delays all of them."""
 
-    def __init__(self, permits: Permits, key: str, base: float) -> None:
-        super().__init__(base)
+    def __init__(self, permits: Permits, key: str, name: str, interval: float, *, rests: bool) -> None:
+        super().__init__(name, interval, rests=rests)
         self._permits, self._key = permits, key
-        self._waiting = 0
         # The end of the last delay that was told, here or by another process.
         self._told_until = -inf
         self._starts: deque[float] = deque()
         self._telling: set[asyncio.Task[None]] = set()
 
-    async def turn(self) -> None:
-        """Wait for the next start, and take it."""
-        self._waiting += 1
-        try:
-            async with self._line.permit():
-                start = await self._reserved() if self.interval > 0 else -inf
-                wait = max(self.wait(time.monotonic()), start - time.monotonic())
-                while wait > 0:
-                    await asyncio.sleep(wait)
-                    wait = self.wait(time.monotonic())
-                self._last_start = time.monotonic()
-        finally:
-            self._waiting -= 1
-
     async def _reserved(self) -> float:
         """Return the time of the next reserved start."""
+        if self.interval <= 0:
+            return -inf
         now = time.monotonic()
         while self._starts and self._starts[0] < now - self.interval:  # its call was cancelled
             self._starts.popleft()
@@ -106,12 +95,12 @@ class SharedPace(Pace):
                 self._starts.extend(first + number * self.interval for number in range(count))
         return self._starts.popleft() if self._starts else now
 
-    def too_fast(self, error: RateLimited, began: float, now: float) -> None:
+    def too_fast(self, error: RateLimited, began: float) -> None:
         """Learn from a 429, and tell the other processes."""
-        super().too_fast(error, began, now)
-        seconds = max(self._delayed_until, self._blocked_until) - now
+        super().too_fast(error, began)
+        seconds = max(self.wait(), self.blocked_for())
         if seconds > 0:
-            self._told_until = now + seconds
+            self._told_until = time.monotonic() + seconds
             task = asyncio.get_running_loop().create_task(self._tell(seconds))
             self._telling.add(task)
             task.add_done_callback(self._telling.discard)
@@ -123,19 +112,30 @@ class SharedPace(Pace):
     def delayed(self, seconds: float) -> None:
         """Learn from another process that no call may start for so many seconds."""
         now = time.monotonic()
-        if now + seconds <= self._told_until + _SAME:
-            return
-        self._told_until = now + seconds
-        self._delayed_until = max(self._delayed_until, now + min(PATIENCE, seconds))
-        if seconds > PATIENCE:
-            self._blocked_until = max(self._blocked_until, now + seconds)
+        if now + seconds > self._told_until + _SAME:
+            self._told_until = now + seconds
+            self._delay(now, seconds)
 
 
 class SharedLimiter(Limiter):
-    """A limiter whose limits hold for all processes that share the permits. Use it on one event loop."""
+    """A limiter whose limits hold for all processes that share the permits."""
 
-    def __init__(self, permits: Permits, key: str, at_once: int, interval: float = 0.0) -> None:
-        super().__init__(at_once, interval)
-        pace = SharedPace(permits, key, interval)
-        self.pace = pace
-        self._slots = SharedSlots(permits, key, at_once, pace.delayed)
+    def __init__(
+        self, permits: Permits, key: str, at_once: int, interval: float = 0.0, *, name: str = "", rests: bool = False
+    ) -> None:
+        super().__init__(at_once)
+        health = SharedHealth(permits, key, name, interval, rests=rests)
+        self.health = health
+        self.slots = SharedSlots(permits, key, at_once, health.delayed)
+
+
+class SharedLimits(ClientLimits):
+    """The limiters of a client that shares permits with other processes."""
+
+    def __init__(self, permits: Permits) -> None:
+        super().__init__()
+        self._permits = permits
+
+    def _shared(self, key: tuple[object, ...], at_once: int, interval: float, *, name: str, rests: bool) -> Limiter:
+        digest_of_key = digest(repr(key).encode())
+        return SharedLimiter(self._permits, digest_of_key, at_once, interval, name=name, rests=rests)

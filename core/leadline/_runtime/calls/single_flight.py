@@ -47,11 +47,15 @@ class SingleFlight(Generic[T]):
         if call is None:
             call = self._start(key, name, start)
         self._check_cycle(call, caller)
+        call.waiters += 1
         try:
-            return await self._wait(call), shared
+            return await asyncio.shield(call.task), shared
         finally:
             if waiting := self._by_key.get(caller):
                 waiting.waits_for.discard(key)
+            call.waiters -= 1
+            if not call.waiters and not call.task.done():
+                await self._stop(call)
 
     def is_current(self, call: InFlight[T]) -> bool:
         """Return True unless a newer call has taken the key of a cancelled one."""
@@ -97,15 +101,6 @@ class SingleFlight(Generic[T]):
             return True
         call = self._by_key.get(start)
         return call is not None and any(self._reaches(key, goal) for key in call.waits_for)
-
-    async def _wait(self, call: InFlight[T]) -> T:
-        call.waiters += 1
-        try:
-            return await asyncio.shield(call.task)
-        finally:
-            call.waiters -= 1
-            if not call.waiters and not call.task.done():
-                await self._stop(call)
 
     async def _stop(self, call: InFlight[T]) -> None:
         self._remove(call)  # first, so that no new caller joins a call that is being cancelled

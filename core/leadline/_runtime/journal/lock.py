@@ -1,7 +1,4 @@
-"""The lock of a run's folder: one process works on a run, and the lock ends with it, however it dies.
-
-Others can see the lock without taking it: looking at a run never disturbs the process that is about to work on it.
-"""
+"""The lock of a run's folder: one process works on a run, and the lock ends with it, however it dies."""
 
 from __future__ import annotations
 
@@ -9,8 +6,6 @@ import contextlib
 import fcntl
 import os
 import shlex
-import struct
-import sys
 from pathlib import Path
 from weakref import WeakSet
 
@@ -18,9 +13,6 @@ from leadline.errors import JournalBusy
 
 # The default folder of runs, below the working folder.
 RUNS = "runs"
-# Locks of an open file, Linux only; elsewhere `flock`, where looking takes a shared lock for a moment.
-_OPEN_FILE_LOCKS = sys.platform == "linux"
-_FLOCK = "hhqqi"  # `struct flock`: type, whence, start, length (0: all), process
 
 
 def resume_command(folder: Path) -> str:
@@ -41,8 +33,8 @@ class FolderLock:
     def __init__(self, path: Path) -> None:
         self._fd: int | None = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
-            _lock(self._fd)
-        except BlockingIOError:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:  # a run, or for an instant `is_locked`
             owner = os.pread(self._fd, 32, 0).decode("ascii", "replace").strip() or "unknown"
             self.close()
             raise JournalBusy(
@@ -57,7 +49,7 @@ class FolderLock:
         """Release the lock; a second time does nothing."""
         if self._fd is not None:
             # Explicitly, because a child that was forked just now may not have closed its copy of the file yet.
-            _unlock(self._fd)
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
             self.close()
 
     def close(self) -> None:
@@ -87,36 +79,10 @@ def is_locked(path: Path) -> bool:
     except OSError:
         return False
     try:
-        return _is_held(file)
-    finally:
-        os.close(file)
-
-
-def _lock(file: int) -> None:
-    """Take the lock. Raises BlockingIOError if somebody holds it."""
-    if _OPEN_FILE_LOCKS:
-        fcntl.fcntl(file, fcntl.F_OFD_SETLK, _request(fcntl.F_WRLCK))
-    else:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _unlock(file: int) -> None:
-    if _OPEN_FILE_LOCKS:
-        fcntl.fcntl(file, fcntl.F_OFD_SETLK, _request(fcntl.F_UNLCK))
-    else:
-        fcntl.flock(file, fcntl.LOCK_UN)
-
-
-def _is_held(file: int) -> bool:
-    if _OPEN_FILE_LOCKS:
-        reply = fcntl.fcntl(file, fcntl.F_OFD_GETLK, _request(fcntl.F_WRLCK))
-        return bool(struct.unpack(_FLOCK, reply)[0] != fcntl.F_UNLCK)
-    try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # gone when the file is closed
+        # Shared and for a moment: whoever opens a journal just then tries again.
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
+    finally:
+        os.close(file)
     return False
-
-
-def _request(kind: int) -> bytes:
-    return struct.pack(_FLOCK, kind, os.SEEK_SET, 0, 0, 0)

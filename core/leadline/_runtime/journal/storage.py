@@ -11,10 +11,8 @@ import asyncio
 import errno
 import itertools
 import os
-import shutil
 import sqlite3
 import stat
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -82,7 +80,7 @@ class _Job:
 
 
 class Storage:
-    """One SQLite file. Mode "read" works on a copy and never touches the folder."""
+    """One SQLite file. Mode "read" changes nothing."""
 
     def __init__(self, path: Path, mode: Mode) -> None:
         self.path = path
@@ -190,14 +188,13 @@ def _resolve(jobs: list[_Job]) -> None:
 
 
 class _JournalFile:
-    """The file: locked if it is written, copied if it is read. All methods run on the storage's thread."""
+    """The file: locked if it is written. All methods run on the storage's thread."""
 
     def __init__(self, path: Path, mode: Mode) -> None:
         self._path = path
         self._mode = mode
         self._connection: sqlite3.Connection | None = None
         self._lock: FolderLock | None = None
-        self._copy: tempfile.TemporaryDirectory[str] | None = None
         self._synchronous = ""
 
     @property
@@ -213,8 +210,8 @@ class _JournalFile:
     def open(self) -> None:
         """Lock, check and open the file."""
         try:
-            path = self._prepare() if self._mode == "write" else self._copy_to_read()
-            self._connection = sqlite3.connect(path, isolation_level=None)
+            address = self._prepare() if self._mode == "write" else self._address()
+            self._connection = sqlite3.connect(address, isolation_level=None, uri=True)
             # A flipped bit may leave text that is not UTF-8: the checksums report it, row by row.
             self._connection.text_factory = lambda data: data.decode("utf-8", "replace")
             self._check_layout(self._connection)
@@ -245,10 +242,9 @@ class _JournalFile:
             self._connection = None
             if self._lock:
                 self._lock.release()
-            if self._copy:
-                self._copy.cleanup()
 
-    def _prepare(self) -> Path:
+    def _prepare(self) -> str:
+        """Lock and check the folder; return the URI of the file."""
         folder = private_folder(self._path.parent)
         self._lock = FolderLock(self._path.with_name(self._path.name + ".lock"))
         self._refuse_links(folder)
@@ -260,7 +256,7 @@ class _JournalFile:
                 "needed to start; make room, or choose another folder with --set runs.folder=DIR"
             )
         check_database(self._path)
-        return private_file(self._path)
+        return private_file(self._path).absolute().as_uri()
 
     @staticmethod
     def _refuse_links(folder: Path) -> None:
@@ -274,33 +270,27 @@ class _JournalFile:
                         f"remove it, then: {resume_command(folder)}"
                     )
 
-    def _copy_to_read(self) -> Path:
-        # A reader of a WAL creates files beside it, so it reads a copy. The main file changes only when its owner
-        # closes it (there are no checkpoints before): the main file first, then the WAL, is a consistent state.
+    def _address(self) -> str:
+        """Return the URI with which a reader opens the file. It changes nothing in the folder."""
         if not self._path.exists():
             raise JournalError(f"no journal at {self._path}; `leadline runs list` shows the runs")
+        check_database(self._path)
         wal = self._path.with_name(self._path.name + "-wal")
         for path in (self._path, wal):
-            if path.exists() and not (path.is_file() and path.stat().st_size <= _LARGEST):
-                raise JournalError(f"{path} is no file, or has more than {_LARGEST >> 20:,} MB, and is not read")
-        self._copy = tempfile.TemporaryDirectory(prefix="leadline-")
-        target = Path(self._copy.name) / self._path.name
-        while True:
-            before = self._path.stat()
-            shutil.copyfile(self._path, target)
-            if wal.exists():
-                shutil.copyfile(wal, target.with_name(wal.name))
-            after = self._path.stat()
-            if (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size):
-                return target
+            if path.exists() and path.stat().st_size > _LARGEST:
+                raise JournalError(f"{path} has more than {_LARGEST >> 20:,} MB, and is not read")
+        # Without a WAL nobody works on the run. SQLite would create one to read the file, and leave it behind.
+        return f"{self._path.absolute().as_uri()}?mode=ro{'' if wal.exists() else '&immutable=1'}"
 
     def _check_layout(self, connection: sqlite3.Connection) -> None:
-        connection.execute("pragma journal_mode=wal")
-        connection.execute("pragma wal_autocheckpoint=0")  # see `_copy_to_read`
+        if self._mode == "write":
+            connection.execute("pragma journal_mode=wal")
+            # The main file changes only when its owner closes it, so that a reader without the WAL sees one state.
+            connection.execute("pragma wal_autocheckpoint=0")
         version = connection.execute("pragma user_version").fetchone()[0]
         if version > _VERSION:
             raise JournalError(f"{self._path} was written by a newer Leadline (layout {version}); update leadline")
-        if version == 0:
+        if version == 0 and self._mode == "write":
             connection.executescript(f"begin; {LAYOUT} pragma user_version={_VERSION}; commit;")
         if not has_layout(connection, LAYOUT):
             raise JournalError(f"{self._path} has tables that no run has: it is no journal of Leadline")

@@ -7,11 +7,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-from leadline._hosting.faults import is_cancellation
 from leadline._runtime.calls.call_path import CallPath
 from leadline._runtime.calls.job import CHAT, Kind
+from leadline._runtime.calls.retry import TRAITS, RunHealth
 from leadline._runtime.journal.rows import Need
-from leadline._runtime.models.chains import TRAITS, Choice, ProviderHealth, chat_failure
+from leadline._runtime.models.chains import Choice, chat_failure
 from leadline._runtime.models.cost_estimates import ChatEstimates, exceeds_context
 from leadline._runtime.models.prices import Prices, load_tables
 from leadline._runtime.models.task_messages import instructions, render, repair, talk
@@ -36,7 +36,7 @@ R = TypeVar("R", bound=Record)
 class TaskChat:
     """Performs the tasks of one run through chat."""
 
-    def __init__(self, calls: CallPath, settings: Settings, health: ProviderHealth) -> None:
+    def __init__(self, calls: CallPath, settings: Settings, health: RunHealth) -> None:
         self._calls = calls
         self._settings = settings
         self._health = health
@@ -44,16 +44,16 @@ class TaskChat:
         self._tables_loaded = False
         self._estimates = ChatEstimates(self._prices)
 
-    async def perform(self, choice: Choice, provider: Any, task: Task[R]) -> tuple[R, list[str]]:
+    async def perform(self, choice: Choice, task: Task[R]) -> tuple[R, list[str]]:
         """Return the reply and notices; inputs longer than the model's context are shrunk until they fit."""
         if not self._tables_loaded:
             await asyncio.to_thread(load_tables)
             self._tables_loaded = True
-        task, shrunk = await self._fit(choice, provider, task)
+        task, shrunk = await self._fit(choice, task)
         exchange = self._next_turn if isinstance(task.inputs, Talk) else self._parsed_reply
         while True:
             try:
-                reply, notices = await exchange(choice, provider, task)
+                reply, notices = await exchange(choice, task)
             except CallFailed as failed:
                 smaller = task.shrink(task.inputs) if task.shrink and failed.record.type == "TooLong" else None
                 if smaller is None:
@@ -63,9 +63,9 @@ class TaskChat:
                 notice = f"{task.name}: the material was over the model's context, and the least relevant was left out"
                 return reply, [notice, *notices] if shrunk else notices
 
-    async def _fit(self, choice: Choice, provider: Any, task: Task[R]) -> tuple[Task[R], bool]:
+    async def _fit(self, choice: Choice, task: Task[R]) -> tuple[Task[R], bool]:
         """Shrink the inputs to the context that the provider states; return the task and whether it shrank."""
-        shrunk, context = False, (await self._traits(choice, provider)).context_tokens
+        shrunk, context = False, (await self._traits(choice)).context_tokens
         while context and task.shrink and exceeds_context(self._messages(choice, task), context):
             smaller = task.shrink(task.inputs)
             if smaller is None:  # the estimate may be wrong; the vendor decides
@@ -80,13 +80,13 @@ class TaskChat:
     def _template(self, task: Task[Any] | TaskKind[Any, Any]) -> str:
         return template_of(task, self._settings.prompts)
 
-    async def _parsed_reply(self, choice: Choice, provider: Any, task: Task[R]) -> tuple[R, list[str]]:
+    async def _parsed_reply(self, choice: Choice, task: Task[R]) -> tuple[R, list[str]]:
         """Return the parsed reply and notices. An unusable reply is repaired once, by a request with the error.
 
         If the second reply is cut off or partly wrong, its usable part is taken, with a notice.
         """
         messages = self._messages(choice, task)
-        reply = await self._chat(choice, provider, task, messages)
+        reply = await self._chat(choice, task, messages)
         if reply.finish_reason == "content_filter":
             try:
                 return accept_last(reply, task)
@@ -97,18 +97,18 @@ class TaskChat:
         except BadReply as error:
             messages = repair(messages, reply.message.text, error, task.example)
         # The listener has the pieces of the first reply; a second one would repeat them.
-        reply = await self._chat(choice, provider, replace(task, heard=None), messages)
+        reply = await self._chat(choice, replace(task, heard=None), messages)
         try:
             return accept_last(reply, task)
         except BadReply as error:
             raise chat_failure(choice, BadReply, describe_refusal(error, reply), str(error)) from error
 
-    async def _next_turn(self, choice: Choice, provider: Any, task: Task[R]) -> tuple[R, list[str]]:
+    async def _next_turn(self, choice: Choice, task: Task[R]) -> tuple[R, list[str]]:
         """Return the next turn of a talk, whose tool calls the caller executes."""
-        traits = await self._traits(choice, provider)
+        traits = await self._traits(choice)
         if not traits.tools:
             raise chat_failure(choice, Unsupported, f"the model {traits.model or choice.model} calls no tools")
-        reply = await self._chat(choice, provider, task, self._messages(choice, task))
+        reply = await self._chat(choice, task, self._messages(choice, task))
         if reply.finish_reason == "length":
             raise chat_failure(choice, BadReply, CUT)
         if reply.finish_reason == "content_filter" and not reply.message.tool_calls:
@@ -120,8 +120,8 @@ class TaskChat:
             return talk(task, self._template(task), task.inputs.turns, _speaker(choice))
         return render(task, self._template(task))
 
-    async def _chat(self, choice: Choice, provider: Any, task: Task[R], messages: tuple[Message, ...]) -> ChatReply:
-        traits = await self._traits(choice, provider)
+    async def _chat(self, choice: Choice, task: Task[R], messages: tuple[Message, ...]) -> ChatReply:
+        traits = await self._traits(choice)
         request = ChatRequest(model=choice.model, messages=messages)
         if isinstance(task.inputs, Talk):
             request = request.model_copy(update={"tools": task.inputs.tools, "allowed": task.inputs.allowed})
@@ -135,12 +135,12 @@ class TaskChat:
             price=partial(self._priced, traits.model),
             ttl=self._ttl(choice, task),
             shareable=partial(is_reusable, task),
-            single_attempt=self._health.is_unreachable(choice),
+            single_attempt=self._health.is_unreachable(choice.name),
         )
         return await self._calls.call(
             kind,
             request,
-            lambda request, call: provider.chat(request, call),  # looked up late: a missing method fails the call
+            choice.instance.method("chat"),
             provider=choice.instance.identity,
             sample=task.sample,
             task=task.name,
@@ -149,12 +149,10 @@ class TaskChat:
             answers=task.answers,
         )
 
-    async def _traits(self, choice: Choice, provider: Any) -> ModelTraits:
+    async def _traits(self, choice: Choice) -> ModelTraits:
         try:
-            return require_type(provider.traits(choice.model), ModelTraits)
-        except BaseException as error:
-            if is_cancellation(error):
-                raise
+            return require_type(await choice.instance.ask("traits", choice.model), ModelTraits)
+        except Exception as error:
             raise await self._calls.fault(TRAITS, choice.instance.identity, error) from error
 
     def _ttl(self, choice: Choice, task: Task[Any]) -> float:

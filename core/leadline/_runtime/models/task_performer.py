@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 from leadline._runtime.calls.call_path import CallPath
 from leadline._runtime.calls.job import CHAT, TASK, Kind, ProviderIdentity
 from leadline._runtime.calls.keys import fingerprint
+from leadline._runtime.calls.retry import RunHealth
 from leadline._runtime.models.chains import (
     CHAT_FAILURES,
     Choice,
-    ProviderHealth,
     chain_of,
     combined_failure,
     performs_tasks,
@@ -46,7 +46,7 @@ class TaskPerformer:
         self._calls = calls
         self._notice = notice
         self._closing = closing
-        self._health = ProviderHealth(notice, calls.answered)
+        self._health = RunHealth(notice, calls.answered)
         self._chat = TaskChat(calls, plugins.settings, self._health)
 
     async def perform(self, task: Task[R]) -> R:
@@ -55,7 +55,7 @@ class TaskPerformer:
         Raises `CallFailed` if none can, `ModelUnreachable` if moreover none has answered anything in this run.
         """
         chain = self._chain(task.name, task.role)
-        provider = None if self._health.is_excluded(chain[0]) else await self._created(chain[0])
+        provider = None if chain[0].name in self._health.excluded else await self._created(chain[0])
         if performs_tasks(provider):
             # Its reply needs no repair, so one call suffices, unless it fails and a fallback is left.
             try:
@@ -87,7 +87,7 @@ class TaskPerformer:
     async def by_chat(self, task: str, role: str) -> bool:
         """Return whether the first provider of the chain that can be reached understands language."""
         for choice in self._chain(task, role):
-            if not self._health.never_reached(choice.name) and await self._created(choice) is not None:
+            if choice.name not in self._health.never_reached and await self._created(choice) is not None:
                 return not choice.instance.offer.algorithm
         return False
 
@@ -121,11 +121,14 @@ class TaskPerformer:
             return None
 
     async def _by_chain(self, chain: list[Choice], task: Task[R]) -> Performed:
-        usable, failures = without_rate_limited(self._health.usable(chain))
+        health, names = self._health, [choice.name for choice in chain]
+        by_name = dict(zip(names, chain, strict=True))
+        usable, failures = without_rate_limited([by_name[name] for name in health.usable(names)])
         for choice in usable:
-            skipped = [*self._health.failures(chain[: chain.index(choice)]), *failures]
+            before = names[: names.index(choice.name)]
+            skipped = [*(health.excluded[name] for name in before if name in health.excluded), *failures]
             # Providers that were never reached have their own notice.
-            skipped = [failed for failed in skipped if not self._health.never_reached(failed.record.provider)]
+            skipped = [failed for failed in skipped if failed.record.provider not in health.never_reached]
             if await self._would_only_quote(choice, task, skipped):
                 continue
             try:
@@ -134,11 +137,11 @@ class TaskPerformer:
                 raise
             except CallFailed as failed:
                 failures.append(failed)
-                await self._health.record_failure(choice, failed, chain)
+                await health.record_failure(choice.name, failed, names)
             else:
-                self._health.record_success(choice)
+                health.record_success(choice.name)
                 return done
-        raise combined_failure(failures or self._health.failures(chain))
+        raise combined_failure(failures or [health.excluded[name] for name in names if name in health.excluded])
 
     async def _would_only_quote(self, choice: Choice, task: Task[Any], skipped: Sequence[CallFailed]) -> bool:
         """Return whether an algorithm would quote passages in place of text that a failed model was to write.
@@ -161,7 +164,7 @@ class TaskPerformer:
         if performs_tasks(provider):
             reply = await self._by_task_provider(choice, provider, task)
         else:
-            reply, chat_notices = await self._chat.perform(choice, provider, task)
+            reply, chat_notices = await self._chat.perform(choice, task)
             notices += chat_notices
         return Performed(reply=reply.model_dump(mode="json"), notices=tuple(notices))
 
@@ -176,7 +179,7 @@ class TaskPerformer:
             reply: R = await provider.perform(changed, call)
             return reply
 
-        once = self._health.is_unreachable(choice)
+        once = self._health.is_unreachable(choice.name)
         kind = Kind(name="perform", reply=task.reply, free=choice.instance.offer.free, single_attempt=once)
         identity = choice.instance.identity
         return await self._calls.call(kind, request, do, provider=identity, sample=task.sample, task=task.name)

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from leadline._runtime.calls.job import CHAT
+from leadline._runtime.calls.limits import ClientLimits
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.plugins import PluginRuntime
 from leadline._runtime.runs.folder import JOURNAL
@@ -53,15 +54,17 @@ async def adhoc_session(
     loaded: Loaded,
     question: str,
     *,
+    limits: ClientLimits | None = None,
     plugins: PluginRuntime | None = None,
     principal: Principal | None = None,
 ) -> AsyncIterator[Session]:
     """Provide a session in a temporary folder, whose `run` performs tasks outside of a run. Raises `ConfigError`.
 
-    `plugins` are those of `loaded`, kept for the next session; by default they are created and closed.
+    `plugins` are those of `loaded`, kept for the next session; by default they are created with the `limits` of the
+    client, and closed.
     """
     own = plugins is None
-    plugins = plugins or PluginRuntime(replace(loaded, chosen={**loaded.chosen, "observers": ()}))
+    plugins = plugins or PluginRuntime(replace(loaded, chosen={**loaded.chosen, "observers": ()}), limits=limits)
     try:
         with TemporaryDirectory(prefix="leadline-") as folder:
             journal = await Journal.open(Path(folder) / JOURNAL)

@@ -16,7 +16,7 @@ from typing import Any
 
 from leadline._runtime.runs.findings_board import FindingsBoard, StageFindings, misfit
 from leadline._runtime.runs.run_context import RunContext
-from leadline._runtime.task_groups import bare_task_group
+from leadline._runtime.task_groups import bare_task_group, contain
 from leadline.errors import CallRefused, PluginFault
 from leadline.findings import Key
 from leadline.hookspecs import MapOffer
@@ -102,7 +102,7 @@ class Engine:
         findings = StageFindings(step.name, self.board, step.reads, step.writes, ends_loop=ends_loop)
         stage = await self.run.stage(step)
         with self.run.in_stage(step):
-            await stage.run(findings, self.run)
+            await contain(stage.run(findings, self.run))
         await self._merge(step, findings.patch, findings.loop_ended or "")
         for key in step.gives:
             if not key.grows and not self.board.has(key):
@@ -237,7 +237,7 @@ class MapGroup:
         findings = StageFindings(level.step.name, self.board, level.step.reads, ())
         try:
             with self.run.in_stage(level.step):
-                outputs = tuple(await call(findings, self.run))
+                outputs = tuple(await contain(call(findings, self.run)))
         except CallRefused as refused:
             # Only this item is lost: the others can still be written up.
             self.lost.setdefault(level.step.name, refused.record.message)

@@ -28,7 +28,7 @@ class MetadataWriter:
     """
 
     def __init__(self, summary: Summary, folder: Path | None) -> None:
-        self._summary = summary
+        self._summary: Summary | None = summary
         self._folder = folder
         self._writing = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
@@ -37,6 +37,8 @@ class MetadataWriter:
     async def write(self, *, ended: bool = False) -> Metadata:
         """Write the summary and return it. Raises `LeadlineError` and `OSError`."""
         async with self._writing:
+            if self._summary is None:
+                raise LeadlineError("the run has ended")
             metadata = self._summary(ended=ended)
             if self._folder:
                 await asyncio.to_thread(write_metadata, self._folder, metadata)
@@ -56,6 +58,10 @@ class MetadataWriter:
 
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(INTERVAL, write)
+
+    def close(self) -> None:
+        """Write nothing more, and let go of the run: timers of ended calls keep this writer for a while."""
+        self._summary = None
 
     async def settle(self) -> None:
         """Drop what was to be written in a moment, and wait for what is being written."""

@@ -11,15 +11,13 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from leadline._hosting.faults import is_cancellation
 from leadline._runtime.calls.call_path import CallPath
-from leadline._runtime.calls.circuit_breaker import BreakerLimit
 from leadline._runtime.calls.job import Kind, ProviderIdentity
-from leadline._runtime.calls.limits import RunAndProviderLimit, Slots
+from leadline._runtime.calls.limits import Slots
 from leadline._runtime.journal.rows import Need
 from leadline._runtime.plugins import PluginRuntime, ProviderInstance, combined_fingerprint
 from leadline._runtime.source_tiers import SourceTiers
-from leadline.contracts import Call, Fetcher, Parser, Search
+from leadline.contracts import Call, Search
 from leadline.display import strip_markup, visible
 from leadline.encoding import digest, require_type
 from leadline.errors import CallFailed, CallRefused, Unsupported
@@ -34,7 +32,7 @@ _TOLERANCE = 2
 
 
 class EngineSearch:
-    """Search for one run. `notice` receives one message for each engine whose circuit breaker is open."""
+    """Search for one run. `notice` receives one message for each engine that rests."""
 
     def __init__(self, plugins: PluginRuntime, calls: CallPath, notice: Callable[[str], Awaitable[None]]) -> None:
         settings = plugins.settings.search
@@ -89,9 +87,9 @@ class EngineSearch:
 
         It adds a failure of the first page to `failed`, and failures of further pages to `page_failures`.
         """
-        limiter = BreakerLimit(engine.breaker, RunAndProviderLimit(self._slots, engine.identity.limiter))
         composite = engine.offer.calls  # its own calls are limited
-        identity = replace(engine.identity, limiter=None if composite else limiter)
+        limiter = None if composite else engine.identity.limiter
+        identity = replace(engine.identity, limiter=limiter, run_slots=self._slots)
         kind = Kind(name="search", reply=SearchPage, composite=composite, keep=engine.offer.keep, ttl=self._ttl(engine))
 
         async def do(request: SearchRequest, call: Call) -> SearchPage:
@@ -133,7 +131,7 @@ class EngineSearch:
         return seconds(self._plugins.settings.cache.search) if engine.offer.keep else 0.0
 
     async def _notify(self, failures: Iterable[Failure]) -> None:
-        """Notify of open circuit breakers, from the stored failures, so that a replay has the same notices."""
+        """Notify of engines that rest, from the stored failures, so that a replay has the same notices."""
         for failure in failures:
             if failure.type == "Resting" and failure.provider not in self._notified:
                 self._notified.add(failure.provider)
@@ -288,9 +286,6 @@ class DocumentReader:
 
     async def _accepts(self, instance: ProviderInstance, name: str) -> bool:
         try:
-            plugin: Fetcher | Parser = await instance.get()
-            return plugin.accepts(name)
-        except BaseException as error:
-            if is_cancellation(error):
-                raise
+            return bool(await instance.ask("accepts", name))
+        except Exception as error:
             raise await self._calls.fault("accepts", instance.identity, error) from error

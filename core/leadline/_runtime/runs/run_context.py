@@ -9,23 +9,27 @@ import asyncio
 import math
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from leadline._hosting.faults import is_cancellation, words
+from leadline._hosting.faults import words
 from leadline._runtime.calls.budget import Budget, Limits
 from leadline._runtime.calls.call_path import CallPath
 from leadline._runtime.calls.context import current_call, current_stage, new_span, stage_span
 from leadline._runtime.calls.job import Kind, ProviderIdentity
+from leadline._runtime.calls.keys import fingerprint
 from leadline._runtime.calls.retry import RetryPolicy
 from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.journal import Journal
+from leadline._runtime.models.cost_estimates import EmbedEstimates
+from leadline._runtime.models.prices import Prices
 from leadline._runtime.models.task_performer import TaskPerformer
-from leadline._runtime.plugins import PluginRuntime
+from leadline._runtime.plugins import PluginRuntime, ProviderInstance
 from leadline._runtime.runs.call_statistics import models
 from leadline._runtime.runs.folder import path_inside, write_atomically
-from leadline._runtime.runs.provider_calls import ProviderCalls
+from leadline._runtime.runs.metadata_writer import MetadataWriter
 from leadline._runtime.runs.questions import Asker, Questions, UserQuestion
 from leadline._runtime.runs.retrieval import DocumentReader, EngineSearch
 from leadline._runtime.runs.run_request import RunRequest
@@ -37,8 +41,10 @@ from leadline.encoding import json_bytes
 from leadline.errors import (
     AlreadyAnswered,
     CallFailed,
+    ConfigError,
     LeadlineError,
     NeedsClarification,
+    PluginError,
     PluginFault,
     Unanswered,
 )
@@ -47,14 +53,37 @@ from leadline.pipeline import Pipeline, Step
 from leadline.records import (
     Answer,
     Blob,
+    Chart,
+    Code,
     Document,
+    Embeddings,
+    EmbedRequest,
+    Execution,
     Failure,
     FetchRequest,
+    Figure,
+    Files,
     Json,
+    Judgements,
+    JudgeRequest,
+    PassageRequest,
+    Passages,
     Principal,
+    Ranking,
     Record,
+    Report,
+    RerankRequest,
     SearchPage,
     SearchRequest,
+    Synthesis,
+    SynthesisRequest,
+    VectorBatch,
+    VectorCollection,
+    VectorCount,
+    VectorListing,
+    VectorMatches,
+    VectorQuery,
+    VectorRemoval,
 )
 from leadline.runs import OpenQuestion
 from leadline.settings import Settings
@@ -71,7 +100,7 @@ _ASK = Kind(name="ask", reply=Answer)
 _PERSON = ProviderIdentity(name="person", timeout=math.inf, local=True)
 
 
-class RunContext(ProviderCalls):
+class RunContext:
     """One session of a run. `leadline.contracts.Run` documents the methods for stages; the engine uses the others."""
 
     def __init__(
@@ -83,6 +112,7 @@ class RunContext(ProviderCalls):
         bus: Bus,
         pipeline: Pipeline,
         *,
+        metadata: MetadataWriter,
         middleware: Mapping[str, Middleware],
         asker: Asker | None = None,
     ) -> None:
@@ -118,10 +148,7 @@ class RunContext(ProviderCalls):
             principal=request.principal.id if request.principal else "",
         )
         self.questions = Questions(self._questions_changed, self._asked, asker)
-        # Write the summary, now and soon; set by the session.
-        self.status_changed: Callable[[], Awaitable[None]]
-        self.step_changed: Callable[[], object]
-        self.forget_session()
+        self.metadata = metadata
         # The spans of the running stages, by name.
         self._stage_spans: dict[str, str] = {}
         self._prefetch = Prefetch()
@@ -163,6 +190,159 @@ class RunContext(ProviderCalls):
     async def download(self, request: FetchRequest, /) -> Blob:
         return await self._reader.fetch(request)
 
+    # --- other plugins, each by the one that the settings chose ------------------------------------------------------
+
+    async def synthesize(self, request: SynthesisRequest, /) -> Synthesis:
+        instance = self.plugins.instance("synthesizers", self.settings.research.synthesizer)
+
+        async def do(request: SynthesisRequest, call: Call) -> Synthesis:
+            written: Synthesis = await (await instance.get()).synthesize(request, call)
+            return written
+
+        kind = Kind(name="synthesize", reply=Synthesis, composite=True)
+        return await self.calls.call(kind, request, do, provider=self._identity_with_tasks(instance), task="synthesize")
+
+    async def draw(self, chart: Chart, /) -> Figure:
+        instance = self._configured("chart_runners", "charts.runner", "".join(self.plugins.chosen["charts.runner"]))
+        runner = await self._entered(instance)
+        if not runner.accepts(chart.language):
+            raise PluginError(f"chart runner '{instance.name}' does not draw '{chart.language}' (charts.runner)")
+        return await self._call_provider("draw", Figure, instance, chart, instance.method("draw"))
+
+    async def draws(self, language: str, /) -> bool:
+        for name in self.plugins.chosen["charts.runner"]:
+            try:
+                if (await self._entered(self.plugins.instance("chart_runners", name))).accepts(language):
+                    return True
+            except CallFailed as failed:
+                await self._notice(f"no charts by {name}: {failed.record.message}")
+        return False
+
+    async def execute(self, code: Code, /) -> Execution:
+        instance = self._configured("sandboxes", "code.sandbox", self.settings.code.sandbox)
+        return await self._call_provider("execute", Execution, instance, code, instance.method("execute"))
+
+    async def embed(self, texts: Sequence[str], /, embedder: str = "", *, keep: bool = True) -> Embeddings:
+        name, _, model = (embedder or self.settings.ai.embedder).partition(":")
+        instance = self._configured("embedders", "ai.embedder", name)
+        embedder = await self._entered(instance)
+        costs = EmbedEstimates(Prices(self.settings.ai.prices), embedder)
+        request = EmbedRequest(model=model, texts=tuple(texts))
+        embed = instance.method("embed")
+
+        async def do(request: EmbedRequest, call: Call) -> Embeddings:
+            reply: Embeddings = await embed(request, call)
+            if isinstance(reply, Embeddings) and len(reply.vectors) != len(request.texts):
+                raise ValueError(f"it returned {len(reply.vectors)} vectors for {len(request.texts)} texts")
+            if isinstance(reply, Embeddings) and len({len(vector) for vector in reply.vectors}) > 1:
+                raise ValueError("it returned vectors of different lengths")
+            return reply
+
+        return await self._call_provider("embed", Embeddings, instance, request, do, keep=keep, costs=costs)
+
+    @property
+    def vectors(self) -> VectorCalls:
+        store = self._configured("vector_stores", "knowledge.store", self.settings.knowledge.store)
+        return VectorCalls(store, self.calls)
+
+    async def retrieve(self, request: PassageRequest, /) -> Passages:
+        base = self._configured("search_providers", "knowledge.base", self.settings.knowledge.base)
+        do, kind = base.method("retrieve"), Kind(name="retrieve", reply=Passages, composite=True)
+        identity = replace(base.identity, limiter=None)
+        return await self.calls.call(kind, request, do, provider=identity, task="retrieve")
+
+    async def rerank(self, query: str, texts: Sequence[str], /) -> Ranking | None:
+        if not self.settings.ai.reranker or not texts:
+            return None
+        instance = self.plugins.instance("rerankers", self.settings.ai.reranker)
+        rerank = instance.method("rerank")
+
+        async def do(request: RerankRequest, call: Call) -> Ranking:
+            ranking: Ranking = await rerank(request, call)
+            if isinstance(ranking, Ranking) and len(ranking.scores) != len(request.texts):
+                raise ValueError(f"it returned {len(ranking.scores)} scores for {len(request.texts)} texts")
+            return ranking
+
+        request = RerankRequest(query=query, texts=tuple(texts))
+        return await self._call_provider("rerank", Ranking, instance, request, do, free=instance.offer.free)
+
+    async def judge(self, request: JudgeRequest, name: str, /) -> Judgements:
+        """Have claims judged by one judge; judgements of other claims are dropped with a notice."""
+        instance = self.plugins.instance("claim_judges", name)
+        do = instance.method("judge")
+        reply = await self._call_provider("judge", Judgements, instance, request, do, free=instance.offer.free)
+        claim_ids = {claim.id for claim in request.claims}
+        kept = tuple(judgement for judgement in reply.judgements if judgement.claim_id in claim_ids)
+        if dropped := len(reply.judgements) - len(kept):
+            noun = "judgement names a claim" if dropped == 1 else "judgements name claims"
+            await self._notice(f"judge {name}: {dropped} {noun} that it was not asked about; dropped")
+        return Judgements(judgements=kept)
+
+    async def format(self, report: Report, name: str, /) -> Files:
+        """Render a report. The files are not kept, so that a replay uses the current formatter."""
+        instance = self.plugins.instance("report_formatters", name)
+        render = instance.method("format")
+
+        async def do(report: Report, call: Call) -> Files:
+            files: Files = await render(report, call)
+            if isinstance(files, Files):  # any other type is reported by the call path
+                if not files.files:
+                    raise ValueError("it returned no file")
+                for file in files.files:
+                    path_inside(self.folder, file.name)
+            return files
+
+        try:
+            files = await self._call_provider("format", Files, instance, report, do, keep=False, free=True)
+        except CallFailed as failed:
+            self.state.format_failures[name] = failed
+            raise
+        self.state.format_failures.pop(name, None)
+        return files
+
+    def _configured(self, kind: str, setting: str, name: str) -> ProviderInstance:
+        if not name:
+            raise ConfigError(f"{setting} is empty: set it to the name of one of the {kind}")
+        return self.plugins.instance(kind, name)
+
+    async def _entered(self, instance: ProviderInstance) -> Any:
+        """Return a provider before its call. Raises `CallFailed` if it cannot be entered, as the call would."""
+        try:
+            return await instance.get()
+        except Exception as error:
+            raise await self.calls.fault("enter", instance.identity, error) from error
+
+    def _identity_with_tasks(self, instance: ProviderInstance) -> ProviderIdentity:
+        """Return the identity of a plugin that calls models: it depends on the models and prompts of its tasks."""
+        identity = replace(instance.identity, limiter=None)
+        tasks = self._models.fingerprint(instance.offer.tasks)
+        if not tasks:
+            return identity
+        return replace(identity, fingerprint=fingerprint({"own": identity.fingerprint, "tasks": tasks}))
+
+    async def _call_provider(
+        self,
+        kind: str,
+        reply: type[R],
+        instance: ProviderInstance,
+        request: Q,
+        do: Callable[[Q, Call], Awaitable[R]],
+        *,
+        keep: bool = True,
+        free: bool = False,
+        costs: EmbedEstimates | None = None,
+    ) -> R:
+        # A plugin that makes calls through the run is subject to their limits and timeouts, and has none itself.
+        composite = instance.offer.calls or bool(instance.offer.tasks)
+        unshared = not (keep or composite)
+        form = Kind(
+            name=kind, reply=reply, keep=keep and instance.offer.keep, unshared=unshared, composite=composite, free=free
+        )
+        if costs and not composite:
+            form = replace(form, need=costs.need, price=costs.priced)
+        identity = self._identity_with_tasks(instance) if composite else instance.identity
+        return await self.calls.call(form, request, do, provider=identity, task=kind)
+
     # --- questions, own calls ----------------------------------------------------------------------------------------
 
     async def ask(self, message: str, json_schema: Json, default: Json | None = None, *, wait: float = 300) -> Answer:
@@ -195,7 +375,7 @@ class RunContext(ProviderCalls):
     async def _questions_changed(self) -> None:
         if self.state.status in ("running", "waiting"):
             self.state.status = "waiting" if self.questions.open else "running"
-            await self.status_changed()
+            await self.metadata.update()
 
     async def _asked(self, question: OpenQuestion) -> None:
         data = {"id": question.id, "message": question.message, "schema": dict(question.json_schema)}
@@ -278,27 +458,23 @@ class RunContext(ProviderCalls):
         name, span = current_stage.set(step.name), stage_span.set(self._stage_spans.get(step.name, ""))
         try:
             if step.closing:
-                with self.budget.closing(step.name):
+                with self.budget.closing():
                     yield
             else:
                 yield
-        except BaseException as error:
-            if isinstance(error, LeadlineError) or is_cancellation(error):
-                raise
+        except LeadlineError:
+            raise
+        except Exception as error:
             plugin = str(self.plugins.loaded.plugins[step.name]).removeprefix("plugin ")
             raise PluginFault(f"stage {plugin} raised {words(error)}; this is a bug in the plugin") from error
         finally:
             current_stage.reset(name)
             stage_span.reset(span)
 
-    def forget_session(self) -> None:
-        """Let go of the session, which holds the findings."""
-        self.status_changed, self.step_changed = _nothing, lambda: None
-
     async def report_progress(self, step: str, status: Any, data: dict[str, Any]) -> None:
         """Record and emit the progress of a stage, which is a span from its start to its end."""
         self.state.set_step(step, "idle" if data.get("idle") else status, str(data.get("reason", "")))
-        self.step_changed()
+        self.metadata.update_soon()
         if status == "started":
             self._stage_spans[step] = new_span()
         # A stage that could not start has no span.
@@ -311,8 +487,31 @@ class RunContext(ProviderCalls):
         await self.save(Blob(name=key.file, media_type="application/json", data=data))
 
 
-async def _nothing() -> None:
-    return
+class VectorCalls:
+    """Implements `leadline.contracts.Vectors` over one chosen store."""
+
+    def __init__(self, store: ProviderInstance, calls: CallPath) -> None:
+        self._store = store
+        self._calls = calls
+
+    async def put(self, request: VectorBatch, /) -> VectorCount:
+        return await self._call("put", request, VectorCount, effect=True)
+
+    async def remove(self, request: VectorRemoval, /) -> VectorCount:
+        return await self._call("remove", request, VectorCount, effect=True)
+
+    async def search(self, request: VectorQuery, /) -> VectorMatches:
+        return await self._call("search", request, VectorMatches)
+
+    async def describe(self, request: VectorListing, /) -> VectorCollection:
+        return await self._call("describe", request, VectorCollection)
+
+    async def _call(self, method: str, request: Record, reply: type[R], *, effect: bool = False) -> R:
+        """Make one call; only searches are journalled: the others belong to no report."""
+        kept = method == "search" and self._store.offer.keep
+        kind = Kind(name=f"vectors.{method}", reply=reply, keep=kept, unshared=effect)
+        do = self._store.method(method)
+        return await self._calls.call(kind, request, do, provider=self._store.identity, task="vectors")
 
 
 def secrets_of_run(request: RunRequest, plugins: PluginRuntime) -> Secrets:
@@ -323,7 +522,7 @@ def secrets_of_run(request: RunRequest, plugins: PluginRuntime) -> Secrets:
 
 
 def budget_for(settings: Settings, pipeline: Pipeline) -> Budget:
-    """Return the budget of the settings; closing stages share its reserve."""
+    """Return the budget of the settings; its reserve is for the closing stages."""
     limits = Limits(
         model_calls=settings.budget.model_calls,
         tokens=settings.budget.tokens,
@@ -331,6 +530,5 @@ def budget_for(settings: Settings, pipeline: Pipeline) -> Budget:
         money=settings.budget.money,
         seconds=settings.budget.seconds,
     )
-    closing = pipeline.closing_stages()
-    asking = [step.name for step in pipeline.steps() if step.closing and step.offer.tasks]
-    return Budget(limits, reserve=settings.budget.reserve, closing_stages=closing, asking=asking)
+    ask_models = any(step.closing and step.offer.tasks for step in pipeline.steps())
+    return Budget(limits, reserve=settings.budget.reserve, ask_models=ask_models)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,20 +28,16 @@ from leadline._runtime.runs.outcome import could_not_look, middleware_refusal, n
 from leadline._runtime.runs.previous_output import PreviousOutput
 from leadline._runtime.runs.questions import Asker
 from leadline._runtime.runs.resumption import forget_failures, interrupted_notice, next_seq
-from leadline._runtime.runs.routing import continued, refusal
 from leadline._runtime.runs.run_context import RunContext, secrets_of_run
 from leadline._runtime.runs.run_request import RunRequest
 from leadline.contracts import Middleware, Observer
 from leadline.encoding import digest
 from leadline.errors import CallFailed, ConfigError, LeadlineError, ModelUnreachable, NeedsClarification, NoEvidence
 from leadline.events import Subscription
-from leadline.pipeline import Pipeline
 from leadline.records import Conversation
 from leadline.research_findings import CONVERSATION, QUESTION, REPORT, ROUTE, Question, Route
 from leadline.runs import EXIT_CODES, KEPT_NOTICE, Metadata, Result, Status, StepError
 
-# How often a run is repeated after a temporary failure.
-RUN_REPEATS = 2
 # The exit code if the audit decides and rejects the report.
 REJECTED = 3
 # The exit code of a run that was stopped, even if it wrote a report.
@@ -49,15 +46,35 @@ INTERRUPTED = 130
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
+class SessionOptions:
+    """Those who answer the questions of a session, observe it, and have the plugins of other pipelines."""
+
+    asker: Asker | None = None
+    # Further observers than those of the settings; only these follow a replay.
+    observers: Mapping[str, Observer] = field(default_factory=dict)
+    # Returns the plugins for another pipeline of a run.
+    switch: Callable[[RunRequest, str], PluginRuntime] | None = None
+
+
 class Session:
-    """One session of a run. Create it with `start`, `resume` or `replay`, then await `walk`."""
+    """One session of a run. Create it with `start`, `resume`, `replay` or `open`, then await `walk`."""
 
     def __init__(
-        self, run: RunContext, journal: Journal, pipeline: Pipeline, conversation: Conversation | None = None
+        self,
+        request: RunRequest,
+        folder: Path,
+        plugins: PluginRuntime,
+        journal: Journal,
+        bus: Bus,
+        *,
+        middleware: Mapping[str, Middleware],
+        options: SessionOptions,
+        conversation: Conversation | None = None,
     ) -> None:
         self.conversation = conversation
         self.journal = journal
-        self.pipeline = pipeline
+        self.pipeline = pipeline_of(request.pipeline, plugins, conversation)
         self.engine: Engine | None = None
         self._answer: AnswerCache | None = None
         self.result: Result | None = None
@@ -66,15 +83,32 @@ class Session:
         self._previous: PreviousOutput | None = None
         self._stopped = False
         self._exit_code: int | None = None
-        self._metadata = MetadataWriter(self._summary, None if run.readonly else run.folder)
-        # Returns the plugins for another pipeline of the run, and those that it returned; set by the client.
-        self.switch: Callable[[RunRequest, str], PluginRuntime] | None = None
+        self._metadata = MetadataWriter(self._summary, None if journal.readonly else folder)
+        self._switch = options.switch
+        # The plugins of the pipeline with which the run continued; the client releases them.
         self.switched: PluginRuntime | None = None
-        self._follow(run)
+        self.run = self._context(request, folder, plugins, bus, middleware, options.asker)
 
-    def _follow(self, run: RunContext) -> None:
-        self.run = run
-        run.status_changed, run.step_changed = self._metadata.update, self._metadata.update_soon
+    def _context(
+        self,
+        request: RunRequest,
+        folder: Path,
+        plugins: PluginRuntime,
+        bus: Bus,
+        middleware: Mapping[str, Middleware],
+        asker: Asker | None,
+    ) -> RunContext:
+        return RunContext(
+            request,
+            folder,
+            plugins,
+            self.journal,
+            bus,
+            self.pipeline,
+            metadata=self._metadata,
+            middleware=middleware,
+            asker=asker,
+        )
 
     @classmethod
     async def start(
@@ -83,9 +117,8 @@ class Session:
         folder: Path,
         plugins: PluginRuntime,
         *,
+        options: SessionOptions,
         conversation: Conversation | None = None,
-        asker: Asker | None = None,
-        observers: Mapping[str, Observer] | None = None,
     ) -> Session:
         """Return the first session of a run, which keeps its earlier turns."""
         pipeline_of(request.pipeline, plugins, conversation)
@@ -95,7 +128,7 @@ class Session:
             if conversation:
                 await asyncio.to_thread(write_conversation, folder, conversation)
             await request.store(journal)
-            return await cls.open(request, folder, plugins, journal, asker=asker, observers=observers)
+            return await cls.open(request, folder, plugins, journal, options)
 
     @classmethod
     async def resume(
@@ -104,9 +137,8 @@ class Session:
         folder: Path,
         plugins: PluginRuntime,
         *,
+        options: SessionOptions,
         retry_failed: bool = False,
-        asker: Asker | None = None,
-        observers: Mapping[str, Observer] | None = None,
     ) -> Session:
         """Return the next session of a run; with `retry_failed` it repeats all failed calls.
 
@@ -117,18 +149,20 @@ class Session:
             request = request.with_settings(plugins.loaded)
             pipeline = plugins.pipeline(request.pipeline)
             await forget_failures(journal, pipeline, everything=retry_failed)
-            session = await cls.open(request, folder, plugins, journal, asker=asker, observers=observers)
+            session = await cls.open(request, folder, plugins, journal, options)
             session._previous = await asyncio.to_thread(PreviousOutput.back_up, folder)
             if session._previous is None:
                 await request.store(journal)
             return session
 
     @classmethod
-    async def replay(cls, request: RunRequest, folder: Path, plugins: PluginRuntime) -> Session:
+    async def replay(
+        cls, request: RunRequest, folder: Path, plugins: PluginRuntime, options: SessionOptions
+    ) -> Session:
         """Return a session that is offline and writes nothing."""
         journal = await Journal.open(folder / JOURNAL, mode="read")
         async with _closed_on_failure(journal):
-            return await cls.open(request.with_settings(plugins.loaded), folder, plugins, journal)
+            return await cls.open(request.with_settings(plugins.loaded), folder, plugins, journal, options)
 
     @classmethod
     async def open(
@@ -137,15 +171,13 @@ class Session:
         folder: Path,
         plugins: PluginRuntime,
         journal: Journal,
-        *,
-        asker: Asker | None = None,
-        observers: Mapping[str, Observer] | None = None,
+        options: SessionOptions = SessionOptions(),
     ) -> Session:
-        """Return a session over an open journal. Only given observers follow a replay. Raises `ConfigError`."""
+        """Return a session over an open journal. Raises `ConfigError`."""
         conversation = await asyncio.to_thread(read_conversation, folder)
         if conversation is None and (request.follows or request.turns):
             raise LeadlineError(f"{folder / CONVERSATION.file} is missing, which has the earlier turns of this run")
-        pipeline = pipeline_of(request.pipeline, plugins, conversation)
+        pipeline_of(request.pipeline, plugins, conversation)  # before anything is opened
         replaying, chosen = journal.readonly, plugins.chosen
         configured: dict[str, Observer] = {
             name: await plugins.instance("observers", name).open()
@@ -154,16 +186,21 @@ class Session:
         bus = Bus(
             request.run_id,
             request.trace_id,
-            {**configured, **(observers or {})},
+            {**configured, **options.observers},
             first_seq=0 if replaying else await asyncio.to_thread(next_seq, folder / EVENTS),
             secrets=secrets_of_run(request, plugins),
         )
         await plugins.open()
-        middleware: dict[str, Middleware] = {
-            name: await plugins.instance("middleware", name).open() for name in chosen["middleware"]
-        }
-        run = RunContext(request, folder, plugins, journal, bus, pipeline, middleware=middleware, asker=asker)
-        return cls(run, journal, pipeline, conversation)
+        return cls(
+            request,
+            folder,
+            plugins,
+            journal,
+            bus,
+            middleware=await _middleware(plugins),
+            options=options,
+            conversation=conversation,
+        )
 
     def events(self) -> Subscription:
         """Return the events from now on."""
@@ -253,28 +290,50 @@ class Session:
                 await self.journal.mark_escaped(keys)
                 # A failure of an earlier session is repeated at once; it may succeed now.
                 replayed = bool(keys & run.calls.replayed)
-                temporary = isinstance(failed, CallFailed) and failed.record.category in ("NETWORK", "LLM")
-                may_retry = temporary and self.pipeline.level == "agent" and attempt < RUN_REPEATS
-                if not replayed and not may_retry:
+                pause = None
+                if isinstance(failed, CallFailed) and self.pipeline.level == "agent":
+                    pause = retry.run_delay(attempt + 1, failed.record)
+                if not replayed and pause is None:
                     raise
                 before = self.journal.spent()
                 await self.journal.forget(keys)
                 run.budget.restore(self.journal.spent() - before)  # the repetition takes their place
-                if not replayed:
+                if not replayed and pause is not None:
                     run.state.add_error(failed)
                     attempt += 1
-                    await asyncio.sleep(retry.backoff(attempt))
+                    await asyncio.sleep(pause)
 
     async def _continue_with(self, route: Route) -> None:
-        """Continue with the pipeline that was chosen. Raises `ConfigError` if it cannot run."""
-        assert self.switch is not None
+        """Continue with the pipeline that was chosen, over the same journal and events. Raises `ConfigError`.
+
+        Observers are those of the beginning. What the first pipeline spent counts in the budget of the second.
+        """
+        assert self._switch is not None
+        before = self.run
         try:
-            self.switched = self.switch(self.run.request, route.pipeline)
-            run, self.pipeline = await continued(self.run, route, self.switched, self.conversation)
+            self.switched = plugins = self._switch(before.request, route.pipeline)
+            sentence = f"pipeline: {route.pipeline} ({route.reason})"
+            request = before.request.with_settings(plugins.loaded).model_copy(update={"route": sentence})
+            self.pipeline = pipeline_of(request.pipeline, plugins, self.conversation)
+            await plugins.open()
+            middleware = await _middleware(plugins)
         except ConfigError as error:
-            raise refusal(route, error) from error
-        self.run.forget_session()
-        self._follow(run)
+            raise ConfigError(
+                f"the pipeline {route.pipeline} was chosen ({route.reason}) and cannot run: {error}; "
+                "choose another pipeline"
+            ) from error
+        await before.close()
+        self.run = run = self._context(request, before.folder, plugins, before.bus, middleware, before.questions.asker)
+        run.state.continue_from(before.state)
+        run.budget.keep_time(before.budget)
+        run.state.notices.extend(text for text in plugins.loaded.notices if text not in run.state.notices)
+        if not run.readonly:
+            await request.store(self.journal)
+        about = route.model_dump(include={"pipeline", "reason", "by"})
+        await run.bus.emit("route", {**about, "steps": list(run.stages)})
+        earlier = before.plugins.loaded.choices
+        for text in (sentence, *(choice for choice in plugins.loaded.choices if choice not in earlier)):
+            await run.bus.emit("notice", {"message": text})
         await self._metadata.update()
 
     async def _decide_outcome(self) -> None:
@@ -332,8 +391,7 @@ class Session:
             await self._previous.settle(metadata)
             metadata = metadata.model_copy(update={"files": report_files(run.folder)})
         await self.journal.close(state.status)
-        # Timers of ended calls keep the run for a while, but not this session with its findings.
-        run.forget_session()
+        self._metadata.close()
         # A failed run may have a draft of its report, which was not checked; a rejected one was.
         has_report = state.status in ("complete", "partial") or self.exit_code == REJECTED
         report = self.engine.board.get(REPORT) if self.engine and has_report else None
@@ -359,6 +417,10 @@ class Session:
     def snapshot(self) -> Metadata:
         """Return the summary of the run as of now."""
         return self.result.metadata if self.result else self._summary()
+
+
+async def _middleware(plugins: PluginRuntime) -> dict[str, Middleware]:
+    return {name: await plugins.instance("middleware", name).open() for name in plugins.chosen["middleware"]}
 
 
 async def _uncancelled(work: Coroutine[Any, Any, T]) -> T:

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 
 import pytest
 
+from leadline._hosting.faults import Held
 from leadline._runtime.calls import attempt
 from leadline._runtime.calls.attempt import TimedOut, run_in_task
 from leadline.errors import Severed, Unavailable
@@ -48,8 +49,10 @@ async def test_a_result_and_an_error_pass_through(messages: list[str]) -> None:
 
     where.set("here")
     assert await run_in_task(work(None), "chat", messages.append, 5) == "here"
-    for error in (KeyError("x"), SystemExit(3), GeneratorExit(), asyncio.CancelledError()):
-        with pytest.raises(type(error)):
+    with pytest.raises(KeyError):
+        await run_in_task(work(KeyError("x")), "chat", messages.append, 5)
+    for error in (SystemExit(3), GeneratorExit(), asyncio.CancelledError()):
+        with pytest.raises(Held, match=type(error).__name__):
             await run_in_task(work(error), "chat", messages.append, 5)
     assert messages == []
 
@@ -147,8 +150,8 @@ async def cancels_and_raises(times: int) -> str:
 @pytest.mark.parametrize(
     ("work", "error"),
     [
-        (cancels_and_waits, asyncio.CancelledError),
-        (cancels_and_returns, asyncio.CancelledError),
+        (cancels_and_waits, Held),
+        (cancels_and_returns, Held),
         (cancels_and_raises, KeyError),
     ],
 )

@@ -114,45 +114,22 @@ def test_a_small_limit_keeps_nothing_back() -> None:
     assert reservations(Budget(Limits(model_calls=1), reserve=0.15), CALL) == 1
 
 
-def test_closing_stages_see_their_reserve_and_others_do_not() -> None:
-    budget = Budget(Limits(model_calls=100), reserve=0.2, closing_stages=("synthesize", "write"))
-    assert reservations(budget, CALL) == 80
-    with budget.closing("synthesize"):
+def test_closing_stages_see_the_reserve_and_others_do_not() -> None:
+    budget = Budget(Limits(model_calls=100), reserve=0.2)
+    assert calls_left(budget) == 80
+    with budget.closing():
         assert budget.in_closing_stage
-        assert reservations(budget, CALL) == 10
+        assert calls_left(budget) == 100
     assert not budget.in_closing_stage
-    with budget.closing("write"):
-        assert reservations(budget, CALL) == 10
+    assert calls_left(budget) == 80
 
 
-@pytest.mark.parametrize(
-    ("calls", "research", "sections", "summary", "checks"),
-    [(3, 3, 3, 3, 3), (5, 4, 4, 5, 5), (15, 13, 14, 15, 15), (60, 51, 55, 58, 60)],
-)
-def test_the_summary_has_a_call_before_others_have_any(
-    calls: int, research: int, sections: int, summary: int, checks: int
-) -> None:
-    budget = Budget(
-        Limits(model_calls=calls),
-        closing_stages=("sections", "summary", "checks", "export"),
-        asking=("sections", "summary", "checks"),
-    )
-    seen = [calls_left(budget)]
-    for stage in ("sections", "summary", "checks"):
-        with budget.closing(stage):
-            seen.append(calls_left(budget))
-    assert seen == [research, sections, summary, checks]
-
-
-def test_tokens_and_money_are_kept_for_those_that_ask_models() -> None:
-    stages = ("sections", "summary", "checks", "export")
-    limits = Limits(tokens=40_000, money=1.0, seconds=100)
-    budget = Budget(limits, reserve=0.4, closing_stages=stages, asking=stages[:3], clock=lambda: 0.0)
-    with budget.closing("sections"):
-        assert reservations(budget, Need(tokens=8_000)) == 4  # 32,000: a fifth is for those behind it
-        assert budget.time_left() == pytest.approx(70)
-    with budget.closing("summary"):
-        assert reservations(budget, Need(tokens=4_000)) == 1
+def test_whole_amounts_are_kept_rounded_and_money_exactly() -> None:
+    assert [calls_left(Budget(Limits(model_calls=calls))) for calls in (3, 5, 15, 60)] == [3, 4, 13, 51]
+    budget = Budget(Limits(money=0.1))
+    budget.restore(Need(money=Decimal("0.05")))
+    with pytest.raises(Refused, match=r"0\.05 of 0\.1 taken, 0\.015 kept for the report, 0\.036 more wanted"):
+        budget.reserve(Need(money=Decimal("0.036")))
 
 
 async def test_a_call_over_the_limit_waits_until_others_settle() -> None:
@@ -181,7 +158,7 @@ async def test_a_first_call_is_let_through_whatever_it_may_cost() -> None:
 
 
 def test_where_no_closing_stage_asks_a_model_nothing_but_time_is_kept() -> None:
-    budget = Budget(Limits(model_calls=10, seconds=10), reserve=0.5, closing_stages=("write",), asking=())
+    budget = Budget(Limits(model_calls=10, seconds=10), reserve=0.5, ask_models=False)
     assert calls_left(budget) == 10
     assert budget.time_left() == pytest.approx(5, abs=0.1)
 
@@ -199,13 +176,6 @@ async def test_a_call_does_not_wait_if_settling_cannot_free_enough() -> None:
             await budget.reserve_in_turn(Need(tokens=10, model_calls=1))
 
 
-def test_the_rest_of_a_closing_stage_is_free_for_all() -> None:
-    budget = Budget(Limits(model_calls=100), reserve=0.2, closing_stages=("synthesize", "write"))
-    with budget.closing("synthesize"):
-        pass
-    assert reservations(budget, CALL) == 90
-
-
 def test_a_budget_that_continues_another_has_its_time() -> None:
     now = 100.0
     earlier = Budget(Limits(seconds=10), clock=lambda: now)
@@ -220,7 +190,7 @@ def test_time_runs_by_the_clock_and_has_a_reserve() -> None:
     budget = Budget(Limits(seconds=10), reserve=0.2, clock=lambda: now)
     now = 107.0
     assert budget.time_left() == pytest.approx(1)
-    with budget.closing("write"):
+    with budget.closing():
         assert budget.time_left() == pytest.approx(3)
     assert Budget(Limits()).time_left() is None
 

@@ -178,7 +178,7 @@ async def test_a_long_wait_for_a_provider_is_an_event(tmp_path: Path, monkeypatc
     async with open_call_path(tmp_path) as opened:
         for query in "ab":
             await ask(opened, engine, query)
-        limiter.pace.too_fast(RateLimited("HTTP 429", retry_after=20), 0, time.monotonic() - 19.6)
+        limiter.health._delay(time.monotonic() - 19.6, 20)
         await ask(opened, engine, "c", provider=ProviderIdentity("held", limiter=limiter))
         waits = opened.seen.of("call.held")
     assert [(wait["provider"], wait["seconds"]) for wait in waits] == [("fake", 13.0), ("held", 0.4)]

@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from decimal import Decimal
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -19,7 +18,7 @@ from pydantic import SecretStr
 
 import leadline
 from leadline._hosting.faults import is_cancellation
-from leadline._runtime.models.chains import Choice, ProviderHealth
+from leadline._runtime.calls.retry import RunHealth
 from leadline.contracts import Call, Context
 from leadline.errors import CallFailed, ConfigError, Denied
 from leadline.hookspecs import Offer, PluginSettings, StageOffer
@@ -540,15 +539,12 @@ async def test_an_unreachable_provider_is_used_again_if_no_other_is_left() -> No
     async def notice(message: str) -> None:
         notices.append(message)
 
-    def choice(name: str) -> Any:
-        return Choice(SimpleNamespace(name=name))  # type: ignore[arg-type]
+    silent, other = chain = ["silent", "other"]
+    health = RunHealth(notice, lambda: frozenset(chain))
 
-    silent, other = chain = [choice("silent"), choice("other")]
-    health = ProviderHealth(notice, lambda: frozenset({"silent", "other"}))
-
-    async def fails(one: Choice, category: Any, kind: str) -> None:
-        failure = Failure(kind="chat", provider=one.name, category=category, type=kind, message=kind)
-        await health.record_failure(one, CallFailed(failure), chain)
+    async def fails(name: str, category: Any, kind: str) -> None:
+        failure = Failure(kind="chat", provider=name, category=category, type=kind, message=kind)
+        await health.record_failure(name, CallFailed(failure), chain)
 
     await fails(silent, "NETWORK", "Unavailable")
     assert health.usable(chain) == chain

@@ -1,20 +1,20 @@
 """Limits: how many at once, how soon after one another."""
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from leadline._runtime.calls.limits import FIRST_INTERVAL, PATIENCE, Limiter, Pace, ProcessRegistry, RunAndProviderLimit
+from leadline._runtime.calls.limits import ClientLimits, Limiter, Slots
+from leadline._runtime.calls.retry import FIRST_INTERVAL, PATIENCE, AccountHealth
 from leadline.errors import RateLimited, Unavailable
 
 
-async def most_at_once(limiter: Limiter | RunAndProviderLimit, calls: int) -> int:
+async def most_at_once(limiter: Limiter, calls: int, run: Slots | None = None) -> int:
     now = most = 0
 
     async def work() -> None:
         nonlocal now, most
-        async with limiter.permit():
+        async with limiter.permit(run):
             now += 1
             most = max(most, now)
             await asyncio.sleep(0)
@@ -30,8 +30,8 @@ async def test_no_more_than_the_limit_run_at_once(at_once: int) -> None:
 
 
 async def test_the_tighter_of_two_limits_holds() -> None:
-    assert await most_at_once(RunAndProviderLimit(Limiter(5), Limiter(2)), 10) == 2
-    assert await most_at_once(RunAndProviderLimit(Limiter(4), None), 10) == 4
+    assert await most_at_once(Limiter(2), 10, Slots(5)) == 2
+    assert await most_at_once(Limiter(5), 10, Slots(4)) == 4
 
 
 async def test_starts_keep_their_distance() -> None:
@@ -56,59 +56,15 @@ async def test_a_cancelled_wait_gives_its_place_back() -> None:
     assert await most_at_once(limiter, 2) == 1
 
 
-def test_a_limiter_serves_one_event_loop_after_another() -> None:
-    limiter = Limiter(1)
-    assert [asyncio.run(most_at_once(limiter, 3)) for _ in range(2)] == [1, 1]
+def test_calls_to_one_account_share_a_limiter() -> None:
+    limits = ClientLimits()
 
+    def limiter(*owner: str, at_once: int = 2) -> Limiter:
+        return limits.limiter(owner, at_once, 0.0, name="wiki", rests=True, local=False)
 
-def test_event_loops_side_by_side_have_one_limit() -> None:
-    limiter, now, most = Limiter(2), 0, 0
-
-    async def work() -> None:
-        nonlocal now, most
-        async with limiter.permit():
-            now += 1
-            most = max(most, now)
-            await asyncio.sleep(0.002)
-            now -= 1
-
-    async def crowd() -> None:
-        await asyncio.gather(*(work() for _ in range(10)))
-
-    with ThreadPoolExecutor(4) as threads:
-        for done in [threads.submit(asyncio.run, crowd()) for _ in range(4)]:
-            done.result(30)
-    assert most == 2
-
-
-def test_a_loop_that_is_gone_holds_nothing_and_is_not_waited_for() -> None:
-    limiter, dead = Limiter(1), asyncio.new_event_loop()
-
-    async def hold() -> None:
-        async with limiter.permit():
-            await asyncio.Event().wait()
-
-    left = [dead.create_task(hold()) for _ in range(2)]  # one holds the permit, one waits in line
-    dead.run_until_complete(asyncio.sleep(0.01))
-    dead.close()
-    assert asyncio.run(most_at_once(limiter, 3)) == 1
-    for task in left:
-        task.get_coro().close()
-    assert asyncio.run(most_at_once(limiter, 3)) == 1
-
-
-def test_a_shared_object_lives_while_somebody_uses_it() -> None:
-    class User:
-        pass
-
-    shared, one, other = ProcessRegistry[list[int]](), User(), User()
-    first = shared.take("wiki", one, list)
-    assert shared.take("wiki", other, list) is first
-    assert shared.take("web", other, list) is not first
-    shared.leave(one)
-    assert shared.take("wiki", User(), list) is first
-    del other
-    assert shared.take("wiki", one, list) is not first
+    assert limiter("wiki", "key 1") is limiter("wiki", "key 1")
+    assert limiter("wiki", "key 1") is not limiter("wiki", "key 2")
+    assert limiter("wiki", "key 1") is not limiter("wiki", "key 1", at_once=3)
 
 
 def test_impossible_limits_are_refused() -> None:
@@ -116,50 +72,70 @@ def test_impossible_limits_are_refused() -> None:
         Limiter(0)
 
 
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def refuse(health: AccountHealth, clock: Clock, began: float, now: float, retry_after: float | None = None) -> None:
+    clock.now = now
+    health.too_fast(RateLimited("HTTP 429", retry_after=retry_after), began)
+
+
+def succeed(health: AccountHealth, times: int) -> None:
+    for _ in range(times):
+        with health.attempt():
+            pass
+
+
 def test_a_429_slows_the_pace_and_successes_restore_it_slowly() -> None:
-    pace, error = Pace(0.0), RateLimited("HTTP 429")
-    pace.too_fast(error, began=1, now=2)
-    assert pace.interval == FIRST_INTERVAL
-    pace.too_fast(error, began=1.5, now=2.1)
-    assert pace.interval == FIRST_INTERVAL, "it was sent before the lesson: nothing new"
-    pace.too_fast(error, began=2.5, now=3)
-    assert pace.interval == 2 * FIRST_INTERVAL
-    pace.went_well()
-    assert FIRST_INTERVAL < pace.interval < 2 * FIRST_INTERVAL
-    for _ in range(100):
-        pace.went_well()
-    assert pace.interval == 0.0
+    health = AccountHealth(clock=(clock := Clock()))
+    refuse(health, clock, began=1, now=2)
+    assert health.interval == FIRST_INTERVAL
+    refuse(health, clock, began=1.5, now=2.1)
+    assert health.interval == FIRST_INTERVAL, "it was sent before the first one was learned"
+    refuse(health, clock, began=2.5, now=3)
+    assert health.interval == 2 * FIRST_INTERVAL
+    succeed(health, 1)
+    assert FIRST_INTERVAL < health.interval < 2 * FIRST_INTERVAL
+    succeed(health, 100)
+    assert health.interval == 0.0
 
 
-def test_no_pace_is_slower_than_anybody_waits() -> None:
-    pace = Pace(2.0)
+def test_no_pace_is_slower_than_the_longest_wait() -> None:
+    health = AccountHealth(interval=2.0, clock=(clock := Clock()))
     for second in range(20):
-        pace.too_fast(RateLimited("HTTP 429"), began=second + 0.5, now=second + 0.6)
-    assert pace.interval == PATIENCE
-    for _ in range(200):
-        pace.went_well()
-    assert pace.interval == 2.0
+        refuse(health, clock, began=second + 0.5, now=second + 0.6)
+    assert health.interval == PATIENCE
+    succeed(health, 200)
+    assert health.interval == 2.0
 
 
 def test_the_next_call_waits_as_long_as_the_server_asks() -> None:
-    pace = Pace(0.0)
-    pace.too_fast(RateLimited("HTTP 429", retry_after=7), began=0, now=1)
-    assert pace.wait(2) == 6
-    pace.too_fast(RateLimited("HTTP 429", retry_after=9), began=0.5, now=2)
-    assert (pace.wait(2), pace.interval) == (9, FIRST_INTERVAL), "an older call sets the delay, not the interval"
+    health = AccountHealth(clock=(clock := Clock()))
+    refuse(health, clock, began=0, now=1, retry_after=7)
+    clock.now = 2
+    assert health.wait() == 6
+    refuse(health, clock, began=0.5, now=2, retry_after=9)
+    assert (health.wait(), health.interval) == (9, FIRST_INTERVAL), "an older call sets the delay, not the interval"
 
 
 def test_a_provider_that_asks_for_a_long_wait_is_blocked() -> None:
-    pace = Pace(0.0)
-    pace.too_fast(RateLimited("HTTP 429", retry_after=PATIENCE), began=0, now=1)
-    assert pace.blocked_for(1) == 0
-    pace.too_fast(RateLimited("HTTP 429", retry_after=60), began=0, now=1)
-    assert (pace.blocked_for(2), pace.blocked_for(70), pace.wait(2)) == (59, 0, PATIENCE - 1)
+    health = AccountHealth(clock=(clock := Clock()))
+    refuse(health, clock, began=0, now=1, retry_after=PATIENCE)
+    assert health.blocked_for() == 0
+    refuse(health, clock, began=0, now=1, retry_after=60)
+    clock.now = 2
+    assert (health.blocked_for(), health.wait()) == (59, PATIENCE - 1)
+    clock.now = 70
+    assert health.blocked_for() == 0
 
 
 async def test_calls_in_line_heed_a_429_that_comes_while_they_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """A provider that lets two through in a window, and says when the next begins: a 429 or two a window tell it."""
-    monkeypatch.setattr("leadline._runtime.calls.limits.FIRST_INTERVAL", 0.01)
+    monkeypatch.setattr("leadline._runtime.calls.retry.FIRST_INTERVAL", 0.01)
     limiter, window, clock = Limiter(20), 0.1, asyncio.get_running_loop().time
     let_through, refused, opened = 0, 0, clock()
 
@@ -191,8 +167,8 @@ async def test_a_limiter_learns_from_the_errors_of_its_calls() -> None:
         with pytest.raises(type(error)):
             async with limiter.permit():
                 raise error
-    assert limiter.pace.interval == 0
+    assert limiter.health.interval == 0
     with pytest.raises(RateLimited):
         async with limiter.permit():
             raise RateLimited("HTTP 429")
-    assert limiter.pace.interval == FIRST_INTERVAL
+    assert limiter.health.interval == FIRST_INTERVAL

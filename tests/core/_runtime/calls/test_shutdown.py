@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from leadline._runtime.calls import shutdown
 from leadline._runtime.calls.budget import Budget, Limits
 from leadline._runtime.calls.job import Kind, ProviderIdentity
 from leadline._runtime.calls.limits import Limiter
@@ -150,7 +151,7 @@ async def test_closing_stages_go_on(tmp_path: Path) -> None:
     engine = FakeSearch()
     async with open_call_path(tmp_path) as opened:
         opened.calls.shut_down("stop")
-        with opened.budget.closing("write"):
+        with opened.budget.closing():
             assert (await start(opened, engine, "a")).hits
         with pytest.raises(CallRefused):
             await start(opened, engine, "b")
@@ -161,7 +162,7 @@ async def test_the_number_of_awaited_chats_is_known(tmp_path: Path) -> None:
     chat = Kind("chat", SearchPage)
     async with open_call_path(tmp_path) as opened:
         cut = start(opened, engine, "a", chat)
-        with opened.budget.closing("write"):
+        with opened.budget.closing():
             awaited = [start(opened, engine, query, chat) for query in "bc"]
             awaited.append(start(opened, engine, "d"))
         await until(engine, 4)
@@ -195,7 +196,7 @@ async def test_spent_time_interrupts_calls_outside_the_closing_stages(tmp_path: 
             await start(opened, engine, "a")
         assert opened.calls.shutdown_reason
         engine.gate.set()
-        with opened.budget.closing("write"):
+        with opened.budget.closing():
             assert (await start(opened, engine, "b")).hits
 
 
@@ -203,33 +204,33 @@ FREE = Kind("parse", SearchPage, free=True)
 
 
 async def test_free_work_goes_on_for_a_while_when_the_time_is_spent(tmp_path: Path) -> None:
-    now, engine = [0.0], FakeSearch()
-    budget = Budget(Limits(seconds=1), closing_stages=["write"], clock=lambda: now[0])
+    now, engine = [60.0], FakeSearch()
+    budget = Budget(Limits(seconds=1), clock=lambda: now[0] - 60)
     async with open_call_path(tmp_path, budget=budget) as opened:
-        assert (await start(opened, engine, "in time", FREE)).hits
-        now[0] = 2.5
-        assert (await start(opened, engine, "in a while", FREE)).hits
-        now[0] = 3.5
+        now[0] = 120.0
+        assert (await start(opened, engine, "the first reply, however late", FREE)).hits
         with pytest.raises(CallRefused, match="the run's time is spent"):
             await start(opened, engine, "too late", FREE)
-        other = replace(FREE, name="perform")
-        assert (await start(opened, engine, "the first of its kind", other)).hits
-        with pytest.raises(CallRefused, match="the run's time is spent"):
-            await start(opened, engine, "the second", other)
-        with opened.budget.closing("write"):
+        now[0] = 60.0
+        assert (await start(opened, engine, "in time", FREE)).hits
+        now[0] = 69.0
+        assert (await start(opened, engine, "in a while", replace(FREE, name="perform"))).hits
+        now[0] = 72.0
+        with opened.budget.closing():
             assert (await start(opened, engine, "for the report", FREE)).hits
 
 
-async def test_free_work_ends_after_the_grace_period_of_the_first_reply(tmp_path: Path) -> None:
-    now, first, others = [0.0], await held(), await held()
-    budget = Budget(Limits(seconds=1), clock=lambda: now[0])
-    async with open_call_path(tmp_path, budget=budget) as opened:
+async def test_free_work_in_flight_ends_at_its_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutdown, "FREE_SECONDS", 0.05)
+    first, others = await held(), await held()
+    async with open_call_path(tmp_path) as opened:
         waiting = [start(opened, others, str(number), FREE) for number in range(3)]
         served = start(opened, first, "served", FREE)
         await until(others, 3)
         await until(first, 1)
-        now[0] = 60.0
         opened.calls.shut_down("stop")
+        await asyncio.sleep(0.1)
+        assert not any(call.done() for call in waiting)
         first.gate.set()
         assert (await served).hits
         outcomes = await asyncio.gather(*waiting, return_exceptions=True)

@@ -9,13 +9,12 @@ from collections import Counter
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import leadline
-from leadline._runtime.models.chains import Choice, ProviderHealth
+from leadline._runtime.calls.retry import RunHealth
 from leadline.contracts import Call, Context
 from leadline.errors import CallFailed, Denied, RateLimited, Unavailable
 from leadline.hookspecs import Offer, PluginSettings
@@ -211,14 +210,13 @@ async def test_a_provider_that_answers_again_has_all_its_attempts() -> None:
     async def notice(message: str) -> None:
         raise AssertionError(message)
 
-    choice: Any = Choice(SimpleNamespace(name="one"))  # type: ignore[arg-type]
     failure = Failure(kind="chat", provider="one", category="NETWORK", type="Unavailable", message="no connection")
-    health = ProviderHealth(notice, lambda: frozenset({"one"}))
+    health = RunHealth(notice, lambda: frozenset({"one"}))
     for silent in (False, False, True, True):
-        assert health.is_unreachable(choice) is silent
-        await health.record_failure(choice, CallFailed(failure), [choice])
-    health.record_success(choice)
-    assert not health.is_unreachable(choice)
+        assert health.is_unreachable("one") is silent
+        await health.record_failure("one", CallFailed(failure), ["one"])
+    health.record_success("one")
+    assert not health.is_unreachable("one")
 
 
 # --- what nobody wrote ---------------------------------------------------------------------------------------------

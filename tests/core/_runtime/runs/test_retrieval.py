@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import leadline
-import leadline._runtime.calls.circuit_breaker
+import leadline._runtime.calls.retry
 from leadline._runtime.runs.retrieval import _plain_hits
 from leadline.contracts import Call, Run
 from leadline.errors import CallFailed, Unavailable
@@ -29,7 +29,7 @@ QUESTION = "Which fathoms were measured at each sounding of the harbour?"
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let an engine rest though its failures have not lasted: nothing here takes any time."""
-    monkeypatch.setattr(leadline._runtime.calls.circuit_breaker, "LEAST_SPAN", 0.0)
+    monkeypatch.setattr(leadline._runtime.calls.retry, "LEAST_SPAN", 0.0)
 
 
 class Scripted:
@@ -188,30 +188,24 @@ async def test_no_more_engine_requests_at_once_than_the_settings_allow(tmp_path:
     assert most == 10
 
 
-async def test_clients_of_one_process_share_an_accounts_limit(tmp_path: Path) -> None:
+async def test_runs_of_one_client_share_an_accounts_limit(tmp_path: Path) -> None:
     slow = Scripted(lambda number: 0.02)
-    limits = {"one": {"at_once": 1}}
-    async with (
-        client(tmp_path, {"one": slow}, limits=limits, cache__search="0") as mine,
-        client(tmp_path, {"one": slow}, limits=limits, cache__search="0", research__pages_per_query=2) as yours,
-    ):
-        results = await asyncio.gather(mine.research(QUESTION), yours.research(QUESTION))
-        again = [await mine.resume(result.folder, retry_failed=True) for result in results]
+    async with client(tmp_path, {"one": slow}, limits={"one": {"at_once": 1}}, cache__search="0") as runs:
+        order = runs.order(QUESTION, set={"research.pages_per_query": 2})
+        results = await asyncio.gather(runs.research(QUESTION), (await runs.run(order)).result())
+        again = [await runs.resume(result.folder, retry_failed=True) for result in results]
         assert [(await handle.result()).status for handle in again] == ["complete"] * 2
     assert (len(slow.asked), slow.most) == (16, 1)
 
 
-async def test_clients_of_one_process_share_a_circuit_breaker(tmp_path: Path) -> None:
+async def test_runs_of_one_client_share_a_circuit_breaker(tmp_path: Path) -> None:
     dying = Scripted(broken)
-    async with client(tmp_path, {"one": dying}, search__batch_size=1) as mine:
-        await mine.research(QUESTION)
+    async with client(tmp_path, {"one": dying}, search__batch_size=1) as runs:
+        await runs.research(QUESTION)
         asked = len(dying.asked)
-        async with client(tmp_path, {"one": dying}) as yours:
-            result = await yours.research(QUESTION)
+        order = runs.order(QUESTION, set={"research.pages_per_query": 2})
+        result = await (await runs.run(order)).result()
     assert (result.status, len(dying.asked)) == ("failed", asked)
-    async with client(tmp_path, {"one": dying}) as later:
-        await later.research(QUESTION)
-    assert len(dying.asked) > asked, "with those who used it, what was known of it is gone"
 
 
 # --- engines that give fewer hits a page than are wanted -------------------------------------------------------------
