@@ -96,7 +96,7 @@ def _digest(text: str) -> dict[str, Any]:
         ]
         if first
         else [],
-        "answers": [{"section": name, "passages": [n]} for n, name in enumerate(names, 1)] if first else [],
+        "answers": [],
         "conflicts": [],
         "synthesis": " ".join(sentence for sentence, _ in statements(text)[:3]) if first else "",
         "instructions": [],
