@@ -219,7 +219,7 @@ class Verify(Section):
 
     judges: Names = Field((), description="Judges, in order; each leaves undecided claims to the next.")
     claims_per_call: Count = Field(
-        16, description="Maximum of claims in a call of a judging model; fewer answer sooner and cost more tokens."
+        48, description="Maximum of claims in a call of a judging model; fewer answer sooner and cost more tokens."
     )
     unsupported: Literal["flag", "recite", "drop"] = Field(
         "recite",

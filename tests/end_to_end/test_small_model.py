@@ -86,7 +86,7 @@ async def test_replies_are_held_to_a_schema(server: str, context: PluginContext)
 
 async def test_the_schema_of_every_task_is_taken_in_its_strict_form(server: str, context: PluginContext) -> None:
     tasks = {one.task.name: one.task for one in declared(PluginCatalog.discover().loadable())}
-    assert {"plan", "query", "digest", "synthesize", "verify_claim", "repair_claim"} <= tasks.keys()
+    assert {"plan", "query", "digest", "synthesize", "verify_claim"} <= tasks.keys()
     provider = OpenAI(settings(server), context)
     for name, task in tasks.items():
         reply = await provider.chat(asking("Go on.", json_schema=reply_schema(task), max_tokens=3), FakeCall())

@@ -145,12 +145,22 @@ class Judgement(Record):
     """False if the sentence cannot be true or false of the world: a transition, a sentence about the report."""
     names: tuple[Text, ...] = ()
     """Names in the claim whose number is part of them, such as `PostgreSQL 15`: it need not be in a passage."""
+    correction: Text = ""
+    """Of an unsupported claim: the sentence that `quote`, which any passage of the request may have, supports."""
 
 
 class Judgements(Record):
     """The judgements of one judge; claims that are missing are left to the next judge."""
 
     judgements: tuple[Judgement, ...] = ()
+
+
+class Correction(Record):
+    """A sentence in place of an unsupported claim, with the passages that support it and their words."""
+
+    text: Text
+    evidence_ids: tuple[str, ...]
+    quote: Text = ""
 
 
 class Verdict(Record):
@@ -170,6 +180,8 @@ class Verdict(Record):
     """Ids of the passages that the judge quoted."""
     asserts: bool = True
     """False if the judge calls the claim a sentence that asserts nothing; reports have no such verdicts."""
+    correction: Correction | None = None
+    """Of an unsupported claim: what passages of the report support in its place, as the judge proposes."""
 
 
 class Conflict(Record):

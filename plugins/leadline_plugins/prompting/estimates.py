@@ -140,12 +140,6 @@ def verify_claim(scope: Scope) -> Expected:
     return _expected(_CLAIM * left / likely, 40 * left / likely, (0, likely, most))
 
 
-def repair_claim(scope: Scope) -> Expected:
-    """Expect none; at most, each claim is corrected."""
-    most = -(-round(_claims(scope)) // 20) if scope.settings.verify.unsupported == "recite" else 0
-    return _expected(20 * _CLAIM, 7 * _CLAIM, (0, 0, most))
-
-
 def explore(scope: Scope, steps: int, page: int) -> Expected:
     """Expect a reply that searches, one that reads and one that responds; each has all earlier ones as input."""
     searched = SECTIONS * scope.settings.search.results_per_query * 75

@@ -8,22 +8,24 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from leadline.citations import CITATION, CITATIONS, cite, cited, uncitable, uncited, unenclosed
+from leadline.citations import CITATION, CITATIONS, cite, cited, uncited, unenclosed
 from leadline.contracts import Run
-from leadline.errors import CallFailed
-from leadline.records import Claim, Report, Section, Verdict
+from leadline.records import Claim, Correction, Judgement, Report, Section, Verdict
 from leadline.research_findings import FAILED, Repair
 from leadline_plugins.documents.ranking import indexed, nearest
 from leadline_plugins.documents.text_index import IndexReader
 from leadline_plugins.verification.blocks import blocks, row_cells, visible_text
 from leadline_plugins.verification.claims import row_text, section_statements
-from leadline_plugins.verification.tasks import REPAIR_TASK, batches, claims_request
-from leadline_plugins.verification.verdicts import Library, judge_batch
+from leadline_plugins.verification.judges.model import judge_by_chat
+from leadline_plugins.verification.tasks import VERIFY_TASK
+from leadline_plugins.verification.verdicts import Library, judge_batch, verdict_of
 
 # What ends a sentence: its citations stand before it.
 _END = re.compile(r"[.!?。！？]$")
 # Other passages that a correction may cite: those nearest to the claim.
 _TRIED = 3
+# The judge that corrects.
+_MODEL = "model"
 
 
 @dataclass(frozen=True)
@@ -128,44 +130,71 @@ def _claims_by_section(claims: Iterable[Claim]) -> Mapping[str, Sequence[Claim]]
 
 
 async def _corrections(run: Run, report: Report, bad: Sequence[Verdict]) -> tuple[list[Verdict], dict[str, str]]:
-    """Return the verdicts on claims as a model corrected them, all in one call if the passages fit.
+    """Return the verdicts on corrected claims, and the new rows of those that are rows of a table, by their ids.
 
-    A correction that is supported in part is better than what failed. Of claims that are rows of a table also the new
-    rows are returned, by their ids; quotations only get other citations.
+    The judge that found a fault proposes the correction in the same reply. For claims without a proposal the chat model
+    judges once more, with the nearest other passages. The other judges of the settings decide on the corrections.
     """
-    if not bad or not await run.by_chat(REPAIR_TASK.name):
-        return [], {}
     library = Library.of(report)
-    index = indexed(library.evidence, {})
-    claims = [_with_nearest_passages(one, index) for one in bad]
-    groups = list(batches(claims, library.evidence, len(claims)))
-    replies = await run.each(groups, lambda group: _corrected_claims(run, group, library))
+    proposals = [(one, one.correction) for one in bad if one.correction]
+    left = [one for one in bad if not one.correction]
+    proposals += await _judged_with_nearest(run, left, library)
     texts = {section.id: section.text or "" for section in report.sections}
-    old = {one.claim.id: one.claim for one in bad}
     rows: dict[str, str] = {}
-    trials = []
-    for claim, cells in (pair for reply in replies for pair in reply):
-        raw, text = texts[claim.section_id][slice(*claim.span)], claim.text
+    trials: list[Verdict] = []
+    found: list[Verdict] = []
+    for verdict, correction in proposals:
+        claim, text, whole = verdict.claim, correction.text, texts[verdict.claim.section_id]
+        raw = whole[slice(*claim.span)]
         if raw.lstrip().startswith((">", "|")):
-            text = old[claim.id].text
-        head = [block.head for block in blocks(texts[claim.section_id]) if (block.start, block.end) == claim.span]
-        if head and head[0] and (row := _row(raw, cells)):
-            rows[claim.id], text = row, row_text(row, head[0])
-        trials.append(claim.model_copy(update={"text": text}))
-    verdicts = [
-        one.model_copy(update={"claim": one.claim.model_copy(update={"evidence_ids": one.quoted})})
-        for one in await judge_batch(run, trials, library)
-        if one.verdict in ("supported", "partial") and one.quoted
-    ]
-    return verdicts, rows
+            head = next((block.head for block in blocks(whole) if (block.start, block.end) == claim.span), ())
+            if row := _row(raw, text, head):
+                rows[claim.id], text = row, row_text(row, head)
+            elif _letters(text) != _letters(claim.text):
+                continue
+        update = {"text": text, "evidence_ids": correction.evidence_ids, "findings": ()}
+        trial = claim.model_copy(update=update)
+        kind = "supported" if verdict.verdict in FAILED else verdict.verdict
+        judgement = Judgement(claim_id=trial.id, verdict=kind, quote=correction.quote, confidence=verdict.confidence)
+        trials.append(verdict_of(trial, judgement, library, verdict.judge))
+    for judge in dict.fromkeys(one.judge for one in trials):
+        mine = [one for one in trials if one.judge == judge]
+        others = [name for name in run.settings.verify.judges if name != judge]
+        by_others = await judge_batch(run, [one.claim for one in mine], library, others)
+        for own, other in zip(mine, by_others, strict=True):
+            decided = own if other.verdict == "not_judged" else other
+            found += [decided] if decided.verdict in ("supported", "partial") else []
+    return found, rows
 
 
-def _row(old: str, cells: Sequence[str]) -> str:
-    """Return a table row with other cells in place of those that say something; empty if their number differs."""
+async def _judged_with_nearest(run: Run, bad: Sequence[Verdict], library: Library) -> list[tuple[Verdict, Correction]]:
+    """Return the verdicts on claims by the nearest other passages, with corrections."""
+    if not bad or not await run.by_chat(VERIFY_TASK.name):
+        return []
+    index = indexed(library.evidence, {})
+    claims = {one.claim.id: _with_nearest_passages(one, index) for one in bad}
+    found = []
+    for judgement in await judge_by_chat(library.request([*claims.values()]), run):
+        claim = claims[judgement.claim_id]
+        verdict = verdict_of(claim, judgement, library, _MODEL)
+        correction = verdict.correction
+        if verdict.verdict in ("supported", "partial"):
+            quoted = [library.by_id[name] for name in verdict.quoted]
+            correction = library.correction(claim.text, judgement, quoted)
+        if correction:
+            found.append((verdict, correction))
+    return found
+
+
+def _row(old: str, text: str, head: Sequence[str]) -> str:
+    """Return a table row with the cells of a claim `header: cell; header: cell`; empty if it has other headers."""
     before = row_cells(old)
-    if len(cells) != sum(map(bool, before)):
+    names = [name for name, cell in zip(head, before, strict=False) if name and cell]
+    pattern = "; ".join(f"{re.escape(name)}: (.+?)" for name in names)
+    match = re.fullmatch(pattern, text) if len(names) == sum(map(bool, before)) else None
+    if not match:
         return ""
-    new = (cell.replace("|", "\\|") for cell in cells)
+    new = (cell.replace("|", "\\|") for cell in match.groups())
     return f"| {' | '.join(next(new) if cell else '' for cell in before)} |"
 
 
@@ -175,34 +204,6 @@ def _with_nearest_passages(verdict: Verdict, index: IndexReader) -> Claim:
     others = (one.id for one in nearest(index, claim.text, _TRIED, claim.evidence_ids))
     fault = f"{verdict.verdict}: {verdict.reason}"
     return claim.model_copy(update={"evidence_ids": (*claim.evidence_ids, *others), "findings": (fault,)})
-
-
-async def _corrected_claims(run: Run, claims: Sequence[Claim], library: Library) -> list[tuple[Claim, Sequence[str]]]:
-    """Return the claims that the model corrected, each with the cells of a row.
-
-    Those without passages of its choice cite all that it saw.
-    """
-    wanted = library.request(claims)
-    inputs = claims_request(claims, wanted.passages, wanted.sources, library.language)
-    try:
-        reply = await run.perform(REPAIR_TASK.of(inputs))
-    except CallFailed as failed:
-        await run.emit("notice", {"message": f"unsupported claims were not corrected ({failed.record.text})"})
-        return []
-    passages = {one.number: one.id for group in inputs.sources for one in group.passages}
-    corrected = {one.claim: one for one in reply.claims if _line(one.text)}
-    made: list[tuple[Claim, Sequence[str]]] = []
-    for number, claim in enumerate(claims, start=1):
-        if one := corrected.get(number):
-            ids = tuple(passages[name] for name in one.passages if name in passages) or claim.evidence_ids
-            update = {"text": _line(one.text), "evidence_ids": ids, "findings": ()}
-            made.append((claim.model_copy(update=update), [_line(cell) for cell in one.cells]))
-    return made
-
-
-def _line(text: str) -> str:
-    """Return a model's sentence on one line, without citations."""
-    return re.sub(r"\s*\[\d+\]", "", " ".join(uncitable(text).split()))
 
 
 # --- changing the text -----------------------------------------------------------------------------------------------

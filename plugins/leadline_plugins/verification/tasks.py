@@ -1,10 +1,9 @@
-"""The tasks of verification: judge claims, and correct claims that their passages do not support."""
+"""The task of verification: judge claims, and correct those that their passages do not support."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from leadline.records import Claim, Evidence, Record, Source, Text, VerdictKind
 from leadline.schemas import INTEGER, TEXT, list_of, object_of, one_of
@@ -13,8 +12,8 @@ from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.inputs import quoted, template
 from leadline_plugins.prompting.numbered_passages import ShownSource, group_by_source, passages_text
 
-# Maximum characters of passages and claims in one call: some 6,000 tokens.
-CHARACTERS = 24_000
+# Maximum characters of passages and claims in one call: some 12,000 tokens.
+CHARACTERS = 48_000
 
 
 class ShownClaim(Record):
@@ -25,7 +24,7 @@ class ShownClaim(Record):
     passages: tuple[int, ...]
     under: tuple[Text, ...] = ()
     before: Text = ""
-    # The findings of other judges; in a repair, the fault.
+    # The findings of other judges, or the fault that a correction is asked for.
     note: Text = ""
 
 
@@ -44,6 +43,7 @@ class ClaimReply(Record):
     quote: Text = ""
     verdict: VerdictKind
     reason: Text = ""
+    correction: Text = ""
     asserts: bool = True
     names: tuple[Text, ...] = ()
 
@@ -72,22 +72,6 @@ class VerdictsReply(Record):
         silent = (ClaimReply(claim=number, verdict="unsupported", asserts=False) for number in self.no_claims)
         found = {one.claim: one for one in (*silent, *supported, *self.others)}
         return tuple(one.model_copy(update={"names": self.names}) for one in found.values())
-
-
-class Corrected(Record):
-    """The claim with this number as its passages, by number, support it."""
-
-    claim: int
-    text: Text
-    # Of a table row: its cells in their order.
-    cells: tuple[Text, ...] = ()
-    passages: tuple[int, ...] = ()
-
-
-class CorrectedReply(Record):
-    """The corrected claims."""
-
-    claims: tuple[Corrected, ...] = ()
 
 
 def claims_request(
@@ -136,16 +120,18 @@ def batches(claims: Sequence[Claim], passages: Sequence[Evidence], at_most: int)
 
 def _as_text(inputs: ClaimsRequest) -> str:
     language = [f"Language of the report: {inputs.language}"] if inputs.language else []
-    claims = "\n\n".join("\n".join(_lines(one)) for one in inputs.claims)
+    shown = zip(inputs.claims, (None, *inputs.claims), strict=False)
+    claims = "\n\n".join("\n".join(_lines(claim, previous)) for claim, previous in shown)
     return "\n\n".join([*language, passages_text(inputs.sources), "# Claims", claims])
 
 
-def _lines(claim: ShownClaim) -> Iterator[str]:
+def _lines(claim: ShownClaim, previous: ShownClaim | None) -> Iterator[str]:
+    """Yield the lines of a claim; what the claim before it already shows is left out."""
     yield f"Claim {claim.number}: {quoted(claim.text)}"
     yield f"cites: {''.join(f'[{number}]' for number in claim.passages) or 'nothing'}"
-    if claim.under:
+    if claim.under and (previous is None or claim.under != previous.under):
         yield f"under: {quoted(' > '.join(claim.under))}"
-    if claim.before:
+    if claim.before and (previous is None or claim.before != previous.text):
         yield f"after: {quoted(claim.before)}"
     if claim.note:
         yield f"note: {quoted(claim.note)}"
@@ -164,12 +150,10 @@ def _halved(inputs: ClaimsRequest) -> ClaimsRequest | None:
     return inputs.model_copy(update={"claims": claims, "sources": tuple(one for one in groups if one.passages)})
 
 
-def _reply_fault(inputs: ClaimsRequest, reply: Any) -> str:
+def _reply_fault(inputs: ClaimsRequest, reply: VerdictsReply) -> str:
     """Return the fault of a reply that concerns none of the claims; empty for others."""
-    found = reply.verdicts if isinstance(reply, VerdictsReply) else reply.claims
     known = {one.number for one in inputs.claims}
-    needed = isinstance(reply, VerdictsReply) or found
-    return "" if not needed or any(one.claim in known for one in found) else "it is about none of the claims by number"
+    return "" if any(one.claim in known for one in reply.verdicts) else "it is about none of the claims by number"
 
 
 VERIFY_TASK = TaskKind(
@@ -182,33 +166,24 @@ VERIFY_TASK = TaskKind(
     schema=object_of(
         supported=list_of(object_of(claim=INTEGER, quote=TEXT)),
         others=list_of(
-            object_of(claim=INTEGER, quote=TEXT, verdict=one_of("partial", "contradicted", "unsupported"), reason=TEXT)
+            object_of(
+                claim=INTEGER,
+                verdict=one_of("partial", "contradicted", "unsupported"),
+                reason=TEXT,
+                quote=TEXT,
+                correction=TEXT,
+            )
         ),
         no_claims=list_of(INTEGER),
         names=list_of(TEXT),
     ),
     example="""{"supported": [{"claim": 1, "quote": "opened on 3 May 1998"}],
  "others": [
-  {"claim": 2, "quote": "carries 40,000 cars a day", "verdict": "contradicted", "reason": "40,000 cars, not 60,000"},
-  {"claim": 3, "quote": "", "verdict": "unsupported", "reason": "no passage gives the cost"}],
+  {"claim": 2, "verdict": "contradicted", "reason": "40,000 cars, not 60,000", "quote": "carries 40,000 cars a day",
+   "correction": "The bridge carries 40,000 cars a day."},
+  {"claim": 3, "verdict": "unsupported", "reason": "no passage gives the cost", "quote": "", "correction": ""}],
  "no_claims": [4],
  "names": ["PostgreSQL 15"]}""",
     show=_as_text,
     expects=estimates.verify_claim,
-)
-REPAIR_TASK = TaskKind(
-    "repair_claim",
-    ClaimsRequest,
-    CorrectedReply,
-    template("repair_claim"),
-    shrink=_halved,
-    check=_reply_fault,
-    schema=object_of(
-        claims=list_of(object_of(claim=INTEGER, text=TEXT, cells=list_of(TEXT), passages=list_of(INTEGER)))
-    ),
-    example="""{"claims": [
- {"claim": 1, "text": "The bridge carries 40,000 cars a day.", "cells": [], "passages": [3]},
- {"claim": 2, "text": "Bridge: Old; Cars: 900", "cells": ["Old", "900"], "passages": [1]}]}""",
-    show=_as_text,
-    expects=estimates.repair_claim,
 )

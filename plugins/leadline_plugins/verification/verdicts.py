@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 
+from leadline.citations import uncitable
 from leadline.contracts import Run
 from leadline.errors import CallFailed
 from leadline.records import (
     Claim,
+    Correction,
     Document,
     Evidence,
     Hit,
@@ -61,6 +63,15 @@ class Library:
         """Return the passages of a claim that are in the stored text of their source."""
         known = (self.by_id[name] for name in claim.evidence_ids if name in self.by_id)
         return [one for one in known if occurs(one, self.by_source.get(one.source_id))]
+
+    def correction(self, text: str, judgement: Judgement, passages: Sequence[Evidence]) -> Correction | None:
+        """Return a correction by the quoted passages; None if it has other facts, or they are not in their sources."""
+        stored = all(occurs(one, self.by_source.get(one.source_id)) for one in passages)
+        if not stored or missing_facts(text, passages, self.by_source, judgement.quote, judgement.names):
+            return None
+        return Correction(
+            text=text, evidence_ids=tuple(dict.fromkeys(one.id for one in passages)), quote=judgement.quote
+        )
 
     def request(self, claims: Sequence[Claim]) -> JudgeRequest:
         """Return the request to judge claims; each passage occurs once."""
@@ -121,18 +132,20 @@ def _claims_by_section(claims: Sequence[Claim]) -> Iterator[list[Claim]]:
         yield list(section)
 
 
-async def judge_batch(run: Run, claims: Sequence[Claim], library: Library) -> list[Verdict]:
-    """Return the verdicts on claims that go to each judge in one request."""
+async def judge_batch(
+    run: Run, claims: Sequence[Claim], library: Library, judges: Sequence[str] | None = None
+) -> list[Verdict]:
+    """Return the verdicts on claims that go to each judge, usually those of the settings, in one request."""
     decided: dict[str, Verdict] = {}
     left = {claim.id: claim for claim in claims if not claim.evidence_ids or library.cited(claim)}
-    for name in run.settings.verify.judges:
+    for name in run.settings.verify.judges if judges is None else judges:
         if not left:
             break
         for one in await _judgements(run, list(left.values()), library, name):
             claim = left.get(one.claim_id)
             if claim is None:
                 continue
-            verdict = _verdict(claim, one, library, name)
+            verdict = verdict_of(claim, one, library, name)
             if verdict.verdict == "not_judged":
                 found = tuple(dict.fromkeys((*claim.findings, verdict.reason)))
                 left[claim.id] = claim.model_copy(update={"findings": tuple(filter(None, found))})
@@ -152,19 +165,27 @@ async def _judgements(run: Run, claims: Sequence[Claim], library: Library, name:
         return ()
 
 
-def _verdict(claim: Claim, judgement: Judgement, library: Library, judge: str) -> Verdict:
-    """Return a judgement as a verdict that quotes the passage; a quote that no passage has does not count."""
-    quote, evidence_id = "", ""
+def verdict_of(claim: Claim, judgement: Judgement, library: Library, judge: str) -> Verdict:
+    """Return a judgement as a verdict that quotes the passage; a quote that no passage has does not count.
+
+    The words that support a correction may be in any passage of the report.
+    """
+    quote, evidence_id, correction = "", "", None
     quoted: tuple[str, ...] = ()
     if judgement.quote.strip():
-        found = find_quote(
-            judgement.quote, sorted(library.cited(claim), key=lambda one: one.id != judgement.evidence_id)
-        )
+        cited = sorted(library.cited(claim), key=lambda one: one.id != judgement.evidence_id)
+        corrects = judgement.verdict in FAILED and bool(judgement.correction.strip())
+        found = find_quote(judgement.quote, [*cited, *library.evidence] if corrects else cited)
         if not found:
             reason = f"{judge} quotes words that no cited passage has"
             return Verdict(claim=claim, verdict="not_judged", reason=reason, confidence=0)
         passage, quote = max(found, key=lambda one: len(one[1]))
         evidence_id, quoted = passage.id, tuple(dict.fromkeys(one.id for one, _ in found))
+        if corrects:
+            text = _without_citations(judgement.correction)
+            correction = library.correction(text, judgement, [one for one, _ in found])
+            if not {*quoted} <= {*claim.evidence_ids}:
+                quote, evidence_id, quoted = "", "", ()
     return Verdict(
         claim=claim,
         verdict=judgement.verdict,
@@ -175,7 +196,13 @@ def _verdict(claim: Claim, judgement: Judgement, library: Library, judge: str) -
         judge=judge,
         quoted=quoted,
         asserts=judgement.asserts,
+        correction=correction,
     )
+
+
+def _without_citations(text: str) -> str:
+    """Return a judge's sentence on one line, without citations."""
+    return re.sub(r"\s*\[\d+\]", "", " ".join(uncitable(text).split()))
 
 
 def _overruled_by_facts(verdict: Verdict, judgement: Judgement, library: Library) -> Verdict:

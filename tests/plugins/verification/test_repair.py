@@ -18,8 +18,9 @@ from leadline_plugins.stages.audit import markdown
 from leadline_plugins.stages.verify import VerifyStage
 from leadline_plugins.verification.claims import report_statements
 from leadline_plugins.verification.judges.exact import ExactJudge
+from leadline_plugins.verification.judges.model import ModelJudge
 from leadline_plugins.verification.repair import tidy_markdown
-from leadline_plugins.verification.tasks import Corrected, CorrectedReply
+from leadline_plugins.verification.tasks import ClaimReply, SupportedReply, VerdictsReply
 
 NewRun = Callable[..., Run]
 NewReport = Callable[..., Report]
@@ -138,68 +139,85 @@ class ByModel:
 
 
 @pytest.mark.parametrize(
-    ("cells", "row"), [(("Bay", "8 | 9"), "| Bay | 8 \\| 9 | [@a] |"), (("Bay",), "| Bay | 7 | [@a] |")]
+    ("correction", "row"),
+    [("Place: Bay; Depth: 8 | 9", "| Bay | 8 \\| 9 | [@a] |"), ("Depth: 8 | 9", "| Bay | 7 | [@a] |")],
 )
-async def test_a_row_of_a_table_gets_other_cells_if_they_are_as_many(
-    new_run: NewRun, new_report: NewReport, cells: tuple[str, ...], row: str
+async def test_a_row_of_a_table_gets_other_cells_if_they_have_its_headers(
+    new_run: NewRun, new_report: NewReport, correction: str, row: str
 ) -> None:
-    def reply(inputs: Any) -> CorrectedReply:
+    def reply(inputs: Any) -> VerdictsReply:
         assert inputs.claims[0].text == "Place: Bay; Depth: 7"
-        number = inputs.sources[0].passages[0].number
-        return CorrectedReply(claims=(Corrected(claim=1, text="no matter", cells=cells, passages=(number,)),))
+        said = ClaimReply(claim=1, verdict="contradicted", quote="Depth: 8 | 9", correction=correction)
+        return VerdictsReply(others=(said,))
 
     head = "| Place | Depth | Sources |\n|---|---|---|\n"
     report = new_report(f"{head}| Bay | 7 | [@a] |", "Place: Bay; Depth: 8 | 9")
-    run: Any = new_run({"own": ByModel()}, {"repair_claim": reply}, unsupported="recite")
+    run: Any = new_run({"model": ModelJudge()}, {"verify_claim": reply}, unsupported="recite")
     found, _ = await verified(run, report)
     assert text(found) == head + row
-    assert [one.verdict for one in found.verdicts] == ["supported" if len(cells) > 1 else "unsupported"]
+    assert [one.verdict for one in found.verdicts] == ["supported" if "8" in row else "contradicted"]
 
 
-async def test_a_correction_that_is_supported_in_part_takes_the_place_of_what_is_contradicted(
-    new_run: NewRun, new_report: NewReport
+@pytest.mark.parametrize("verdict", ["partial", "contradicted"])
+async def test_the_other_judges_decide_on_the_correction_of_a_model(
+    new_run: NewRun, new_report: NewReport, verdict: Any
 ) -> None:
-    class Partly:
+    class Own:
         async def judge(self, request: JudgeRequest, call: object, /) -> Judgements:
             kinds: dict[str, Any] = {
-                claim.id: "partial" if "8" in claim.text else "contradicted" for claim in request.claims
+                claim.id: verdict if "8" in claim.text else "contradicted" for claim in request.claims
             }
             quote = request.passages[0].quote
             return Judgements(
                 judgements=tuple(Judgement(claim_id=name, verdict=kind, quote=quote) for name, kind in kinds.items())
             )
 
-    reply = CorrectedReply(claims=(Corrected(claim=1, text="It is 8 fathoms deep."),))
-    run: Any = new_run({"own": Partly()}, {"repair_claim": lambda inputs: reply}, unsupported="recite")
+    said = ClaimReply(claim=1, verdict="contradicted", quote="8 fathoms", correction="It is 8 fathoms deep.")
+    replies = {"verify_claim": lambda inputs: VerdictsReply(others=(said,))}
+    run: Any = new_run({"own": Own()}, replies, unsupported="recite")
     found, _ = await verified(run, new_report("It is 7 fathoms deep [@a].", "8 fathoms"))
-    assert text(found) == "It is 8 fathoms deep [@a]."
-    assert [one.verdict for one in found.verdicts] == ["partial"]
+    assert text(found) == f"It is {8 if verdict == 'partial' else 7} fathoms deep [@a]."
+    assert [one.verdict for one in found.verdicts] == [verdict]
 
 
-async def test_failed_claims_get_other_citations_or_words_in_one_call_and_what_still_fails_is_marked(
+async def test_a_judge_corrects_in_its_reply_and_looks_once_more_at_the_nearest_passages_for_the_rest(
     new_run: NewRun, new_report: NewReport
 ) -> None:
-    def reply(inputs: Any) -> CorrectedReply:
-        assert [one.note for one in inputs.claims] == ["unsupported: no"] * 4
-        shown = {one.text: one.number for source in inputs.sources for one in source.passages}
-        return CorrectedReply(
-            claims=(
-                Corrected(claim=1, text="The bay is flat.", passages=(shown["The bay is flat."],)),
-                Corrected(claim=2, text="It is\nold. [1]", passages=(99,)),
-                Corrected(claim=3, text="It is shallow.", passages=(shown["The bay is deep."],)),
-                Corrected(claim=4, text="Deep it is.", passages=(shown["The bay is deep."],)),
-            )
-        )
+    def reply(inputs: Any) -> VerdictsReply:
+        if not inputs.claims[0].note:
+            assert [one.text for source in inputs.sources for one in source.passages] == ["Ships come. It is old."]
+            failed = {
+                2: ClaimReply(claim=2, verdict="unsupported", reason="no"),
+                3: ClaimReply(claim=3, verdict="contradicted", quote="It is old.", correction="It is\nold. [1]"),
+                4: ClaimReply(
+                    claim=4, verdict="unsupported", quote="Ships come.", reason="no", correction="It is 9 m."
+                ),
+                5: ClaimReply(claim=5, verdict="unsupported", reason="no"),
+            }
+            return VerdictsReply(supported=(SupportedReply(claim=1, quote="Ships come."),), others=(*failed.values(),))
+        assert [one.note for one in inputs.claims] == ["unsupported: no"] * 3
+        others = tuple(ClaimReply(claim=number, verdict="unsupported", reason="no") for number in (2, 3))
+        return VerdictsReply(supported=(SupportedReply(claim=1, quote="The bay is flat."),), others=others)
 
     text_before = "Ships come. The **bay** is flat [@a]. It is wet [@a]. It is wide [@a].\n\n| a |\n|---|\n| red [@a] |"
     report = new_report(text_before, "Ships come. It is old.", "The bay is flat.", "The bay is deep.")
-    run: Any = new_run({"own": ByModel()}, {"repair_claim": reply}, unsupported="recite")
+    run: Any = new_run({"model": ModelJudge()}, {"verify_claim": reply}, unsupported="recite")
     found, checks = await verified(run, report)
     table = "| a |\n|---|\n| red [@a] |"
     assert text(found) == f"Ships come. [@a] The **bay** is flat [@b]. It is old [@a]. It is wide [@a].\n\n{table}"
     assert [one.verdict for one in found.verdicts] == ["supported"] * 3 + ["unsupported"] * 2
     assert [(one.done, one.now) for one in checks.repairs] == [("recited", ""), ("reworded", "It is old.")]
-    assert [name for name, _ in run.asked] == ["own", "repair_claim", "own"]
+    assert [name for name, _ in run.asked] == ["model", "verify_claim", "verify_claim"]
+
+
+async def test_a_correction_with_a_number_that_its_passages_lack_is_not_used(
+    new_run: NewRun, new_report: NewReport
+) -> None:
+    said = ClaimReply(claim=1, verdict="contradicted", quote="It is 8 deep", correction="It is 9 fathoms deep.")
+    replies = {"verify_claim": lambda inputs: VerdictsReply(others=(said,))}
+    run: Any = new_run({"model": ModelJudge()}, replies, unsupported="recite")
+    found, _ = await verified(run, new_report("It is 7 fathoms deep [@a].", "It is 8 deep."))
+    assert text(found) == "It is 7 fathoms deep [@a]."
 
 
 @pytest.mark.parametrize(

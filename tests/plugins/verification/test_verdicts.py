@@ -246,7 +246,8 @@ async def test_the_prompt_has_passages_by_source_and_claims_by_number(new_run: N
     assert VERIFY_TASK.show
     shown = VERIFY_TASK.show(next(inputs for name, inputs in run.asked if name == "verify_claim"))
     assert "# Source: 0.example: Page 0\n[1] Some ships arrive." in shown
-    assert "Claim 2: 50 ships come.\ncites: [1][2]\nunder: The bay > Ships\nafter: It is old.\nnote: “50” does" in shown
+    assert "Claim 1: It is old.\ncites: [1][2]\nunder: The bay > Ships\n" in shown
+    assert "Claim 2: 50 ships come.\ncites: [1][2]\nnote: “50” does" in shown
 
 
 def test_of_a_claim_in_several_lists_the_worst_verdict_counts() -> None:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from leadline.contracts import Call
+from leadline.contracts import Call, Run
 from leadline.errors import CallFailed
 from leadline.records import Claim, Evidence, Judgement, Judgements, JudgeRequest
+from leadline.research_findings import FAILED
 from leadline_plugins.verification.quotes import OMISSION, find_quote
 from leadline_plugins.verification.tasks import VERIFY_TASK, ClaimReply, batches, claims_request
 
@@ -22,20 +23,25 @@ class ModelJudge:
 
     async def judge(self, request: JudgeRequest, call: Call, /) -> Judgements:
         """Return a judgement for each claim; `not_judged` if the reply does not count."""
-        if not await call.run.by_chat(VERIFY_TASK.name):
-            return Judgements()
-        groups = list(batches(request.claims, request.passages, call.run.settings.verify.claims_per_call))
-        replies = await call.run.each(groups, lambda claims: _judge_batch(claims, request, call))
-        return Judgements(judgements=tuple(one for reply in replies for one in reply))
+        return Judgements(judgements=tuple(await judge_by_chat(request, call.run)))
 
 
-async def _judge_batch(claims: Sequence[Claim], wanted: JudgeRequest, call: Call) -> list[Judgement]:
+async def judge_by_chat(request: JudgeRequest, run: Run) -> list[Judgement]:
+    """Return the judgements of the chat model on claims; none without a chat model."""
+    if not await run.by_chat(VERIFY_TASK.name):
+        return []
+    groups = list(batches(request.claims, request.passages, run.settings.verify.claims_per_call))
+    replies = await run.each(groups, lambda claims: _judge_batch(claims, request, run))
+    return [one for reply in replies for one in reply]
+
+
+async def _judge_batch(claims: Sequence[Claim], wanted: JudgeRequest, run: Run) -> list[Judgement]:
     found: dict[str, ClaimReply] = {}
     left, why = list(claims), "the model returned no verdict on it"
     for _ in range(2):
         inputs = claims_request(left, wanted.passages, wanted.sources, wanted.language)
         try:
-            reply = await call.run.perform(VERIFY_TASK.of(inputs))
+            reply = await run.perform(VERIFY_TASK.of(inputs))
         except CallFailed as failed:
             why = f"the model could not be asked: {failed.record.text}"
             break
@@ -52,26 +58,29 @@ async def _judge_batch(claims: Sequence[Claim], wanted: JudgeRequest, call: Call
 
 def _judgement(claim: Claim, reply: ClaimReply, passages: dict[str, Evidence]) -> Judgement:
     """Return a reply as a judgement that quotes a cited passage."""
-    if reply.verdict == "unsupported":
-        return Judgement(
-            claim_id=claim.id,
-            verdict="unsupported",
-            reason=reply.reason,
-            confidence=CONFIDENCE,
-            asserts=reply.asserts,
-            names=reply.names,
-        )
     cited = [passages[name] for name in claim.evidence_ids if name in passages]
+    corrects = reply.verdict in FAILED and bool(reply.correction.strip())
+    if corrects and (found := find_quote(reply.quote, [*cited, *passages.values()])):
+        return _decided(claim, reply, found)
+    reply = reply.model_copy(update={"correction": ""})
+    if reply.verdict == "unsupported":
+        return _decided(claim, reply, ())
     if found := find_quote(reply.quote, cited):
-        return Judgement(
-            claim_id=claim.id,
-            verdict=reply.verdict,
-            quote=OMISSION.join(words for _, words in found),
-            evidence_id=found[0][0].id,
-            reason=reply.reason,
-            confidence=CONFIDENCE,
-            names=reply.names,
-        )
+        return _decided(claim, reply, found)
     wrong = "quotes words that no cited passage has" if reply.quote.strip() else "quotes no words of a passage"
     reason = f"model {wrong}"
     return Judgement(claim_id=claim.id, verdict="not_judged", reason=reason, confidence=0)
+
+
+def _decided(claim: Claim, reply: ClaimReply, found: Sequence[tuple[Evidence, str]]) -> Judgement:
+    return Judgement(
+        claim_id=claim.id,
+        verdict=reply.verdict,
+        quote=OMISSION.join(words for _, words in found),
+        evidence_id=found[0][0].id if found else "",
+        reason=reply.reason,
+        confidence=CONFIDENCE,
+        asserts=reply.asserts,
+        names=reply.names,
+        correction=reply.correction,
+    )
