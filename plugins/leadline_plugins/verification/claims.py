@@ -20,6 +20,7 @@ from leadline_plugins.verification.blocks import FENCE, ITEM, QUOTE, Block, bloc
 
 _LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"\w")
+_BOLD = re.compile(r"\*\*[^*]+\*\*|__[^_]+__")
 _LEADS = (":", "：")
 _ASKS = ("?", "？", "؟")
 
@@ -226,6 +227,8 @@ def _sentences(raw: str, block: Block) -> Iterator[Statement]:
     begin = marker.end() if marker else 0
     blank = CITATION.sub(lambda match: " " * len(match[0]), raw).replace("\n", " ")
     spans = sentences(" " * begin + blank[begin:])
+    if len(spans) > 1 and _is_bold_heading(raw, *spans[:2]):
+        spans = [(spans[0][0], spans[1][1]), *spans[2:]]
     before = ""
     for place, (start, end) in enumerate(spans):
         limit = spans[place + 1][0] if place + 1 < len(spans) else len(raw)
@@ -240,6 +243,14 @@ def _sentences(raw: str, block: Block) -> Iterator[Statement]:
         claims = bool(_LETTER.search(visible)) and not (leads or stripped.endswith(_ASKS))
         yield Statement(visible, block.start + start, block.start + end, block, cited, before, claims)
         before = visible
+
+
+def _is_bold_heading(raw: str, first: tuple[int, int], second: tuple[int, int]) -> bool:
+    """Return whether the first sentence is a heading in bold without a citation, which belongs to the second one."""
+    bold = _BOLD.match(raw, first[0])
+    if bold is None:
+        return False
+    return first[1] <= bold.end() < second[1] and not raw[bold.end() : second[0]].strip()
 
 
 def row_text(line: str, head: Sequence[str]) -> str:

@@ -30,6 +30,9 @@ def uncited(text: str) -> list[str]:
         ("It rose by 3.5 %, e.g. in May [@a].", [("It rose by 3.5 %, e.g. in May.", "a")]),
         ("これは文です。[@a]次の文です[@b]。", [("これは文です。", "a"), ("次の文です。", "b")]),
         ("**It** rose in\nthe [year](https://x.example) [@a].", [("It rose in the year.", "a")]),
+        ("**Costs.** It rose [@a]. It fell [@b].", [("Costs. It rose.", "a"), ("It fell.", "b")]),
+        ("- **费用。** 上升了[@a]。", [("费用。 上升了。", "a")]),
+        ("**It rose.** [@a] It **fell.** So [@b].", [("It rose.", "a"), ("It fell.", "b"), ("So.", "b")]),
         ("It rose.\n\n[@a]", [("It rose.", "a")]),
         (
             "- one ship\n- two ships [@a]\n\n- three ships [@b]",
