@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -31,6 +32,9 @@ from leadline.settings import Settings, seconds
 from leadline.tasks import Talk, Task, TaskKind, reply_schema, template_of
 
 R = TypeVar("R", bound=Record)
+P = TypeVar("P")
+# Characters from which a reply is parsed off the event loop.
+_LONG = 8_000
 
 
 class TaskChat:
@@ -89,17 +93,17 @@ class TaskChat:
         reply = await self._chat(choice, task, messages)
         if reply.finish_reason == "content_filter":
             try:
-                return accept_last(reply, task)
+                return await _in_thread_if_long(accept_last, reply, task)
             except BadReply as error:
                 raise chat_failure(choice, Unsupported, describe_refusal(error, reply), str(error)) from error
         try:
-            return accept_first(read(reply, task), task)
+            return accept_first(await _in_thread_if_long(read, reply, task), task)
         except BadReply as error:
             messages = repair(messages, reply.message.text, error, task.example)
         # The listener has the pieces of the first reply; a second one would repeat them.
         reply = await self._chat(choice, replace(task, heard=None), messages)
         try:
-            return accept_last(reply, task)
+            return await _in_thread_if_long(accept_last, reply, task)
         except BadReply as error:
             raise chat_failure(choice, BadReply, describe_refusal(error, reply), str(error)) from error
 
@@ -168,6 +172,13 @@ class TaskChat:
     def _priced(self, model: str, request: ChatRequest, usage: Usage) -> Usage:
         self._estimates.learn(request, usage)
         return self._prices.priced(usage, request.model or model)
+
+
+async def _in_thread_if_long(parse: Callable[[ChatReply, Task[R]], P], reply: ChatReply, task: Task[R]) -> P:
+    """Parse a reply, off the event loop if repairing it could take long."""
+    if len(reply.message.text) <= _LONG:
+        return parse(reply, task)
+    return await asyncio.to_thread(parse, reply, task)
 
 
 def _speaker(choice: Choice) -> str:

@@ -1,4 +1,4 @@
-"""Coerces a reply to its record: other names of keys, `null` for nothing, one item instead of a list.
+"""Coerces a reply to its record: keys in another case, `null` for nothing, one item instead of a list.
 
 Values that fit a field stay as they are. Others become what they clearly mean, or stay and are refused by validation.
 """
@@ -16,36 +16,6 @@ from annotated_types import Ge, Le
 
 from leadline.citations import cited
 from leadline.records import NUMBERED, PROSE, SINGLE, Record
-
-# Other names that models use for fields: words of the prompts, and common synonyms.
-_ALIASES: Mapping[str, tuple[str, ...]] = {
-    "id": ("section id", "claim id", "number", "no", "index"),
-    "section": ("section id",),
-    "title": ("name", "heading", "headline", "section title"),
-    "name": ("title", "perspective", "heading"),
-    "goal": ("description", "purpose", "objective", "aim"),
-    "questions": ("key questions", "research questions"),
-    "sections": ("outline", "chapters"),
-    "queries": ("searches", "search queries", "next searches"),
-    "query": ("search", "search query", "text", "q"),
-    "text": ("content", "body", "markdown", "paragraphs", "section text"),
-    "claim": ("statement", "finding", "learning"),
-    "quote": ("verbatim quote", "quotation", "citation"),
-    "learnings": ("findings", "claims"),
-    "coverage": ("status", "rating"),
-    "is_sufficient": ("sufficient",),
-    "priority_gaps": ("gaps", "knowledge gaps"),
-    "verdict": ("label", "status", "judgement", "judgment"),
-    "reason": ("explanation", "rationale", "justification"),
-    "evidence_ids": ("evidence", "passages", "passage ids", "ids"),
-    "pieces": ("numbers", "items", "passages"),
-    "summary": ("executive summary", "abstract"),
-    "conclusion": ("conclusions",),
-    "charts": ("figures",),
-    "type": ("chart type", "form", "kind"),
-    "rows": ("data", "data points", "points"),
-    "label": ("category", "name"),
-}
 
 
 @dataclass(frozen=True)
@@ -100,18 +70,9 @@ def normalized_names(model: type[Record]) -> Mapping[str, str]:
     return {normalized(name): name for name in reversed(model.model_fields)}
 
 
-@cache
-def aliases(model: type[Record]) -> Mapping[str, str]:
-    """Return field names by the normalized other names that models use, unless a field has that name."""
-    names = normalized_names(model)
-    others = {normalized(other): name for name in reversed(model.model_fields) for other in _ALIASES.get(name, ())}
-    return {other: name for other, name in others.items() if other not in names}
-
-
 def field_named(key: object, model: type[Record]) -> str:
-    """Return the field that a key means, by its name or a usual other name; empty if there is none."""
-    said = normalized(str(key))
-    return normalized_names(model).get(said) or aliases(model).get(said, "")
+    """Return the field that a key names, whatever its case and separators; empty if there is none."""
+    return normalized_names(model).get(normalized(str(key)), "")
 
 
 def normalized(name: str) -> str:
@@ -170,16 +131,6 @@ _NOTHING = frozenset({"", "none", "null", "n/a", "无", "無", "なし"})
 _NOTHING_SAID = re.compile(
     r"(?:none|no|nothing|not any|unchanged|keine?|aucune?|ningun[oa]?|nessun[oa]?)\b|[无無沒没]", re.I
 )
-_DEGREE = re.compile(r"^(?:very|fully|quite|rather|clearly) ")
-# Synonyms of choices.
-_MEANT = {"moderate": "medium", "not supported": "unsupported", "partially supported": "partial"}
-_MEANT |= {"partially covered": "partial", "not covered": "missing", "well covered": "covered"}
-_MEANT |= dict.fromkeys(("good", "complete", "completed", "full", "sufficient", "adequate"), "covered")
-_MEANT |= dict.fromkeys(("fair", "limited", "incomplete", "some", "weak"), "partial")
-_MEANT |= dict.fromkeys(("none", "absent", "uncovered", "not found", "insufficient"), "missing")
-_MEANT |= dict.fromkeys(("refuted", "contradictory", "contradicts", "false"), "contradicted")
-_MEANT |= dict.fromkeys(("true", "verified", "confirmed", "fully supported", "supports"), "supported")
-_MEANT |= dict.fromkeys(("not verified", "unverified", "no evidence", "not found in passages"), "unsupported")
 _SHARES = {"high": 0.9, "medium": 0.6, "low": 0.3}
 # A number above the first value, up to the second, is a percentage; a smaller one may be points.
 _PERCENT = 10.0, 100.0
@@ -338,8 +289,7 @@ def _choice(said: Any, choices: tuple[Any, ...]) -> Any:
         return said
     words = " ".join(str(said).casefold().replace("_", " ").replace("-", " ").split())
     known = {str(choice).casefold().replace("_", " ").replace("-", " "): choice for choice in choices}
-    plain = _DEGREE.sub("", words)
-    return next((known[one] for one in (words, plain, _MEANT.get(plain)) if one in known), said)
+    return known.get(words, said)
 
 
 def _share(said: Any) -> Any:

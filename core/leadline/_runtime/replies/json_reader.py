@@ -1,7 +1,6 @@
 """Reads the JSON objects of a model reply: inside fences, after thoughts, amid text, with faults, cut off.
 
-Sound JSON is read as it is, and repaired only if none of it fits. The reader makes one pass with lookahead of bounded
-length, so its time is linear in the text.
+Sound JSON is read as it is. Only if none of it fits, a text that ends early is closed, and another one repaired.
 """
 
 from __future__ import annotations
@@ -9,228 +8,37 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-# Levels of nesting; deeper text is noise.
-DEEPEST = 100
-_BLANK = re.compile(r"(?:\s+|//[^\n]*|\#[^\n]*|/\*.*?(?:\*/|\Z))*", re.DOTALL)
-_SPACE = re.compile(r"\s*")
-_BARE = re.compile(r"(?:(?!(?<!:)//|/\*)[^,\]}\n])+")
-_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?=[\s,\]}/#]|\Z)")
-_KEY = re.compile(r"""([^\s:=,{}\[\]"']+)(?:["']\s{0,9}(?=[:=]))?""")
-_NEXT_KEY = re.compile(r"""["'“][^"'”\n]{1,80}(?:["'”]\s{0,9}(?:[:=]|\Z)|\Z)|[A-Za-z_]\w{0,80}\s{0,9}[:=]""")
-_NEXT_ITEM = re.compile(r"""["'“\[{]|-?\d|true|false|null|None|True|False""")
-# By opening quote: a run of characters that needs no closer look.
-_CHUNKS = {
-    '"': re.compile(r'[^"\\]+'),
-    "'": re.compile(r"[^'\\]+"),
-    "`": re.compile(r"[^`\\]+"),
-    "“": re.compile(r'[^”"\\]+'),
-}
-_TRIPLE = '"""'
-_HEX = re.compile(r"u([0-9a-fA-F]{4})(?:\\u([dD][c-fC-F][0-9a-fA-F]{2}))?")
-_PYTHON_HEX = re.compile(r"x([0-9a-fA-F]{2})|U(000[0-9a-fA-F]{5}|0010[0-9a-fA-F]{4})")
-_ESCAPES = {'"': '"', "'": "'", "\\": "\\", "/": "/", "n": "\n", "t": "\t", "r": "\r"}
-_WORDS: dict[str, Any] = {"true": True, "false": False, "null": None, "none": None, "nan": None, "undefined": None}
-_NOTHING = object()
-Place = Literal["key", "value", "item"]
+from pydantic_core import from_json
+
+# Characters of a string that json_repair may read, whose time grows with the square of its length.
+LONGEST_FIELD = 8_000
+_QUOTED = re.compile(r'[^"\\]*(?:\\.[^"\\]*)*', re.DOTALL)
+# Strings of Python or JavaScript, of which json_repair would keep only a part.
+_FOREIGN_STRING = re.compile(r'"""|"\s*:\s*`')
+_NOT_FINITE = (float("inf"), float("-inf"), "NaN", "Infinity", "-Infinity")
+_STRUCTURE = re.compile(r'["\\{}\[\]]')
 
 
-class TooDeep(ValueError):
-    """The text is nested deeper than any reply."""
-
-
-class JsonReader:
-    """Reads objects from faulty JSON: missing commas and quotes, comments, unescaped quotes, a missing end.
-
-    `at` is the current offset.
-    """
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self.at = 0
-        # True if the text ended within a string or a list, or where a value had to follow.
-        self.broken = False
-        # True if the text ended within a string.
-        self.severed = False
-        self._last_triple = text.rfind(_TRIPLE)
-
-    def objects(self) -> Iterator[dict[str, Any]]:
-        """Yield every object that can be read, except empty ones. Raises `TooDeep`."""
-        while (start := self._text.find("{", self.at)) >= 0:
-            self.at = start
-            if found := self._object(1, listed=False):
-                yield found
-
-    def _ended(self) -> None:
-        """Record that the text ended inside a value."""
-        self.broken = True
-
-    def _char(self) -> str:
-        return self._text[self.at : self.at + 1]
-
-    def _blank(self) -> str:
-        """Skip white space and comments; return the next character."""
-        match = _BLANK.match(self._text, self.at)
-        self.at = match.end() if match else self.at
-        return self._char()
-
-    def _value(self, depth: int, place: Place, *, listed: bool) -> Any:
-        if depth > DEEPEST:
-            raise TooDeep
-        char = self._char()
-        if char == "{":
-            return self._object(depth, listed=listed)
-        if char == "[":
-            return self._list(depth)
-        return self._string(place) if char in _CHUNKS else self._bare()
-
-    def _object(self, depth: int, *, listed: bool) -> dict[str, Any]:
-        """Read an object. With `listed`, it is inside a list, whose `]` ends it too."""
-        found: dict[str, Any] = {}
-        self.at += 1
-        while char := self._blank():
-            if char == "}" or (char == "]" and listed):
-                self.at += char == "}"
-                break
-            if char in "{[":
-                self._value(depth + 1, "item", listed=listed)  # ignore a value without a key
-            elif (key := self._key()) and self._blank() not in ("", ",", "}", "]"):
-                value = self._value(depth + 1, "value", listed=listed)
-                if value is not _NOTHING:
-                    found[key] = value
-        if not char and self._text.rstrip()[-1:] in (",", ":"):
-            self._ended()
-        return found
-
-    def _key(self) -> str:
-        """Read a key and its colon; skip anything else and return an empty string."""
-        quoted = self._char() in _CHUNKS
-        key = self._string("key") if quoted else self._word()
-        if self._blank() in (":", "="):
-            self.at += 1
-        elif not quoted:  # a word of prose; after a quoted key the colon may be missing
-            return ""
-        return key
-
-    def _word(self) -> str:
-        match = _KEY.match(self._text, self.at)
-        self.at = match.end() if match else self.at + 1
-        return match.group(1) if match else ""
-
-    def _list(self, depth: int) -> list[Any]:
-        found = []
-        self.at += 1
-        while char := self._blank():
-            if char in "]}":  # the end of an object also ends a list inside it
-                self.at += char == "]"
-                break
-            if char in ",:;":
-                self.at += 1
-            elif (item := self._value(depth + 1, "item", listed=True)) is not _NOTHING:
-                found.append(item)
-        if not char:
-            self._ended()
-        return found
-
-    def _bare(self) -> Any:
-        """Read a value without quotes: a number, a literal of JSON or Python, or text."""
-        if number := _NUMBER.match(self._text, self.at):
-            self.at = number.end()
-            return _number(number.group())
-        match = _BARE.match(self._text, self.at)
-        self.at = match.end() if match else self.at + 1
-        said = match.group().strip() if match else ""
-        if not said.strip("."):  # `...` of an abbreviated reply
-            return _NOTHING
-        return _WORDS.get(said.lower().lstrip("+-").replace("infinity", "nan"), said) if len(said) < 12 else said
-
-    def _string(self, place: Place) -> str:
-        opening, parts = self._char(), []
-        if self._text.startswith(_TRIPLE, self.at) and self.at < self._last_triple - 2:
-            return self._tripled()
-        self.at += 1
-        while char := self._char():
-            if char == "\\":
-                parts.append(self._escaped())
-            elif char in (opening, "”", '"') and (opening == "“" or char == opening):
-                self.at += 1
-                if place == "key" or self._closes(char, place):
-                    break
-                parts.append(char)
-            elif chunk := _CHUNKS[opening].match(self._text, self.at):
-                parts.append(chunk.group())
-                self.at = chunk.end()
-        if not char:
-            self._ended()
-            self.severed = True
-        return "".join(parts)
-
-    def _tripled(self) -> str:
-        """Read a string in triple quotes, as in Python."""
-        start = self.at + len(_TRIPLE)
-        end = self._text.find(_TRIPLE, start)
-        self.at = end + len(_TRIPLE)
-        return self._text[start:end]
-
-    def _closes(self, quote: str, place: Place) -> bool:
-        """Return whether the quote that was just read ends the string, judging by the text after it."""
-        behind = self._after_space(self.at)
-        char = self._text[behind : behind + 1]
-        if char in ("", "}", "]"):
-            return True
-        if char == ",":
-            return self._goes_on(self._after_space(behind + 1), place)
-        if char in "/#":
-            return self._text.startswith(("//", "/*", "#"), behind)
-        # A missing comma before the next string; of two adjacent quotes the second one ends the string.
-        return behind > self.at and char in (quote, '"') and self._goes_on(behind, place)
-
-    def _goes_on(self, at: int, place: Place) -> bool:
-        """Return whether the next key or item, or the end, is at an offset."""
-        if self._text[at : at + 1] in ("", "}", "]", "/", "#"):
-            return True
-        return bool((_NEXT_KEY if place == "value" else _NEXT_ITEM).match(self._text, at))
-
-    def _after_space(self, at: int) -> int:
-        match = _SPACE.match(self._text, at)
-        return match.end() if match else at
-
-    def _escaped(self) -> str:
-        """Read an escape sequence; any other backslash is literal, as in LaTeX."""
-        self.at += 1
-        char = self._char()
-        if hexadecimal := _HEX.match(self._text, self.at):
-            self.at = hexadecimal.end()
-            units = b"".join(int(unit, 16).to_bytes(2) for unit in hexadecimal.groups() if unit)
-            return units.decode("utf-16-be", "replace")
-        if python := _PYTHON_HEX.match(self._text, self.at):
-            self.at = python.end()
-            return chr(int(python.group(1) or python.group(2), 16))
-        if char not in _ESCAPES or (char.isalpha() and self._word_behind()):
-            return "\\"
-        self.at += 1
-        return _ESCAPES[char]
-
-    def _word_behind(self) -> bool:
-        """Return whether a LaTeX command follows: that of "times" is not a tab and "imes"."""
-        return bool(_LATEX.match(self._text, self.at))
-
-
-# LaTeX commands that begin like a JSON escape.
-_LATEX = re.compile(
-    r"(?:nabla|natural|ne|neq|neg|ni|not|notin|nu|nsubseteq|tan|tanh|tau|text|textbf|textit|textrm|tfrac|theta|tilde|times"
-    r"|to|top|triangle|rangle|rceil|rfloor|rho|right|rightarrow|rm)(?![A-Za-z])"
-)
-
-
-def _number(said: str) -> float | int | None:
-    """Return a number, or None if it is not finite."""
-    if len(said) > 300:
-        return None
-    number = float(said) if re.search(r"[.eE]", said) else int(said)
-    return number if abs(number) != float("inf") else None
+def _end(text: str) -> tuple[bool, bool]:
+    """Return whether a text ends inside a value of its JSON, and whether it ends inside a string."""
+    depth, inside, at = "", False, text.find("{")
+    while at >= 0 and (mark := _STRUCTURE.search(text, at)):
+        at = mark.end()
+        match mark.group():
+            case "\\":
+                at += inside
+            case '"':
+                inside = not inside
+            case opening if not inside and opening in "{[":
+                depth += opening
+            case _ if not inside:
+                depth = depth[:-1]
+    ended = inside or depth.endswith("[") or (bool(depth) and text.rstrip()[-1:] in (",", ":"))
+    return ended, inside
 
 
 # The marks around a thought in the templates of models: the first may be missing, or the last. A server that does not
@@ -266,9 +74,9 @@ _QUOTES = frozenset("`\"'“”‘’„«»「」")
 _LAST = re.compile(r"[\]}][\s`]*\Z")
 """An object, or a list, that a text ends with."""
 _FENCE = re.compile(r"```[\w-]*\s*\n?(.*?)(?:```|\Z)", re.DOTALL)
-# Characters of a reply that are read at all, and that are repaired (some .1 s of CPU).
+# Characters of a reply that are read at all, and that are repaired (at most .2 s of CPU).
 LONGEST = 2_000_000
-MENDED = 100_000
+LONGEST_REPAIR = 40_000
 # Number of braces at which an object may begin, of fences, and of repaired objects.
 TRIES = 20
 
@@ -382,17 +190,45 @@ def sound_objects(text: str) -> Iterator[Candidate]:
 
 
 def repaired_objects(text: str) -> Iterator[Candidate]:
-    """Yield the objects that the lenient reader finds."""
-    left = MENDED
+    """Yield the objects that json_repair reads in the text, and in each fence."""
     for part in (*(match.group(1) for match in islice(_FENCE.finditer(text), TRIES)), text):
-        mender = JsonReader(part[:left])
-        try:
-            for found in islice(mender.objects(), TRIES):
-                yield Candidate(found, False, mender.broken, mender.severed)
-        except TooDeep:
+        start = part.find("{")
+        if start < 0 or len(part) > LONGEST_REPAIR:
             continue
-        finally:
-            left = max(0, left - len(part))
+        ended, severed = _end(part)
+        for found in islice(_repaired(part[start:], ended=ended), TRIES):
+            if isinstance(found, dict) and found:
+                yield Candidate(found, False, ended, severed)
+
+
+def _repaired(text: str, *, ended: bool) -> list[Any]:
+    """Return the values of a faulty text; nothing if that would take long, or lose a part of a string.
+
+    Of a text that is sound up to its end, json_repair would lose a part, so that one is only closed.
+    """
+    from json_repair import repair_json
+
+    if ended:
+        with suppress(ValueError):
+            return [_clean(from_json(text, allow_partial="trailing-strings"))]
+    too_long = max(map(len, _QUOTED.findall(text)), default=0) > LONGEST_FIELD
+    if too_long or _FOREIGN_STRING.search(text):
+        return []
+    with suppress(ValueError, RecursionError, IndexError):
+        data: Any = _clean(repair_json(text, return_objects=True, skip_json_loads=True))
+        return data if isinstance(data, list) else [data]
+    return []
+
+
+def _clean(value: Any) -> Any:
+    """Return a value with the halves of a character joined, and null for numbers that records cannot hold."""
+    if isinstance(value, dict):
+        return {key: _clean(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_clean(item) for item in value]
+    if isinstance(value, str) and value not in _NOT_FINITE:
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return None if value in _NOT_FINITE else value
 
 
 def listed(text: str) -> object:

@@ -40,20 +40,15 @@ _DEEPEST = 3
 _PARTS = frozenset({"type", "$ref", "anyOf", "allOf", "oneOf", "enum", "const", "items"})
 
 
-def known(tree: Mapping[str, Any], model: type[Record], *, other_names: bool = False) -> int:
+def known(tree: Mapping[str, Any], model: type[Record]) -> int:
     """Return how many fields of the model an object has, ignoring the case of its keys."""
-    if other_names:
-        return len({field_named(key, model) for key in tree} - {""})
-    return len({normalized_names(model).get(normalized(key)) for key in tree} - {None})
+    return len({field_named(key, model) for key in tree} - {""})
 
 
-def unwrap(
-    value: object, model: type[Record], deep: int = 0, least: int = 0, *, other_names: bool = False
-) -> Iterator[Mapping[str, Any]]:
+def unwrap(value: object, model: type[Record], deep: int = 0, least: int = 0) -> Iterator[Mapping[str, Any]]:
     """Yield the objects that may be the reply, outermost first; an inner one only if it has more of the fields.
 
-    This way a part of a reply that does not fit is not mistaken for all of it. With `other_names`, the usual other
-    names of fields count too.
+    This way a part of a reply that does not fit is not mistaken for all of it.
     """
     if not isinstance(value, dict):
         return
@@ -62,13 +57,13 @@ def unwrap(
         inner = [value.get("properties")]
         if _describes(inner[0]):
             return
-    elif (fields := known(value, model, other_names=other_names)) > least or not (value or deep):
+    elif (fields := known(value, model)) > least or not (value or deep):
         yield value
         least = fields
     if deep < _DEEPEST:
         objects = [one for one in map(_alone, inner) if one]
         for one in sorted(objects, key=lambda one: -known(one, model)):
-            yield from unwrap(one, model, deep + 1, least, other_names=other_names)
+            yield from unwrap(one, model, deep + 1, least)
 
 
 def is_schema(value: Mapping[str, Any], model: type[Record]) -> bool:
@@ -124,7 +119,7 @@ class Best(Generic[R]):
     def consider(self, candidate: Candidate, *, cut: bool = False) -> None:
         """Accept an object, or one that it wraps, if it matches at least as well as the best so far."""
         value = candidate.value
-        trees = list(unwrap(value, self._reply)) or list(unwrap(value, self._reply, other_names=True))
+        trees = list(unwrap(value, self._reply))
         if not trees and self.found is None:
             self.problem = self._none_of(value)
         for tree in trees:

@@ -21,7 +21,7 @@ from leadline_plugins.ai.litellm.errors import is_of_litellm, refusal_of, transl
 from leadline_plugins.ai.litellm.settings import LitellmSettings
 from leadline_plugins.ai.litellm.streams import Stream, within
 from leadline_plugins.ai.openai.chat_completions import FINISH, ChatReplyReader, request_body
-from leadline_plugins.ai.openai.endpoint_quirks import Quirks, QuirkStore, learn, streams
+from leadline_plugins.ai.openai.endpoint_quirks import Quirks, learn, streams
 from leadline_plugins.ai.openai.provider import parse_vectors
 from leadline_plugins.ai.openai.replies import parse_usage
 from leadline_plugins.ai.openai.settings import ModelSettings
@@ -111,7 +111,7 @@ class Litellm:
     def __init__(self, settings: LitellmSettings, context: Context) -> None:
         self._settings = settings
         self._library = LitellmLibrary(context)
-        self._quirks = QuirkStore(context.cache_dir / "endpoint_quirks.json")
+        self._quirks: dict[str, Quirks] = {}
 
     def traits(self, model: str, /) -> ModelTraits:
         """Return the capabilities of a model: all, except those that the settings deny."""
@@ -124,7 +124,7 @@ class Litellm:
         if not model:
             raise Unsupported("litellm: no model is set; set model in its section, as VENDOR/MODEL")
         library = await self._library.get()
-        known = quirks = self._quirks.get(model, _usual_quirks(library, model))
+        known = quirks = self._quirks.get(model) or _usual_quirks(library, model)
         for _ in range(_FORMS):
             streamed = streams(self._settings.stream, quirks, followed=call.followed)
             body = request_body(request, model, replace(quirks, stream=streamed))
@@ -137,7 +137,7 @@ class Litellm:
                 quirks = better
             else:
                 if quirks is not known:
-                    self._quirks.put(model, quirks)
+                    self._quirks[model] = quirks
                 return reply
         raise Unsupported(f"litellm: every form of the request to {model!r} is refused")
 

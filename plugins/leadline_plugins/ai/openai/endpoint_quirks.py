@@ -1,25 +1,19 @@
 """Parts of a request that an endpoint does not support, learned from its refusals.
 
 No list exists of what OpenAI-compatible servers leave out. A request is sent in its full form; the first refusal that
-names a part of it shows which part to leave out. This is remembered per endpoint and model, on disk for a week.
+names a part of it shows which part to leave out. The provider remembers this by model, as long as it lives.
 """
 
 from __future__ import annotations
 
-import json
 import re
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from leadline.files import private_folder
 from leadline_plugins.ai.openai.errors import MODEL_FAULTS, Refusal, ignoring_case
 from leadline_plugins.ai.openai.settings import Streaming
 
-# Seconds that a lesson is kept: servers are updated.
-_KEPT = 7 * 86400.0
 # 500 is included because some servers fail on parameters that they do not know.
 _STATUSES = (400, 403, 404, 405, 415, 422, 500, 501)
 # Statuses of gateways that do not wait for a reply in one piece.
@@ -53,42 +47,6 @@ class Quirks:
 def streams(setting: Streaming, quirks: Quirks, *, followed: bool) -> bool:
     """Return whether to stream a reply; by default only if somebody follows it or the endpoint needs it."""
     return quirks.stream and (followed or not quirks.patient if setting == "auto" else setting)
-
-
-class QuirkStore:
-    """The quirks by endpoint and model, in a file that the processes of a user share."""
-
-    def __init__(self, path: Path, now: Callable[[], float] = time.time) -> None:
-        self._path = path
-        self._now = now
-        self._known: dict[str, Quirks] = {}
-
-    def get(self, name: str, default: Quirks) -> Quirks:
-        """Return the quirks as learned; `default` where nothing was."""
-        if name not in self._known:
-            learned = self._load().get(name, {}).get("learned", {})
-            self._known[name] = replace(default, **{key: learned[key] for key in asdict(default).keys() & learned})
-        return self._known[name]
-
-    def put(self, name: str, quirks: Quirks) -> None:
-        """Remember quirks after a request in this form succeeded."""
-        self._known[name] = quirks
-        learned = {key: value for key, value in asdict(quirks).items() if value != getattr(Quirks(), key)}
-        content = self._load() | {name: {"learned": learned, "time": self._now()}}
-        temporary = self._path.with_suffix(".new")
-        try:
-            private_folder(self._path.parent)
-            temporary.write_text(json.dumps(content, indent=1), encoding="utf-8")
-            temporary.replace(self._path)
-        except OSError:  # a folder that cannot be written costs another lesson
-            return
-
-    def _load(self) -> dict[str, dict[str, Any]]:
-        try:
-            content = json.loads(self._path.read_text(encoding="utf-8"))
-            return {name: entry for name, entry in content.items() if self._now() - entry["time"] < _KEPT}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return {}  # missing or damaged: everything in it can be learned again
 
 
 @dataclass(frozen=True)

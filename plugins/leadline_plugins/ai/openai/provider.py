@@ -16,7 +16,7 @@ from leadline.errors import BadReply, ProviderError, Unsupported
 from leadline.records import ChatReply, ChatRequest, Embeddings, EmbedRequest, ModelTraits
 from leadline_plugins.ai.openai import chat_completions, responses
 from leadline_plugins.ai.openai.endpoint import Endpoint, RefusedError, parse_json, read_reply
-from leadline_plugins.ai.openai.endpoint_quirks import Quirks, QuirkStore, learn, relax_schema, streams
+from leadline_plugins.ai.openai.endpoint_quirks import Quirks, learn, relax_schema, streams
 from leadline_plugins.ai.openai.errors import Refusal, find_refusal, read_refusal
 from leadline_plugins.ai.openai.replies import parse_usage
 from leadline_plugins.ai.openai.settings import DEFAULT_EMBEDDING, DEFAULT_MODEL, ModelSettings, OpenAISettings
@@ -32,7 +32,7 @@ class OpenAI:
     def __init__(self, settings: OpenAISettings, context: Context) -> None:
         self._settings = settings
         self._endpoint = Endpoint(settings, context)
-        self._quirks = QuirkStore(context.cache_dir / "endpoint_quirks.json")
+        self._quirks: dict[str, Quirks] = {}
         self._only_model = ""
 
     def traits(self, model: str, /) -> ModelTraits:
@@ -43,8 +43,7 @@ class OpenAI:
     async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
         """Return the reply; if the endpoint refuses the form of the request, try another one at once."""
         model = request.model or await self._default_model()
-        name = f"{self._settings.root} {model}"
-        known = learned = quirks = self._quirks.get(name, self._usual_quirks())
+        known = learned = quirks = self._quirks.get(model) or self._usual_quirks()
         for _ in range(_FORMS):
             streamed = streams(self._settings.stream, quirks, followed=call.followed)
             body = self._body(request, model, replace(quirks, stream=streamed))
@@ -54,7 +53,7 @@ class OpenAI:
                 refusal = error.refusal
             else:
                 if learned is not known:
-                    self._quirks.put(name, learned)
+                    self._quirks[model] = learned
                 return reply if reply.model else reply.model_copy(update={"model": model})
             if relaxed := relax_schema(quirks, refusal):  # for this request only, so it is not learned
                 quirks = relaxed

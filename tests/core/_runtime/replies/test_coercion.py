@@ -172,7 +172,7 @@ def spoilt(value: Any, form: type[Record], dice: random.Random) -> Any:
         if not fields[name].required and not shape.nullable and one == (list(plain) if plain == () else plain):
             found[name] = dice.choice((None, one))
         elif shape.kind == "choice" and isinstance(one, str):
-            found[name] = dice.choice((one.upper(), one.title(), f" {one}\n", f"Very {one}"))
+            found[name] = dice.choice((one.upper(), one.title(), f" {one}\n"))
         elif shape.kind == "list" and shape.items[0].kind == "record":
             found[name] = [spoilt(item, shape.items[0].model, dice) for item in one] + [None] * dice.randrange(2)
         elif shape.prose and dice.random() < 0.5 and isinstance(one, str):
@@ -216,7 +216,6 @@ def rounded(tree: Any) -> Any:
         ({"confidence": [0.9], "others": [{"id": "1", "verdict": ["Partial"]}]}, ClaimVerdicts, {"confidence": 0.9}),
         ({"title": "T", "queries": {"query": "q"}, "sections": []}, Plan, {"queries.0.query": "q"}),
         ({"isSufficient": True, "sections": []}, Review, {"is_sufficient": True}),
-        ({"sections": [{"id": "1", "coverage": "Fully Covered"}]}, Review, {"sections.0.coverage": "covered"}),
         ({"confidence": 95}, ClaimVerdicts, {"confidence": 0.95}),
         ({"confidence": "95 %"}, ClaimVerdicts, {"confidence": 0.95}),
         ({"confidence": "10%"}, ClaimVerdicts, {"confidence": 0.1}),
@@ -224,15 +223,13 @@ def rounded(tree: Any) -> Any:
         ({"confidence": 100}, ClaimVerdicts, {"confidence": 1.0}),
         ({"confidence": "0.95"}, ClaimVerdicts, {"confidence": 0.95}),
         ({"confidence": "High"}, ClaimVerdicts, {"confidence": 0.9}),
-        ({"confidence": "very low"}, ClaimVerdicts, {"confidence": 0.3}),
         ({"confidence": 1}, ClaimVerdicts, {"confidence": 1.0}),
         ({"confidence": None}, ClaimVerdicts, {"confidence": 0.5}),
         *(({"confidence": said}, ClaimVerdicts, {"confidence": 0.5}) for said in (1.5, 9, 10, "10", -0.1, 950, "sure")),
         ({"supported": [{"id": 1, "why": "x"}]}, ClaimVerdicts, {"supported": ("1",)}),
-        ({"1": "supported", "2": "refuted"}, ClaimVerdicts, {"others.0.id": "1", "others.1.verdict": "contradicted"}),
+        ({"1": "supported", "2": "Partial"}, ClaimVerdicts, {"others.0.id": "1", "others.1.verdict": "partial"}),
         ([{"id": "1", "verdict": "partial"}, {"id": "2", "verdict": "partial"}], ClaimVerdicts, {"others.1.id": "2"}),
         ({"sections": {"1": "partial"}}, Review, {"sections.0.id": "1", "sections.0.coverage": "partial"}),
-        ({"sections": [{"id": "1", "coverage": "Good"}]}, Review, {"sections.0.coverage": "covered"}),
         ({"priority_gaps": [{"gap": "Depth", "section": "1"}]}, Review, {"priority_gaps.0": "Depth"}),
         ({"sections": {"1": [3, 4], "2": "#5, piece 6"}}, Placed, {"sections.0.pieces.1": 4, "sections.1.pieces.1": 6}),
         (
@@ -251,19 +248,7 @@ def rounded(tree: Any) -> Any:
         ({"summary": "S.", "sections": "none changed"}, Composition, {"summary": "S.", "sections": ()}),
         ([{"text": "One."}, {"text": "Two."}], WrittenSection, {"text": "One.\n\nTwo."}),
         (["One.", "Two."], WrittenSection, {"text": "One.\n\nTwo."}),
-        ({"content": "One."}, WrittenSection, {"text": "One."}),
-        (
-            {"title": "T", "sections": [{"section_id": 4, "name": "A", "description": "G", "key_questions": ["Q"]}]},
-            Plan,
-            {"sections.0.id": "4", "sections.0.title": "A", "sections.0.goal": "G", "sections.0.questions": ("Q",)},
-        ),
-        (
-            {"title": "T", "queries": [{"text": "q", "section_id": "2"}], "sections": []},
-            Plan,
-            {"queries.0.section": "2"},
-        ),
         ({"supported": [1, "2"]}, ClaimVerdicts, {"supported": ("1", "2")}),
-        ({"others": [{"id": 3, "verdict": "Not Supported"}]}, ClaimVerdicts, {"others.0.verdict": "unsupported"}),
         ({"text": ["One.", "Two."]}, WrittenSection, {"text": "One.\n\nTwo."}),
         ({"text": {"text": "One."}}, WrittenSection, {"text": "One."}),
         ({"section": {"title": "A", "text": "One."}}, WrittenSection, {"text": "One."}),
@@ -282,6 +267,8 @@ def test_what_was_plainly_meant_is_read(said: Any, form: type[Record], means: di
     ("said", "form", "says"),
     [
         ({"is_sufficient": "mostly"}, Review, "is_sufficient"),
+        ({"content": "One."}, WrittenSection, r'none of the fields text, .*you wrote "content"'),
+        ({"others": [{"id": 3, "verdict": "Not Supported"}]}, ClaimVerdicts, "verdict must be one of"),
         ({"sections": [{"coverage": "covered"}]}, Review, r'sections\[0\] lacks "id"'),
         ({"sections": [{"id": "1", "coverage": "partially done"}]}, Review, r"sections\[0\]\.coverage must be one of"),
         (

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from leadline.records import ChatRequest, Message
-from leadline.testing.context import FakeCall, fake_context
+from leadline.testing.context import FakeCall
 from leadline_plugins.ai.litellm.provider import Litellm
 from leadline_plugins.ai.litellm.settings import LitellmSettings
 
@@ -64,12 +64,9 @@ def of_litellm(status: int, message: str) -> Exception:
 
 def provider(library: Library, folder: Path, **settings: Any) -> Litellm:
     made = object.__new__(Litellm)  # without the import of the library, which takes seconds
-    context = fake_context(folder, name="litellm")
-    from leadline_plugins.ai.openai.endpoint_quirks import QuirkStore
-
     made._settings = LitellmSettings(**settings)
     made._library = library  # type: ignore[assignment]
-    made._quirks = QuirkStore(context.cache_dir / "endpoint_quirks.json")
+    made._quirks = {}
     return made
 
 

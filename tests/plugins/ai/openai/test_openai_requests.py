@@ -23,7 +23,7 @@ from leadline.testing.servers import ScriptedAnswer, ScriptedServer, json_answer
 from leadline_plugins.ai.openai import chat_completions, responses
 from leadline_plugins.ai.openai.chat_completions import strict_schema
 from leadline_plugins.ai.openai.endpoint import Endpoint
-from leadline_plugins.ai.openai.endpoint_quirks import Quirks, QuirkStore, learn
+from leadline_plugins.ai.openai.endpoint_quirks import Quirks, learn
 from leadline_plugins.ai.openai.errors import Refusal
 from leadline_plugins.ai.openai.provider import OpenAI, OpenAIEmbedder
 from leadline_plugins.ai.openai.replies import parse_usage
@@ -127,8 +127,9 @@ async def test_a_refused_part_is_said_otherwise_and_remembered(
     differs: dict[str, Any],
 ) -> None:
     server.answers = [refused(refusal, type="unknown_parameter"), spoken()]
-    await provider().chat(request_of(**FULL), call)
-    await provider().chat(request_of(**FULL), call)  # another process: learnt from the first one's notes
+    model = provider()
+    await model.chat(request_of(**FULL), call)
+    await model.chat(request_of(**FULL), call)
     first, second, third = (asked.body for asked in server.asked)
     if "response_format" in differs:
         assert "schema" in second["messages"][0]["content"]
@@ -205,8 +206,9 @@ async def test_what_a_server_does_not_know_of_a_form_is_learnt(
     server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall, refusal: ScriptedAnswer
 ) -> None:
     server.answers = [refusal, spoken()]
-    await provider().chat(request_of(**FULL), call)
-    await provider().chat(request_of(**FULL), call)
+    model = provider()
+    await model.chat(request_of(**FULL), call)
+    await model.chat(request_of(**FULL), call)
     forms = [asked.body["response_format"]["type"] for asked in server.asked]
     assert forms == ["json_schema", "json_object", "json_object"]
 
@@ -226,9 +228,10 @@ async def test_what_is_no_lesson_is_not_learnt(
 ) -> None:
     server.answers = [refusal, spoken()]
     messages = (Message(role="system", text="Be brief."), Message(role="user", text="Hello?"))
+    model = provider()
     with pytest.raises((BadReply, Unsupported)):
-        await provider().chat(request_of(messages=messages, **FULL), call)
-    await provider().chat(request_of(messages=messages, **FULL), call)
+        await model.chat(request_of(messages=messages, **FULL), call)
+    await model.chat(request_of(messages=messages, **FULL), call)
     first, second = (asked.body for asked in server.asked)
     assert first == second
 
@@ -237,9 +240,10 @@ async def test_a_lesson_is_kept_once_it_proved_right(
     server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
 ) -> None:
     server.answers = [refused("temperature is not supported"), refused("down", 503), spoken()]
+    model = provider()
     with pytest.raises(Unavailable):
-        await provider().chat(request_of(**FULL), call)
-    await provider().chat(request_of(**FULL), call)
+        await model.chat(request_of(**FULL), call)
+    await model.chat(request_of(**FULL), call)
     assert ["temperature" in asked.body for asked in server.asked] == [True, False, True]
 
 
@@ -499,18 +503,6 @@ def test_schemas_are_closed_where_they_can_be() -> None:
     assert strict_schema(Pair.model_json_schema()) is None
 
 
-def test_notes_of_another_hand_are_passed_over(tmp_path: Any) -> None:
-    path = tmp_path / "notes" / "endpoint_quirks.json"
-    usual = Quirks()
-    path.parent.mkdir()
-    for text in ("{broken", "[]", '{"x": 1}', '{"x": {"time": 9e9, "learned": {"colour": 1}}}'):
-        path.write_text(text)
-        assert QuirkStore(path).get("x", usual) == usual
-    QuirkStore(path, now=lambda: 0.0).put("x", Quirks(stream=False))
-    assert QuirkStore(path, now=lambda: 6 * 86400.0).get("x", usual) == Quirks(stream=False)
-    assert QuirkStore(path, now=lambda: 8 * 86400.0).get("x", usual) == usual
-
-
 def test_usage_in_the_words_of_every_vendor() -> None:
     deepseek = parse_usage({"prompt_tokens": 9, "completion_tokens": 2, "prompt_cache_hit_tokens": 5})
     assert (deepseek.input_tokens, deepseek.cached_tokens, deepseek.cost) == (9, 5, None)
@@ -604,8 +596,9 @@ async def test_what_must_be_streamed_is_streamed_though_nobody_follows(
 ) -> None:
     call.followed = False
     server.answers = [refusal, spoken()]
-    await provider().chat(request_of(max_tokens=9), call)
-    await provider().chat(request_of(max_tokens=9), call)
+    model = provider()
+    await model.chat(request_of(max_tokens=9), call)
+    await model.chat(request_of(max_tokens=9), call)
     assert ["stream" in asked.body for asked in server.asked] == [False, True, True]
     assert all(asked.body["max_tokens"] == 9 for asked in server.asked)
 
