@@ -15,7 +15,6 @@ from leadline.records import Blob, Confidence, Json, Report, Verdict
 from leadline.research_findings import FAILED, PARTS, REPORT, VERIFICATION, Ground, IndexEntry, Repair, Verification
 from leadline_plugins.verification.claims import Paragraph, Statements, report_statements
 from leadline_plugins.verification.repair import repair_claims, without_unquoted
-from leadline_plugins.verification.tasks import VERIFY_TASK
 from leadline_plugins.verification.verdicts import REQUIRED, Library, judge, reuse_verdicts
 
 # Supported claims of at least this confidence have high confidence.
@@ -141,6 +140,5 @@ def leadline_stages() -> Iterator[StageOffer[Any]]:
         wants=(PARTS,),
         gives=(VERIFICATION,),
         may_give=(REPORT,),
-        tasks=(VERIFY_TASK,),
         closing=True,
     )

@@ -60,9 +60,9 @@ def test_a_running_run_reloads_itself_and_can_be_cancelled(browser: Browser, ser
 
 
 def test_past_runs_are_searched_filtered_compared_and_deleted(browser: Browser, served: Served, done: str) -> None:
-    other = order(served.client(), tags={"team": "light"})
+    other = order(served.client(), tags={"team": "lantern"})
     finish(served.client(), other)
-    listed = browser.open("/runs?tag=team%3Dlight")
+    listed = browser.open("/runs?tag=team%3Dlantern")
     assert [one.attributes["value"] for one in listed.css("input[name=run]")] == [other]
     assert done in (browser.open("/runs?q=harbour").html or "")
     assert "No run matches" in text(browser.open("/runs?q=zzzz"))
