@@ -59,9 +59,9 @@ def test_a_stage_is_shown_with_what_it_needs_and_gives(cli: Cli) -> None:
 
 
 def test_what_a_stage_may_give_and_asks_is_told_apart(cli: Cli) -> None:
-    stage = json.loads(cli("plugins", "show", "verify", "--json").out)["offers"]["stages"]
-    assert (stage["gives"], stage["may give"]) == ("verification", "report")
-    assert stage["tasks"] == "verify_claim"
+    stage = json.loads(cli("plugins", "show", "digest", "--json").out)["offers"]["stages"]
+    assert (stage["gives"], stage["may give"]) == ("digest", "plan")
+    assert stage["tasks"] == "digest"
     stage = json.loads(cli("plugins", "show", "explore", "--json").out)["offers"]["stages"]
     assert stage["tools"].split(", ")[0] == "respond"
 
