@@ -1,9 +1,9 @@
 """Select passages for a report: one selection for all sections, within a budget of tokens.
 
 Passages that a review kept for a section come first. Each key question takes the definitions of the terms that it
-names. Then they take turns, each with a budget of tokens
-for its best passages, down to half the score of the best. The statements with numbers in the selection are looked up
-like one more question, so that sources that contradict each other meet.
+names. Then they take turns, each with a budget of tokens for its best passages, down to half the score of the best. The
+statements with numbers in the selection are looked up like one more question, so that sources that contradict each
+other meet.
 """
 
 from __future__ import annotations
