@@ -158,8 +158,6 @@ def _scope(report: Report, facts: Mapping[str, Any], queries: Sequence[str]) -> 
 
 def _limits(facts: Mapping[str, Any], language: str) -> Iterator[str]:
     """Yield the limits that the research itself reported."""
-    if not facts.get("sufficient", True):
-        yield phrase("thin", language)
     for name in ("gaps", "left_out"):
         if items := [item.strip(_STOPS) for item in facts.get(name, ())]:
             questions = all(item.endswith(_QUESTION) for item in items)

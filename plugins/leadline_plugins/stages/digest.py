@@ -212,7 +212,7 @@ def with_questions(plan: Plan, reviews: Sequence[SectionReview]) -> Plan:
 
 
 def merge_conflicts(last: Sequence[Conflict], reply: DigestReply, shown: Sequence[ShownSource]) -> tuple[Conflict, ...]:
-    """Return the conflicts of all rounds: a newer one replaces those whose passages it repeats.
+    """Return the conflicts of all rounds: a newer one replaces those that share two passages with it.
 
     Passages of one source are no conflict.
     """
@@ -226,8 +226,8 @@ def merge_conflicts(last: Sequence[Conflict], reply: DigestReply, shown: Sequenc
         for one in reply.conflicts
     ]
     new = [one for one in new if len({of[name] for name in one.evidence_ids}) > 1]
-    repeated = {name for one in new for name in one.evidence_ids}
-    return (*(one for one in last if not repeated.issuperset(one.evidence_ids)), *new)
+    renewed = [{*one.evidence_ids} for one in new]
+    return (*(one for one in last if all(len(ids & {*one.evidence_ids}) < 2 for ids in renewed)), *new)
 
 
 @hookimpl

@@ -80,7 +80,7 @@ def locate(words: str, text: str) -> tuple[int, int] | None:
 def find_quote(words: str, passages: Iterable[Evidence]) -> list[tuple[Evidence, str]]:
     """Return the passages that contain a quote, each with its own form of the words; none if a part is missing.
 
-    Returns one passage if it has all parts, otherwise the first passage of each part. The lead belongs to its passage.
+    Returns one passage if it has all parts, otherwise the first passage of each part. Lead and headings belong to it.
     """
     cited = list(passages)
     for passage in cited:
@@ -94,8 +94,8 @@ def find_quote(words: str, passages: Iterable[Evidence]) -> list[tuple[Evidence,
 
 
 def _passage_words(words: str, passage: Evidence) -> str:
-    """Return the words as written in a passage or its lead; empty if neither has them."""
-    for text in (passage.quote, f"{passage.lead}\n{passage.quote}" if passage.lead else ""):
+    """Return the words as written in a passage, or with its lead and headings; empty if neither has them."""
+    for text in (passage.quote, "\n".join(filter(None, (*passage.path, passage.lead, passage.quote)))):
         if span := locate(words, text):
             return text[slice(*span)]
     return ""

@@ -18,10 +18,7 @@ def missing_parts(review: Review | None, plan: Plan, sections: Sequence[Section]
     written, planned = {section.id for section in sections}, {section.id for section in plan.sections}
     left_out = [section.title for section in plan.sections if section.id not in written]
     judged = review is not None and bool(review.sections)  # otherwise the reply was empty
-    # The writers saw more passages than the review, so their answers count.
-    open_still = bool(left_out) or any(section.unanswered for section in sections)
     return {
-        "sufficient": review is None or review.is_sufficient or not judged or not open_still,
         "gaps": list(review.priority_gaps) if review and judged and not sections else [],
         "left_out": list(left_out) if written <= planned else [],
         "unanswered": [

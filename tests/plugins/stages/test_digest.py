@@ -165,8 +165,11 @@ def test_a_conflict_has_passages_of_two_sources(passages: list[int], primary: in
     assert list(merge_conflicts((), reply, shown("a", "b"))) == expected
 
 
-def test_conflicts_of_all_rounds_are_kept_once() -> None:
-    earlier = (Conflict(about="depth", evidence_ids=("a1", "b3")), Conflict(about="toll", evidence_ids=("a2", "c9")))
+def test_a_conflict_that_is_named_again_with_other_passages_is_kept_once() -> None:
+    earlier = (
+        Conflict(about="depth", evidence_ids=("a1", "b3", "c8")),
+        Conflict(about="toll", evidence_ids=("a2", "c9")),
+    )
     reply = DigestReply.model_validate({"conflicts": [{"about": "the depth", "passages": [1, 3, 4]}]})
     merged = merge_conflicts(earlier, reply, shown("a", "b"))
     assert [conflict.about for conflict in merged] == ["toll", "the depth"]

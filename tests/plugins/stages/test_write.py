@@ -162,7 +162,7 @@ async def test_the_facts_of_the_run_name_what_is_missing_where_a_model_reviewed_
     review = Review(sections=(SectionReview(id="1", coverage="partial"),), priority_gaps=("Which year?",))
     made, _ = await report({}, review=review)
     facts: Any = made.metadata["method"]
-    assert (facts["sufficient"], facts["gaps"], facts["left_out"]) == (False, [], ["Tolls"])
+    assert (facts["gaps"], facts["left_out"]) == ([], ["Tolls"])
     assert facts["unanswered"] == [{"section": "Depth", "gap": "In winter?"}]
     assert facts["notices"] == ["it was late"]
     assert facts["sources_used"] == 1

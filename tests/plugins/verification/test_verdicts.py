@@ -227,10 +227,13 @@ async def test_a_number_may_be_computed_from_words_of_several_passages(new_run: 
     assert (found.verdict, found.quote, found.evidence_id) == ("supported", "Oban has 100 ships", "b")
 
 
-async def test_a_model_may_quote_the_lead_of_a_passage(new_run: NewRun, new_report: NewReport) -> None:
+@pytest.mark.parametrize("quote", ["Every ship must have: […] a mast", "Rules of the sea […] a mast", "Rules of"])
+async def test_a_model_may_quote_the_lead_and_headings_of_a_passage(
+    new_run: NewRun, new_report: NewReport, quote: str
+) -> None:
     report = new_report("Ships need a mast.[@a]", "- a mast\n- a keel")
-    led = report.evidence[0].model_copy(update={"lead": "Every ship must have:"})
-    said = ClaimReply(claim=1, quote="Every ship must have: […] a mast", verdict="supported")
+    led = report.evidence[0].model_copy(update={"lead": "Every ship must have:", "path": ("Rules of the sea",)})
+    said = ClaimReply(claim=1, quote=quote, verdict="supported")
     [found] = await judged(
         new_run({"model": ModelJudge()}, replies(said)), report.model_copy(update={"evidence": (led,)})
     )

@@ -229,7 +229,7 @@ class ClaimJudgeContract(PluginContract[JudgeRequest, Judgements]):
     def check(self, request: JudgeRequest, reply: Judgements, call: FakeCall) -> None:
         """Check that each judgement concerns one claim of the request and quotes a passage that the claim cites."""
         cited = {claim.id: claim.evidence_ids for claim in request.claims}
-        quotes = {one.id: f"{one.lead}\n{one.quote}" for one in request.passages}
+        quotes = {one.id: "\n".join((*one.path, one.lead, one.quote)) for one in request.passages}
         named = [one.claim_id for one in reply.judgements]
         must({*named} <= {*cited}, f"judges claims that are not in the request: {sorted({*named} - {*cited})}")
         must(len({*named}) == len(named), f"judges a claim twice: {named}")
