@@ -2,7 +2,7 @@
 
 CLD3 decides for texts of a sentence or more. Questions and titles are too short for it: there, stop words and letters
 decide, and where they are not clear the language is `und`, because a wrong language misleads engines and writers, and
-an unknown one does not. Figures: docs/decisions/0010-language-identification.md.
+an unknown one does not. Figures: docs/decisions/0009-words-of-all-languages.md.
 """
 
 from __future__ import annotations
