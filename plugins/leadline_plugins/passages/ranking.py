@@ -29,6 +29,8 @@ _FUSION = 60
 _LINE_MARKS = re.compile(r"^(?:\|\s*|[-*+] |\d+[.)] |:   |#+ |> )*")
 _TERM_END = re.compile(r":\s|\||\s\(|[：（]")
 _LONGEST_TERM = 60
+# Code shows how a term is used: a key of a JSON example is no definition.
+_CODE = re.compile(r"^\s*(```|~~~).*?(?:^\s*\1|\Z)", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ def _terms(item: Evidence) -> list[set[str]]:
 
     Such are terms of definition lists, first cells, short lines, and words before a colon or a bracket.
     """
-    lines = (*item.path[-1:], *item.lead.split("\n"), *item.quote.split("\n"))
+    lines = (*item.path[-1:], *item.lead.split("\n"), *_CODE.sub("", item.quote).split("\n"))
     starts = (_TERM_END.split(_LINE_MARKS.sub("", line), maxsplit=1)[0] for line in lines)
     return [{*query_words(start)} for start in starts if len(start) <= _LONGEST_TERM]
 

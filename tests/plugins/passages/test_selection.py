@@ -91,6 +91,11 @@ async def test_a_passage_that_a_review_kept_is_first_whatever_its_words() -> Non
     assert [item.id for item in chosen] == ["cake", "definition", "use"]
 
 
+async def test_a_key_in_code_defines_no_term() -> None:
+    example = passage("example", 'The current state:\n\n```\n"archive_mode": "on"\n```', source="s3")
+    assert (await selected([example, *SETTINGS], "What does archive_mode do?", tokens=0)) == [["definition"]]
+
+
 async def test_a_term_is_defined_where_it_has_the_fewest_words_beside_it() -> None:
     passages = [
         passage("both", "max_files and max_size: see there."),
