@@ -92,7 +92,7 @@ async def test_a_passage_that_a_review_kept_is_first_whatever_its_words() -> Non
 
 
 async def test_a_key_in_code_defines_no_term() -> None:
-    example = passage("example", 'The current state:\n\n```\n"archive_mode": "on"\n```', source="s3")
+    example = passage("example", '```\n"archive_mode": "on"\n"archive_mode": "off"\n```', source="s3")
     assert (await selected([example, *SETTINGS], "What does archive_mode do?", tokens=0)) == [["definition"]]
 
 
