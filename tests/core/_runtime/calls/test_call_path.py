@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.call_paths import FakeSearch, OpenCallPath, open_call_path
 
 from leadline._runtime.calls.budget import Limits
 from leadline._runtime.calls.job import Kind, ProviderIdentity
@@ -29,8 +30,6 @@ from leadline.errors import (
     Unavailable,
 )
 from leadline.records import Document, Record, SearchPage, SearchRequest, Usage
-from leadline.testing.fakes import FakeSearch
-from leadline.testing.runs import OpenCallPath, open_call_path
 
 SEARCH = Kind("search", SearchPage)
 STRATEGY = Kind("strategy", SearchPage, composite=True)

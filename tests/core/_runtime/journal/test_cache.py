@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
+from tests.call_paths import FakeSearch, OpenCallPath, open_call_path
 
 from leadline._runtime.calls.budget import Limits
 from leadline._runtime.calls.job import Kind, ProviderIdentity
@@ -22,8 +23,6 @@ from leadline.disk_cache import checksum
 from leadline.errors import CallFailed, Unsupported
 from leadline.records import SearchPage, SearchRequest
 from leadline.settings import Duration, seconds
-from leadline.testing.fakes import FakeSearch
-from leadline.testing.runs import OpenCallPath, open_call_path
 
 SEARCH = Kind("search", SearchPage, ttl=3600)
 MIB = 2**20
