@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from leadline._runtime.journal.journal import Journal
-from leadline._runtime.journal.missing import difference
+from leadline._runtime.journal.journal import Journal, difference
 from leadline._runtime.journal.rows import Row
 from leadline.records import Event
 

@@ -17,23 +17,20 @@ from typing import Any, TypeVar
 from leadline._hosting.faults import words
 from leadline._runtime.calls.budget import Budget, Limits
 from leadline._runtime.calls.call_path import CallPath
-from leadline._runtime.calls.context import current_call, current_stage, new_span, stage_span
-from leadline._runtime.calls.job import Kind, ProviderIdentity
+from leadline._runtime.calls.job import Kind, ProviderIdentity, current_call, current_stage, new_span, stage_span
 from leadline._runtime.calls.keys import fingerprint
 from leadline._runtime.calls.retry import RetryPolicy
 from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.journal import Journal
-from leadline._runtime.models.cost_estimates import EmbedEstimates
-from leadline._runtime.models.prices import Prices
+from leadline._runtime.models.prices import EmbedEstimates, Prices
 from leadline._runtime.models.task_performer import TaskPerformer
 from leadline._runtime.plugins import PluginRuntime, ProviderInstance
 from leadline._runtime.runs.call_statistics import models
 from leadline._runtime.runs.folder import path_inside, write_atomically
-from leadline._runtime.runs.metadata_writer import MetadataWriter
 from leadline._runtime.runs.questions import Asker, Questions, UserQuestion
 from leadline._runtime.runs.retrieval import DocumentReader, EngineSearch
 from leadline._runtime.runs.run_request import RunRequest
-from leadline._runtime.runs.run_state import RunState
+from leadline._runtime.runs.run_state import MetadataWriter, RunState
 from leadline._runtime.task_groups import Prefetch, each
 from leadline._settings.secrets import Secrets
 from leadline.contracts import Call, Middleware
