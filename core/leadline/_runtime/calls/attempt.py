@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar
 from leadline._hosting.faults import Held
 from leadline._runtime.calls.budget import Budget, Reservation, used_by
 from leadline._runtime.calls.job import ActiveCall, Job, current_call, current_stage, stage_span, total
+from leadline._runtime.calls.outcomes import Outcome, OutcomeBuilder
 from leadline._runtime.calls.retry import translate
 from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.journal import Journal
@@ -180,14 +181,19 @@ class Attempts:
                     ended = "reply" if call.streamed or isinstance(translate(error), BadReply) else "error"
                     raise
 
-    async def composite(self, job: Job, log: AttemptLog) -> tuple[bytes, Record]:
+    async def composite(self, job: Job, log: AttemptLog, build: OutcomeBuilder) -> Outcome:
         """Run code that makes leaf calls: without permit, timeout or middleware, for it may wait for others."""
-        call = self._active_call(job, log, math.inf)
-        need = job.kind.need(job.request)
-        reservation = self._reserved(self.budget.reserve(need), log)
-        with self._settling(call, log, lambda: self._settle(reservation, used_by(need, total(call.usages), "reply"))):
-            reply = await run_in_task(job.do(job.request, call), job.label, self.events.late)
-            return encode(reply, job.kind.reply)
+        call, need = self._active_call(job, log, math.inf), job.kind.need(job.request)
+        try:
+            held = self._reserved(self.budget.reserve(need), log)
+            with self._settling(call, log, lambda: self._settle(held, used_by(need, total(call.usages), "reply"))):
+                reply = await run_in_task(job.do(job.request, call), job.label, self.events.late)
+                body, read = encode(reply, job.kind.reply)
+                return Outcome("reply", body, reply=read)
+        except Refused as error:
+            return build.refused(str(error))
+        except Exception as error:  # noqa: BLE001 - any error of a plugin is an outcome
+            return build.of_composite(error)
 
     @contextmanager
     def _settling(self, call: ActiveCall, log: AttemptLog, settle: Callable[[], None]) -> Iterator[None]:

@@ -155,9 +155,19 @@ class CallPath:
         result = await self._store.find(job)
         if result is None:
             self._store.mark_made(job)
-            log, began = AttemptLog(), self._monotonic()
+            log, began, build = AttemptLog(), self._monotonic(), self._builder(job.kind.name, job.provider)
             try:
-                outcome = await self._make(job, log)
+                outcome: Outcome | str | None = self._refusal(job, build)
+                if outcome is None:
+                    await self._events.started(job)
+                    if job.kind.effect:
+                        await self._journal.begin_effect(job.key)
+                    if job.kind.composite:
+                        outcome = await self._attempts.composite(job, log, build)
+                    else:
+                        outcome = await self._shutdown.interruptible(job, partial(self._run_leaf, job, log, build))
+                if isinstance(outcome, str):
+                    outcome = build.refused(outcome, log.attempts, by=SHUTDOWN)
             except BaseException:
                 if job.kind.keep and not self._interrupted and self._in_flight.is_current(in_flight):
                     self._journal.abandon(job.key)
@@ -166,18 +176,6 @@ class CallPath:
             result = await self._store.commit(job, outcome, log, seconds, current=current)
         await self._events.finished(job, result.row, result.body, result.origin)
         return result
-
-    async def _make(self, job: Job, log: AttemptLog) -> Outcome:
-        build = self._builder(job.kind.name, job.provider)
-        if refusal := self._refusal(job, build):
-            return refusal
-        await self._events.started(job)
-        if job.kind.effect:
-            await self._journal.begin_effect(job.key)
-        if job.kind.composite:
-            return await self._run_composite(job, log, build)
-        outcome = await self._shutdown.interruptible(job, partial(self._run_leaf, job, log, build))
-        return build.refused(outcome, log.attempts, by=SHUTDOWN) if isinstance(outcome, str) else outcome
 
     def _refusal(self, job: Job, build: OutcomeBuilder) -> Outcome | None:
         """Return the refusal of a call that may not start. The budget is checked by each attempt."""
@@ -189,15 +187,6 @@ class CallPath:
         if reason := self._shutdown.refuses(job):
             return build.refused(reason, by=SHUTDOWN)
         return None
-
-    async def _run_composite(self, job: Job, log: AttemptLog, build: OutcomeBuilder) -> Outcome:
-        try:
-            body, reply = await self._attempts.composite(job, log)
-        except Refused as error:
-            return build.refused(str(error))
-        except Exception as error:  # noqa: BLE001 - any error of a plugin is an outcome
-            return build.of_composite(error)
-        return Outcome("reply", body, reply=reply)
 
     async def _run_leaf(self, job: Job, log: AttemptLog, build: OutcomeBuilder) -> Outcome:
         """Make attempts until one succeeds or its error allows no other."""

@@ -214,7 +214,5 @@ class SharedLimiter(Limiter):
     def __init__(
         self, permits: Permits, key: str, at_once: int, interval: float = 0.0, *, name: str = "", rests: bool = False
     ) -> None:
-        super().__init__(at_once)
         health = SharedHealth(permits, key, name, interval, rests=rests)
-        self.health = health
-        self.slots = SharedSlots(permits, key, at_once, health.delayed)
+        self.health, self.slots = health, SharedSlots(permits, key, at_once, health.delayed)

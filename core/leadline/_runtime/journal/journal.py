@@ -11,7 +11,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -64,14 +64,13 @@ class Journal:
         Raises JournalBusy if another process works on the run, JournalError if the file cannot be opened.
         """
         journal = cls(Storage(path, mode), now)
-        await journal._storage.open()
-        try:
+        async with AsyncExitStack() as failed:
+            failed.push_async_callback(journal.close)
+            await journal._storage.open()
             await journal._load()
             if mode == "write":
                 await journal._begin_session()
-        except BaseException:
-            await journal.close()
-            raise
+            failed.pop_all()
         return journal
 
     async def close(self, status: str = "") -> None:

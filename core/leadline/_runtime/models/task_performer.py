@@ -289,7 +289,7 @@ class TaskPerformer:
         self._health = RunHealth(notice, calls.answered)
         self._chat = TaskChat(calls, plugins.settings, self._health)
 
-    async def perform(self, task: Task[R]) -> R:
+    async def perform(self, task: Task[R], /) -> R:
         """Have a task done by the first provider of its chain that can.
 
         Raises `CallFailed` if none can, `ModelUnreachable` if moreover none has answered anything in this run.
@@ -324,7 +324,7 @@ class TaskPerformer:
             await self._notice(notice)
         return task.reply.model_validate(done.reply)
 
-    async def by_chat(self, task: str, role: str) -> bool:
+    async def by_chat(self, task: str, role: str = "task") -> bool:
         """Return whether the first provider of the chain that can be reached understands language."""
         for choice in self._chain(task, role):
             if choice.name not in self._health.never_reached and await self._created(choice) is not None:
@@ -333,7 +333,7 @@ class TaskPerformer:
 
     async def model_of(self, task: str) -> str:
         """Return the model of the first provider for a task, as PROVIDER:MODEL; empty if an algorithm does it."""
-        if not await self.by_chat(task, "task"):
+        if not await self.by_chat(task):
             return ""
         choice = self._chain(task, "task")[0]
         provider = await choice.instance.get()

@@ -329,40 +329,38 @@ class MapGroup:
                 self._start(tasks, depth, {(*path, index): item for index, item in enumerate(given)})
             for depth, level in enumerate(self.levels):
                 # A task starts those of the next level before it ends; so when a level is done, the next is complete.
-                rest = tasks.create_task(self._rest(tasks, depth))
-                await asyncio.wait({*level.tasks, rest})
+                if left := [*level.tasks, *self._start_rest(tasks, depth)]:
+                    await asyncio.wait(left)
 
     def _start(self, tasks: asyncio.TaskGroup, depth: int, items: dict[tuple[int, ...], Any]) -> None:
         if depth == len(self.levels):
             return
         level = self.levels[depth]
         level.items.update(items)
-        level.tasks.extend(tasks.create_task(self._map(tasks, depth, path)) for path in items)
+        for path, item in items.items():
+            level.tasks.append(
+                tasks.create_task(self._map(tasks, depth, path, partial(level.stage.map, item), (item,)))
+            )
 
-    async def _map(self, tasks: asyncio.TaskGroup, depth: int, path: tuple[int, ...]) -> None:
-        level = self.levels[depth]
-        item = level.items[path]
-        outputs = await self._outputs(level, partial(level.stage.map, item), (item,))
-        self._pass_on(tasks, depth, path, outputs)
-
-    async def _rest(self, tasks: asyncio.TaskGroup, depth: int) -> None:
+    def _start_rest(self, tasks: asyncio.TaskGroup, depth: int) -> list[asyncio.Task[None]]:
+        """Start the stage's work after all of its items, if it has any."""
         level = self.levels[depth]
         if not hasattr(level.stage, "rest"):
-            return
+            return []
         items = tuple(level.items[path] for path in sorted(level.items))
-        outputs = await self._outputs(level, partial(level.stage.rest, items), items)
-        self._pass_on(tasks, depth, (_REST + depth,), outputs)
+        work = self._map(tasks, depth, (_REST + depth,), partial(level.stage.rest, items), items)
+        return [tasks.create_task(work)]
 
-    def _pass_on(self, tasks: asyncio.TaskGroup, depth: int, path: tuple[int, ...], outputs: Sequence[Any]) -> None:
+    async def _map(
+        self,
+        tasks: asyncio.TaskGroup,
+        depth: int,
+        path: tuple[int, ...],
+        call: Callable[..., Awaitable[Sequence[Any]]],
+        given: Sequence[Any],
+    ) -> None:
+        """Call a stage, check its outputs, and start the next stage with them."""
         level = self.levels[depth]
-        by_path = {(*path, index): output for index, output in enumerate(outputs)}
-        level.outputs.update(by_path)
-        passed = level.step.gives[0].type
-        self._start(tasks, depth + 1, {path: output for path, output in by_path.items() if isinstance(output, passed)})
-
-    async def _outputs(
-        self, level: MapLevel, call: Callable[..., Awaitable[Sequence[Any]]], given: Sequence[Any]
-    ) -> Sequence[Any]:
         findings = StageFindings(level.step.name, self.board, level.step.reads, ())
         try:
             with self.run.in_stage(level.step):
@@ -370,17 +368,23 @@ class MapGroup:
         except CallRefused as refused:
             # Only this item is lost: the others can still be written up.
             self.lost.setdefault(level.step.name, refused.record.message)
-            return ()
-        types = tuple(key.type for key in level.step.writes)
-        for output in outputs:
-            if not isinstance(output, types):
-                names = ", ".join(type_.__name__ for type_ in types)
-                raise PluginFault(
-                    f"stage '{level.step.name}' returned a {type(output).__name__}, but its offer gives: {names}"
-                )
-            if fault := misfit(output, given):
-                raise PluginFault(f"stage '{level.step.name}' returned {fault}")
-        return outputs
+            return
+        _check_outputs(level.step, outputs, given)
+        by_path = {(*path, index): output for index, output in enumerate(outputs)}
+        level.outputs.update(by_path)
+        passed = level.step.gives[0].type
+        self._start(tasks, depth + 1, {path: output for path, output in by_path.items() if isinstance(output, passed)})
+
+
+def _check_outputs(step: Step, outputs: Sequence[Any], given: Sequence[Any]) -> None:
+    """Raise `PluginFault` for outputs of a map stage that its offer does not give, or that do not fit the items."""
+    types = tuple(key.type for key in step.writes)
+    for output in outputs:
+        if not isinstance(output, types):
+            names = ", ".join(type_.__name__ for type_ in types)
+            raise PluginFault(f"stage '{step.name}' returned a {type(output).__name__}, but its offer gives: {names}")
+        if fault := misfit(output, given):
+            raise PluginFault(f"stage '{step.name}' returned {fault}")
 
 
 def _groups(steps: Sequence[Step]) -> Iterator[list[Step]]:

@@ -58,9 +58,8 @@ def write_atomically(path: Path, data: bytes) -> Path:
             with os.fdopen(file, "wb") as opened:
                 opened.write(data)
             temporary.replace(path)
-        except BaseException:
+        finally:
             temporary.unlink(missing_ok=True)
-            raise
     except OSError as error:
         raise LeadlineError(f"cannot write {path}: {error.strerror or error}") from error
     return path

@@ -144,7 +144,7 @@ class LiveReader:
             connecting.setblocking(False)
             with _address(self._folder) as address:
                 connecting.connect(address)
-        except BaseException:
+        except OSError:
             connecting.close()
             raise
         self._socket = connecting

@@ -10,7 +10,7 @@ import asyncio
 import tomllib
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
@@ -35,9 +35,15 @@ _TOLERANCE = 2
 
 
 class EngineSearch:
-    """Search for one run. `notice` receives one message for each engine that rests."""
+    """Search for one run. `notice` receives one message for each engine that rests.
 
-    def __init__(self, plugins: PluginRuntime, calls: CallPath, notice: Callable[[str], Awaitable[None]]) -> None:
+    Findings are files for others: their failures have no tracebacks, and not the folder of runs, `folder`.
+    """
+
+    def __init__(
+        self, plugins: PluginRuntime, calls: CallPath, notice: Callable[[str], Awaitable[None]], folder: Path
+    ) -> None:
+        self._folder = str(folder)
         settings = plugins.settings.search
         self._plugins = plugins
         self._calls = calls
@@ -47,7 +53,7 @@ class EngineSearch:
         self._slots = Slots(settings.max_concurrent)
         self._tiers = SourceTiers(settings.tiers)
 
-    async def search(self, request: SearchRequest) -> SearchPage:
+    async def search(self, request: SearchRequest, /) -> SearchPage:
         """Return the hits of a query. Raises `CallFailed` if all engines failed.
 
         A search for pictures does not count as a query.
@@ -79,9 +85,13 @@ class EngineSearch:
                 page = await self._calls.call(kind, request, do, provider=_identity(strategy, engines), task="search")
             except CallFailed as error:
                 await self._notify([error.record])
-                raise
+                raise type(error)(self._without_folder(error.record), error.key, error.causes) from error
         await self._notify(page.failures)
-        return self._tiers.mark(page)
+        failures = (one.model_copy(update={"detail": "", "traceback": ""}) for one in page.failures)
+        return self._tiers.mark(page.model_copy(update={"failures": tuple(map(self._without_folder, failures))}))
+
+    def _without_folder(self, failure: Failure) -> Failure:
+        return failure.model_copy(update={"message": failure.message.replace(self._folder, "…")})
 
     def _engine_search(
         self, engine: ProviderInstance, failed: dict[str, Failure], page_failures: list[Failure]
@@ -99,8 +109,7 @@ class EngineSearch:
             page: SearchPage = await (await engine.get()).search(request, call)
             return _plain_hits(page, engine.name)
 
-        async def search_page(request: SearchRequest) -> SearchPage:
-            return await self._calls.call(kind, request, do, provider=identity, task="search")
+        search_page = partial(self._calls.call, kind, do=do, provider=identity, task="search")
 
         async def search(request: SearchRequest) -> SearchPage:
             try:
@@ -232,7 +241,7 @@ class DocumentReader:
         self._calls = calls
         self._notice = notice
 
-    async def read(self, request: FetchRequest) -> Document:
+    async def read(self, request: FetchRequest, /) -> Document:
         """Fetch an address and parse the reply, as one call."""
 
         async def do(request: FetchRequest, call: Call) -> Document:
@@ -250,7 +259,7 @@ class DocumentReader:
         parsers = [self._plugins.instance("parsers", name) for name in self._plugins.chosen["read.parsers"]]
         return ProviderIdentity(name="read", fingerprint=combined_fingerprint(parsers))
 
-    async def fetch(self, request: FetchRequest) -> Blob:
+    async def fetch(self, request: FetchRequest, /) -> Blob:
         """Fetch an address without parsing."""
         unsupported: CallFailed | None = None
         names = self._plugins.chosen["read.fetchers"]

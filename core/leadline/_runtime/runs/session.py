@@ -89,27 +89,9 @@ class Session:
         self._switch = options.switch
         # The plugins of the pipeline with which the run continued; the client releases them.
         self.switched: PluginRuntime | None = None
-        self.run = self._context(request, folder, plugins, bus, middleware, options.asker)
-
-    def _context(
-        self,
-        request: RunRequest,
-        folder: Path,
-        plugins: PluginRuntime,
-        bus: Bus,
-        middleware: Mapping[str, Middleware],
-        asker: Asker | None,
-    ) -> RunContext:
-        return RunContext(
-            request,
-            folder,
-            plugins,
-            self.journal,
-            bus,
-            self.pipeline,
-            metadata=self._metadata,
-            middleware=middleware,
-            asker=asker,
+        writer, asker = self._metadata, options.asker
+        self.run = RunContext(
+            request, folder, plugins, journal, bus, self.pipeline, metadata=writer, middleware=middleware, asker=asker
         )
 
     @classmethod
@@ -325,7 +307,18 @@ class Session:
                 "choose another pipeline"
             ) from error
         await before.close()
-        self.run = run = self._context(request, before.folder, plugins, before.bus, middleware, before.questions.asker)
+        folder, bus, asker = before.folder, before.bus, before.questions.asker
+        self.run = run = RunContext(
+            request,
+            folder,
+            plugins,
+            self.journal,
+            bus,
+            self.pipeline,
+            metadata=self._metadata,
+            middleware=middleware,
+            asker=asker,
+        )
         run.state.continue_from(before.state)
         run.budget.keep_time(before.budget)
         run.state.notices.extend(text for text in plugins.loaded.notices if text not in run.state.notices)
