@@ -14,14 +14,11 @@ from typing import Any, TypedDict, Unpack
 from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime.plugins import PluginRuntime, RuntimePool, default_cache
 from leadline._runtime.preview import estimate, explain
-from leadline._runtime.runs.adhoc_session import AdhocRun, adhoc_session
-from leadline._runtime.runs.conversations import Place, place_of
-from leadline._runtime.runs.knowledge import SETTINGS, KnowledgeClient
-from leadline._runtime.runs.memory import earlier_turns
-from leadline._runtime.runs.principals import folder_of, principal_of
+from leadline._runtime.runs.adhoc_session import SETTINGS, AdhocRun, KnowledgeClient, adhoc_session
+from leadline._runtime.runs.conversations import Place, earlier_turns, place_of
+from leadline._runtime.runs.folder import folder_of, principal_of
 from leadline._runtime.runs.questions import Asker, answer_later
-from leadline._runtime.runs.resumption import has_request, load_request
-from leadline._runtime.runs.run_request import RunRequest, check_question
+from leadline._runtime.runs.run_request import RunRequest, check_question, has_request, load_request
 from leadline._runtime.runs.session import Session, SessionOptions
 from leadline._settings.defaults import read_defaults
 from leadline._settings.load import Loaded, load_settings, pipeline_in, plugins_of, settings_of

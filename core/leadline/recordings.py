@@ -11,8 +11,7 @@ from pydantic import JsonValue
 
 from leadline._runtime.calls.job import CHAT, TASK
 from leadline._runtime.calls.keys import dump, outline, plain
-from leadline._runtime.journal.journal import Journal
-from leadline._runtime.journal.missing import difference
+from leadline._runtime.journal.journal import Journal, difference
 from leadline._runtime.journal.rows import Row
 from leadline._runtime.runs.folder import JOURNAL
 from leadline.encoding import decode

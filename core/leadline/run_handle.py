@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from leadline._runtime.runs.inbox import Message, receive
-from leadline._runtime.runs.live_text import LiveText
+from leadline._runtime.runs.interprocess import LiveText, Message, receive
 from leadline._runtime.runs.session import Session
 from leadline.events import Subscription
 from leadline.records import Answer, Json

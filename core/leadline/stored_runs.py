@@ -7,11 +7,11 @@ from functools import partial
 from pathlib import Path
 
 from leadline._runtime.journal.lock import is_locked
+from leadline._runtime.runs.conversations import forget, memorable
 from leadline._runtime.runs.event_log import follow
 from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, delete_run, find_run, run_info
-from leadline._runtime.runs.inbox import Message, send
 from leadline._runtime.runs.index import RunIndex
-from leadline._runtime.runs.memory import forget, memorable
+from leadline._runtime.runs.interprocess import Message, send
 from leadline.comparison import Comparison, compare
 from leadline.errors import LeadlineError, UsageError
 from leadline.files import read_limited

@@ -15,7 +15,6 @@ from starlette.routing import Route
 
 from leadline import Client
 from leadline.errors import LeadlineError
-from leadline.metrics import HTTP_REQUESTS
 from leadline.records import Record
 from leadline_server.access import Access
 from leadline_server.downloads import Downloads
@@ -28,6 +27,7 @@ from leadline_server.openai.routes import OpenAIRoutes
 from leadline_server.openapi import document
 from leadline_server.page.pages import Pages
 from leadline_server.problems import Problem, problem_of
+from leadline_server.prometheus import HTTP_REQUESTS
 from leadline_server.queue import Queue
 from leadline_server.run_routes import RunRoutes
 from leadline_server.service import Service

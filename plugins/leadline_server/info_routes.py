@@ -10,11 +10,11 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from leadline.metrics import QUEUE_AGE, QUEUE_DEPTH, RUNS_ACTIVE, STREAMS_OPEN, WORKERS
 from leadline.records import Record
 from leadline_server.access import COOKIE, Identity, keep_session
 from leadline_server.endpoint import ANY_JSON, PLAIN, Endpoint
 from leadline_server.problems import Problem
+from leadline_server.prometheus import QUEUE_AGE, QUEUE_DEPTH, RUNS_ACTIVE, STREAMS_OPEN, WORKERS
 from leadline_server.remedies import record_for_readers
 from leadline_server.requests import ALLOWED, LOWERED, Login, read
 from leadline_server.service import Service, principal_of

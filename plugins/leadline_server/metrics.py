@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from leadline import Client
 from leadline.errors import LeadlineError
 from leadline.events import utc_now
-from leadline.metrics import RUN_METRICS, SERVER_METRICS, Metric, Metrics
 from leadline.records import Event
 from leadline.runs import Metadata, RunInfo
+from leadline_server.prometheus import RUN_METRICS, SERVER_METRICS, Metric, Metrics
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry

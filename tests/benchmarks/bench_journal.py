@@ -20,7 +20,9 @@ from leadline._runtime.calls.job import Kind, ProviderIdentity
 from leadline._runtime.journal.rows import Need
 from leadline.contracts import Call
 from leadline.records import Document, SearchRequest
-from leadline.testing.runs import open_call_path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.call_paths import open_call_path
 
 PRICED = Kind("chat", Document, need=lambda _: Need(model_calls=1, tokens=100))
 FREE = Kind("fetch", Document)

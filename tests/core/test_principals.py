@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 import leadline
-from leadline._runtime.runs.principals import MAX_ID, folder_of
+from leadline._runtime.runs.folder import MAX_ID, folder_of
 from leadline.contracts import Call
 from leadline.errors import UsageError
 from leadline.hookspecs import Offer, PluginSettings

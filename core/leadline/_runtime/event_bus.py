@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, TypeVarTuple
 
-from leadline._hosting.faults import is_cancellation, words
+from leadline._hosting.faults import words
+from leadline._runtime.task_groups import contain
 from leadline._settings.secrets import Secrets
 from leadline.contracts import Observer
 from leadline.events import Subscription, utc_now
@@ -209,9 +210,7 @@ class _Watcher:
 
     async def _show(self, event: Event) -> None:
         try:
-            await self._observer.observe(event)
-        except BaseException as error:
-            if is_cancellation(error):
-                raise
+            await contain(self._observer.observe(event))
+        except Exception as error:  # noqa: BLE001 - an observer never harms its run
             self._failures += 1
             self._report(self.name, self._failures, error)

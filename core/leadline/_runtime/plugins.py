@@ -21,8 +21,7 @@ from leadline._hosting.loading import AnyOffer
 from leadline._runtime.calls.job import ProviderIdentity
 from leadline._runtime.calls.keys import fingerprint
 from leadline._runtime.calls.limits import ClientLimits, Limiter
-from leadline._runtime.calls.shared_limits import SharedLimits
-from leadline._runtime.journal.cache import ReplyCache, account_of
+from leadline._runtime.calls.store import ReplyCache, account_of
 from leadline._runtime.task_groups import contain
 from leadline._settings.layers import PREFIX
 from leadline._settings.load import Loaded
@@ -268,7 +267,7 @@ class RuntimePool:
 
     def __init__(self, cache_dir: Path | None = None, permits: Permits | None = None) -> None:
         self._cache_dir = cache_dir
-        self.limits = SharedLimits(permits) if permits else ClientLimits()
+        self.limits = ClientLimits(permits)
         self._users: dict[PluginRuntime, int] = {}
         self._closing: set[asyncio.Task[None]] = set()
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from leadline._runtime.models.chains import chain_of, performs_tasks
 from leadline._runtime.models.prices import Prices, cost
 from leadline._runtime.models.task_messages import instructions
+from leadline._runtime.models.task_performer import chain_of, performs_tasks
 from leadline._runtime.plugins import PluginRuntime
 from leadline._settings.task_settings import Declared, declared
 from leadline.estimates import (

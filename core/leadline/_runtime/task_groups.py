@@ -56,7 +56,7 @@ class Prefetch:
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def start(self, work: Coroutine[Any, Any, object]) -> None:
+    def start(self, work: Coroutine[Any, Any, object], /) -> None:
         """Start work without waiting for it. Its errors are dropped: the stage that makes the same calls gets them."""
         task = asyncio.create_task(_ignore_failures(work), name="prefetch")
         self._tasks.add(task)

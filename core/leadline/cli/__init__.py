@@ -92,7 +92,7 @@ def _by_plugin(command: Any, owner: str) -> Callable[[Any], int | None]:
 
     def run(args: Any) -> int | None:
         from leadline._hosting.faults import trace, words
-        from leadline.commands.memory import exhaustion
+        from leadline.commands import exhaustion
         from leadline.errors import PluginFault
 
         try:
@@ -111,7 +111,7 @@ def _by_plugin(command: Any, owner: str) -> Callable[[Any], int | None]:
 
 def _bug(error: BaseException) -> int:
     from leadline._hosting.faults import words
-    from leadline.commands.memory import exhaustion
+    from leadline.commands import exhaustion
     from leadline.commands.output import debugging, say
 
     if debugging():

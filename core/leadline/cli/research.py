@@ -7,9 +7,8 @@ import re
 from functools import partial
 from pathlib import Path
 
-from leadline.commands import client_of, run_coroutine
+from leadline.commands import check_limit, client_of, run_coroutine
 from leadline.commands.foreground import answer, run_in_foreground
-from leadline.commands.memory import check_limit
 from leadline.commands.outcome import advise, show
 from leadline.commands.output import say, write
 from leadline.display import shortened

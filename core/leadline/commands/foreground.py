@@ -22,8 +22,7 @@ from leadline._runtime.runs.run_request import MAX_QUESTION, check_question
 from leadline._settings.defaults import read_defaults
 from leadline.api import tune_gc
 from leadline.client import Client
-from leadline.commands import client_of, interactive, pairs
-from leadline.commands.memory import check_limit
+from leadline.commands import check_limit, client_of, interactive, pairs
 from leadline.commands.outcome import advise, show
 from leadline.commands.output import plural, say
 from leadline.commands.questions import Terminal

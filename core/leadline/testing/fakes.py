@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from importlib.metadata import EntryPoint
-from typing import Any
 
 from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings
@@ -27,31 +23,12 @@ from leadline.records import (
     SearchRequest,
     Section,
     Source,
-    ToolCall,
     Usage,
 )
-from leadline.tasks import FENCE
 from leadline.testing.plugins import plugin
 
 # A turn, an error to raise, or a function from the request to a turn.
 Reply = Message | Exception | Callable[[ChatRequest], Message]
-
-
-def tool_turn(*wanted: tuple[str, dict[str, Any]], text: str = "") -> Message:
-    """Return a turn with tool calls, given as pairs of name and arguments."""
-    made = tuple(ToolCall(id=f"c{n}", name=name, arguments=arguments) for n, (name, arguments) in enumerate(wanted))
-    return Message(role="assistant", text=text, tool_calls=made, opaque={"items": ["sealed"]})
-
-
-def tool_results(request: ChatRequest) -> list[str]:
-    """Return the results of the tool calls of the last turn: the texts of the messages after it."""
-    last = max(place for place, message in enumerate(request.messages) if message.role == "assistant")
-    return [message.text for message in request.messages[last + 1 :]]
-
-
-def fenced_data(text: str) -> Any:
-    """Return the decoded data of a message."""
-    return json.loads(text.partition(f"<{FENCE}>\n")[2].partition(f"\n</{FENCE}>")[0])
 
 
 class ScriptedChat:
@@ -77,32 +54,6 @@ class ScriptedChat:
             raise reply
         message = reply(request) if callable(reply) else reply
         return ChatReply(message=message, finish_reason="tool_calls" if message.tool_calls else "stop")
-
-
-@dataclass
-class FakeSearch:
-    """A search engine that returns one hit per query, after the scripted errors of that query.
-
-    `asked` has the queries; `pause` (seconds) delays each answer; `gate`, while cleared, holds all answers back.
-    """
-
-    name: str = "fake"
-    errors: dict[str, list[Exception]] = field(default_factory=dict)
-    pause: float = 0.0
-    gate: asyncio.Event = field(default_factory=asyncio.Event)
-    asked: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.gate.set()
-
-    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
-        """Answer, or raise the next scripted error."""
-        self.asked.append(request.query)
-        await asyncio.sleep(self.pause)
-        await self.gate.wait()
-        if waiting := self.errors.get(request.query):
-            raise waiting.pop(0)
-        return SearchPage(hits=(Hit(url=f"https://example.org/{request.query}", title=request.query),))
 
 
 SITE = "https://example.org/"

@@ -13,9 +13,9 @@ from typing import TypeVar
 from leadline.citations import cite, cited
 from leadline.records import REPORT_PARTS, Claim, Conflict, Figure, Report, Section, Uncited
 from leadline.rendering import clean, plain_title, readable_url
-from leadline.report_markdown import parser
 from leadline_plugins.formats.marks import ANSWERS
 from leadline_plugins.formats.passages import places
+from leadline_plugins.formats.report_markdown import parser
 from leadline_plugins.text import content_set
 from leadline_plugins.wording.phrases import in_all_languages, join_items, phrase
 

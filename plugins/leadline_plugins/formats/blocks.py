@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import east_asian_width
 
 from leadline.rendering import VERDICTS, clean, safe_url
-from leadline.report_markdown import MarkdownBlock, block_tree, parser
+from leadline_plugins.formats.report_markdown import MarkdownBlock, block_tree, parser
 from leadline_plugins.formats.tree import Node, after_text, attributes, header, link, para, plain, strong, text, words
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from importlib.resources import files
 from typing import Any
 
 from leadline.contracts import Call, Context
-from leadline.formulas import mathml
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Files, Report
 from leadline_plugins.formats.document import Document, Medium
+from leadline_plugins.formats.formulas import mathml
 from leadline_plugins.formats.interactive import frame, script_hashes
 from leadline_plugins.formats.pandoc_format import build_document
 from leadline_plugins.formats.tree import Node, text

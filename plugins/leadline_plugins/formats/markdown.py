@@ -20,7 +20,6 @@ from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Evidence, Files, Report, Section, Source
 from leadline.rendering import clean, plain_title, readable_url, safe_url
-from leadline.report_markdown import parser
 from leadline_plugins.formats.arrangement import FEW, FIGURE, LONG, arranged, escaped
 from leadline_plugins.formats.figures import Numbered as Picture
 from leadline_plugins.formats.figures import data_url, numbered
@@ -38,6 +37,7 @@ from leadline_plugins.formats.marks import (
 from leadline_plugins.formats.method import heading, paragraphs
 from leadline_plugins.formats.passages import places
 from leadline_plugins.formats.references import in_brackets, statistics
+from leadline_plugins.formats.report_markdown import parser
 from leadline_plugins.wording.phrases import phrase
 
 _WEB = r"(?:https?://|ftp://|mailto:|figure:|\#)"

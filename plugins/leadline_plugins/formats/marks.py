@@ -16,8 +16,8 @@ from itertools import groupby
 from leadline.citations import uncited, unenclosed
 from leadline.records import Report, Section
 from leadline.rendering import VERDICTS
-from leadline.report_markdown import TOKEN, with_tokens
 from leadline_plugins.formats.blocks import BEGINS, plain_text
+from leadline_plugins.formats.report_markdown import TOKEN, with_tokens
 from leadline_plugins.wording.notices import translate_notice
 from leadline_plugins.wording.phrases import in_all_languages, join_items, phrase
 

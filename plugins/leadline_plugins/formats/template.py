@@ -13,12 +13,12 @@ from leadline.citations import Numbered, number
 from leadline.contracts import Call, Context
 from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.records import Blob, Files, Report
-from leadline.report_markdown import parser
 from leadline.templates import SUFFIX, render_file
 from leadline_plugins.formats.arrangement import arranged
 from leadline_plugins.formats.figures import Numbered as Picture
 from leadline_plugins.formats.figures import numbered
 from leadline_plugins.formats.markdown import PICTURES, section_markdown
+from leadline_plugins.formats.report_markdown import parser
 
 
 class TemplateSettings(PluginSettings):

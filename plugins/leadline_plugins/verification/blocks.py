@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 from leadline.citations import CITATION, unenclosed
-from leadline.report_markdown import MarkdownBlock, block_tree, parser
+from leadline_plugins.formats.report_markdown import MarkdownBlock, block_tree, parser
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

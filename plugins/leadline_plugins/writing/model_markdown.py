@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from leadline.citations import CITATIONS, cite, cited
-from leadline.report_markdown import parser
+from leadline_plugins.formats.report_markdown import parser
 from leadline_plugins.prompting.numbered_passages import AND, CALLED, NUMBERS, PLACE, RANGE
 
 if TYPE_CHECKING:

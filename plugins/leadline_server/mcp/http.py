@@ -13,8 +13,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
-from leadline.metrics import HTTP_REQUESTS
 from leadline_server.problems import Problem, problem_of
+from leadline_server.prometheus import HTTP_REQUESTS
 from leadline_server.requests import read_body
 from leadline_server.service import Service, principal_of
 

@@ -10,7 +10,6 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from leadline.errors import LeadlineError
-from leadline.metrics import HTTP_REQUESTS
 from leadline.records import DocumentList, Passages
 from leadline_server.downloads import Downloads
 from leadline_server.knowledge_routes import KnowledgeRoutes
@@ -20,6 +19,7 @@ from leadline_server.page.site_pages import SitePages
 from leadline_server.page.templating import Templates
 from leadline_server.page.watching import Trails
 from leadline_server.problems import Problem, problem_of
+from leadline_server.prometheus import HTTP_REQUESTS
 from leadline_server.service import Service, principal_of
 
 # The pipeline that answers from the documents.

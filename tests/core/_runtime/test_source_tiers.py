@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leadline._runtime.source_tiers import SourceTiers
+from leadline._runtime.runs.retrieval import SourceTiers
 from leadline.records import Hit, SearchPage
 
 

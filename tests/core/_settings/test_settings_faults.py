@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from pydantic import model_validator
+from tests.call_paths import FakeSearch
 
 from leadline._hosting.catalog import PluginCatalog
 from leadline._settings.load import load_settings
 from leadline.errors import ConfigError
 from leadline.hookspecs import Offer, PluginSettings
-from leadline.testing.fakes import FakeSearch
 from leadline.testing.plugins import plugin
 
 

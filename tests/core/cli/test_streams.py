@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from leadline.commands.memory import LEAST, exhaustion
+from leadline.commands import LEAST, exhaustion
 
 Start = Callable[..., Any]
 QUESTION = "How deep was the harbour of Port Ellery sounded in 1871?"

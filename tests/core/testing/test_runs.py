@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.call_paths import FakeSearch, open_call_path
 
 from leadline._runtime.calls.job import Kind, ProviderIdentity
 from leadline.records import SearchPage, SearchRequest
-from leadline.testing.fakes import FakeSearch
-from leadline.testing.runs import assert_same_calls, open_call_path
+from leadline.testing.runs import assert_same_calls
 
 
 async def run(folder: Path, *queries: str) -> Path:

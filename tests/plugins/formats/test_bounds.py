@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from leadline.formulas import is_safe_formula
 from leadline.records import Figure, Report
 from leadline_plugins.formats.blocks import MOST, split_long
 from leadline_plugins.formats.figures import is_harmless_svg, numbered
+from leadline_plugins.formats.formulas import is_safe_formula
 from leadline_plugins.formats.tree import text, words
 
 

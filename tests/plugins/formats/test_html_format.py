@@ -9,10 +9,10 @@ from html.parser import HTMLParser
 import pytest
 
 from leadline.contracts import Context
-from leadline.formulas import mathml
 from leadline.records import Report
 from leadline.testing.context import FakeCall
 from leadline_plugins.formats.document import document
+from leadline_plugins.formats.formulas import mathml
 from leadline_plugins.formats.html import MEDIUM, Html, render_page
 
 HOSTILE = '</title><script>alert(1)</script><img src=x onerror=alert(1)> " onmouseover="alert(1)'

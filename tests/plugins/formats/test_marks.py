@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from leadline.citations import number
 from leadline.records import Claim, Report, Section, Uncited, Verdict
-from leadline.report_markdown import with_tokens
 from leadline_plugins.formats.arrangement import arranged
 from leadline_plugins.formats.document import Medium, document
 from leadline_plugins.formats.html import MEDIUM, render_page
 from leadline_plugins.formats.markdown import body, checks
 from leadline_plugins.formats.marks import Mark, with_signs, without_signs
+from leadline_plugins.formats.report_markdown import with_tokens
 from leadline_plugins.formats.tree import text
 from leadline_plugins.verification.reports.reader import read_report
 

@@ -26,7 +26,8 @@ from leadline.records import (
     SearchRequest,
     ToolCall,
 )
-from leadline.testing.fakes import SITE, Reply, ScriptedChat, fake_web, fenced_data, tool_results, tool_turn
+from leadline.tasks import FENCE
+from leadline.testing.fakes import SITE, Reply, ScriptedChat, fake_web
 from leadline.testing.plugins import plugin
 from leadline_plugins.prompting.shrinking import LEFT_OUT
 
@@ -46,6 +47,23 @@ def search(query: str, **more: str) -> tuple[str, dict[str, Any]]:
 
 def fetch(url: str, **more: int) -> tuple[str, dict[str, Any]]:
     return "web_fetch", {"url": url, **more}
+
+
+def tool_turn(*wanted: tuple[str, dict[str, Any]], text: str = "") -> Message:
+    """Return a turn with tool calls, given as pairs of name and arguments."""
+    made = tuple(ToolCall(id=f"c{n}", name=name, arguments=arguments) for n, (name, arguments) in enumerate(wanted))
+    return Message(role="assistant", text=text, tool_calls=made, opaque={"items": ["sealed"]})
+
+
+def tool_results(request: ChatRequest) -> list[str]:
+    """Return the results of the tool calls of the last turn: the texts of the messages after it."""
+    last = max(place for place, message in enumerate(request.messages) if message.role == "assistant")
+    return [message.text for message in request.messages[last + 1 :]]
+
+
+def fenced_data(text: str) -> Any:
+    """Return the decoded data of a message."""
+    return json.loads(text.partition(f"<{FENCE}>\n")[2].partition(f"\n</{FENCE}>")[0])
 
 
 ENOUGH = tool_turn(("respond", {"found": "Enough.", "missing": ["How deep is it today?"]}))

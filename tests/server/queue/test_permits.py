@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from leadline._runtime.calls.shared_limits import SharedLimiter
+from leadline._runtime.calls.limits import SharedLimiter
 from leadline.errors import RateLimited
 from leadline_server.queue import open_queue
 from leadline_server.queue.permits import LIFETIME, SqlPermits

@@ -2,7 +2,7 @@
 
 A call passes, from top to bottom:
 
-    single flight    identical calls at the same time share one task        single_flight.py
+    single flight    identical calls at the same time share one task        here
     store            journal of the run, then the cache across runs         store.py
     admission        secrets in the request, shutdown, journal writable     here, shutdown.py
     attempts         retries with pauses; each attempt: permit, budget      here, retry.py, attempt.py
@@ -18,27 +18,25 @@ whatever depends on timing replays. A leaf makes no calls.
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import time
-from collections.abc import Awaitable, Callable, Mapping, Set
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Set
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import JsonValue
 
-from leadline._runtime.calls.attempt import AttemptLog, Attempts, RefusedByMiddleware
+from leadline._runtime.calls.attempt import AttemptLog, Attempts, CallEvents, RefusedByMiddleware
 from leadline._runtime.calls.budget import Budget
-from leadline._runtime.calls.call_events import CallEvents
-from leadline._runtime.calls.context import current_call, current_stage, within_context
-from leadline._runtime.calls.job import CHAT, Job, Kind, ProviderIdentity
+from leadline._runtime.calls.job import CHAT, Job, Kind, ProviderIdentity, current_call, current_stage, within_context
 from leadline._runtime.calls.keys import call_text, outline, plain
 from leadline._runtime.calls.outcomes import MIDDLEWARE, SHUTDOWN, Outcome, OutcomeBuilder, error_of, failed_call_keys
 from leadline._runtime.calls.retry import RetryPolicy, translate
 from leadline._runtime.calls.shutdown import Shutdown
-from leadline._runtime.calls.single_flight import InFlight, SingleFlight
-from leadline._runtime.calls.store import CallResult, CallStore
+from leadline._runtime.calls.store import CallResult, CallStore, ReplyCache
 from leadline._runtime.event_bus import Bus
-from leadline._runtime.journal.cache import ReplyCache
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.journal.rows import Row
 from leadline._settings.secrets import Secrets
@@ -157,9 +155,19 @@ class CallPath:
         result = await self._store.find(job)
         if result is None:
             self._store.mark_made(job)
-            log, began = AttemptLog(), self._monotonic()
+            log, began, build = AttemptLog(), self._monotonic(), self._builder(job.kind.name, job.provider)
             try:
-                outcome = await self._make(job, log)
+                outcome: Outcome | str | None = self._refusal(job, build)
+                if outcome is None:
+                    await self._events.started(job)
+                    if job.kind.effect:
+                        await self._journal.begin_effect(job.key)
+                    if job.kind.composite:
+                        outcome = await self._attempts.composite(job, log, build)
+                    else:
+                        outcome = await self._shutdown.interruptible(job, partial(self._run_leaf, job, log, build))
+                if isinstance(outcome, str):
+                    outcome = build.refused(outcome, log.attempts, by=SHUTDOWN)
             except BaseException:
                 if job.kind.keep and not self._interrupted and self._in_flight.is_current(in_flight):
                     self._journal.abandon(job.key)
@@ -168,18 +176,6 @@ class CallPath:
             result = await self._store.commit(job, outcome, log, seconds, current=current)
         await self._events.finished(job, result.row, result.body, result.origin)
         return result
-
-    async def _make(self, job: Job, log: AttemptLog) -> Outcome:
-        build = self._builder(job.kind.name, job.provider)
-        if refusal := self._refusal(job, build):
-            return refusal
-        await self._events.started(job)
-        if job.kind.effect:
-            await self._journal.begin_effect(job.key)
-        if job.kind.composite:
-            return await self._run_composite(job, log, build)
-        outcome = await self._shutdown.interruptible(job, partial(self._run_leaf, job, log, build))
-        return build.refused(outcome, log.attempts, by=SHUTDOWN) if isinstance(outcome, str) else outcome
 
     def _refusal(self, job: Job, build: OutcomeBuilder) -> Outcome | None:
         """Return the refusal of a call that may not start. The budget is checked by each attempt."""
@@ -191,15 +187,6 @@ class CallPath:
         if reason := self._shutdown.refuses(job):
             return build.refused(reason, by=SHUTDOWN)
         return None
-
-    async def _run_composite(self, job: Job, log: AttemptLog, build: OutcomeBuilder) -> Outcome:
-        try:
-            body, reply = await self._attempts.composite(job, log)
-        except Refused as error:
-            return build.refused(str(error))
-        except Exception as error:  # noqa: BLE001 - any error of a plugin is an outcome
-            return build.of_composite(error)
-        return Outcome("reply", body, reply=reply)
 
     async def _run_leaf(self, job: Job, log: AttemptLog, build: OutcomeBuilder) -> Outcome:
         """Make attempts until one succeeds or its error allows no other."""
@@ -331,3 +318,99 @@ class CallPath:
     def replayed(self) -> Set[str]:
         """Keys of the calls that this session answered from the journal, from an earlier session."""
         return self._store.replayed
+
+
+T = TypeVar("T")
+
+
+@dataclass(eq=False)
+class InFlight(Generic[T]):
+    """One call in flight, with the number of callers that wait for it."""
+
+    key: str
+    name: str
+    task: asyncio.Task[T] = field(init=False)
+    waiters: int = 0
+    # Keys of the calls that the code inside this one waits for.
+    waits_for: set[str] = field(default_factory=set)
+
+
+class SingleFlight(Generic[T]):
+    """The calls in flight by key."""
+
+    def __init__(self) -> None:
+        self._by_key: dict[str, InFlight[T]] = {}
+        self._all: set[InFlight[T]] = set()
+
+    async def join(
+        self, key: str, name: str, start: Callable[[InFlight[T]], Coroutine[Any, Any, T]], caller: str = ""
+    ) -> tuple[T, bool]:
+        """Wait for the call with this key, started if there is none; return its result and True if it was shared.
+
+        `caller` is the key of the composite call that waits. Raises PluginError if two would wait for each other.
+        """
+        call = self._by_key.get(key)
+        shared = call is not None
+        if call is None:
+            call = self._start(key, name, start)
+        self._check_cycle(call, caller)
+        call.waiters += 1
+        try:
+            return await asyncio.shield(call.task), shared
+        finally:
+            if waiting := self._by_key.get(caller):
+                waiting.waits_for.discard(key)
+            call.waiters -= 1
+            if not call.waiters and not call.task.done():
+                await self._stop(call)
+
+    def is_current(self, call: InFlight[T]) -> bool:
+        """Return True unless a newer call has taken the key of a cancelled one."""
+        return self._by_key.get(call.key, call) is call
+
+    async def ended(self, key: str) -> None:
+        """Wait for the end of the call with this key, if it is in flight."""
+        if call := self._by_key.get(key):
+            await asyncio.wait({call.task})
+
+    async def close(self) -> None:
+        """Cancel every call and wait for its end."""
+        await asyncio.gather(*(self._stop(call) for call in list(self._all)))
+
+    def _start(self, key: str, name: str, start: Callable[[InFlight[T]], Coroutine[Any, Any, T]]) -> InFlight[T]:
+        call: InFlight[T] = InFlight(key, name)
+        call.task = asyncio.create_task(start(call), name=f"call {name}")
+        self._by_key[key] = call
+        self._all.add(call)
+        call.task.add_done_callback(lambda task: self._done(call, task))
+        return call
+
+    def _done(self, call: InFlight[T], task: asyncio.Task[T]) -> None:
+        self._all.discard(call)
+        self._remove(call)
+        if not task.cancelled():
+            task.exception()  # marks it as retrieved: each waiter raises it
+
+    def _remove(self, call: InFlight[T]) -> None:
+        if self._by_key.get(call.key) is call:
+            del self._by_key[call.key]
+
+    def _check_cycle(self, call: InFlight[T], caller: str) -> None:
+        waiting = self._by_key.get(caller)
+        if waiting is None:
+            return
+        if self._reaches(call.key, caller):
+            raise PluginError(f"{call.name} waits for itself through {waiting.name}: break the cycle")
+        waiting.waits_for.add(call.key)
+
+    def _reaches(self, start: str, goal: str) -> bool:
+        if start == goal:
+            return True
+        call = self._by_key.get(start)
+        return call is not None and any(self._reaches(key, goal) for key in call.waits_for)
+
+    async def _stop(self, call: InFlight[T]) -> None:
+        self._remove(call)  # first, so that no new caller joins a call that is being cancelled
+        call.task.cancel()
+        # Bounded, although a provider may ignore its cancellation: an attempt waits a few seconds for it.
+        await asyncio.wait({call.task})

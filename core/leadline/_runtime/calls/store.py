@@ -5,23 +5,25 @@ Each caller gets a record decoded from the stored bytes, so that live, shared an
 
 from __future__ import annotations
 
+import hmac
 import json
+import logging
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
-from leadline._runtime.calls.attempt import AttemptLog
-from leadline._runtime.calls.call_events import CallEvents
-from leadline._runtime.calls.context import current_stage, total
-from leadline._runtime.calls.job import Job, Kind
+from leadline._runtime.calls.attempt import AttemptLog, CallEvents
+from leadline._runtime.calls.job import Job, Kind, current_stage, total
 from leadline._runtime.calls.outcomes import Outcome, error_of
-from leadline._runtime.journal.cache import ReplyCache
-from leadline._runtime.journal.journal import Journal
-from leadline._runtime.journal.missing import explain_missing
+from leadline._runtime.journal.journal import Journal, explain_missing
 from leadline._runtime.journal.rows import Row
 from leadline._settings.secrets import Secrets
-from leadline.encoding import decode, is_valid, json_bytes
+from leadline.disk_cache import DiskCache
+from leadline.encoding import decode, digest, is_valid, json_bytes
 from leadline.errors import JournalError, JournalMissing
 from leadline.records import ChatReply, Record, Usage
 
@@ -171,3 +173,40 @@ def _row(job: Job, **fields: Any) -> Row:
 
 def _model(reply: Record | None) -> str:
     return reply.model if isinstance(reply, ChatReply) else ""
+
+
+# --- the cache across runs --------------------------------------------------------------------------------------------
+
+
+LOG = logging.getLogger("leadline._runtime.calls.store")
+
+
+class ReplyCache:
+    """The cache; replies are found under the same `scope` only (a fingerprint of the middleware)."""
+
+    def __init__(self, path: Path, size: int, scope: str = "", clock: Callable[[], float] = time.time) -> None:
+        name = "the cache across runs"
+        self._cache = DiskCache(path, size, table="answers", name=name, log=LOG, clock=clock)
+        self._scope = scope
+
+    async def get(self, key: str, account: str, ttl: float) -> bytes | None:
+        """Return the reply to a call, unless it is `ttl` seconds old."""
+        found = await self._cache.get(self._name(key, account), ttl)
+        return found.body if found else None
+
+    def put_soon(self, key: str, account: str, body: bytes) -> None:
+        """Queue the reply to a call to be stored."""
+        self._cache.put_soon(self._name(key, account), body)
+
+    async def close(self) -> None:
+        """Write the queue and close the file."""
+        await self._cache.close()
+
+    def _name(self, key: str, account: str) -> str:
+        return digest(f"{key}\n{account}\n{self._scope}".encode())
+
+
+def account_of(secrets: Iterable[str]) -> str:
+    """Return an identifier of an account that reveals nothing of its API keys: an HMAC under the keys themselves."""
+    key = "\n".join(secrets).encode("utf-8", "surrogatepass")
+    return hmac.digest(key, b"leadline: answers of this account", "sha256").hex() if key else ""

@@ -10,24 +10,28 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import AsyncExitStack, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from pydantic import JsonValue
 
-from leadline._runtime.journal.lineage import ancestors, failures, unusable_replies, with_causes
+from leadline._runtime.journal.lock import resume_command
 from leadline._runtime.journal.rows import (
     Need,
     Row,
     Session,
+    ancestors,
     delete_entry,
+    failures,
     is_intact,
     put_blob,
     put_entry,
     read_blob,
+    unusable_replies,
+    with_causes,
 )
 from leadline._runtime.journal.storage import Mode, Storage
 from leadline.errors import JournalError
@@ -60,14 +64,13 @@ class Journal:
         Raises JournalBusy if another process works on the run, JournalError if the file cannot be opened.
         """
         journal = cls(Storage(path, mode), now)
-        await journal._storage.open()
-        try:
+        async with AsyncExitStack() as failed:
+            failed.push_async_callback(journal.close)
+            await journal._storage.open()
             await journal._load()
             if mode == "write":
                 await journal._begin_session()
-        except BaseException:
-            await journal.close()
-            raise
+            failed.pop_all()
         return journal
 
     async def close(self, status: str = "") -> None:
@@ -324,3 +327,46 @@ class Ledger:
         self._entries[name] = (need, used)
         value = json.dumps([need.dump(), None if used is None else used.dump()])
         self._storage.write_soon(lambda db: put_entry(db, "lease", name, value))
+
+
+# --- a missing reply --------------------------------------------------------------------------------------------------
+
+
+_ABSENT = "nothing"
+
+
+async def explain_missing(journal: Journal, kind: str, label: str, request: bytes) -> str:
+    """Return a message for a call of this kind that is not in the journal; `label` names it, `request` is its JSON."""
+    start = f"offline, and the journal {journal.path} holds no such call: {label}"
+    damage = f" ({len(journal.damaged)} of its entries are damaged)" if journal.damaged else ""
+    stored = [await journal.request(row) for row in journal.unrequested(kind)]
+    place = difference(json.loads(request), stored)
+    hint = f" The nearest unused request differs at {place}." if place else ""
+    return f"{start}{damage}.{hint} To make the call: {resume_command(journal.path.parent)}"
+
+
+def difference(request: JsonValue, stored: Iterable[JsonValue]) -> str:
+    """Return where a request first differs from the nearest of the stored ones; empty if there are none."""
+    ours = dict(_flatten(request))
+    candidates = [dict(_flatten(tree)) for tree in stored]
+    if not candidates:
+        return ""
+    nearest = min(candidates, key=lambda candidate: len(_different_paths(ours, candidate)))
+    path = next(iter(_different_paths(ours, nearest)), "nothing that is stored")
+    return f"{path}: {nearest.get(path, _ABSENT):.120} there, {ours.get(path, _ABSENT):.120} here"
+
+
+def _different_paths(ours: dict[str, str], theirs: dict[str, str]) -> list[str]:
+    return sorted(path for path in ours.keys() | theirs.keys() if ours.get(path) != theirs.get(path))
+
+
+def _flatten(tree: JsonValue, path: str = "") -> Iterator[tuple[str, str]]:
+    match tree:
+        case dict():
+            for name, value in tree.items():
+                yield from _flatten(value, f"{path}.{name}" if path else name)
+        case list():
+            for index, value in enumerate(tree):
+                yield from _flatten(value, f"{path}[{index}]")
+        case _:
+            yield path, repr(tree)

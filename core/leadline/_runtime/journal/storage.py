@@ -99,9 +99,9 @@ class Storage:
         while True:
             try:
                 return await self._loop.run_in_executor(self._thread, self._file.open)
-            except BaseException as error:
+            except JournalBusy:
                 await self.close()
-                if not isinstance(error, JournalBusy) or self._loop.time() >= latest:
+                if self._loop.time() >= latest:
                     raise
             await asyncio.sleep(_PAUSE)
 

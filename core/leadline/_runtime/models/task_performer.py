@@ -1,30 +1,270 @@
-"""Typed tasks with fallback: the providers of a task's chain in their order, each as a task provider or a chat."""
+"""Typed tasks with fallback: the providers of a task's chain in their order, each as a task provider or a chat.
+
+A chat gets rendered messages, with inputs shrunk to its context; its reply is parsed, and repaired once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import replace
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from leadline._runtime.calls.call_path import CallPath
 from leadline._runtime.calls.job import CHAT, TASK, Kind, ProviderIdentity
 from leadline._runtime.calls.keys import fingerprint
-from leadline._runtime.calls.retry import RunHealth
-from leadline._runtime.models.chains import (
-    CHAT_FAILURES,
-    Choice,
-    chain_of,
-    combined_failure,
-    performs_tasks,
-    without_rate_limited,
+from leadline._runtime.calls.retry import TRAITS, RunHealth
+from leadline._runtime.journal.rows import Need
+from leadline._runtime.models.prices import ChatEstimates, Prices, exceeds_context, load_tables
+from leadline._runtime.models.task_messages import instructions, render, repair, talk, task_request
+from leadline._runtime.plugins import PluginRuntime, ProviderInstance
+from leadline._runtime.replies.parsing import (
+    CUT,
+    FILTERED,
+    accept_first,
+    accept_last,
+    describe_refusal,
+    is_reusable,
+    read,
 )
-from leadline._runtime.models.chat import TaskChat
-from leadline._runtime.models.task_messages import task_request
-from leadline._runtime.plugins import PluginRuntime
 from leadline.contracts import Call
-from leadline.errors import CallFailed, CallRefused, ModelUnreachable
-from leadline.records import THEN, Record
-from leadline.tasks import Performed, Task, TaskKind, TaskRequest
+from leadline.encoding import require_type
+from leadline.errors import BadReply, CallFailed, CallRefused, ModelUnreachable, ProviderError, RateLimited, Unsupported
+from leadline.records import THEN, ChatReply, ChatRequest, Failure, Message, ModelTraits, Record, Usage
+from leadline.settings import Settings, seconds
+from leadline.tasks import Performed, Talk, Task, TaskKind, TaskRequest, reply_schema, template_of
+
+# The kinds of failures of providers that chat; those of algorithms have other kinds.
+CHAT_FAILURES = (CHAT, TRAITS)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One provider of a chain, and the model to request; an empty model is the provider's default."""
+
+    instance: ProviderInstance
+    model: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the provider."""
+        return self.instance.name
+
+
+def chain_of(plugins: PluginRuntime, providers: Sequence[str], task: str, role: str) -> Iterator[Choice]:
+    """Yield the provider of the task or else of its role, then the others in the order of the settings."""
+    roles: Mapping[Any, str] = plugins.settings.ai.roles
+    configured = plugins.settings.ai.tasks.get(task) or roles.get(role) or ""
+    first, _, model = configured.partition(":")
+    for name in dict.fromkeys([first, *providers] if first else providers):
+        yield Choice(plugins.instance("ai_providers", name), model if name == first else "")
+
+
+def performs_tasks(provider: object) -> bool:
+    """Return whether a provider answers typed tasks itself; any other is used through chat."""
+    return hasattr(provider, "perform")
+
+
+def chat_failure(choice: Choice, error: type[ProviderError], message: str, detail: str = "") -> CallFailed:
+    """Return the failure of a chat that was not sent, or whose reply cannot be used."""
+    failure = Failure(
+        kind=CHAT,
+        provider=choice.name,
+        category=error.category,
+        type=error.__name__,
+        message=message,
+        detail=detail,
+    )
+    return CallFailed(failure)
+
+
+def without_rate_limited(choices: Sequence[Choice]) -> tuple[list[Choice], list[CallFailed]]:
+    """Split off, as failures, providers that asked for a longer pause than calls wait.
+
+    A call to them would wait for its longest time and then be refused. They are used only if no other is left.
+    """
+    available = [choice for choice in choices if not choice.instance.identity.blocked_for()]
+    if not available:
+        return list(choices), []
+    return available, [
+        chat_failure(choice, RateLimited, "it asks for a longer pause than calls wait")
+        for choice in choices
+        if choice not in available
+    ]
+
+
+def combined_failure(failures: Sequence[CallFailed]) -> CallFailed:
+    """Return the failures of a chain as one.
+
+    If all of them are calls in the journal, they are its causes, and reports list only them.
+    """
+    keys = tuple(failure.key for failure in failures)
+    records = [failure.record for failure in failures]
+    combined = records[-1]
+    if len(records) > 1:
+        update = {
+            "provider": THEN.join(record.provider for record in records),
+            "message": "; ".join(record.text for record in records),
+            "detail": "; ".join(record.detail for record in records if record.detail),
+            "attempts": 1,
+        }
+        combined = combined.model_copy(update=update)
+    return CallFailed(combined, causes=keys if all(keys) else ())
+
+
+P = TypeVar("P")
+# Characters from which a reply is parsed off the event loop.
+_LONG = 8_000
+
+
+class TaskChat:
+    """Performs the tasks of one run through chat."""
+
+    def __init__(self, calls: CallPath, settings: Settings, health: RunHealth) -> None:
+        self._calls = calls
+        self._settings = settings
+        self._health = health
+        self._prices = Prices(settings.ai.prices)
+        self._tables_loaded = False
+        self._estimates = ChatEstimates(self._prices)
+
+    async def perform(self, choice: Choice, task: Task[R]) -> tuple[R, list[str]]:
+        """Return the reply and notices; inputs longer than the model's context are shrunk until they fit."""
+        if not self._tables_loaded:
+            await asyncio.to_thread(load_tables)
+            self._tables_loaded = True
+        task, shrunk = await self._fit(choice, task)
+        exchange = self._next_turn if isinstance(task.inputs, Talk) else self._parsed_reply
+        while True:
+            try:
+                reply, notices = await exchange(choice, task)
+            except CallFailed as failed:
+                smaller = task.shrink(task.inputs) if task.shrink and failed.record.type == "TooLong" else None
+                if smaller is None:
+                    raise
+                task, shrunk = replace(task, inputs=smaller), True
+            else:
+                notice = f"{task.name}: the material was over the model's context, and the least relevant was left out"
+                return reply, [notice, *notices] if shrunk else notices
+
+    async def _fit(self, choice: Choice, task: Task[R]) -> tuple[Task[R], bool]:
+        """Shrink the inputs to the context that the provider states; return the task and whether it shrank."""
+        shrunk, context = False, (await self._traits(choice)).context_tokens
+        while context and task.shrink and exceeds_context(self._messages(choice, task), context):
+            smaller = task.shrink(task.inputs)
+            if smaller is None:  # the estimate may be wrong; the vendor decides
+                break
+            task, shrunk = replace(task, inputs=smaller), True
+        return task, shrunk
+
+    def instructions(self, task: Task[Any] | TaskKind[Any, Any]) -> str:
+        """Return the system message of a task."""
+        return instructions(task, self._template(task))
+
+    def _template(self, task: Task[Any] | TaskKind[Any, Any]) -> str:
+        return template_of(task, self._settings.prompts)
+
+    async def _parsed_reply(self, choice: Choice, task: Task[R]) -> tuple[R, list[str]]:
+        """Return the parsed reply and notices. An unusable reply is repaired once, by a request with the error.
+
+        If the second reply is cut off or partly wrong, its usable part is taken, with a notice.
+        """
+        messages = self._messages(choice, task)
+        reply = await self._chat(choice, task, messages)
+        if reply.finish_reason == "content_filter":
+            try:
+                return await _in_thread_if_long(accept_last, reply, task)
+            except BadReply as error:
+                raise chat_failure(choice, Unsupported, describe_refusal(error, reply), str(error)) from error
+        try:
+            return accept_first(await _in_thread_if_long(read, reply, task), task)
+        except BadReply as error:
+            messages = repair(messages, reply.message.text, error, task.example)
+        # The listener has the pieces of the first reply; a second one would repeat them.
+        reply = await self._chat(choice, replace(task, heard=None), messages)
+        try:
+            return await _in_thread_if_long(accept_last, reply, task)
+        except BadReply as error:
+            raise chat_failure(choice, BadReply, describe_refusal(error, reply), str(error)) from error
+
+    async def _next_turn(self, choice: Choice, task: Task[R]) -> tuple[R, list[str]]:
+        """Return the next turn of a talk, whose tool calls the caller executes."""
+        traits = await self._traits(choice)
+        if not traits.tools:
+            raise chat_failure(choice, Unsupported, f"the model {traits.model or choice.model} calls no tools")
+        reply = await self._chat(choice, task, self._messages(choice, task))
+        if reply.finish_reason == "length":
+            raise chat_failure(choice, BadReply, CUT)
+        if reply.finish_reason == "content_filter" and not reply.message.tool_calls:
+            raise chat_failure(choice, Unsupported, FILTERED)
+        return task.reply.model_validate(reply.message.model_copy(update={"by": _speaker(choice)})), []
+
+    def _messages(self, choice: Choice, task: Task[Any]) -> tuple[Message, ...]:
+        if isinstance(task.inputs, Talk):
+            return talk(task, self._template(task), task.inputs.turns, _speaker(choice))
+        return render(task, self._template(task))
+
+    async def _chat(self, choice: Choice, task: Task[R], messages: tuple[Message, ...]) -> ChatReply:
+        traits = await self._traits(choice)
+        request = ChatRequest(model=choice.model, messages=messages)
+        if isinstance(task.inputs, Talk):
+            request = request.model_copy(update={"tools": task.inputs.tools, "allowed": task.inputs.allowed})
+        elif traits.json_schema:
+            request = request.model_copy(update={"json_schema": reply_schema(task)})
+        kind = Kind(
+            name=CHAT,
+            reply=ChatReply,
+            need=partial(self._need, traits.model),
+            text=lambda reply: reply.message.text,
+            price=partial(self._priced, traits.model),
+            ttl=self._ttl(choice, task),
+            shareable=partial(is_reusable, task),
+            single_attempt=self._health.is_unreachable(choice.name),
+        )
+        return await self._calls.call(
+            kind,
+            request,
+            choice.instance.method("chat"),
+            provider=choice.instance.identity,
+            sample=task.sample,
+            task=task.name,
+            listener=task.heard,
+            shows=task.shows,
+            answers=task.answers,
+        )
+
+    async def _traits(self, choice: Choice) -> ModelTraits:
+        try:
+            return require_type(await choice.instance.ask("traits", choice.model), ModelTraits)
+        except Exception as error:
+            raise await self._calls.fault(TRAITS, choice.instance.identity, error) from error
+
+    def _ttl(self, choice: Choice, task: Task[Any]) -> float:
+        """Return the seconds for which other runs may use a reply."""
+        cache, offer = self._settings.cache, choice.instance.offer
+        if not offer.keep:
+            return 0.0
+        return seconds(cache.plan if task.name == "plan" else cache.model)
+
+    def _need(self, model: str, request: ChatRequest) -> Need:
+        return self._estimates.need(request, request.model or model)
+
+    def _priced(self, model: str, request: ChatRequest, usage: Usage) -> Usage:
+        self._estimates.learn(request, usage)
+        return self._prices.priced(usage, request.model or model)
+
+
+async def _in_thread_if_long(parse: Callable[[ChatReply, Task[R]], P], reply: ChatReply, task: Task[R]) -> P:
+    """Parse a reply, off the event loop if repairing it could take long."""
+    if len(reply.message.text) <= _LONG:
+        return parse(reply, task)
+    return await asyncio.to_thread(parse, reply, task)
+
+
+def _speaker(choice: Choice) -> str:
+    return f"{choice.name}:{choice.model}"
+
 
 R = TypeVar("R", bound=Record)
 
@@ -49,7 +289,7 @@ class TaskPerformer:
         self._health = RunHealth(notice, calls.answered)
         self._chat = TaskChat(calls, plugins.settings, self._health)
 
-    async def perform(self, task: Task[R]) -> R:
+    async def perform(self, task: Task[R], /) -> R:
         """Have a task done by the first provider of its chain that can.
 
         Raises `CallFailed` if none can, `ModelUnreachable` if moreover none has answered anything in this run.
@@ -84,7 +324,7 @@ class TaskPerformer:
             await self._notice(notice)
         return task.reply.model_validate(done.reply)
 
-    async def by_chat(self, task: str, role: str) -> bool:
+    async def by_chat(self, task: str, role: str = "task") -> bool:
         """Return whether the first provider of the chain that can be reached understands language."""
         for choice in self._chain(task, role):
             if choice.name not in self._health.never_reached and await self._created(choice) is not None:
@@ -93,7 +333,7 @@ class TaskPerformer:
 
     async def model_of(self, task: str) -> str:
         """Return the model of the first provider for a task, as PROVIDER:MODEL; empty if an algorithm does it."""
-        if not await self.by_chat(task, "task"):
+        if not await self.by_chat(task):
             return ""
         choice = self._chain(task, "task")[0]
         provider = await choice.instance.get()

@@ -1,15 +1,17 @@
-"""Parses the reply of a chat: finds the JSON object that is the reply and turns it into a record."""
+"""Parses the reply of a chat: finds the JSON object that is the reply, makes it a record, accepts or refuses it."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
 
 from leadline._runtime.replies.coercion import (
+    Shape,
     as_reply,
     coerce,
     field_named,
@@ -27,12 +29,12 @@ from leadline._runtime.replies.json_reader import (
     without_thoughts,
 )
 from leadline._runtime.replies.salvage import prune, whole_part, whole_sentences
-from leadline._runtime.replies.validation_errors import explain_errors, explain_missing
 from leadline.citations import cited
 from leadline.encoding import without_surrogates
 from leadline.errors import BadReply
-from leadline.records import Record
+from leadline.records import ChatReply, Record
 from leadline.schemas import schema_of
+from leadline.tasks import UNUSABLE, Talk, Task, checked
 
 # Levels of wrappers around a reply.
 _DEEPEST = 3
@@ -308,3 +310,201 @@ def _guess(best: Best[Any], value: object, reply: type[Record]) -> None:
         )
         if value and (keyed or isinstance(value, list)) and best.guess({name: value}):
             return
+
+
+# --- problems, explained to a model -----------------------------------------------------------------------------------
+
+
+# Number of problems to report; given more, models correct only the first ones.
+_MOST = 5
+# Characters to quote of a wrong value.
+_SAID = 60
+# Number of unexpected keys to list beside a missing one.
+_KEYS = 4
+_WANTED = {
+    "text": "a text",
+    "number": "a number, without quotes, signs or units",
+    "share": "a number from 0 to 1",
+    "map": "an object",
+}
+_BY_ERROR = {"bool": "true or false", "int": "a whole number", "string": "a text", "float": _WANTED["number"]}
+Place = Sequence[int | str]
+
+
+def explain_errors(error: ValidationError, model: type[Record]) -> str:
+    """Return the problems of a reply, one clause each."""
+    found = dict.fromkeys(_complaint(one, model) for one in error.errors(include_url=False))
+    told, more = list(found)[:_MOST], len(found) - _MOST
+    return "; ".join([*told, f"and {more} more like these"] if more > 0 else told)
+
+
+def explain_missing(wanted: Iterable[str], keys: Iterable[Any]) -> str:
+    """Return a message that names the expected fields and the keys found instead."""
+    there = [f'"{str(key)[:_SAID]}"' for key in keys][:_KEYS]
+    written = f" (you wrote {', '.join(there)})" if there else ""
+    return f"it has none of the fields {', '.join(wanted)}{written}"
+
+
+def _complaint(error: Any, model: type[Record]) -> str:
+    place, said = list(error["loc"]), error["input"]
+    if error["type"] == "missing":
+        holder = _shape(place[:-1], model)
+        others = _others(said, holder.model if holder else model)
+        return f'{_path(place[:-1]) or "the object"} lacks "{place[-1]}"{others}'
+    wanted = _wanted(error, _shape(place, model))
+    return f"{_path(place) or 'the reply'} must be {wanted}; you wrote {_short(said)}"
+
+
+def _others(said: Any, model: type[Record]) -> str:
+    """Return the unexpected keys: one of them may be the missing field."""
+    keys = [key for key in said if not field_named(key, model)][:_KEYS] if isinstance(said, dict) else []
+    return f" (you wrote {', '.join(json.dumps(str(key)[:_SAID], ensure_ascii=False) for key in keys)})" if keys else ""
+
+
+def _wanted(error: Any, shape: Shape | None) -> str:
+    if shape is not None:
+        if shape.kind == "choice":
+            return f"one of {', '.join(json.dumps(choice) for choice in shape.choices)}"
+        if shape.kind == "record":
+            return f"an object with the fields {_fields(shape.model)}"
+        if shape.kind == "list":
+            inside = shape.items[0]
+            return f"a list of objects with the fields {_fields(inside.model)}" if inside.kind == "record" else "a list"
+        if shape.kind in _WANTED:
+            return _WANTED[shape.kind]
+    kind = error["type"].partition("_")[0]
+    return _BY_ERROR.get(kind) or error["msg"].removeprefix("Input should be ").removeprefix("a valid ")
+
+
+def _fields(model: type[Record]) -> str:
+    properties: Any = schema_of(model)["properties"]
+    return ", ".join(properties)
+
+
+def _shape(place: Place, model: type[Record]) -> Shape | None:
+    """Return the shape at a place; None if only pydantic understands it."""
+    shape = Shape("record", model=model)
+    for step in place:
+        if shape.kind == "record" and step in fields_of(shape.model):
+            shape = fields_of(shape.model)[str(step)].shape
+        elif shape.kind in ("list", "map"):
+            shape = shape.items[0]
+        else:
+            return None
+    return shape
+
+
+def _path(place: Place) -> str:
+    steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in place]
+    path = "".join(steps).removeprefix(".")
+    return f'"{path}"' if len(place) == 1 else path
+
+
+def _short(said: Any) -> str:
+    try:
+        text = json.dumps(said, ensure_ascii=False, default=str)
+    except (ValueError, RecursionError):
+        return "what cannot be read"
+    return text if len(text) <= _SAID else f"{text[:_SAID]}…"
+
+
+# --- acceptance -------------------------------------------------------------------------------------------------------
+
+
+CUT = "the reply was cut off at the model's limit of length"
+FILTERED = "the vendor's content filter stopped the reply"
+# By its reason to finish: the notice of a last reply of which a part is used.
+_PARTLY_USED = {
+    "length": "the second reply was cut off at the length limit; its complete part is used",
+    "content_filter": "the vendor's content filter stopped the reply; its complete part is used",
+}
+# Maximum number of characters of a mere refusal.
+_SHORT = 600
+_DECLINES = re.compile(
+    r"""\W*(?:
+      (?:i['’]?m|i\sam|we['’]?re)\s+(?:\w+\s+)?(?:sorry|unable|not\sable)\b|sorry\b|i\s+(?:cannot|can['’]?t|won['’]?t)\b
+    | (?:很|非常)?抱歉|对不起|對不起|我(?:无法|無法|不能)|申し訳|お手伝いできま|죄송|извините
+    | lo\ssiento|no\spuedo|es\stut\smir|ich\skann\s(?:\w+\s)*nicht|(?:je\ssuis\s)?désolée?|je\sne\speux\spas
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def read(reply: ChatReply, task: Task[R]) -> ParsedReply[R]:
+    """Parse a first reply. Raises `BadReply` also if it was cut off, so that the model is asked once more.
+
+    A task that `continues` takes the complete part instead, since it asks for the rest.
+    """
+    cut = reply.finish_reason == "length"
+    if cut and not task.continues:
+        raise BadReply(f"{CUT}: write less")
+    found = parse_reply(reply.message.text, task.reply, cut=cut)
+    if found.broken and not cut:
+        raise BadReply("the reply ends in the middle: complete it")
+    return found
+
+
+def describe_refusal(error: BadReply, said: ChatReply) -> str:
+    """Return for users why a reply was refused, without the instructions that the message contains for the model.
+
+    Those follow a colon in each clause. A refusal or a stopped reply is not reported as a wrong form.
+    """
+    wrong, text = str(error), said.message.text
+    declines = len(text) <= _SHORT and _DECLINES.match(text)
+    if said.finish_reason == "content_filter" and not declines:
+        return FILTERED
+    if said.finish_reason == "length":
+        return CUT
+    if isinstance(error, WrongForm):
+        wrong = "it declines the task" if declines else "it does not have the requested form"
+    clauses = wrong.removeprefix(UNUSABLE).split("; ")
+    return f"the model's reply could not be used: {'; '.join(clause.partition(': ')[0] for clause in clauses)}"
+
+
+def accept_first(found: ParsedReply[R], task: Task[R]) -> tuple[R, list[str]]:
+    """Return a reply that passes its check, with notices about omitted parts. Raises `BadReply`."""
+    return checked(found.reply, task), _less(found, task)
+
+
+def _less(found: ParsedReply[R], task: Task[R]) -> list[str]:
+    return [f"{task.name}: an unreadable part of the reply was left out"] if found.left_out else []
+
+
+def _lacking(said: str, found: ParsedReply[R], task: Task[R]) -> str:
+    lacks = task.lacks(task.inputs, found.reply) if task.lacks else ""
+    return f"{task.name}: {said} ({lacks})" if lacks else f"{task.name}: {said}"
+
+
+def accept_last(said: ChatReply, task: Task[R]) -> tuple[R, list[str]]:
+    """Return the usable part of a last reply, with notices about what is missing. Raises `BadReply`.
+
+    A reply that the vendor's filter stopped is the last one: the filter would stop a second one as well.
+    """
+    text, notice = said.message.text, _PARTLY_USED.get(said.finish_reason, "")
+    found = parse_reply(text, task.reply, cut=bool(notice), last=True)
+    if found.broken and not notice:
+        notice = "the second reply ended in the middle; its complete part is used"
+        found = parse_reply(text, task.reply, cut=True, last=True)
+    told = [_lacking(notice, found, task)] if notice else []
+    told += _less(found, task)
+    try:
+        return checked(found.reply, task), told
+    except BadReply:
+        mend = None if said.finish_reason == "content_filter" else task.mend
+        of_use = mend(task.inputs, found.reply) if mend else None
+        if of_use is None:
+            raise
+    return of_use[0], [*told, *filter(None, of_use[1:])]
+
+
+def is_reusable(task: Task[Any], reply: ChatReply) -> bool:
+    """Return whether other runs may reuse a reply: it is complete and passes the check of its task."""
+    if reply.finish_reason not in ("stop", "tool_calls"):
+        return False
+    if isinstance(task.inputs, Talk):
+        return True
+    try:
+        checked(read(reply, task).reply, task)
+    except BadReply:
+        return False
+    return True

@@ -1,25 +1,40 @@
-"""Sessions without a run: plugins that perform tasks, fetch, format or judge for a command."""
+"""Sessions without a run: plugins that perform tasks, fetch, format or judge for a command; the knowledge base."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, TypeVar
 
-from leadline._runtime.calls.job import CHAT
+from leadline._runtime.calls.job import CHAT, Kind
 from leadline._runtime.calls.limits import ClientLimits
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.plugins import PluginRuntime
-from leadline._runtime.runs.folder import JOURNAL
+from leadline._runtime.runs.folder import JOURNAL, principal_of
 from leadline._runtime.runs.metadata import usage_of
 from leadline._runtime.runs.run_request import RunRequest
 from leadline._runtime.runs.session import Session
 from leadline._settings.load import Loaded
 from leadline.contracts import Run
-from leadline.records import Blob, Document, Principal
+from leadline.display import missing_path
+from leadline.errors import UsageError
+from leadline.records import (
+    AddedDocuments,
+    Blob,
+    Document,
+    DocumentList,
+    DocumentSelection,
+    NewDocuments,
+    PassageRequest,
+    Passages,
+    Principal,
+    Record,
+)
 
 
 class AdhocRun:
@@ -81,3 +96,103 @@ async def adhoc_session(
     finally:
         if own:
             await plugins.close()
+
+
+# --- the knowledge base -----------------------------------------------------------------------------------------------
+
+
+R = TypeVar("R", bound=Record)
+# The pipeline whose settings choose the base, the vector store and the embedder.
+PIPELINE = "knowledge"
+# Settings of these calls: adding thousands of documents takes longer, and more tokens, than a run may.
+SETTINGS = {"pipeline": PIPELINE, "observers": [], "budget.seconds": 1e9, "budget.tokens": 10**12}
+# Receives the number of files that are done, of all files, and of files that could not be read.
+Progress = Callable[[int, int, int], object]
+
+
+class KnowledgeClient:
+    """Adds, lists, removes and searches documents of the knowledge base.
+
+    Without a principal, methods work on the documents that all users share. A principal has documents of its own, and
+    finds the shared ones as well. `budget.money` limits what one call may cost.
+    """
+
+    def __init__(self, plugins: Callable[[], PluginRuntime]) -> None:
+        self._plugins = plugins
+
+    async def add(
+        self,
+        *paths: str | Path,
+        files: Sequence[Blob] = (),
+        reembed: bool = False,
+        principal: Principal | str | None = None,
+        progress: Progress | None = None,
+    ) -> AddedDocuments:
+        """Add files and folders, or files given by their bytes; return what changed and what could not be read.
+
+        A file that was added before is replaced if it has changed. With `reembed`, all documents are first embedded
+        again, with the embedder of the settings. Raises `UsageError` for a path that does not exist, before anything
+        is added, and `CallFailed` if another embedder made the vectors.
+        """
+        places = _existing(paths)
+        request = NewDocuments(paths=places, files=tuple(files), reembed=reembed)
+        return await self._call("add", request, AddedDocuments, principal, progress)
+
+    async def remove(self, *names: str, principal: Principal | str | None = None) -> DocumentList:
+        """Remove documents by id, name, path or folder, and return them. Raises `UsageError` without a name."""
+        if not names:
+            raise UsageError("no document is named: give an id, a name or a folder, as `leadline knowledge list` shows")
+        return await self._call("remove", DocumentSelection(names=names), DocumentList, principal)
+
+    async def documents(self, *names: str, principal: Principal | str | None = None) -> DocumentList:
+        """Return the documents, or those with these ids, names or folders."""
+        return await self._call("documents", DocumentSelection(names=names or None), DocumentList, principal)
+
+    async def search(
+        self, query: str, *, limit: int = 5, whole: bool = True, principal: Principal | str | None = None
+    ) -> Passages:
+        """Return the passages that answer a question best. Raises `CallFailed` if there are no documents.
+
+        Unless `whole`, their sources lack the texts of the documents, which may be large.
+        """
+        if not query.strip():
+            raise UsageError("nothing to search for: write a question")
+        return await self._call("retrieve", PassageRequest(query=query, limit=limit, whole=whole), Passages, principal)
+
+    async def _call(
+        self,
+        method: str,
+        request: Record,
+        reply: type[R],
+        principal: Principal | str | None,
+        progress: Progress | None = None,
+    ) -> R:
+        plugins = self._plugins()
+        asked = principal_of(principal)
+        async with adhoc_session(plugins.loaded, method, plugins=plugins, principal=asked) as session:
+            base = plugins.instance("search_providers", plugins.settings.knowledge.base)
+            kind = Kind(name=f"knowledge.{method}", reply=reply, composite=True, keep=False, unshared=True)
+            identity, do = replace(base.identity, limiter=None), base.method(method)
+            watching = asyncio.create_task(_watch(session, progress)) if progress else None
+            try:
+                return await session.run.calls.call(kind, request, do, provider=identity, task="knowledge")
+            finally:
+                if watching:
+                    watching.cancel()
+                    await asyncio.wait({watching})
+
+
+def _existing(paths: Sequence[str | Path]) -> tuple[str, ...]:
+    """Return absolute paths. Raises `UsageError` if some do not exist."""
+    missing = [missing_path(path) for path in map(Path, paths) if not os.path.lexists(path.expanduser())]
+    if missing:
+        raise UsageError(f"no such file or folder: {', '.join(missing)}; nothing was added")
+    return tuple(str(Path(path).expanduser().absolute()) for path in paths)
+
+
+async def _watch(session: Session, progress: Progress) -> None:
+    """Pass the events of an addition on."""
+    async for event in session.run.bus.subscribe():
+        if event.kind == "knowledge":
+            data: Any = event.data
+            progress(data["done"], data["total"], data["problems"])

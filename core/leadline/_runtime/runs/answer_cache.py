@@ -17,8 +17,8 @@ from typing import Any
 from pydantic import JsonValue, ValidationError
 
 from leadline._runtime.calls.job import Kind
-from leadline._runtime.journal.cache import account_of
-from leadline._runtime.runs.findings_board import FindingsBoard
+from leadline._runtime.calls.store import account_of
+from leadline._runtime.runs.engine import FindingsBoard
 from leadline._runtime.runs.run_context import RunContext, secrets_of_run
 from leadline._settings.redaction import public
 from leadline.errors import CallFailed

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from leadline._runtime.calls.context import total
-from leadline._runtime.calls.job import CHAT, TASK
+from leadline._runtime.calls.job import CHAT, TASK, total
 from leadline._runtime.journal.rows import Row
 from leadline.records import THEN, Usage
 

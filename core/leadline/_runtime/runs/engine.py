@@ -1,5 +1,7 @@
 """The engine walks a pipeline: stages side by side where possible, map stages item by item, and the loop.
 
+The findings of the run are on its board; each stage has a view of those that it declared.
+
 A stage starts when all earlier stages have ended that write its inputs or read its outputs. Adjacent map stages, where
 one gives the items of the next, form a group: each item passes through the whole group as soon as it can. Results are
 merged in the order of the items and not of their arrival, so that a second run of a question is the same run.
@@ -8,19 +10,146 @@ merged in the order of the items and not of their arrival, so that a second run 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 from typing import Any
 
-from leadline._runtime.runs.findings_board import FindingsBoard, StageFindings, misfit
 from leadline._runtime.runs.run_context import RunContext
 from leadline._runtime.task_groups import bare_task_group, contain
 from leadline.errors import CallRefused, PluginFault
 from leadline.findings import Key
 from leadline.hookspecs import MapOffer
 from leadline.pipeline import Loop, Pipeline, Step
+from leadline.records import Document
+
+
+class FindingsBoard:
+    """All findings of a run by key. Only the engine merges into it, between stages."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, Any] = {}
+
+    def has(self, key: Key[Any]) -> bool:
+        """Return whether the key has a value; a growing key needs at least one item."""
+        return bool(self._values.get(key.name)) if key.grows else key.name in self._values
+
+    def get(self, key: Key[Any]) -> Any:
+        """Return the value of a key; without one None, or the empty tuple for a growing key."""
+        return self._values.get(key.name, () if key.grows else None)
+
+    def put(self, key: Key[Any], value: Any) -> None:
+        """Set a finding. Items of a growing key are appended; ids that it has already are skipped."""
+        if key.grows:
+            value = _appended(self.get(key), value)
+        self._values[key.name] = value
+
+    def replace(self, key: Key[Any], start: int, items: Iterable[Any]) -> None:
+        """Replace the items of a growing key from the place `start` on."""
+        self._values[key.name] = _appended(self.get(key)[:start], items)
+
+    def changed(self, key: Key[Any], items: Iterable[Any]) -> Any:
+        """Return the first item that differs from the one of the same id; None if there is none."""
+        known = {item.id: item for item in self.get(key) if hasattr(item, "id")}
+        return next((item for item in items if known.get(getattr(item, "id", None), item) != item), None)
+
+    def snapshot(self) -> FindingsBoard:
+        """Return a copy that later merges do not change; the findings are frozen and shared."""
+        copy = FindingsBoard()
+        copy._values = dict(self._values)
+        return copy
+
+
+def _appended(items: tuple[Any, ...], new: Iterable[Any]) -> tuple[Any, ...]:
+    known = {item.id for item in items if hasattr(item, "id")}
+    fresh = []
+    for item in new:
+        item_id = getattr(item, "id", None)
+        if item_id is None or item_id not in known:
+            fresh.append(item)
+            known.add(item_id)
+    return (*items, *fresh)
+
+
+class StageFindings:
+    """The findings that a stage declared (`leadline.findings.Findings`); its writes go into `patch`."""
+
+    def __init__(
+        self,
+        stage: str,
+        board: FindingsBoard,
+        reads: Iterable[Key[Any]],
+        writes: Iterable[Key[Any]],
+        *,
+        ends_loop: bool = True,
+    ) -> None:
+        self._stage = stage
+        self._board = board
+        self._reads = {key.name for key in reads}
+        self._writes = {key.name: key for key in writes}
+        self.patch: dict[Key[Any], Any] = {}
+        self.loop_ended: str | None = None
+        self._ends_loop = ends_loop
+
+    def __getitem__(self, key: Key[Any], /) -> Any:
+        self._check_read(key)
+        if not key.grows and not self._board.has(key):
+            raise PluginFault(f"stage '{self._stage}' reads '{key.name}', which has no value; use findings.get()")
+        return self._board.get(key)
+
+    def get(self, key: Key[Any], /) -> Any:
+        """Return the finding, or None."""
+        self._check_read(key)
+        return self._board.get(key)
+
+    def __setitem__(self, key: Key[Any], value: Any, /) -> None:
+        if key.name not in self._writes:
+            raise PluginFault(
+                f"stage '{self._stage}' writes '{key.name}', but its offer gives only: {_joined(self._writes)}"
+            )
+        items = tuple(value) if key.grows else (value,)
+        for item in items:
+            if not isinstance(item, key.type):
+                raise PluginFault(
+                    f"stage '{self._stage}' writes a {type(item).__name__} to '{key.name}', "
+                    f"which holds {key.type.__name__}"
+                )
+            if fault := misfit(item):
+                raise PluginFault(f"stage '{self._stage}' writes to '{key.name}' {fault}")
+        self.patch[key] = items if key.grows else value
+
+    def end_loop(self, reason: str, /) -> None:
+        """End the loop after this round."""
+        if not self._ends_loop:
+            raise PluginFault(f"stage '{self._stage}' ends the loop, but its offer does not declare ends_loop=True")
+        self.loop_ended = reason
+
+    def _check_read(self, key: Key[Any]) -> None:
+        if key.name not in self._reads:
+            raise PluginFault(
+                f"stage '{self._stage}' reads '{key.name}', but its offer needs and wants only: {_joined(self._reads)}"
+            )
+
+
+def misfit(item: Any, before: Iterable[Any] = ()) -> str:
+    """Return why the blocks of an item's document do not fit its text; empty if they do, or it has no document.
+
+    `before` are the items that the stage was given; the one of the same id had the old text.
+    """
+    document = getattr(item, "document", None)
+    if not isinstance(document, Document):
+        return ""
+    item_id = getattr(item, "id", None)
+    given = next((one for one in before if getattr(one, "id", None) == item_id), None)
+    old = getattr(given, "document", None)
+    fault = document.misfit(old if isinstance(old, Document) else None)
+    return f"'{item_id}', whose document is wrong: {fault}" if fault else ""
+
+
+def _joined(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names)) or "nothing"
+
 
 # The path component of the outputs of `rest`: it sorts them after those of all items.
 _REST = 1 << 31
@@ -200,40 +329,38 @@ class MapGroup:
                 self._start(tasks, depth, {(*path, index): item for index, item in enumerate(given)})
             for depth, level in enumerate(self.levels):
                 # A task starts those of the next level before it ends; so when a level is done, the next is complete.
-                rest = tasks.create_task(self._rest(tasks, depth))
-                await asyncio.wait({*level.tasks, rest})
+                if left := [*level.tasks, *self._start_rest(tasks, depth)]:
+                    await asyncio.wait(left)
 
     def _start(self, tasks: asyncio.TaskGroup, depth: int, items: dict[tuple[int, ...], Any]) -> None:
         if depth == len(self.levels):
             return
         level = self.levels[depth]
         level.items.update(items)
-        level.tasks.extend(tasks.create_task(self._map(tasks, depth, path)) for path in items)
+        for path, item in items.items():
+            level.tasks.append(
+                tasks.create_task(self._map(tasks, depth, path, partial(level.stage.map, item), (item,)))
+            )
 
-    async def _map(self, tasks: asyncio.TaskGroup, depth: int, path: tuple[int, ...]) -> None:
-        level = self.levels[depth]
-        item = level.items[path]
-        outputs = await self._outputs(level, partial(level.stage.map, item), (item,))
-        self._pass_on(tasks, depth, path, outputs)
-
-    async def _rest(self, tasks: asyncio.TaskGroup, depth: int) -> None:
+    def _start_rest(self, tasks: asyncio.TaskGroup, depth: int) -> list[asyncio.Task[None]]:
+        """Start the stage's work after all of its items, if it has any."""
         level = self.levels[depth]
         if not hasattr(level.stage, "rest"):
-            return
+            return []
         items = tuple(level.items[path] for path in sorted(level.items))
-        outputs = await self._outputs(level, partial(level.stage.rest, items), items)
-        self._pass_on(tasks, depth, (_REST + depth,), outputs)
+        work = self._map(tasks, depth, (_REST + depth,), partial(level.stage.rest, items), items)
+        return [tasks.create_task(work)]
 
-    def _pass_on(self, tasks: asyncio.TaskGroup, depth: int, path: tuple[int, ...], outputs: Sequence[Any]) -> None:
+    async def _map(
+        self,
+        tasks: asyncio.TaskGroup,
+        depth: int,
+        path: tuple[int, ...],
+        call: Callable[..., Awaitable[Sequence[Any]]],
+        given: Sequence[Any],
+    ) -> None:
+        """Call a stage, check its outputs, and start the next stage with them."""
         level = self.levels[depth]
-        by_path = {(*path, index): output for index, output in enumerate(outputs)}
-        level.outputs.update(by_path)
-        passed = level.step.gives[0].type
-        self._start(tasks, depth + 1, {path: output for path, output in by_path.items() if isinstance(output, passed)})
-
-    async def _outputs(
-        self, level: MapLevel, call: Callable[..., Awaitable[Sequence[Any]]], given: Sequence[Any]
-    ) -> Sequence[Any]:
         findings = StageFindings(level.step.name, self.board, level.step.reads, ())
         try:
             with self.run.in_stage(level.step):
@@ -241,17 +368,23 @@ class MapGroup:
         except CallRefused as refused:
             # Only this item is lost: the others can still be written up.
             self.lost.setdefault(level.step.name, refused.record.message)
-            return ()
-        types = tuple(key.type for key in level.step.writes)
-        for output in outputs:
-            if not isinstance(output, types):
-                names = ", ".join(type_.__name__ for type_ in types)
-                raise PluginFault(
-                    f"stage '{level.step.name}' returned a {type(output).__name__}, but its offer gives: {names}"
-                )
-            if fault := misfit(output, given):
-                raise PluginFault(f"stage '{level.step.name}' returned {fault}")
-        return outputs
+            return
+        _check_outputs(level.step, outputs, given)
+        by_path = {(*path, index): output for index, output in enumerate(outputs)}
+        level.outputs.update(by_path)
+        passed = level.step.gives[0].type
+        self._start(tasks, depth + 1, {path: output for path, output in by_path.items() if isinstance(output, passed)})
+
+
+def _check_outputs(step: Step, outputs: Sequence[Any], given: Sequence[Any]) -> None:
+    """Raise `PluginFault` for outputs of a map stage that its offer does not give, or that do not fit the items."""
+    types = tuple(key.type for key in step.writes)
+    for output in outputs:
+        if not isinstance(output, types):
+            names = ", ".join(type_.__name__ for type_ in types)
+            raise PluginFault(f"stage '{step.name}' returned a {type(output).__name__}, but its offer gives: {names}")
+        if fault := misfit(output, given):
+            raise PluginFault(f"stage '{step.name}' returned {fault}")
 
 
 def _groups(steps: Sequence[Step]) -> Iterator[list[Step]]:

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from leadline._runtime.runs.live_text import LiveReader
+from leadline._runtime.runs.interprocess import LiveReader
 from leadline.events import Subscription
 from leadline.records import Event
 

@@ -1,9 +1,10 @@
-"""Run folders: names, atomic writes, `metadata.json`; finding and deleting runs."""
+"""Run folders: names, those of principals, atomic writes, `metadata.json`; finding and deleting runs."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Container, Iterator
 from datetime import datetime
@@ -13,10 +14,12 @@ from secrets import token_hex
 from leadline._runtime.journal.lock import FolderLock, is_locked
 from leadline._runtime.runs.index import LARGEST_METADATA, RunIndex
 from leadline.display import nearest
+from leadline.encoding import digest, without_surrogates
 from leadline.errors import JournalBusy, LeadlineError, UsageError
 from leadline.files import read_limited
+from leadline.records import Principal
 from leadline.run_summary import ACTIVE
-from leadline.runs import METADATA, Metadata, RunInfo
+from leadline.runs import METADATA, PRINCIPALS, Metadata, RunInfo
 
 JOURNAL = "journal.sqlite"
 LOCK = JOURNAL + ".lock"
@@ -55,9 +58,8 @@ def write_atomically(path: Path, data: bytes) -> Path:
             with os.fdopen(file, "wb") as opened:
                 opened.write(data)
             temporary.replace(path)
-        except BaseException:
+        finally:
             temporary.unlink(missing_ok=True)
-            raise
     except OSError as error:
         raise LeadlineError(f"cannot write {path}: {error.strerror or error}") from error
     return path
@@ -148,3 +150,39 @@ def _run_names(folder: Path, begin: str = "") -> Iterator[str]:
     """Yield the names of the runs in a folder that have this beginning."""
     names = (item.name for item in folder.iterdir()) if folder.is_dir() else iter(())
     return (name for name in names if name.startswith(begin) and (folder / name / JOURNAL).is_file())
+
+
+# --- principals: each has a folder of runs of its own -----------------------------------------------------------------
+
+
+# Characters of an id.
+MAX_ID = 1_000
+# Characters of an id that its folder shows.
+_SHOWN = 32
+_UNSAFE = re.compile(r"[^a-z0-9]+")
+
+
+def principal_of(principal: Principal | str | None) -> Principal | None:
+    """Return the principal with this id. Raises `UsageError` for an id that is blank, too long or not text."""
+    if principal is None:
+        return None
+    name = principal.id if isinstance(principal, Principal) else principal
+    if not isinstance(name, str) or without_surrogates(name) != name:
+        raise UsageError(f"principal: the id must be Unicode text or a leadline.records.Principal, not {name!r:.80}")
+    if not name.strip():
+        raise UsageError("principal: the id is empty; leave `principal` out for a run without one")
+    if len(name) > MAX_ID:
+        raise UsageError(f"principal: the id has {len(name):,} characters, but at most {MAX_ID:,} are allowed")
+    return principal if isinstance(principal, Principal) else Principal(id=name)
+
+
+def folder_of(runs: Path, principal: Principal | None) -> Path:
+    """Return the folder of a principal's runs; without a principal, the folder of runs itself.
+
+    Ids may come from strangers: the name consists of letters and digits of the id, for people, and of its digest. So no
+    id leads out of the folder or names a device, and different ids have different folders on every file system.
+    """
+    if principal is None:
+        return runs
+    shown = _UNSAFE.sub("-", principal.id[:_SHOWN].lower()).strip("-")
+    return runs / PRINCIPALS / "-".join(filter(None, (shown, digest(principal.id.encode()))))

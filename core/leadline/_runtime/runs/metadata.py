@@ -12,8 +12,7 @@ from leadline._runtime.journal.journal import Journal
 from leadline._runtime.journal.rows import Row
 from leadline._runtime.journal.rows import Session as JournalSession
 from leadline._runtime.runs.call_statistics import call_counts, models, usage_by, usage_totals, without_usage
-from leadline._runtime.runs.engine import Engine
-from leadline._runtime.runs.findings_board import FindingsBoard
+from leadline._runtime.runs.engine import Engine, FindingsBoard
 from leadline._runtime.runs.folder import JOURNAL
 from leadline._runtime.runs.run_context import RunContext
 from leadline.citations import number

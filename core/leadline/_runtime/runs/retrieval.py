@@ -1,28 +1,31 @@
 """Retrieval: queries by the configured strategy and engines, and pages by the configured fetchers and parsers.
 
 The result of a strategy depends on the timing of its engines, so a query is one composite call whose reply is replayed.
+Rules on their addresses give hits a tier: 1 primary and official, 2 reputable secondary, 3 other.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import tomllib
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
-from typing import Any
+from functools import cache, cached_property, lru_cache, partial
+from pathlib import Path
+from typing import Any, Literal, cast
+from urllib.parse import urlsplit
 
 from leadline._runtime.calls.call_path import CallPath
 from leadline._runtime.calls.job import Kind, ProviderIdentity
 from leadline._runtime.calls.limits import Slots
 from leadline._runtime.journal.rows import Need
 from leadline._runtime.plugins import PluginRuntime, ProviderInstance, combined_fingerprint
-from leadline._runtime.source_tiers import SourceTiers
 from leadline.contracts import Call, Search
 from leadline.display import strip_markup, visible
 from leadline.encoding import digest, require_type
 from leadline.errors import CallFailed, CallRefused, Unsupported
 from leadline.parsing import whole
-from leadline.records import Blob, Document, Failure, FetchRequest, Hit, Passage, SearchPage, SearchRequest
+from leadline.records import Blob, Document, Failure, FetchRequest, Hit, Passage, SearchPage, SearchRequest, Tier
 from leadline.settings import seconds
 
 # Pages of one engine for one query, at most.
@@ -32,9 +35,15 @@ _TOLERANCE = 2
 
 
 class EngineSearch:
-    """Search for one run. `notice` receives one message for each engine that rests."""
+    """Search for one run. `notice` receives one message for each engine that rests.
 
-    def __init__(self, plugins: PluginRuntime, calls: CallPath, notice: Callable[[str], Awaitable[None]]) -> None:
+    Findings are files for others: their failures have no tracebacks, and not the folder of runs, `folder`.
+    """
+
+    def __init__(
+        self, plugins: PluginRuntime, calls: CallPath, notice: Callable[[str], Awaitable[None]], folder: Path
+    ) -> None:
+        self._folder = str(folder)
         settings = plugins.settings.search
         self._plugins = plugins
         self._calls = calls
@@ -44,7 +53,7 @@ class EngineSearch:
         self._slots = Slots(settings.max_concurrent)
         self._tiers = SourceTiers(settings.tiers)
 
-    async def search(self, request: SearchRequest) -> SearchPage:
+    async def search(self, request: SearchRequest, /) -> SearchPage:
         """Return the hits of a query. Raises `CallFailed` if all engines failed.
 
         A search for pictures does not count as a query.
@@ -76,9 +85,13 @@ class EngineSearch:
                 page = await self._calls.call(kind, request, do, provider=_identity(strategy, engines), task="search")
             except CallFailed as error:
                 await self._notify([error.record])
-                raise
+                raise type(error)(self._without_folder(error.record), error.key, error.causes) from error
         await self._notify(page.failures)
-        return self._tiers.mark(page)
+        failures = (one.model_copy(update={"detail": "", "traceback": ""}) for one in page.failures)
+        return self._tiers.mark(page.model_copy(update={"failures": tuple(map(self._without_folder, failures))}))
+
+    def _without_folder(self, failure: Failure) -> Failure:
+        return failure.model_copy(update={"message": failure.message.replace(self._folder, "…")})
 
     def _engine_search(
         self, engine: ProviderInstance, failed: dict[str, Failure], page_failures: list[Failure]
@@ -96,8 +109,7 @@ class EngineSearch:
             page: SearchPage = await (await engine.get()).search(request, call)
             return _plain_hits(page, engine.name)
 
-        async def search_page(request: SearchRequest) -> SearchPage:
-            return await self._calls.call(kind, request, do, provider=identity, task="search")
+        search_page = partial(self._calls.call, kind, do=do, provider=identity, task="search")
 
         async def search(request: SearchRequest) -> SearchPage:
             try:
@@ -229,7 +241,7 @@ class DocumentReader:
         self._calls = calls
         self._notice = notice
 
-    async def read(self, request: FetchRequest) -> Document:
+    async def read(self, request: FetchRequest, /) -> Document:
         """Fetch an address and parse the reply, as one call."""
 
         async def do(request: FetchRequest, call: Call) -> Document:
@@ -247,7 +259,7 @@ class DocumentReader:
         parsers = [self._plugins.instance("parsers", name) for name in self._plugins.chosen["read.parsers"]]
         return ProviderIdentity(name="read", fingerprint=combined_fingerprint(parsers))
 
-    async def fetch(self, request: FetchRequest) -> Blob:
+    async def fetch(self, request: FetchRequest, /) -> Blob:
         """Fetch an address without parsing."""
         unsupported: CallFailed | None = None
         names = self._plugins.chosen["read.fetchers"]
@@ -289,3 +301,68 @@ class DocumentReader:
             return bool(await instance.ask("accepts", name))
         except Exception as error:
             raise await self._calls.fault("accepts", instance.identity, error) from error
+
+
+# --- tiers of sources -------------------------------------------------------------------------------------------------
+
+
+Rules = Mapping[Literal["1", "2", "3"], Sequence[str]]
+
+
+class SourceTiers:
+    """The rules of one run: `configured` are those of the settings."""
+
+    def __init__(self, configured: Rules) -> None:
+        self._rules = [_tier_by_rule(configured), _built_in()]
+        self._with_paths = frozenset(rule.partition("/")[0] for rules in self._rules for rule in rules if "/" in rule)
+
+    def mark(self, page: SearchPage) -> SearchPage:
+        """Return the page with the tier of each hit; without a matching rule a hit keeps the tier of its engine."""
+        return page.model_copy(update={"hits": tuple(map(self._mark_hit, page.hits))})
+
+    def of(self, url: str) -> Tier | None:
+        """Return the tier of an address, or None if no rule matches."""
+        candidates = _candidates(url, self._with_paths)
+        matches = (rules[rule] for rules in self._rules for rule in candidates if rule in rules)
+        return next(matches, None)
+
+    def _mark_hit(self, hit: Hit) -> Hit:
+        tier = self.of(hit.url)
+        return hit if tier in (None, hit.tier) else hit.model_copy(update={"tier": tier})
+
+
+@cache
+def _built_in() -> dict[str, Tier]:
+    return _tier_by_rule(tomllib.loads(Path(__file__).with_name("source_tiers.toml").read_text(encoding="utf-8")))  # type: ignore[arg-type]
+
+
+def _tier_by_rule(rules: Rules) -> dict[str, Tier]:
+    return {rule.strip().lower(): cast("Tier", int(tier)) for tier, of_tier in rules.items() for rule in of_tier}
+
+
+@lru_cache(maxsize=2048)  # each hit is marked by its engine, by the strategy and when pages are chosen
+def _candidates(url: str, with_paths: frozenset[str]) -> tuple[str, ...]:
+    """Return the rules that would match an address, the most specific first."""
+    return tuple(_iterate_candidates(url, with_paths))
+
+
+def _iterate_candidates(url: str, with_paths: frozenset[str]) -> Iterator[str]:
+    try:
+        parts = urlsplit(url.strip())
+        host = (parts.hostname or "").rstrip(".")
+    except ValueError:
+        return
+    if not host:
+        yield f"{parts.scheme}:"
+        return
+    labels = host.split(".")
+    for start in range(len(labels) - 1):
+        domain = ".".join(labels[start:])
+        if domain in with_paths:
+            steps = parts.path.lower().strip("/").split("/")
+            yield from (f"{domain}/{'/'.join(steps[:depth])}" for depth in range(len(steps), 0, -1))
+        yield domain
+    yield f"{labels[0]}.*"
+    yield from (f".{'.'.join(labels[start:])}" for start in range(len(labels)))
+    if len(labels[-1]) == 2:
+        yield f".{labels[-2:][0]}.*"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -17,23 +17,20 @@ from typing import Any, TypeVar
 from leadline._hosting.faults import words
 from leadline._runtime.calls.budget import Budget, Limits
 from leadline._runtime.calls.call_path import CallPath
-from leadline._runtime.calls.context import current_call, current_stage, new_span, stage_span
-from leadline._runtime.calls.job import Kind, ProviderIdentity
+from leadline._runtime.calls.job import Kind, ProviderIdentity, current_call, current_stage, new_span, stage_span
 from leadline._runtime.calls.keys import fingerprint
 from leadline._runtime.calls.retry import RetryPolicy
 from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.journal import Journal
-from leadline._runtime.models.cost_estimates import EmbedEstimates
-from leadline._runtime.models.prices import Prices
+from leadline._runtime.models.prices import EmbedEstimates, Prices
 from leadline._runtime.models.task_performer import TaskPerformer
 from leadline._runtime.plugins import PluginRuntime, ProviderInstance
 from leadline._runtime.runs.call_statistics import models
 from leadline._runtime.runs.folder import path_inside, write_atomically
-from leadline._runtime.runs.metadata_writer import MetadataWriter
 from leadline._runtime.runs.questions import Asker, Questions, UserQuestion
 from leadline._runtime.runs.retrieval import DocumentReader, EngineSearch
 from leadline._runtime.runs.run_request import RunRequest
-from leadline._runtime.runs.run_state import RunState
+from leadline._runtime.runs.run_state import MetadataWriter, RunState
 from leadline._runtime.task_groups import Prefetch, each
 from leadline._settings.secrets import Secrets
 from leadline.contracts import Call, Middleware
@@ -55,12 +52,9 @@ from leadline.records import (
     Blob,
     Chart,
     Code,
-    Document,
     Embeddings,
     EmbedRequest,
     Execution,
-    Failure,
-    FetchRequest,
     Figure,
     Files,
     Json,
@@ -73,8 +67,6 @@ from leadline.records import (
     Record,
     Report,
     RerankRequest,
-    SearchPage,
-    SearchRequest,
     Synthesis,
     SynthesisRequest,
     VectorBatch,
@@ -87,7 +79,6 @@ from leadline.records import (
 )
 from leadline.runs import OpenQuestion
 from leadline.settings import Settings
-from leadline.tasks import Task
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -152,43 +143,13 @@ class RunContext:
         # The spans of the running stages, by name.
         self._stage_spans: dict[str, str] = {}
         self._prefetch = Prefetch()
+        # Models, engines and documents, the rest of `leadline.contracts.Run`.
         self._models = TaskPerformer(plugins, self.calls, self._notice, lambda: self.budget.in_closing_stage)
-        self._search = EngineSearch(plugins, self.calls, self._notice)
-        self._reader = DocumentReader(plugins, self.calls, self._notice)
-
-    # --- models, engines, documents ----------------------------------------------------------------------------------
-
-    async def perform(self, task: Task[R], /) -> R:
-        return await self._models.perform(task)
-
-    async def by_chat(self, task: str, role: str = "task") -> bool:
-        return await self._models.by_chat(task, role)
-
-    async def model_of(self, task: str) -> str:
-        """Return the model that comes first for a task, as PROVIDER:MODEL; empty if an algorithm does it."""
-        return await self._models.model_of(task)
-
-    async def search(self, request: SearchRequest, /) -> SearchPage:
-        # Findings are files for others: only `metadata.json`, which is the operator's, has tracebacks and folders.
-        try:
-            page = await self._search.search(request)
-        except CallFailed as error:
-            raise type(error)(self._without_folder(error.record), error.key, error.causes) from error
-        told = (one.model_copy(update={"detail": "", "traceback": ""}) for one in page.failures)
-        return page.model_copy(update={"failures": tuple(map(self._without_folder, told))})
-
-    def _without_folder(self, failure: Failure) -> Failure:
-        return failure.model_copy(update={"message": failure.message.replace(str(self.folder.parent), "…")})
-
-    async def fetch(self, request: FetchRequest, /) -> Document:
-        return await self._reader.read(request)
-
-    async def parse(self, blob: Blob) -> Document:
-        """Parse a file with the first parser that accepts it."""
-        return await self._reader.parse(blob)
-
-    async def download(self, request: FetchRequest, /) -> Blob:
-        return await self._reader.fetch(request)
+        self.perform, self.by_chat, self.model_of = self._models.perform, self._models.by_chat, self._models.model_of
+        self.search = EngineSearch(plugins, self.calls, self._notice, folder.parent).search
+        reader = DocumentReader(plugins, self.calls, self._notice)
+        self.fetch, self.parse, self.download = reader.read, reader.parse, reader.fetch
+        self.fact, self.each, self.prefetch = self.calls.fact, each, self._prefetch.start
 
     # --- other plugins, each by the one that the settings chose ------------------------------------------------------
 
@@ -398,15 +359,6 @@ class RunContext:
 
     def now(self) -> datetime:
         return self.request.began
-
-    async def fact(self, name: str, make: Callable[[], Any]) -> Any:
-        return await self.calls.fact(name, make)
-
-    async def each(self, items: Sequence[T], do: Callable[[T], Awaitable[U]]) -> list[U]:
-        return await each(items, do)
-
-    def prefetch(self, work: Coroutine[Any, Any, object], /) -> None:
-        self._prefetch.start(work)
 
     async def close(self) -> None:
         """Cancel prefetched work and calls in flight."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.runs.conversations import Place
-from leadline._runtime.runs.folder import folder_name
+from leadline._runtime.runs.folder import JOURNAL, folder_name
 from leadline._settings.layers import Layer, leaves
 from leadline._settings.load import Loaded, seal_of
 from leadline._settings.redaction import public
@@ -125,3 +125,23 @@ def check_question(question: str) -> str:
             "put long material into documents, which are searched"
         )
     return text.encode("utf-8", "replace").decode()
+
+
+async def load_request(folder: Path) -> RunRequest:
+    """Return the request of the run in a folder. Raises `LeadlineError` if the run never started."""
+    journal = await Journal.open(folder / JOURNAL, mode="read")
+    try:
+        return await RunRequest.load(journal)
+    finally:
+        await journal.close()
+
+
+async def has_request(folder: Path) -> bool:
+    """Return whether the run in a folder can be resumed; a crash may come before its request was stored."""
+    if not (folder / JOURNAL).is_file():
+        return False
+    journal = await Journal.open(folder / JOURNAL, mode="read")
+    try:
+        return await RunRequest.is_stored(journal)
+    finally:
+        await journal.close()

@@ -7,34 +7,36 @@ are answered from the journal, so a resumed session continues where the last one
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from leadline._runtime.calls.outcomes import SHUTDOWN
 from leadline._runtime.calls.retry import RetryPolicy
 from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.journal import Journal
-from leadline._runtime.journal.lineage import with_descendants
+from leadline._runtime.journal.rows import with_consequences, with_descendants
 from leadline._runtime.plugins import PluginRuntime
 from leadline._runtime.runs.answer_cache import AnswerCache
 from leadline._runtime.runs.conversations import pipeline_of, read_conversation, write_conversation
 from leadline._runtime.runs.engine import Engine
 from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK
 from leadline._runtime.runs.metadata import recovered_failures, report_files, summarize
-from leadline._runtime.runs.metadata_writer import MetadataWriter
 from leadline._runtime.runs.outcome import could_not_look, middleware_refusal, no_evidence_reason, outcome, rejection
 from leadline._runtime.runs.previous_output import PreviousOutput
 from leadline._runtime.runs.questions import Asker
-from leadline._runtime.runs.resumption import forget_failures, interrupted_notice, next_seq
 from leadline._runtime.runs.run_context import RunContext, secrets_of_run
 from leadline._runtime.runs.run_request import RunRequest
+from leadline._runtime.runs.run_state import MetadataWriter
 from leadline.contracts import Middleware, Observer
 from leadline.encoding import digest
 from leadline.errors import CallFailed, ConfigError, LeadlineError, ModelUnreachable, NeedsClarification, NoEvidence
 from leadline.events import Subscription
-from leadline.records import Conversation
+from leadline.pipeline import Pipeline
+from leadline.records import Answer, Conversation, Failure
 from leadline.research_findings import CONVERSATION, QUESTION, REPORT, ROUTE, Question, Route
 from leadline.runs import EXIT_CODES, KEPT_NOTICE, Metadata, Result, Status, StepError
 
@@ -87,27 +89,9 @@ class Session:
         self._switch = options.switch
         # The plugins of the pipeline with which the run continued; the client releases them.
         self.switched: PluginRuntime | None = None
-        self.run = self._context(request, folder, plugins, bus, middleware, options.asker)
-
-    def _context(
-        self,
-        request: RunRequest,
-        folder: Path,
-        plugins: PluginRuntime,
-        bus: Bus,
-        middleware: Mapping[str, Middleware],
-        asker: Asker | None,
-    ) -> RunContext:
-        return RunContext(
-            request,
-            folder,
-            plugins,
-            self.journal,
-            bus,
-            self.pipeline,
-            metadata=self._metadata,
-            middleware=middleware,
-            asker=asker,
+        writer, asker = self._metadata, options.asker
+        self.run = RunContext(
+            request, folder, plugins, journal, bus, self.pipeline, metadata=writer, middleware=middleware, asker=asker
         )
 
     @classmethod
@@ -323,7 +307,18 @@ class Session:
                 "choose another pipeline"
             ) from error
         await before.close()
-        self.run = run = self._context(request, before.folder, plugins, before.bus, middleware, before.questions.asker)
+        folder, bus, asker = before.folder, before.bus, before.questions.asker
+        self.run = run = RunContext(
+            request,
+            folder,
+            plugins,
+            self.journal,
+            bus,
+            self.pipeline,
+            metadata=self._metadata,
+            middleware=middleware,
+            asker=asker,
+        )
         run.state.continue_from(before.state)
         run.budget.keep_time(before.budget)
         run.state.notices.extend(text for text in plugins.loaded.notices if text not in run.state.notices)
@@ -451,3 +446,69 @@ async def _closed_on_failure(journal: Journal) -> AsyncIterator[None]:
     except BaseException:
         await journal.close()
         raise
+
+
+# --- what a session takes over from the earlier ones ------------------------------------------------------------------
+
+
+async def forget_failures(journal: Journal, pipeline: Pipeline, *, everything: bool = False) -> None:
+    """Remove failed calls from the journal, so that the next session repeats them.
+
+    `everything`, or a last session that ended by itself and not by a failed call: all failures, and the calls of
+    closing stages that did without them. Otherwise the calls whose failure ended a session. Calls that were refused
+    because a session was to end are always removed. Searches and pages stay: all later work depends on them.
+    """
+    escaped = {row.key for row in journal.rows() if row.escaped}
+    last = journal.sessions()[-2:-1]
+    ended = bool(last) and last[0].status in ("no_evidence", "partial", "failed")
+    closing = pipeline.closing_stages()
+    if last and last[0].status == "failed":
+        await _forget_refused_answers(journal)
+    if everything or (ended and not escaped):
+        await journal.forget(repeated_stages=closing)
+        return
+    if escaped:
+        await journal.forget(escaped)
+    if refused := await _refused_by_shutdown(journal):
+        await journal.forget(refused, repeated_stages=closing)
+
+
+async def _forget_refused_answers(journal: Journal) -> None:
+    """Ask again what a person declined or cancelled: that may be why the run failed."""
+    for row in journal.rows():
+        if (row.kind, row.outcome) == ("ask", "reply"):
+            body = await journal.body(row)
+            if body and Answer.model_validate_json(body).action != "accept":
+                await journal.drop([row.key])
+
+
+def interrupted_notice(journal: Journal) -> tuple[str, ...]:
+    """Return the notice about calls in flight at the end of the last session. It is no part of the report."""
+    count = 0 if journal.readonly else sum(session.interrupted for session in journal.sessions()[-2:-1])
+    if not count:
+        return ()
+    calls = "1 call was" if count == 1 else f"{count} calls were"
+    again = "it is" if count == 1 else "they are"
+    return (f"{calls} in flight when the last session was interrupted: {again} made again, and may be paid for again",)
+
+
+async def _refused_by_shutdown(journal: Journal) -> set[str]:
+    """Return the keys of calls that were refused because a session was to end, and of calls that failed for that."""
+    refused = [row for row in journal.rows() if row.outcome == "refusal"]
+    bodies = {row.body: await journal.body(row) for row in refused}
+    by_shutdown = {name for name, body in bodies.items() if body and Failure.model_validate_json(body).type == SHUTDOWN}
+    return with_consequences(journal.rows(), (row.key for row in refused if row.body in by_shutdown))
+
+
+def next_seq(path: Path) -> int:
+    """Return the number of the next event: a resumed run continues the numbers in its file of events."""
+    if not path.exists():
+        return 0
+    last = -1
+    with path.open("rb") as lines:
+        for line in lines:
+            try:
+                last = max(last, int(json.loads(line)["seq"]))
+            except (ValueError, KeyError, TypeError):
+                continue  # a torn line, which the observer cuts off
+    return last + 1

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
 
-from leadline.report_markdown import MarkdownBlock, block_tree
+from leadline_plugins.formats.report_markdown import MarkdownBlock, block_tree
 
 Span = tuple[int, int]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.call_paths import FakeSearch, OpenCallPath, open_call_path
 
 from leadline._runtime.calls.budget import Limits
 from leadline._runtime.calls.job import Kind, ProviderIdentity
@@ -29,8 +30,6 @@ from leadline.errors import (
     Unavailable,
 )
 from leadline.records import Document, Record, SearchPage, SearchRequest, Usage
-from leadline.testing.fakes import FakeSearch
-from leadline.testing.runs import OpenCallPath, open_call_path
 
 SEARCH = Kind("search", SearchPage)
 STRATEGY = Kind("strategy", SearchPage, composite=True)
@@ -172,7 +171,7 @@ async def test_a_plugins_own_error_is_its_fault_and_not_repeated(tmp_path: Path)
 
 
 async def test_a_long_wait_for_a_provider_is_an_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leadline._runtime.calls.call_events._NOTICEABLE", 0.2)
+    monkeypatch.setattr("leadline._runtime.calls.attempt._NOTICEABLE", 0.2)
     limiter, errors = Limiter(2), [RateLimited("HTTP 429", retry_after=13), RateLimited("HTTP 429", retry_after=0.1)]
     engine = FakeSearch(errors={"a": [*errors], "b": [Unavailable("down")]})
     async with open_call_path(tmp_path) as opened:

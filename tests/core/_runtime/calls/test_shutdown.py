@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.call_paths import FakeSearch, OpenCallPath, open_call_path
 
 from leadline._runtime.calls import shutdown
 from leadline._runtime.calls.budget import Budget, Limits
@@ -15,8 +16,6 @@ from leadline._runtime.journal.rows import Need
 from leadline.contracts import Call
 from leadline.errors import BadReply, CallFailed, CallRefused, Denied, ProviderError, Unavailable
 from leadline.records import SearchPage, SearchRequest
-from leadline.testing.fakes import FakeSearch
-from leadline.testing.runs import OpenCallPath, open_call_path
 
 SEARCH = Kind("search", SearchPage, need=lambda _: Need(model_calls=1, tokens=10))
 FAKE = ProviderIdentity("fake")

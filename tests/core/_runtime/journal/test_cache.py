@@ -13,17 +13,16 @@ from typing import Any
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
+from tests.call_paths import FakeSearch, OpenCallPath, open_call_path
 
 from leadline._runtime.calls.budget import Limits
 from leadline._runtime.calls.job import Kind, ProviderIdentity
-from leadline._runtime.journal.cache import ReplyCache, account_of
+from leadline._runtime.calls.store import ReplyCache, account_of
 from leadline._settings.secrets import Secrets
 from leadline.disk_cache import checksum
 from leadline.errors import CallFailed, Unsupported
 from leadline.records import SearchPage, SearchRequest
 from leadline.settings import Duration, seconds
-from leadline.testing.fakes import FakeSearch
-from leadline.testing.runs import OpenCallPath, open_call_path
 
 SEARCH = Kind("search", SearchPage, ttl=3600)
 MIB = 2**20
@@ -139,7 +138,7 @@ async def test_a_damaged_file_is_deleted_with_one_warning(
     await kept.close()
     damage(tmp_path / "answers.sqlite")
     kept = answers(tmp_path)
-    with caplog.at_level(logging.WARNING, "leadline._runtime.journal.cache"):
+    with caplog.at_level(logging.WARNING, "leadline._runtime.calls.store"):
         found = [await kept.get(f"k{number}", "", 60) for number in range(40)]
         assert found == [None] * 40
         kept.put_soon("new", "", b"answer")
@@ -162,7 +161,7 @@ async def test_a_file_that_cannot_be_opened_is_not_used(tmp_path: Path, caplog: 
 WRITER = """
 import asyncio, sys
 from pathlib import Path
-from leadline._runtime.journal.cache import ReplyCache
+from leadline._runtime.calls.store import ReplyCache
 
 async def main(name):
     kept = ReplyCache(Path(sys.argv[1]), 2**24)

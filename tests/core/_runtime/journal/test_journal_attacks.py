@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.call_paths import FakeSearch, open_call_path
 from tests.hot_journal import journal_that_deletes
 
 from leadline._runtime.calls.call_path import CallPath
@@ -25,8 +26,6 @@ from leadline._runtime.journal.storage import Mode
 from leadline.contracts import Call
 from leadline.errors import JournalError
 from leadline.records import SearchPage, SearchRequest
-from leadline.testing.fakes import FakeSearch
-from leadline.testing.runs import open_call_path
 
 SEARCH = Kind("search", SearchPage, need=lambda _: Need(queries=1))
 FAKE = ProviderIdentity("fake", priced=True)
@@ -252,7 +251,7 @@ async def test_a_killed_run_in_a_read_only_folder_can_be_read(tmp_path: Path) ->
     with small_disk(tmp_path / "disk", "size=20m") as disk:
         code = (
             "import asyncio, os, sys; from pathlib import Path\n"
-            "from leadline.testing.fakes import FakeSearch; from leadline.testing.runs import open_call_path\n"
+            "from tests.call_paths import FakeSearch, open_call_path\n"
             "from leadline._runtime.calls.job import Kind, ProviderIdentity; from leadline.records import *\n"
             "async def main():\n"
             "    async with open_call_path(Path(sys.argv[1])) as opened:\n"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from leadline._runtime.journal.lineage import with_descendants
-from leadline._runtime.journal.rows import Row
+from leadline._runtime.journal.rows import Row, with_descendants
 
 
 def row(key: str, parent: str = "", causes: tuple[str, ...] = ()) -> Row:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from leadline._runtime.models.cost_estimates import ChatEstimates
-from leadline._runtime.models.prices import Prices
+from leadline._runtime.models.prices import ChatEstimates, Prices
 from leadline.records import ChatRequest, Message, Usage
 from leadline.settings import Price
 

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 import leadline
-from leadline._runtime.models.cost_estimates import EmbedEstimates
-from leadline._runtime.models.prices import Prices
+from leadline._runtime.models.prices import EmbedEstimates, Prices
 from leadline._runtime.runs.adhoc_session import adhoc_session
 from leadline.contracts import Call
 from leadline.records import Embeddings, EmbedRequest, Usage

@@ -6,8 +6,7 @@ from typing import Literal
 
 import pytest
 
-from leadline._runtime.replies.acceptance import CUT, describe_refusal
-from leadline._runtime.replies.parsing import WrongForm
+from leadline._runtime.replies.parsing import CUT, WrongForm, describe_refusal
 from leadline.errors import BadReply
 from leadline.records import ChatReply, Message
 

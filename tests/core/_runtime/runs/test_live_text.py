@@ -12,10 +12,10 @@ import pytest
 
 import leadline
 from leadline._runtime.event_bus import Bus
-from leadline._runtime.runs import live_text
+from leadline._runtime.runs import interprocess
 from leadline._runtime.runs.event_log import follow
 from leadline._runtime.runs.folder import EVENTS, LIVE
-from leadline._runtime.runs.live_text import LiveText
+from leadline._runtime.runs.interprocess import LiveText
 from leadline.contracts import Call
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import ChatReply, ChatRequest, Event, Message, ModelTraits
@@ -93,7 +93,7 @@ async def test_a_reader_of_another_process_has_the_text_while_it_is_written(tmp_
 
 
 async def test_nothing_is_streamed_for_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_text, "_EXPECTED", 0.0)
+    monkeypatch.setattr(interprocess, "_EXPECTED", 0.0)
     bus = Bus("r", "t" * 32, {})
     sending = asyncio.create_task(LiveText(bus, tmp_path).send())
     await asyncio.sleep(0.05)
@@ -111,7 +111,7 @@ async def test_nothing_is_streamed_for_nobody(tmp_path: Path, monkeypatch: pytes
 async def test_a_reader_that_does_not_keep_up_is_left_and_loses_no_numbered_event(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live_text, "_WAITING", 10_000)
+    monkeypatch.setattr(interprocess, "_WAITING", 10_000)
     folder = tmp_path / ("deep" * 30)  # the path of its socket is too long for an address
     folder.mkdir()
     bus = Bus("r", "t" * 32, {"jsonl": JsonLines()})

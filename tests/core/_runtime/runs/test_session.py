@@ -77,7 +77,7 @@ async def test_a_full_disk_at_the_end_fails_the_run(tmp_path: Path, monkeypatch:
             raise OSError(errno.ENOSPC, "No space left on device")
         write_metadata(folder, data)
 
-    monkeypatch.setattr("leadline._runtime.runs.metadata_writer.write_metadata", full)
+    monkeypatch.setattr("leadline._runtime.runs.run_state.write_metadata", full)
     async with client(tmp_path) as runs:
         result = await runs.research(QUESTION_TEXT)
         assert (result.status, result.exit_code) == ("failed", 1)

@@ -13,8 +13,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from leadline.citations import CITATION, CITATIONS, cited
-from leadline.formulas import LONGEST, is_safe_formula
 from leadline.rendering import SIGN
+from leadline_plugins.formats.formulas import LONGEST, is_safe_formula
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

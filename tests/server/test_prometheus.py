@@ -12,7 +12,7 @@ import pytest
 import leadline
 from leadline.errors import PluginError
 from leadline.testing.fakes import fake_web
-from leadline_plugins.observers.prometheus import metrics
+from leadline_server.prometheus import metrics
 
 prometheus_client = pytest.importorskip("prometheus_client", reason="needs leadline[telemetry]")
 QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from leadline.metrics import OTHER, RUN_METRICS, SERIES, SERVER_METRICS, TOKENS, Metrics
 from leadline.records import Event
+from leadline_server.prometheus import OTHER, RUN_METRICS, SERIES, SERVER_METRICS, TOKENS, Metrics
 
 prometheus_client = pytest.importorskip("prometheus_client", reason="needs leadline[serve]")
 CHAT = {"kind": "chat", "provider": "house", "task": "plan", "key": "k"}

@@ -1,7 +1,11 @@
-"""The pieces of streamed replies for readers in other processes, through a Unix socket in the folder of the run.
+"""Between a run and other processes: the pieces of streamed replies for them, and their messages to the run.
 
-They are worth nothing once their reply has returned, so they are neither stored nor sent again: a reader that comes
-gets the replies in flight from their beginning, and without a reader no reply need be streamed.
+Pieces go through a Unix socket in the folder of the run. They are worth nothing once their reply has returned, so they
+are neither stored nor sent again: a reader that comes gets the replies in flight from their beginning, and without a
+reader no reply need be streamed.
+
+Messages (stop, cancel, an answer) are files in the folder `.inbox`: the sender writes `ID.json`; the process that works
+on the run replaces it by `ID.reply`, which may have an error.
 """
 
 from __future__ import annotations
@@ -12,13 +16,18 @@ import os
 import socket
 import time
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
+from typing import Literal
+
+from pydantic import ValidationError
 
 from leadline._runtime.event_bus import Bus
-from leadline._runtime.runs.folder import LIVE
-from leadline.records import Event
+from leadline._runtime.runs.folder import LIVE, LOCK, write_atomically
+from leadline.errors import AlreadyAnswered, LeadlineError, UsageError
+from leadline.records import Answer, Event, Record
 
 # Seconds from the start of a session in which readers are expected: replies are streamed as if one had come.
 _EXPECTED = 3.0
@@ -27,7 +36,7 @@ _WAITING = 1_000_000
 # The longest path of a socket on any system; a longer one is reached through its folder, which only Linux can.
 _LONGEST = 100
 # Seconds for which a piece waits for the events before it. They may never come: the file is off or cannot be written.
-_PATIENCE = 1.0
+_HELD = 1.0
 _PIECE = 65_536
 log = logging.getLogger(__name__)
 
@@ -107,7 +116,7 @@ class LiveReader:
         yield from self._before(last + 1)
 
     def _before(self, seq: int) -> Iterator[Event]:
-        late = time.monotonic() - _PATIENCE
+        late = time.monotonic() - _HELD
         while self._held and (self._held[0][1].seq < seq or self._held[0][0] < late):
             yield self._held.popleft()[1]
 
@@ -135,7 +144,7 @@ class LiveReader:
             connecting.setblocking(False)
             with _address(self._folder) as address:
                 connecting.connect(address)
-        except BaseException:
+        except OSError:
             connecting.close()
             raise
         self._socket = connecting
@@ -152,3 +161,75 @@ def _address(folder: Path) -> Iterator[str]:
         yield f"/proc/self/fd/{opened}/{LIVE}"
     finally:
         os.close(opened)
+
+
+# --- messages to a run ------------------------------------------------------------------------------------------------
+
+
+INBOX = ".inbox"
+# Seconds between two looks into the folder, on either side.
+_INTERVAL = 0.25
+# Seconds in which a running run takes a message.
+_PATIENCE = 15.0
+
+
+class Message(Record):
+    """A message to a run."""
+
+    action: Literal["stop", "cancel", "answer"]
+    reason: str = ""
+    question_id: str = ""
+    answer: Answer | None = None
+
+
+class _Reply(Record):
+    error: str = ""
+    kind: str = ""
+
+
+async def send(folder: Path, message: Message, is_active: Callable[[], bool]) -> None:
+    """Send a message to a run of another process and wait until it was taken.
+
+    Raises the errors of `RunHandle.answer`, and `LeadlineError` if the run ends first or does not take the message.
+    """
+    inbox, name = folder / INBOX, token_hex(8)
+    request, reply = inbox / f"{name}.json", inbox / f"{name}.reply"
+    await asyncio.to_thread(write_atomically, request, message.model_dump_json().encode())
+    end = time.monotonic() + _PATIENCE
+    try:
+        while not await asyncio.to_thread(reply.exists):
+            if not await asyncio.to_thread(is_active) and not reply.exists():
+                raise LeadlineError(f"the run in {folder} ended before it took the message")
+            if time.monotonic() > end:
+                raise LeadlineError(f"the run in {folder} did not take the message within {_PATIENCE:g} s")
+            await asyncio.sleep(_INTERVAL)
+        taken = _Reply.model_validate_json(await asyncio.to_thread(reply.read_bytes))
+    finally:
+        for path in (request, reply):
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+    if taken.kind == AlreadyAnswered.__name__:
+        raise AlreadyAnswered(message.question_id)
+    if taken.error:
+        raise (UsageError if taken.kind == UsageError.__name__ else LeadlineError)(taken.error)
+
+
+async def receive(folder: Path, handle: Callable[[Message], Awaitable[None]]) -> None:
+    """Handle the messages to a run until this is cancelled."""
+    inbox = folder / INBOX
+    while True:
+        await asyncio.sleep(_INTERVAL)
+        for path in sorted(inbox.glob("*.json")):
+            with suppress(OSError):  # of a sender that gave up meanwhile
+                if path.stat().st_mtime_ns >= (folder / LOCK).stat().st_mtime_ns:  # else it is for an earlier session
+                    reply = await _handled(path.read_bytes(), handle)
+                    write_atomically(path.with_suffix(".reply"), reply.model_dump_json().encode())
+                path.unlink(missing_ok=True)
+
+
+async def _handled(data: bytes, handle: Callable[[Message], Awaitable[None]]) -> _Reply:
+    try:
+        await handle(Message.model_validate_json(data))
+    except (LeadlineError, ValidationError) as error:
+        return _Reply(error=str(error), kind=type(error).__name__)
+    return _Reply()
