@@ -178,7 +178,7 @@ class Digest(Record):
     conflicts: tuple[Conflict, ...] = ()
     """Where passages disagree, of all rounds."""
     answers: dict[str, tuple[str, ...]] = {}
-    """For each section, by its id, the passages that answer its key questions, of all rounds, by their ids."""
+    """The ids of the passages that answer a section or that a review had read for it, of all rounds, by its id."""
 
 
 class Illustration(Record):

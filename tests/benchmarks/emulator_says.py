@@ -97,6 +97,7 @@ def _digest(text: str) -> dict[str, Any]:
         if first
         else [],
         "answers": [],
+        "read": [],
         "conflicts": [],
         "synthesis": " ".join(sentence for sentence, _ in statements(text)[:3]) if first else "",
         "instructions": [],
@@ -122,7 +123,7 @@ def _earlier(text: str) -> dict[str, Any]:
     known = ({word[:5] for word in re.findall(r"\w{4,}", one.casefold())} for one in passages(text).values())
     enough = any(len(words & one) >= 0.75 * len(words) for one in known)
     queries = [{"query": asked, "goal": asked, "priority": "high", "section": ""}]
-    rest = {"sections": [], "answers": [], "conflicts": [], "synthesis": "", "instructions": []}
+    rest = {"sections": [], "answers": [], "read": [], "conflicts": [], "synthesis": "", "instructions": []}
     return {"is_sufficient": enough, "queries": [] if enough else queries, **rest}
 
 

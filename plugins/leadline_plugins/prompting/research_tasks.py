@@ -165,6 +165,13 @@ class NamedAnswers(Record):
     passages: tuple[int, ...] = ()
 
 
+class NamedHeadings(Record):
+    """Headings of the pages read, by number, under which a page is likely to say what a section lacks."""
+
+    section: Text
+    headings: tuple[int, ...] = ()
+
+
 class NamedConflict(Record):
     """Passages that disagree, by number; `primary` is the one of the primary source, or 0."""
 
@@ -188,6 +195,7 @@ class DigestReply(Record):
     # Only sections that are not covered.
     sections: tuple[Annotated[SectionReview, SINGLE], ...] = ()
     answers: tuple[Annotated[NamedAnswers, SINGLE], ...] = ()
+    read: tuple[Annotated[NamedHeadings, SINGLE], ...] = ()
     conflicts: tuple[Annotated[NamedConflict, SINGLE], ...] = ()
     synthesis: Text = ""
     instructions: tuple[Annotated[NamedInstruction, SINGLE], ...] = ()
@@ -200,6 +208,7 @@ DIGEST_SCHEMA = object_of(
         object_of(id=TEXT, coverage=one_of("covered", "partial", "missing"), depth=NUMBER, questions=list_of(TEXT))
     ),
     answers=list_of(object_of(section=TEXT, passages=list_of(INTEGER))),
+    read=list_of(object_of(section=TEXT, headings=list_of(INTEGER))),
     conflicts=list_of(object_of(about=TEXT, passages=list_of(INTEGER), primary=INTEGER)),
     synthesis=TEXT,
     instructions=list_of(object_of(passage=INTEGER, words=TEXT)),
@@ -207,7 +216,7 @@ DIGEST_SCHEMA = object_of(
 DIGEST_EXAMPLE = (
     '{"is_sufficient": false, "queries": [{"query": "heat pump noise limit night", "goal": "Which noise limits apply '
     'at night?", "priority": "high", "section": "2"}], "sections": [{"id": "2", "coverage": "missing", "depth": 0.0, '
-    '"questions": []}], "answers": [{"section": "1", "passages": [4, 1]}], "conflicts": [], "synthesis": '
+    '"questions": []}], "answers": [{"section": "1", "passages": [4, 1]}], "read": [], "conflicts": [], "synthesis": '
     '"Installation costs 12,000 to 25,000 euros.", "instructions": []}'
 )
 

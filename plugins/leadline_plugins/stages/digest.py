@@ -6,9 +6,9 @@ One reply of a model does all three. Without a model the digest stays empty.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 
 from leadline.contracts import Run
@@ -32,6 +32,8 @@ from leadline.research_findings import (
 )
 from leadline.tasks import TaskKind
 from leadline.workers import compute
+from leadline_plugins.documents.ranking import indexed, nearest
+from leadline_plugins.passages.cutting import tokens_of
 from leadline_plugins.passages.ranking import KeyQuestion
 from leadline_plugins.passages.selection import select_passages
 from leadline_plugins.prompting import estimates
@@ -48,8 +50,11 @@ from leadline_plugins.text import content_set
 
 # Key questions of a section: in a played run reviews had added 45 to 26, and a passage for each filled the book.
 _MOST = 12
-# The share of `research.evidence_tokens` that the prompt shows; characters of all headings.
-_SHARE, _HEADINGS = 1 / 4, 3_000
+# The share of `research.evidence_tokens` that the prompt shows beside what reviews kept, and that a review may have
+# read; characters of all headings: 50 pages of manuals have 380 to 470 headings, 9,000 to 12,000 characters.
+_SHARE, _HEADINGS = 1 / 4, 12_000
+# A heading of a page: the id of its source, and the path to it.
+_Heading = tuple[str, tuple[str, ...]]
 
 TASK = TaskKind(
     "digest",
@@ -96,6 +101,8 @@ class DigestStage:
         if reply is failed:
             return last.model_copy(update={"review": None})
         digest = merge_reply(reply, last, request)
+        room = run.settings.research.evidence_tokens * _SHARE
+        digest = await compute(with_passages_read, digest, reply, plan, evidence, room)
         extended = with_questions(plan, digest.review.sections if digest.review else ())
         if extended != plan:
             findings[PLAN] = extended
@@ -135,24 +142,62 @@ async def _best_passages(
     research = run.settings.research
     most = research.evidence_tokens * _SHARE
     kept = [last.answers.get(section.id, ()) for section in plan.sections]
+    names = {*chain.from_iterable(kept)}
+    most += sum(tokens_of(item.quote) for item in evidence if item.id in names)
     chosen = await select_passages(evidence, sources, asked, research.section_tokens, most, run, kept=kept)
     return list({item.id: item for section in chosen for item in section}.values())
 
 
 def page_headings(sources: Sequence[Source], evidence: Sequence[Evidence], plan: Plan) -> tuple[str, ...]:
-    """Return the titles of all pages read, each with headings, those first that share words with the key questions."""
+    """Return the titles of all pages read, each with headings by number.
+
+    If a page has too many, those that share most words with the key questions are shown.
+    """
     words = content_set(" ".join(question for section in plan.sections for question in section.questions))
-    headings: defaultdict[str, dict[str, None]] = defaultdict(dict)
-    for item in evidence:
-        headings[item.source_id].update(dict.fromkeys(item.path[-1:]))
+    headings: defaultdict[str, dict[int, str]] = defaultdict(dict)
+    for number, (source_id, path) in enumerate(_headings(evidence), start=1):
+        headings[source_id][number] = " ".join(path[-1].split()) if path else "…"
     share = _HEADINGS / max(1, len(sources))
 
-    def shown(names: Iterable[str]) -> str:
-        best = sorted(names, key=lambda name: -len(words & content_set(name)))
-        sizes = accumulate(map(len, best[1:]), initial=0)  # the best is shown whatever its length
-        return "; ".join(name for name, size in zip(best, sizes, strict=False) if size <= share)
+    def shown(names: Mapping[int, str]) -> str:
+        best = sorted(names, key=lambda number: -len(words & content_set(names[number])))
+        sizes = accumulate((len(names[number]) for number in best[1:]), initial=0)  # the best is shown in any case
+        fitting = {number for number, size in zip(best, sizes, strict=False) if size <= share}
+        return "; ".join(f"§{number} {name}" for number, name in names.items() if number in fitting)
 
     return tuple(f"{source.hit.title}: {shown(headings[source.id])}" for source in sources)
+
+
+def _headings(evidence: Iterable[Evidence]) -> dict[_Heading, list[Evidence]]:
+    """Return the passages below each heading, in the order by which prompts number the headings."""
+    below: defaultdict[_Heading, list[Evidence]] = defaultdict(list)
+    for item in evidence:
+        below[item.source_id, item.path].append(item)
+    return below
+
+
+def with_passages_read(
+    digest: Digest, reply: DigestReply, plan: Plan, evidence: Sequence[Evidence], tokens: float
+) -> Digest:
+    """Return the digest with the passages below the headings that a reply names; each heading has a share of `tokens`.
+
+    Of a long part of a page these are the passages nearest to the key questions of the section.
+    """
+    section_id, below = section_ids(plan), list(_headings(evidence).values())
+    questions = {section.id: " ".join((section.title, section.goal, *section.questions)) for section in plan.sections}
+    wanted = [
+        (section_id(named.section), below[number - 1])
+        for named in reply.read
+        for number in dict.fromkeys(named.headings)
+        if 0 < number <= len(below)
+    ]
+    answers = dict(digest.answers)
+    for name, passages in wanted:
+        order = dict.fromkeys((*nearest(indexed(passages, {}), questions.get(name, ""), len(passages)), *passages))
+        sizes = accumulate(tokens_of(item.quote) for item in order)
+        read = [item.id for item, size in zip(order, sizes, strict=True) if size <= tokens / len(wanted)]
+        answers[name] = tuple(dict.fromkeys((*answers.get(name, ()), *read)))
+    return digest.model_copy(update={"answers": answers})
 
 
 def merge_reply(reply: DigestReply, last: Digest, request: DigestRequest) -> Digest:

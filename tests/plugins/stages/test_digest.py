@@ -16,7 +16,13 @@ from leadline.testing.fakes import ScriptedChat, fake_web
 from leadline.testing.plugins import plugin
 from leadline_plugins.prompting.numbered_passages import ShownPassage, ShownSource
 from leadline_plugins.prompting.research_tasks import DigestReply, DigestRequest
-from leadline_plugins.stages.digest import merge_conflicts, merge_reply, page_headings, with_questions
+from leadline_plugins.stages.digest import (
+    merge_conflicts,
+    merge_reply,
+    page_headings,
+    with_passages_read,
+    with_questions,
+)
 
 QUESTION = "How deep was the harbour measured at each sounding, in fathoms?"
 PLAN = {
@@ -109,12 +115,12 @@ def test_sources_that_give_instructions_are_kept_with_their_words() -> None:
 def test_every_page_shows_its_best_heading_whatever_its_length() -> None:
     hit = Hit(url="https://porto.example", title="Port")
     page = Source(id="s1", hit=hit, document=Document(text=""))
-    headings = ("Depth " * 700, "Tolls " * 700)
+    headings = ("Depth " * 3000, "Tolls " * 3000)
     evidence = [
         Evidence(id=f"e{n}", source_id="s1", quote="x", span=(0, 1), path=(name,)) for n, name in enumerate(headings)
     ]
     plan = OUTLINE.model_copy(update={"sections": (PlannedSection(id="1", title="x", questions=("What tolls?",)),)})
-    assert page_headings([page], evidence, plan) == (f"Port: {headings[1]}",)
+    assert page_headings([page], evidence, plan) == (f"Port: §2 {headings[1].strip()}",)
 
 
 def test_passages_that_answer_are_kept_for_their_sections_over_all_rounds() -> None:
@@ -123,6 +129,25 @@ def test_passages_that_answer_are_kept_for_their_sections_over_all_rounds() -> N
     last = Digest(answers={"1": ("z9",), "2": ("a1", "z8")})
     digest = merge_reply(DigestReply.model_validate({"answers": answers}), last, request)
     assert digest.answers == {"1": ("z9",), "2": ("b3", "a1", "z8")}
+
+
+def test_passages_below_the_headings_that_a_reply_names_are_kept() -> None:
+    def passage(name: str, heading: str, quote: str) -> Evidence:
+        return Evidence(id=name, source_id="s1", quote=quote, span=(0, 1), path=("Port", heading))
+
+    evidence = [
+        passage("a", "Depth", "The bay is deep. " * 3),
+        passage("b", "Tolls", "Ships of wood pay. " * 3),
+        passage("c", "Tolls", "A toll is 3 marks a ship. " * 3),
+        passage("d", "Tolls", "Barges pay, too. " * 3),
+    ]
+    section = PlannedSection(id="2", title="Tolls", questions=("What is the toll a ship?",))
+    plan = OUTLINE.model_copy(update={"sections": (section,)})
+    reply = DigestReply.model_validate({"read": [{"section": "Tolls", "headings": [2, 2, 9]}]})
+    last = Digest(answers={"2": ("z9", "b")})
+    assert with_passages_read(last, reply, plan, evidence, 1000).answers == {"2": ("z9", "b", "c", "d")}
+    assert with_passages_read(last, reply, plan, evidence, 25).answers == {"2": ("z9", "b", "c")}, "the nearest first"
+    assert with_passages_read(last, DigestReply(), plan, evidence, 1000) == last
 
 
 def test_questions_of_a_reply_are_added_to_their_sections_once() -> None:
