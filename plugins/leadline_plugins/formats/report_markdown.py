@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 TOKEN = re.compile(rf"\[{SIGN}(\d{{1,6}})\]")
 _LAST_CELL = re.compile(r"(?<!\\)\|[ \t]*\Z")
 _RULE = re.compile(r"[ \t>]*\|?[ \t]*:?-+[-:| \t]*\Z")
+_STOP = re.compile(r"(?<=\w)[.!?。！？]\Z")
 _FENCE = re.compile(r"([ \t>]*)(?:`{3,}|~{3,})[^`\n]*\Z")
 _CLOSING = re.compile(r"\s*[)）]")
 # Levels of nested blocks; deeper ones stay as they are written.
@@ -235,8 +236,8 @@ def with_tokens(text: str, claims: Iterable[tuple[int, tuple[int, int]]]) -> str
 def _place(text: str, span: tuple[int, int]) -> tuple[int, str]:
     """Return the position of a claim's token, and a prefix.
 
-    The position is after the final citations of the claim; in a table inside the last cell of the row; after a block of
-    code on a separate line.
+    The position is after the final citations of the claim, or before its full stop; in a table inside the last cell of
+    the row; after a block of code on a separate line.
     """
     start, end = min(span[0], len(text)), min(span[1], len(text))
     end = start + len(text[start:end].rstrip())
@@ -248,7 +249,8 @@ def _place(text: str, span: tuple[int, int]) -> tuple[int, str]:
         line = text.rfind("\n", 0, end) + 1
     if "|" in text[line:end].lstrip(" \t>")[:1] and (cell := _LAST_CELL.search(text, line, end)):
         end = line + len(text[line : cell.start()].rstrip())
-    last = max((found.end() for found in CITATION.finditer(text, start, end)), default=end)
+    stop = _STOP.search(text, start, end)
+    last = max((found.end() for found in CITATION.finditer(text, start, end)), default=stop.start() if stop else end)
     if not any(map(str.isalnum, text[last:end])):
         end = last
     closing = _CLOSING.match(text, end)

@@ -1,9 +1,9 @@
 """Cut the Markdown of a report into claims, and find the paragraphs that end without a citation.
 
 Sentences, list items, table rows (with their header cells) and whole blockquotes are claims; a judge decides which of
-them assert nothing. A claim without a citation is covered by the next citation in its paragraph, list or table. No
-claims are questions, headings, code, and lead-ins to lists that have no citation. The time is linear in the length of
-the text.
+them assert nothing. A claim without a citation is covered by the next citation in its paragraph, list or table, and
+by the one before it if another follows. No claims are questions, headings, code, and lead-ins to lists that have no
+citation. The time is linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from leadline_plugins.verification.blocks import FENCE, ITEM, QUOTE, Block, bloc
 _LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"\w")
 _BOLD = re.compile(r"\*\*[^*]+\*\*|__[^_]+__")
+# Code in a sentence; the dots in it end no sentence.
+_CODE = re.compile(r"(`+)[^`]+\1")
 _LEADS = (":", "：")
 _ASKS = ("?", "？", "؟")
 
@@ -148,15 +150,19 @@ def _with_lead_in(lead: str, one: Statement) -> Statement:
 
 
 def _with_citations(group: Sequence[Statement], led: tuple[str, ...]) -> list[tuple[Statement, tuple[str, ...]]]:
-    """Return the statements of a paragraph, list or table, each with its own citations or the next ones.
+    """Return the statements of a paragraph, list or table, each with its own citations or those around it.
 
-    The citations of the paragraph above a list or table cover the statements that no other citation follows.
+    The citations of the paragraph above a list or table cover the statements that no other citation follows. What
+    stands between two citations may follow from the first as well as from the second.
     """
+    previous: list[tuple[str, ...]] = [()]
+    for statement in group:
+        previous.append(statement.cited or previous[-1])
     following = led
     made: list[tuple[Statement, tuple[str, ...]]] = []
-    for one in reversed(group):
-        following = one.cited or following
-        made.append((one, following))
+    for statement, before in zip(reversed(group), reversed(previous[:-1]), strict=True):
+        following = statement.cited or following
+        made.append((statement, following if statement.cited or not following else (*following, *before)))
     return made[::-1]
 
 
@@ -226,6 +232,7 @@ def _sentences(raw: str, block: Block) -> Iterator[Statement]:
     marker = ITEM.match(raw) if block.kind == "item" else None
     begin = marker.end() if marker else 0
     blank = CITATION.sub(lambda match: " " * len(match[0]), raw).replace("\n", " ")
+    blank = _CODE.sub(lambda match: match[0].replace(".", "_").replace("?", "_").replace("!", "_"), blank)
     spans = sentences(" " * begin + blank[begin:])
     if len(spans) > 1 and _is_bold_heading(raw, *spans[:2]):
         spans = [(spans[0][0], spans[1][1]), *spans[2:]]

@@ -22,6 +22,7 @@ from leadline_plugins.verification.verdicts import Library, judge_batch, verdict
 
 # What ends a sentence: its citations stand before it.
 _END = re.compile(r"[.!?。！？]$")
+_CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 # Other passages that a correction may cite: those nearest to the claim.
 _TRIED = 3
 # The judge that corrects.
@@ -57,7 +58,12 @@ async def repair_claims(
         changes = {one.claim.id: _Change(None, ()) for one in bad}
     if not changes:
         return report, (), [*verdicts]
-    claims = _claims_by_section(one.claim for one in verdicts if one.claim.evidence_ids)
+    quoting = (
+        one.claim.model_copy(update={"evidence_ids": one.quoted or one.claim.evidence_ids})
+        for one in verdicts
+        if one.claim.evidence_ids
+    )
+    claims = _claims_by_section(quoting)
     sections = (_changed_section(one, claims[one.id], changes) for one in report.sections)
     kept = tuple(one for one in sections if (one.text or "").strip())
     done = tuple(_repair(one, changes[one.claim.id]) for one in bad if one.claim.id in changes)
@@ -87,14 +93,16 @@ def without_unquoted(report: Report, verdicts: Sequence[Verdict]) -> tuple[Repor
         for verdict in here:
             ids = verdict.claim.evidence_ids
             # Claims without a citation of their own rely on those of another.
-            sharing = [one for one in here if one.claim.evidence_ids == ids and one.claim.id not in own]
+            sharing = [one for one in here if {*ids} <= {*one.claim.evidence_ids} and one.claim.id not in own]
             sharing += [verdict] if verdict.claim.id in own else []
             quoted = tuple(name for name in ids if name not in known or any(name in one.quoted for one in sharing))
             supported = all(one.verdict == "supported" and one.quoted for one in sharing)
             if verdict.claim.id in own and supported and len(quoted) < len(ids):
                 start, end = verdict.claim.span
                 edits.append((start, end, _citing_only(text[start:end], quoted)))
-                left |= {one.claim.id: quoted for one in sharing}
+                for one in sharing:
+                    rest = left.get(one.claim.id, one.claim.evidence_ids)
+                    left[one.claim.id] = tuple(name for name in rest if name in quoted or name not in ids)
         sections.append(section.model_copy(update={"text": _apply_edits(text, edits)}) if edits else section)
     cites = {name: {"evidence_ids": ids} for name, ids in left.items()}
     changed = (
@@ -194,7 +202,7 @@ def _row(old: str, text: str, head: Sequence[str]) -> str:
     match = re.fullmatch(pattern, text) if len(names) == sum(map(bool, before)) else None
     if not match:
         return ""
-    new = (cell.replace("|", "\\|") for cell in match.groups())
+    new = (_with_code(cell.replace("|", "\\|"), old) for cell in match.groups())
     return f"| {' | '.join(next(new) if cell else '' for cell in before)} |"
 
 
@@ -225,10 +233,10 @@ def _changed_section(section: Section, claims: Sequence[Claim], changes: Mapping
                 end = opening = end + len(text[end:]) - len(text[end:].lstrip(" "))
             edits.append((start, end, new))
         elif following is not None and following.id in changes:
-            cites = "" if own else f" {''.join(map(cite, claim.evidence_ids))}"
             # The clause after a semicolon is dropped: this one ends the sentence.
             ends = text[end - 1] == "；" and changes[following.id].text is None
-            edits.append((end - ends, end, f"{cites}。" if ends else cites))
+            sentence = f"{text[start : end - 1]}。" if ends else text[start:end]
+            edits.append((start, end, sentence if own else _with_citations(sentence, claim.evidence_ids)))
     return section.model_copy(update={"text": tidy_markdown(_apply_edits(text, edits))})
 
 
@@ -240,9 +248,22 @@ def _replacement(old: str, change: _Change) -> str:
     if plain.startswith("|"):
         return f"{(change.row or plain).removesuffix('|').rstrip()} {marks} |"
     # With other citations a claim keeps its Markdown.
-    text = plain if _letters(visible_text(plain)) == _letters(visible_text(change.text)) else change.text
-    ends = _END.search(text)
+    same = _letters(visible_text(plain)) == _letters(visible_text(change.text))
+    text = plain if same else _with_code(change.text, plain)
+    return _with_citations(text, change.ids)
+
+
+def _with_citations(text: str, ids: Iterable[str]) -> str:
+    """Return a sentence with citations before its end."""
+    marks, ends = "".join(map(cite, ids)), _END.search(text)
     return f"{text[: ends.start()]} {marks}{ends[0]}" if ends else f"{text} {marks}"
+
+
+def _with_code(text: str, old: str) -> str:
+    """Return a text in which what was code in the old one is code again."""
+    for code in dict.fromkeys(_CODE.findall(old)):
+        text = text if f"`{code}`" in text else text.replace(code, f"`{code}`")
+    return text
 
 
 def _letters(text: str) -> str:

@@ -66,7 +66,7 @@ def signs(tree: Any) -> Iterator[tuple[str, str]]:
         ("| a | b |\n|---|---|\n| 1 | 2 |\n", "| 1 | 2 |\n", "| a | b |\n|---|---|\n| 1 | 2[?] |\n"),
         ("| a | b |\n|---|---|\n", "| a | b |\n|---|---|\n", "| a | b[?] |\n|---|---|\n"),
         ("- one [@e1]\n- two\n", "one [@e1]", "- one [@e1]?\n- two\n"),
-        ("> Said.\n\nNext.", "Said.", "> Said.[?]\n\nNext."),
+        ("> Said.\n\nNext.", "Said.", "> Said[?].\n\nNext."),
         ("So:\n\n```\nx = 1\n```\n\nNext.", "So:\n\n```\nx = 1\n```", "So:\n\n```\nx = 1\n```\n[?]\n\nNext."),
     ],
 )
@@ -88,7 +88,7 @@ def test_each_claim_has_the_sign_of_its_own_verdict_in_markdown_and_in_the_tree(
 def test_a_paragraph_without_a_citation_is_marked_at_its_end(make_report: Make) -> None:
     given = f"{TWICE}\n\nNobody *knows* why."
     report = make_report(given, verdicts=(), uncited=uncited(given, "Nobody *knows* why."))
-    assert "Nobody *knows* why.[†]" in markdown(report)
+    assert "Nobody *knows* why[†]." in markdown(report)
     assert "- **† without a citation:** Depth: Nobody knows why." in markdown(report)
     assert "1 paragraph ends without a citation." in document(report, MEDIUM).checks
 

@@ -98,7 +98,7 @@ async def test_citations_of_unknown_passages_fail(new_run: NewRun, new_report: N
     ("before", "after"),
     [
         ("It is deep.[@a] It is flat [@a].", "It is deep.[@a]"),
-        ("It is deep. It is flat [@a].", "It is deep. [@a]"),
+        ("It is deep. It is flat [@a].", "It is deep [@a]."),
         ("It is flat.[@a] It is deep.[@a]", "It is deep.[@a]"),
         ("These are facts:\n\n- It is flat.[@a]\n\nIt is deep.[@a]", "It is deep.[@a]"),
         ("- It is flat.[@a]\n- It is deep.[@a]", "- It is deep.[@a]"),
@@ -204,10 +204,20 @@ async def test_a_judge_corrects_in_its_reply_and_looks_once_more_at_the_nearest_
     run: Any = new_run({"model": ModelJudge()}, {"verify_claim": reply}, unsupported="recite")
     found, checks = await verified(run, report)
     table = "| a |\n|---|\n| red [@a] |"
-    assert text(found) == f"Ships come. [@a] The **bay** is flat [@b]. It is old [@a]. It is wide [@a].\n\n{table}"
+    assert text(found) == f"Ships come [@a]. The **bay** is flat [@b]. It is old [@a]. It is wide [@a].\n\n{table}"
     assert [one.verdict for one in found.verdicts] == ["supported"] * 3 + ["unsupported"] * 2
     assert [(one.done, one.now) for one in checks.repairs] == [("recited", ""), ("reworded", "It is old.")]
     assert [name for name, _ in run.asked] == ["model", "verify_claim", "verify_claim"]
+
+
+async def test_what_was_code_is_code_in_the_correction(new_run: NewRun, new_report: NewReport) -> None:
+    said = ClaimReply(claim=1, verdict="contradicted", quote="max_size is 8", correction="max_size is 8.")
+    row = ClaimReply(claim=2, verdict="contradicted", quote="max_size is 8", correction="Name: max_size; Value: 8")
+    replies = {"verify_claim": lambda inputs: VerdictsReply(others=(said, row))}
+    run: Any = new_run({"model": ModelJudge()}, replies, unsupported="recite")
+    table = "| Name | Value |\n|---|---|\n| `max_size` | 7 [@a] |"
+    made, _ = await verified(run, new_report(f"`max_size` is 7 [@a].\n\n{table}", "Of these, max_size is 8."))
+    assert text(made) == f"`max_size` is 8 [@a].\n\n{table.replace('7', '8')}"
 
 
 async def test_a_correction_with_a_number_that_its_passages_lack_is_not_used(

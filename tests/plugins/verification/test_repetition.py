@@ -54,7 +54,7 @@ def test_a_part_that_two_statements_share_is_found_and_stays() -> None:
 def test_a_statement_keeps_the_citation_that_stood_after_a_removed_one() -> None:
     text = f"The mole is of stone. {DEEP}"
     kept, _ = without_repetitions(sections(DEEP, text))
-    assert kept[1].text == "The mole is of stone. [@a]"
+    assert kept[1].text == "The mole is of stone [@a]."
 
 
 def test_a_paragraph_does_not_begin_with_the_space_after_removed_statements() -> None:

@@ -109,9 +109,9 @@ def _is_item_count(number: Number, text: str) -> bool:
 def _is_in_name(number: Number, claim: str, name: str) -> bool:
     """Return whether a number without a unit follows a capital or a label in a name of a claim: `PostgreSQL 15`."""
     at = claim.find(name)
-    if not name or at < 0 or not (at < number.start and number.end <= at + len(name)):
+    if not name or at < 0 or not (at <= number.start and number.end <= at + len(name)):
         return False
-    word = "".join(claim[at : number.start].split()[-1:])
+    word = "".join(claim[: number.start].split()[-1:])
     return bool(_PLAIN.fullmatch(number.text)) and (any(map(str.isupper, word)) or word in forms("captions"))
 
 
