@@ -50,9 +50,9 @@ from leadline_plugins.text import content_set
 
 # Key questions of a section: in a played run reviews had added 45 to 26, and a passage for each filled the book.
 _MOST = 12
-# The share of `research.evidence_tokens` that the prompt shows beside what reviews kept, and that a review may have
+# The shares of `research.evidence_tokens` that the prompt shows beside what reviews kept, and that a review may have
 # read; characters of all headings: 50 pages of manuals have 380 to 470 headings, 9,000 to 12,000 characters.
-_SHARE, _HEADINGS = 1 / 4, 12_000
+_SHOWN, _READ, _HEADINGS = 1 / 5, 1 / 3, 12_000
 # A heading of a page: the id of its source, and the path to it.
 _Heading = tuple[str, tuple[str, ...]]
 
@@ -101,7 +101,7 @@ class DigestStage:
         if reply is failed:
             return last.model_copy(update={"review": None})
         digest = merge_reply(reply, last, request)
-        room = run.settings.research.evidence_tokens * _SHARE
+        room = run.settings.research.evidence_tokens * _READ
         digest = await compute(with_passages_read, digest, reply, plan, evidence, room)
         extended = with_questions(plan, digest.review.sections if digest.review else ())
         if extended != plan:
@@ -140,7 +140,7 @@ async def _best_passages(
     texts = [section.questions or (f"{section.title} {section.goal}",) for section in plan.sections]
     asked = [[KeyQuestion(text, run.question) for text in group] for group in (*texts, last.knowledge_gaps) if group]
     research = run.settings.research
-    most = research.evidence_tokens * _SHARE
+    most = research.evidence_tokens * _SHOWN
     kept = [last.answers.get(section.id, ()) for section in plan.sections]
     names = {*chain.from_iterable(kept)}
     most += sum(tokens_of(item.quote) for item in evidence if item.id in names)
@@ -157,7 +157,8 @@ def page_headings(sources: Sequence[Source], evidence: Sequence[Evidence], plan:
     headings: defaultdict[str, dict[int, str]] = defaultdict(dict)
     for number, (source_id, path) in enumerate(_headings(evidence), start=1):
         headings[source_id][number] = " ".join(path[-1].split()) if path else "…"
-    share = _HEADINGS / max(1, len(sources))
+    every = sum(len(name) for names in headings.values() for name in names.values())
+    share = _HEADINGS / max(1, len(sources)) if every > _HEADINGS else _HEADINGS
 
     def shown(names: Mapping[int, str]) -> str:
         best = sorted(names, key=lambda number: -len(words & content_set(names[number])))
@@ -179,25 +180,35 @@ def _headings(evidence: Iterable[Evidence]) -> dict[_Heading, list[Evidence]]:
 def with_passages_read(
     digest: Digest, reply: DigestReply, plan: Plan, evidence: Sequence[Evidence], tokens: float
 ) -> Digest:
-    """Return the digest with the passages below the headings that a reply names; each heading has a share of `tokens`.
+    """Return the digest with the passages below the headings that a reply names, of at most so many tokens.
 
-    Of a long part of a page these are the passages nearest to the key questions of the section.
+    Long parts of pages share what short ones leave: the passages nearest to the key questions of their sections.
     """
-    section_id, below = section_ids(plan), list(_headings(evidence).values())
+    section_id, below = section_ids(plan), _headings(evidence)
     questions = {section.id: " ".join((section.title, section.goal, *section.questions)) for section in plan.sections}
+    numbered = dict(enumerate(below, start=1))
     wanted = [
-        (section_id(named.section), below[number - 1])
+        (section_id(named.section), _part(numbered[number], below))
         for named in reply.read
         for number in dict.fromkeys(named.headings)
-        if 0 < number <= len(below)
+        if number in numbered
     ]
     answers = dict(digest.answers)
-    for name, passages in wanted:
+    wanted.sort(key=lambda part: sum(tokens_of(item.quote) for item in part[1]))
+    for left, (name, passages) in zip(range(len(wanted), 0, -1), wanted, strict=True):
         order = dict.fromkeys((*nearest(indexed(passages, {}), questions.get(name, ""), len(passages)), *passages))
         sizes = accumulate(tokens_of(item.quote) for item in order)
-        read = [item.id for item, size in zip(order, sizes, strict=True) if size <= tokens / len(wanted)]
+        read = {item.id: size for item, size in zip(order, sizes, strict=True) if size <= tokens / left}
+        tokens -= max(read.values(), default=0)
         answers[name] = tuple(dict.fromkeys((*answers.get(name, ()), *read)))
     return digest.model_copy(update={"answers": answers})
+
+
+def _part(heading: _Heading, below: Mapping[_Heading, Sequence[Evidence]]) -> list[Evidence]:
+    """Return the passages below a heading; of a term in a list also the passage in which its definition begins."""
+    source_id, path = heading
+    above = below.get((source_id, path[:-1]), ()) if path else ()
+    return [*(item for item in above if path[-1] in item.quote), *below[heading]]
 
 
 def merge_reply(reply: DigestReply, last: Digest, request: DigestRequest) -> Digest:

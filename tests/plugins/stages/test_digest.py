@@ -150,6 +150,16 @@ def test_passages_below_the_headings_that_a_reply_names_are_kept() -> None:
     assert with_passages_read(last, DigestReply(), plan, evidence, 1000) == last
 
 
+def test_below_a_term_of_a_list_stands_also_the_beginning_of_its_definition() -> None:
+    def passage(name: str, *path: str, quote: str = "So it is.") -> Evidence:
+        return Evidence(id=name, source_id="s1", quote=quote, span=(0, 1), path=path)
+
+    start = passage("start", "Tolls", quote="toll (marks)\n:   What a ship pays. The default is 3.")
+    evidence = [passage("intro", "Tolls"), start, passage("more", "Tolls", "toll (marks)")]
+    reply = DigestReply.model_validate({"read": [{"section": "2", "headings": [2]}]})
+    assert {*with_passages_read(Digest(), reply, OUTLINE, evidence, 1000).answers["2"]} == {"start", "more"}
+
+
 def test_questions_of_a_reply_are_added_to_their_sections_once() -> None:
     found = ["Who tolls?", "What does A toll?", "What does A toll?"]
     reply = DigestReply.model_validate({"sections": [{"id": "Tolls", "coverage": "partial", "questions": found}]})
