@@ -5,7 +5,6 @@ Tests of verdicts use it; a brief, which is what a run without a model shows, cl
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,14 @@ import pytest
 
 from leadline.citations import cite
 from leadline.contracts import Call
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import synthesizer
 from leadline.records import Synthesis, SynthesisRequest
 from leadline.testing.plugins import plugin
 
 SETTINGS = {"research.synthesizer": "stating"}
 
 
+@synthesizer("For tests")
 class Stating:
     """States the best passage."""
 
@@ -29,12 +29,9 @@ class Stating:
         return Synthesis(sections=tuple(section.model_copy(update=update) for section in request.wanted))
 
 
-OFFER: Offer[Any, Any] = Offer(lambda settings, context: Stating(), PluginSettings, "For tests")
-
-
 def stating() -> Any:
     """Return the plugin for a client."""
-    return plugin("stating", synthesizers=OFFER)
+    return plugin("stating", Stating)
 
 
 def install(folder: Path, patch: pytest.MonkeyPatch) -> None:
@@ -42,12 +39,6 @@ def install(folder: Path, patch: pytest.MonkeyPatch) -> None:
     info = folder / "stating-site" / "stating-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stating\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[leadline.v1]\nstating = tests.stating\n")
+    (info / "entry_points.txt").write_text("[leadline.v2]\nstating = tests.stating\n")
     patch.syspath_prepend(str(info.parent))
     patch.setenv("LEADLINE_RESEARCH__SYNTHESIZER", "stating")
-
-
-@hookimpl
-def leadline_synthesizers() -> Iterable[Offer[Any, Any]]:
-    """Offer the synthesizer."""
-    yield OFFER

@@ -11,10 +11,19 @@ from typing import Any
 
 from pydantic import Field
 
-from leadline.contracts import Call, Context
 from leadline.errors import ConfigError
-from leadline.hookspecs import Offer, Offers, PluginSettings, hookimpl
-from leadline.records import Claim, Evidence, Judgement, Judgements, JudgeRequest
+from leadline.plugin import (
+    Call,
+    Claim,
+    Context,
+    Evidence,
+    Judgement,
+    Judgements,
+    JudgeRequest,
+    Limits,
+    PluginSettings,
+    claim_judge,
+)
 from leadline_plugins.text.sentences import sentences
 
 _FILES = ("config.json", "tokenizer.json", "model.onnx", "model.onnx_data", "onnx/model.onnx", "onnx/model.onnx_data")
@@ -211,17 +220,12 @@ def ready(settings: NliSettings) -> str | None:
     return None
 
 
-@hookimpl
-def leadline_claim_judges() -> Offers[NliJudge]:
-    """Offer the judge."""
-    yield Offer(
-        NliJudge,
-        NliSettings,
-        "Claims judged by an entailment model on this machine",
-        requires=("onnxruntime", "tokenizers"),
-        ready=ready,
-        answers=("model", "supported", "contradicted", "tokens"),
-        free=True,
-        at_once=1,
-        timeout=600.0,
-    )
+claim_judge(
+    "Claims judged by an entailment model on this machine",
+    settings=NliSettings,
+    requires=("onnxruntime", "tokenizers"),
+    ready=ready,
+    work="local",
+    cache_key=("model", "supported", "contradicted", "tokens"),
+    limits=Limits(at_once=1, timeout=600.0),
+)(NliJudge)

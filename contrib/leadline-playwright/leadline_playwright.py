@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import html
-from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 from pydantic import Field
 
-from leadline.contracts import Call, Context
-from leadline.errors import ProviderError, Unavailable, Unsupported
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
-from leadline.records import Blob, FetchRequest
+from leadline.plugin import (
+    Blob,
+    Call,
+    FetchRequest,
+    Limits,
+    PluginSettings,
+    ProviderError,
+    Unavailable,
+    Unsupported,
+    fetcher,
+)
 from leadline_plugins.fetch.guard import Blocked, Guard, checked, shown
 from leadline_plugins.fetch.transport import GuardedTransport
 from leadline_plugins.fetch.web import body
@@ -53,6 +59,13 @@ class BrowserSettings(PluginSettings):
     requests: int = Field(200, ge=1, description="requests that a page may send")
 
 
+@fetcher(
+    "Pages that need a browser",
+    settings=BrowserSettings,
+    requires=("playwright",),
+    cache_key=("settle",),
+    limits=Limits(at_once=4, timeout=60.0),
+)
 class BrowserFetcher:
     """One browser; each page has its own context, without cookies."""
 
@@ -179,21 +192,3 @@ def _check(reply: httpx.Response) -> None:
 
 def _lead_to(url: str) -> str:
     return f'<!doctype html><meta http-equiv="refresh" content="0; url={html.escape(url)}">'
-
-
-@hookimpl
-def leadline_fetchers() -> Iterable[Offer[BrowserSettings, BrowserFetcher]]:
-    """Offer the fetcher."""
-
-    def make(settings: BrowserSettings, _: Context) -> BrowserFetcher:
-        return BrowserFetcher(settings)
-
-    yield Offer(
-        make,
-        BrowserSettings,
-        "Pages that need a browser",
-        requires=("playwright",),
-        answers=("settle",),
-        at_once=4,
-        timeout=60.0,
-    )

@@ -18,11 +18,7 @@ if TYPE_CHECKING:
     from leadline.errors import ProviderError as ProviderError
     from leadline.errors import UsageError as UsageError
     from leadline.findings import Key as Key
-    from leadline.hookspecs import MapOffer as MapOffer
-    from leadline.hookspecs import Offer as Offer
     from leadline.hookspecs import PluginSettings as PluginSettings
-    from leadline.hookspecs import StageOffer as StageOffer
-    from leadline.hookspecs import hookimpl as hookimpl
     from leadline.run_handle import RunHandle as RunHandle
     from leadline.runs import Result as Result
     from leadline.tasks import Task as Task
@@ -35,17 +31,13 @@ _HOMES = {
     "ConfigError": "errors",
     "Key": "findings",
     "LeadlineError": "errors",
-    "MapOffer": "hookspecs",
-    "Offer": "hookspecs",
     "PluginSettings": "hookspecs",
     "ProviderError": "errors",
     "Result": "runs",
     "RunHandle": "run_handle",
-    "StageOffer": "hookspecs",
     "Task": "tasks",
     "TaskKind": "tasks",
     "UsageError": "errors",
-    "hookimpl": "hookspecs",
     "research": "api",
     "research_sync": "api",
     "tune_gc": "api",

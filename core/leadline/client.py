@@ -273,7 +273,7 @@ class Client(StoredRuns):
         async with adhoc_session(
             self.load(), "Do the sources of this report support its claims?", limits=self._pool.limits
         ) as session:
-            checker = offer.make(offer.settings(), session.run.plugins.context(name))
+            checker = offer.create(offer.settings(), session.run.plugins.context(name))
             adhoc = AdhocRun(session)
             found = await checker.check_report(report, adhoc.run, fetch=fetch)
             return {**found, "model": await adhoc.model("verify_claim"), "notices": list(adhoc.notices)}

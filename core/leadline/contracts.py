@@ -37,6 +37,7 @@ from leadline.records import (
     FetchRequest,
     Figure,
     Files,
+    Hit,
     Json,
     Judgements,
     JudgeRequest,
@@ -343,7 +344,7 @@ class AIProvider(Protocol):
 class TaskProvider(Protocol):
     """Performs typed tasks without a chat; raises `Unsupported` for a task that it does not know.
 
-    A provider whose offer has `algorithm=True`, such as `embedded`, is not used for tasks that require understanding
+    A provider with `algorithm=True`, such as `embedded`, is not used for tasks that require understanding
     language; the stages then work without them.
     """
 
@@ -351,9 +352,12 @@ class TaskProvider(Protocol):
 
 
 class SearchProvider(Protocol):
-    """A search engine: one request, one page of hits. The core requests the next page with the `cursor` of the last."""
+    """A search engine: one request, one page of hits, best first.
 
-    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage: ...
+    A list is the only page; the core requests the page after a `SearchPage` with its `cursor`.
+    """
+
+    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage | list[Hit]: ...
 
 
 class SearchStrategy(Protocol):

@@ -1,26 +1,29 @@
-"""The hooks: how a plugin registers its providers.
+"""The kinds of plugins: one decorator for each, which registers a class.
 
-A plugin is an entry point in the group `leadline.v1`; the name of the entry point is the plugin's name in the settings.
-Its module implements one or more hooks, and each hook yields offers:
+A plugin is an entry point in the group `leadline.v2`; the name of the entry point is the plugin's name in the settings.
+Its value is a module, whose decorated classes are the plugin, or `module:Class`:
 
-    from leadline import Offer, PluginSettings, hookimpl
+    from leadline.plugin import Call, Hit, SearchRequest, search_provider
 
-    @hookimpl
-    def leadline_search_providers():
-        yield Offer(lambda settings, context: Wiki(context), PluginSettings, "Our wiki")
+    @search_provider("Our wiki")
+    class Wiki:
+        async def search(self, request: SearchRequest, call: Call, /) -> list[Hit]: ...
 
-Hooks are synchronous. Leadline calls them once for each plugin that it loads; a run loads those that the settings name.
+A class is created once for all runs of a client with equal settings. Its constructor takes `settings` and `context` by
+these names, or only one of them, or neither; a function that returns a provider may be decorated as well. Both run on
+the event loop: import SDKs there or later, and connect in `__aenter__`. A class with two decorators serves both kinds
+with one instance.
 """
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Any, ClassVar, Generic, TypeVar
+import inspect
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Annotated, Any, ClassVar, Generic, Literal, ParamSpec, TypeVar
 
 import pluggy
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Discriminator, InstanceOf, Tag
 
 from leadline.contracts import (
     AIProvider,
@@ -45,15 +48,20 @@ from leadline.contracts import (
 )
 from leadline.findings import Key
 from leadline.records import Tool
-from leadline.settings import Count, Seconds, SettingsModel
+from leadline.settings import Limits, SettingsModel
 from leadline.tasks import TaskKind
 
 # The entry-point group. Its number is the version of the plugin API.
-GROUP = "leadline.v1"
+GROUP = "leadline.v2"
 # The entry-point group of packages that ship a `defaults.toml`.
 DEFAULTS = "leadline.defaults"
+# Concurrent calls in the process if neither the offer nor the settings set a limit.
+AT_ONCE = 10
+# The item of `cache_key` that stands for all settings that are not secret, and that for the user of the run.
+ALL, PRINCIPAL = "*", "run.principal"
 hookspec = pluggy.HookspecMarker("leadline")
 hookimpl = pluggy.HookimplMarker("leadline")
+_REGISTERED = "__leadline_offers__"
 
 
 class PluginSettings(SettingsModel):
@@ -69,8 +77,9 @@ class PluginSettings(SettingsModel):
     unstored: ClassVar[Collection[str]] = ()
 
 
-S = TypeVar("S", bound=PluginSettings)
+P = ParamSpec("P")
 M = TypeVar("M", covariant=True)
+Make = Callable[..., Any]
 
 
 def _always(_: Any) -> str | None:
@@ -90,79 +99,199 @@ def _requirement(text: str) -> str:
     return text
 
 
+def _form(used: object) -> str:
+    return "task" if isinstance(used, TaskKind) else "tool" if isinstance(used, Tool) else "setting"
+
+
 Requirement = Annotated[str, AfterValidator(_requirement)]
 GrowingKey = Annotated[Key[Any], AfterValidator(_growing)]
+Used = Annotated[
+    Annotated[TaskKind[Any, Any], Tag("task")] | Annotated[Tool, Tag("tool")] | Annotated[str, Tag("setting")],
+    Discriminator(_form),
+]
 
 
 @dataclass(frozen=True)
-class Offer(Generic[S, M]):
-    """Describes how to create a provider of one kind; it has the name of its plugin.
+class Offer(Generic[M]):
+    """What the decorator of a kind says about a provider. All decorators of a plugin share one settings model.
 
-    `make` is called once for all runs of a client with equal settings. Import SDKs in `make` or later. It runs on the
-    event loop: connect in `__aenter__`, not here. A settings section with `use = "NAME"` creates a second instance. All
-    offers of a plugin share one settings model.
+    A settings section with `use = "NAME"` creates a second instance.
     """
 
-    make: Callable[[S, Context], M]
-    settings: type[S]
+    kind: ClassVar[str] = ""
+    make: Make = field(init=False, default=_always)
     summary: str
+    _: KW_ONLY
+    settings: type[PluginSettings] = PluginSettings
     env: Mapping[str, str] = field(default_factory=dict)
     """Conventional environment variables by settings field: `{"api_key": "TAVILY_API_KEY"}`."""
     requires: tuple[Requirement, ...] = ()
     """Required modules, as `module` or `module=what to install`: `("tavily=leadline[tavily]",)`."""
-    ready: Callable[[S], str | None] = _always
-    """Returns why the provider cannot work here, or None; must use neither network nor SDK."""
-    keep: bool = True
-    """False if replies can be obtained again at no cost and need not be kept in the journal.
+    ready: Callable[[Any], str | None] = _always
+    """Given the settings, returns why the provider cannot work here, or None; must use neither network nor SDK."""
+    work: Literal["remote", "local", "composite"] = "remote"
+    """What a call does.
 
-    Replies of language models are always journalled; without `keep` no other run reuses them.
+    `remote`: contacts a service. `local`: costs nothing and contacts nobody, so middleware does not see it, and
+    parsing, judging, reranking and tasks may still run while a run shuts down. `composite`: makes calls through
+    `call.run`, which are then limited, timed and retried in its place (search engines, chart runners, formatters,
+    sandboxes, embedders, rerankers and claim judges; synthesizers and what uses a task always are).
     """
-    answers: tuple[str, ...] | None = None
-    """The settings fields that affect replies and therefore journal keys; None: all that are not secret."""
+    cache_key: tuple[str, ...] | None = (ALL,)
+    """The settings fields that affect replies and are therefore part of their key in journal and cache.
+
+    `*` stands for all that are not secret; `run.principal` says that replies also depend on the user, so that runs
+    without one reuse no replies of other runs. None: replies can be obtained again at no cost and are not kept; those
+    of language models are always journalled, but no other run reuses them.
+    """
+    limits: InstanceOf[Limits] = field(default_factory=Limits)
+    """The limits of its calls, which `[limits]` of the settings overrides: by default 10 at once.
+
+    The timeout is by default `search.timeout` for engines, 600 s for AI providers and parsers, and 30 s for others.
+    """
     priced: bool = False
     """True if a call costs money or tokens."""
-    free: bool = False
-    """True if calls cost nothing and contact nobody: middleware does not see them.
+    uses: tuple[Used, ...] = ()
+    """What it calls: tasks that it asks of models, tools that it lets a model call, and settings that choose plugins.
 
-    Parsing, judging, reranking and tasks that are free may still run while a run shuts down.
+    The settings can only name tasks and tools that are declared here. A run with an empty setting, such as
+    `search.engines`, is refused; with `ai.providers`, one whose providers have no language model.
     """
-    algorithm: bool = False
-    """True if the AI provider performs tasks by algorithm.
 
-    Tasks that require understanding language are not given to it; stages work without them, or are refused.
-    """
-    images: bool = False
-    """True if the search engine also finds pictures: it answers requests with `images`."""
-    per_user: bool = False
-    """True if replies depend on `call.run.principal`: runs without a principal then reuse no replies of other runs."""
-    at_once: Count = 10
-    """Maximum number of concurrent calls in the process; `[limits]` of the settings overrides it."""
-    interval: Annotated[float, Field(ge=0)] = 0.0
-    """Minimum number of seconds between the starts of two calls."""
-    calls: bool = False
-    """True if the provider works by making calls through `call.run`.
+    def __call__(self, make: Callable[P, M], /) -> Callable[P, Any]:
+        """Register a class, or a function that returns a provider."""
+        offer = replace(self)
+        object.__setattr__(offer, "make", make)
+        register(make, offer)
+        return make
 
-    Those calls are then limited, timed and retried, and its own is not. For search engines, chart runners, formatters,
-    sandboxes, embedders, rerankers and claim judges.
-    """
-    timeout: Seconds | None = None
-    """Seconds that a call may take; None: `search.timeout` for engines, 600 for AI providers and parsers, else 30."""
-    tasks: tuple[TaskKind[Any, Any], ...] = ()
-    """The typed tasks that the plugin asks of models; settings can only name tasks that are declared here."""
-    uses: tuple[str, ...] = ()
-    """The settings that choose the plugins it calls, such as `search.engines`: a run with an empty one is refused."""
-    tools: tuple[Tool, ...] = ()
-    """The tools that the plugin lets a model call; settings can only name tools that are declared here."""
+    def create(self, settings: PluginSettings, context: Context) -> Any:
+        """Return a new provider."""
+        given = {"settings": settings, "context": context}
+        try:
+            wanted: Collection[str] = inspect.signature(self.make).parameters
+        except ValueError:  # the constructor of a builtin, such as a dict
+            wanted = ()
+        return self.make(**{name: value for name, value in given.items() if name in wanted})
+
+    @property
+    def tasks(self) -> tuple[TaskKind[Any, Any], ...]:
+        """The tasks that it asks of models."""
+        return tuple(used for used in self.uses if isinstance(used, TaskKind))
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools that it lets a model call."""
+        return tuple(used for used in self.uses if isinstance(used, Tool))
+
+
+def register(decorated: object, offer: Offer[Any]) -> None:
+    """Add an offer to those of a class or function."""
+    setattr(decorated, _REGISTERED, {**offers_of(decorated), offer.kind: offer})
+
+
+def offers_of(decorated: object) -> Mapping[str, Offer[Any]]:
+    """Return the offers of a decorated class or function by kind; those of a base class are not its own."""
+    offers: Mapping[str, Offer[Any]] = getattr(decorated, "__dict__", {}).get(_REGISTERED, {})
+    return offers
 
 
 @dataclass(frozen=True, kw_only=True)
-class StageOffer(Offer[S, Stage]):
+class ai_provider(Offer[AIProvider | TaskProvider]):
+    """Language models, and providers that perform typed tasks without one."""
+
+    kind = "ai_providers"
+    algorithm: bool = False
+    """True if it performs tasks by algorithm.
+
+    Tasks that require understanding language are not given to it; stages work without them, or are refused.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class search_provider(Offer[SearchProvider]):
+    """Search engines."""
+
+    kind = "search_providers"
+    images: bool = False
+    """True if the engine also finds pictures: it answers requests with `images`."""
+
+
+class search_strategy(Offer[SearchStrategy]):
+    """Strategies that combine several engines for one query."""
+
+    kind = "search_strategies"
+
+
+class synthesizer(Offer[Synthesizer]):
+    """Writers of sections."""
+
+    kind = "synthesizers"
+
+
+class chart_runner(Offer[ChartRunner]):
+    """Chart runners."""
+
+    kind = "chart_runners"
+
+
+class sandbox(Offer[Sandbox]):
+    """Sandboxes that run code."""
+
+    kind = "sandboxes"
+
+
+class report_formatter(Offer[ReportFormatter]):
+    """Report formats."""
+
+    kind = "report_formatters"
+
+
+class fetcher(Offer[Fetcher]):
+    """Fetchers, which download URLs."""
+
+    kind = "fetchers"
+
+
+class parser(Offer[Parser]):
+    """Parsers, which turn bytes into documents."""
+
+    kind = "parsers"
+
+
+class embedder(Offer[Embedder]):
+    """Embedders, which turn texts into vectors."""
+
+    kind = "embedders"
+
+
+class vector_store(Offer[VectorStore]):
+    """Vector stores, which find the passages nearest to a question."""
+
+    kind = "vector_stores"
+
+
+class reranker(Offer[Reranker]):
+    """Rerankers, which rate texts by how well they answer a query."""
+
+    kind = "rerankers"
+
+
+class claim_judge(Offer[ClaimJudge]):
+    """Judges, which decide whether cited passages support claims."""
+
+    kind = "claim_judges"
+
+
+@dataclass(frozen=True, kw_only=True)
+class stage(Offer[Stage]):
     """A stage and the findings that it needs, wants, gives and may give.
 
     `needs` must exist before the stage, `wants` may be missing. `may_give` satisfies only a want. In the first round of
     a loop, a stage can only rely on findings from before the loop and from earlier stages of it.
     """
 
+    kind = "stages"
     needs: tuple[Key[Any], ...] = ()
     wants: tuple[Key[Any], ...] = ()
     gives: tuple[Key[Any], ...] = ()
@@ -173,12 +302,10 @@ class StageOffer(Offer[S, Stage]):
     """True if the stage may end the loop that contains it."""
     closing: bool = False
     """True if the stage completes the report: a share of the budget is reserved for it."""
-    by_model: bool = False
-    """True if the stage works only with a language model: a run whose AI providers have none is refused."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class MapOffer(Offer[S, MapStage[Any, Any]]):
+class map_stage(Offer[MapStage[Any, Any]]):
     """A map stage: processes the items of the key `over`, which grows, and adds its results to the key `gives`.
 
     `may_give` are further growing keys; results are assigned to keys by their type. For example, a stage gives the
@@ -188,6 +315,7 @@ class MapOffer(Offer[S, MapStage[Any, Any]]):
     nothing. Such a stage must come before all other stages that use the items.
     """
 
+    kind = "stages"
     over: GrowingKey
     gives: GrowingKey
     may_give: tuple[GrowingKey, ...] = ()
@@ -195,115 +323,26 @@ class MapOffer(Offer[S, MapStage[Any, Any]]):
     wants: tuple[Key[Any], ...] = ()
 
 
-Offers = Iterable[Offer[Any, M]]
+class middleware(Offer[Middleware]):
+    """Middleware between journal and provider."""
+
+    kind = "middleware"
 
 
-@dataclass(frozen=True)
-class Command:
-    """A command of the command line: `arguments` adds its arguments to a parser, `run` returns the exit code (None: 0).
+class observer(Offer[Observer]):
+    """Observers of events."""
 
-    An entry point in the group `leadline.commands` has its name, and names the module whose hook `leadline_commands`
-    yields it. The first sentence of that module's docstring is its line in `leadline --help`, which imports nothing.
-    `leadline.commands` has the usual options. Without `run` the command consists of subcommands.
-    """
-
-    name: str
-    arguments: Callable[[ArgumentParser], object]
-    run: Callable[[Namespace], int | None] | None = None
+    kind = "observers"
 
 
 class Hooks:
-    """One hook per kind; each returns the offers of the plugin of that kind."""
+    """What pluggy collects from the classes of a plugin."""
 
     @hookspec
-    def leadline_ai_providers(self) -> Offers[AIProvider | TaskProvider]:
-        """Language models, and providers that perform typed tasks without one."""
-        raise NotImplementedError
-
-    @hookspec
-    def leadline_search_providers(self) -> Offers[SearchProvider]:
-        """Search engines."""
-        raise NotImplementedError
-
-    @hookspec
-    def leadline_search_strategies(self) -> Offers[SearchStrategy]:
-        """Strategies that combine several engines for one query."""
-        raise NotImplementedError
-
-    @hookspec
-    def leadline_synthesizers(self) -> Offers[Synthesizer]:
-        """Writers of sections."""
-        raise NotImplementedError
-
-    @hookspec
-    def leadline_chart_runners(self) -> Offers[ChartRunner]:
-        """Chart runners."""
-        raise NotImplementedError
-
-    @hookspec
-    def leadline_sandboxes(self) -> Offers[Sandbox]:
-        """Sandboxes that run code."""
-        raise NotImplementedError
-
-    @hookspec
-    def leadline_report_formatters(self) -> Offers[ReportFormatter]:
-        """Report formats."""
-        raise NotImplementedError
-
-    @hookspec
-    def leadline_fetchers(self) -> Offers[Fetcher]:
-        """Fetchers, which download URLs."""
-        raise NotImplementedError
-
-    @hookspec
-    def leadline_parsers(self) -> Offers[Parser]:
-        """Parsers, which turn bytes into documents."""
-        raise NotImplementedError
-
-    @hookspec
-    def leadline_embedders(self) -> Offers[Embedder]:
-        """Embedders, which turn texts into vectors."""
-        raise NotImplementedError
-
-    @hookspec
-    def leadline_vector_stores(self) -> Offers[VectorStore]:
-        """Vector stores, which find the passages nearest to a question."""
-        raise NotImplementedError
-
-    @hookspec
-    def leadline_rerankers(self) -> Offers[Reranker]:
-        """Rerankers, which rate texts by how well they answer a query."""
-        raise NotImplementedError
-
-    @hookspec
-    def leadline_claim_judges(self) -> Offers[ClaimJudge]:
-        """Judges, which decide whether cited passages support claims."""
-        raise NotImplementedError
-
-    @hookspec
-    def leadline_stages(self) -> Iterable[StageOffer[Any] | MapOffer[Any]]:
-        """Stages of pipelines."""
-        raise NotImplementedError
-
-    @hookspec
-    def leadline_middleware(self) -> Offers[Middleware]:
-        """Middleware between journal and provider."""
-        raise NotImplementedError
-
-    @hookspec
-    def leadline_observers(self) -> Offers[Observer]:
-        """Observers of events."""
+    def leadline_offers(self) -> Mapping[str, Offer[Any]]:
+        """Return the offers of a class by kind."""
         raise NotImplementedError
 
 
-class CommandHooks:
-    """The hook of commands, which are no kind of plugin: settings do not choose them."""
-
-    @hookspec
-    def leadline_commands(self) -> Iterable[Command]:
-        """Commands of the command line."""
-        raise NotImplementedError
-
-
-# The kinds of plugins: the names of their hooks without the prefix.
-KINDS: tuple[str, ...] = tuple(name.removeprefix("leadline_") for name in vars(Hooks) if name.startswith("leadline_"))
+# The kinds of plugins and their decorators; stages have a second one.
+KINDS: Mapping[str, type[Offer[Any]]] = {each.kind: each for each in Offer.__subclasses__() if each is not map_stage}

@@ -10,10 +10,10 @@ from typing import Any, Protocol, TypeAlias
 from leadline.display import nearest
 from leadline.errors import ConfigError
 from leadline.findings import Key
-from leadline.hookspecs import MapOffer, PluginSettings, StageOffer
+from leadline.hookspecs import map_stage, stage
 from leadline.research_findings import QUESTION, SOURCES
 
-StageKind: TypeAlias = StageOffer[Any] | MapOffer[Any]
+StageKind: TypeAlias = stage | map_stage
 
 
 class LoopLayout(Protocol):
@@ -39,7 +39,7 @@ class Step:
     @property
     def needs(self) -> tuple[Key[Any], ...]:
         """The keys that must exist before the stage."""
-        over = (self.offer.over,) if isinstance(self.offer, MapOffer) else ()
+        over = (self.offer.over,) if isinstance(self.offer, map_stage) else ()
         return (*over, *self.offer.needs)
 
     @property
@@ -50,12 +50,12 @@ class Step:
     @property
     def only_with(self) -> tuple[Key[Any], ...]:
         """The keys without which the run leaves the stage out."""
-        return self.offer.only_with if isinstance(self.offer, StageOffer) else ()
+        return self.offer.only_with if isinstance(self.offer, stage) else ()
 
     @property
     def gives(self) -> tuple[Key[Any], ...]:
         """The keys that exist after the stage."""
-        return (self.offer.gives,) if isinstance(self.offer, MapOffer) else self.offer.gives
+        return (self.offer.gives,) if isinstance(self.offer, map_stage) else self.offer.gives
 
     @property
     def writes(self) -> tuple[Key[Any], ...]:
@@ -65,13 +65,13 @@ class Step:
     @property
     def changes(self) -> Key[Any] | None:
         """The key whose items the stage replaces by its results: a map stage over a key that gives the same key."""
-        same = isinstance(self.offer, MapOffer) and self.offer.over.name == self.offer.gives.name
+        same = isinstance(self.offer, map_stage) and self.offer.over.name == self.offer.gives.name
         return self.gives[0] if same else None
 
     @property
     def closing(self) -> bool:
         """True if the stage finishes the report, so that a part of the budget is reserved for it."""
-        return isinstance(self.offer, StageOffer) and self.offer.closing
+        return isinstance(self.offer, stage) and self.offer.closing
 
 
 @dataclass(frozen=True)
@@ -154,12 +154,8 @@ def faults_of(
     return list(dict.fromkeys(_faults(_built(name, layout, stages), others)))
 
 
-def _make_nothing(settings: Any, context: Any) -> Any:
-    raise NotImplementedError("an unknown stage")
-
-
 # Stands for a stage that is not installed, or whose plugin is broken.
-_UNKNOWN: StageOffer[Any] = StageOffer(_make_nothing, PluginSettings, "")
+_UNKNOWN = stage("")
 
 
 def _faults(pipeline: Pipeline, others: Callable[[], Mapping[str, StageKind]]) -> Iterator[str]:

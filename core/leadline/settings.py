@@ -1,7 +1,7 @@
 """The settings of the core: every table, key and default. `run.settings` is a `Settings`.
 
 Defaults that name plugins are empty here: packages of plugins ship them as `defaults.toml`. A plugin declares its own
-keys as a subclass of `leadline.hookspecs.PluginSettings`; `Settings.plugin(name)` returns them. The descriptions appear
+keys as a subclass of `leadline.plugin.PluginSettings`; `Settings.plugin(name)` returns them. The descriptions appear
 in `leadline config init` and in the reference.
 """
 

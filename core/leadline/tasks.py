@@ -1,6 +1,6 @@
 """Typed tasks: requests to language models with a record as input and a record as reply.
 
-A plugin declares a `TaskKind` in its offer, calls `kind.of(inputs)` for a `Task` and passes it to `run.perform`. A chat
+A plugin declares a `TaskKind` in `uses`, calls `kind.of(inputs)` for a `Task` and passes it to `run.perform`. A chat
 vendor implements only `chat`: the core renders the prompt, and parses and repairs the reply.
 """
 
@@ -79,7 +79,7 @@ class Task(Generic[R]):
 
 @dataclass(frozen=True)
 class TaskKind(Generic[Q, R]):
-    """The declaration of a task in `tasks` of an offer. The fields are those of `Task`."""
+    """The declaration of a task in `uses` of a decorator. The fields are those of `Task`."""
 
     __pydantic_config__ = {"strict": True, "revalidate_instances": "always"}  # fields are checked in offers
     name: str

@@ -1,12 +1,10 @@
 """Print the addresses that the report of a run cites."""
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
 
 from leadline.citations import number
 from leadline.commands import client_of, run_coroutine, run_options
 from leadline.commands.output import write, write_json
-from leadline.hookspecs import Command, hookimpl
 
 
 async def addresses(args: Namespace) -> list[str]:
@@ -22,8 +20,3 @@ def run(args: Namespace) -> None:
 
 def arguments(parser: ArgumentParser) -> None:
     run_options(parser, "RUN")
-
-
-@hookimpl
-def leadline_commands() -> Iterator[Command]:
-    yield Command("cited", arguments, run)

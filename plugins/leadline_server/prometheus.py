@@ -9,7 +9,7 @@ serves that registry serves these metrics.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,7 +18,7 @@ from pydantic import Field
 
 from leadline.contracts import Context
 from leadline.errors import PluginError
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import PluginSettings, observer
 from leadline.records import Event
 
 if TYPE_CHECKING:
@@ -220,16 +220,10 @@ class Prometheus:
         self._counted.count(event)
 
 
+@observer(
+    "Counts runs, calls, tokens and claims for Prometheus",
+    settings=PrometheusSettings,
+    requires=("prometheus_client=leadline[telemetry]",),
+)
 def _make(settings: PrometheusSettings, context: Context) -> Prometheus:
     return Prometheus(metrics(), settings)
-
-
-@hookimpl
-def leadline_observers() -> Iterator[Offer[PrometheusSettings, Prometheus]]:
-    """Offer the observer."""
-    yield Offer(
-        _make,
-        PrometheusSettings,
-        "Counts runs, calls, tokens and claims for Prometheus",
-        requires=("prometheus_client=leadline[telemetry]",),
-    )

@@ -19,11 +19,11 @@ import sys
 import tempfile
 import time
 from datetime import UTC, datetime
-from importlib import import_module
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+from leadline._hosting.catalog import PluginCatalog
 from leadline.records import Chart, Document, Evidence, Figure, Files, Hit, Report, Section, Source
 from leadline.settings import Settings
 from leadline.testing.context import FakeCall, fake_context
@@ -110,10 +110,9 @@ def draw_charts(folder: Path) -> None:
 
 def formatter(name: str) -> Any:
     """Return a format's renderer."""
-    module: Any = import_module(f"leadline_plugins.formats.{name}")
     context = fake_context(Path(tempfile.mkdtemp()))
-    made: Any = next(iter(module.leadline_report_formatters()))
-    return made.make(made.settings(), context)
+    made = PluginCatalog.discover().offer("report_formatters", name)
+    return made.create(made.settings(), context)
 
 
 def measure(name: str, scale: float, charts: Path) -> dict[str, float]:

@@ -32,7 +32,7 @@ from emulator_use import Emulator, client, emulator
 
 import leadline
 from leadline.contracts import Call
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import search_provider
 from leadline.records import Evidence, Hit, SearchPage, SearchRequest, Section
 from leadline.testing.plugins import plugin
 from leadline_plugins.passages.ranking import KeyQuestion, by_words
@@ -124,9 +124,7 @@ def settings(port: int, world: Emulator, form: str) -> dict[str, Any]:
 async def main(folder: Path, form: str, language: str) -> dict[str, Any]:
     """Return the figures of one report."""
     with emulator() as world, pages() as port:
-        engine = plugin(
-            "debian", search_providers=Offer(lambda s, c: Pages(port, language), PluginSettings, "Debian's manuals")
-        )
+        engine = plugin("debian", search_provider("Debian's manuals")(lambda: Pages(port, language)))
         async with client(world, folder, settings(port, world, form), [engine]) as runs:
             began = time.perf_counter()
             result = await runs.research(ASKED[language])

@@ -17,7 +17,7 @@ from typing import Any
 
 import leadline
 from leadline.contracts import Call
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import ai_provider, synthesizer
 from leadline.records import Section, Synthesis, SynthesisRequest
 from leadline.research_findings import Plan, PlannedSection, Query
 from leadline.tasks import Task
@@ -59,8 +59,8 @@ class Joined:
 
 
 def client(folder: Path) -> leadline.Client:
-    scripted = plugin("scripted", ai_providers=Offer(lambda s, c: Scripted(), PluginSettings, "Scripted"))
-    joined = plugin("joined", synthesizers=Offer(lambda s, c: Joined(), PluginSettings, "Joined"))
+    scripted = plugin("scripted", ai_provider("Scripted")(lambda: Scripted()))
+    joined = plugin("joined", synthesizer("Joined")(lambda: Joined()))
     return leadline.Client(
         plugins=[fake_web(), scripted, joined],
         folder=folder / "runs",

@@ -19,7 +19,7 @@ from typing import Any
 from emulator_use import Emulator, client, emulator, question
 
 from leadline.contracts import Call
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import middleware
 from leadline.records import ChatRequest
 from leadline.testing.plugins import plugin
 
@@ -82,7 +82,7 @@ def by_task(found: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 async def measured(world: Emulator, folder: Path, settings: dict[str, Any]) -> dict[str, Any]:
     """Return the figures of one run."""
     recorder = Recorder()
-    watching = plugin("recorder", middleware=Offer(lambda settings, _: recorder, PluginSettings, "Notes prompts"))
+    watching = plugin("recorder", middleware("Notes prompts")(lambda: recorder))
     values = {"middleware": ["recorder"], "cache.search": "0", "cache.plan": "0", **settings}
     async with client(world, folder, values, [watching]) as runs:
         result = await runs.research(question())

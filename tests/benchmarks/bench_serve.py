@@ -34,11 +34,9 @@ _PLUGIN = """
 import os, sys
 sys.path.insert(0, os.environ["BENCHMARKS"])
 from emulator_use import _engine
-from leadline.hookspecs import hookimpl
 
-@hookimpl
-def leadline_search_providers():
-    yield _engine(f"http://127.0.0.1:{os.environ['EMULATOR']}/search/alpha")
+alpha = _engine(f"http://127.0.0.1:{os.environ['EMULATOR']}/search/alpha")
+alpha.__module__ = __name__
 """
 
 
@@ -47,7 +45,7 @@ def install(folder: Path, port: int) -> None:
     info = folder / "plugins" / "alpha-1.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: alpha\nVersion: 1\n")
-    (info / "entry_points.txt").write_text("[leadline.v1]\nalpha = alpha_of_a_benchmark\n")
+    (info / "entry_points.txt").write_text("[leadline.v2]\nalpha = alpha_of_a_benchmark\n")
     (folder / "plugins" / "alpha_of_a_benchmark.py").write_text(_PLUGIN)
     os.environ |= {
         "PYTHONPATH": str(folder / "plugins"),

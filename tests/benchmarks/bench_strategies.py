@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import leadline
+from leadline import hookspecs
 from leadline.contracts import Call
 from leadline.errors import CallFailed, RateLimited, Unavailable
-from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.plugin import search_provider
 from leadline.records import Hit, SearchPage, SearchRequest, Usage
 from leadline.research_findings import TASKS, SearchTask
 from leadline.testing.plugins import plugin
@@ -107,11 +108,11 @@ def _given(engine: Engine, settings: Any, context: Any) -> Engine:
 
 async def measure(strategy: str, engines: list[Engine], searched: Searched, **settings: Any) -> None:
     """Let the stage run with these engines."""
-    stage = StageOffer(lambda settings, _: searched, PluginSettings, "Searches", gives=(TASKS,))
-    plugins = [plugin("searched", stages=stage)]
+    stage = hookspecs.stage("Searches", gives=(TASKS,))(lambda: searched)
+    plugins = [plugin("searched", stage)]
     for engine in engines:
-        offer: Offer[Any, Engine] = Offer(partial(_given, engine), PluginSettings, "Made up")
-        plugins.append(plugin(engine.name, search_providers=offer))
+        offer = search_provider("Made up")(partial(_given, engine))
+        plugins.append(plugin(engine.name, offer))
     values = {
         "search.engines": [engine.name for engine in engines],
         "search.strategy": strategy,

@@ -15,7 +15,7 @@ from typing import Any
 
 import leadline
 from leadline.contracts import Call, Context
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import Limits, search_provider
 from leadline.records import Hit, SearchPage, SearchRequest
 from leadline.testing.plugins import plugin
 
@@ -80,14 +80,12 @@ class Engine:
 
 def engines(port: int) -> list[EntryPoint]:
     """Return the engines as plugins: alpha, and beta that may hang."""
-    return [
-        plugin(name, search_providers=_engine(f"http://127.0.0.1:{port}/search/{name}")) for name in ("alpha", "beta")
-    ]
+    return [plugin(name, _engine(f"http://127.0.0.1:{port}/search/{name}")) for name in ("alpha", "beta")]
 
 
-def _engine(url: str) -> Offer[Any, Any]:
-    return Offer(
-        lambda settings, context: Engine(context, url), PluginSettings, "The emulator's", timeout=30, at_once=1000
+def _engine(url: str) -> Any:
+    return search_provider("The emulator's", limits=Limits(at_once=1000, timeout=30))(
+        lambda context: Engine(context, url)
     )
 
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 import leadline
-from leadline import events
+from leadline import events, hookspecs
 from leadline.contracts import Call, Run
 from leadline.errors import CallFailed, Unavailable
 from leadline.findings import Findings, Key
-from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.plugin import embedder, search_provider
 from leadline.records import Embeddings, EmbedRequest, Hit, Record, SearchPage, SearchRequest, Section
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
@@ -44,9 +44,9 @@ class Doing:
 
 async def run_stage(folder: Path, do: Do, *plugins: Any, settings: Any = None, **offer: Any) -> leadline.Result:
     """Run a pipeline of one stage."""
-    stage: Offer[Any, Any] = StageOffer(lambda s, c: Doing(do), PluginSettings, "Tested", **offer)
+    stage = hookspecs.stage("Tested", **offer)(lambda: Doing(do))
     values = {"pipeline": "mine", "pipelines": {"mine": {"stages": ["tested"]}}, **(settings or {})}
-    entries = [plugin("tested", stages=stage), *plugins]
+    entries = [plugin("tested", stage), *plugins]
     async with leadline.Client(plugins=entries, folder=folder / "r", cache=folder / "c", set=values) as client:
         return await client.research(QUESTION)
 
@@ -73,7 +73,7 @@ async def test_every_event_has_a_documented_kind_and_documented_data(tmp_path: P
         async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
             raise Unavailable("gone")
 
-    failing = plugin("failing", search_providers=Offer(lambda s, c: Failing(), PluginSettings, "Fails"))
+    failing = plugin("failing", search_provider("Fails")(lambda: Failing()))
     settings = WEB | {"search.engines": ["fakeweb", "failing"], "clarify.mode": "ask"}
     options: Any = {"plugins": [fake_web(), failing], "folder": tmp_path / "r", "cache": tmp_path / "c"}
     seen: dict[str, set[str]] = {}
@@ -143,8 +143,8 @@ async def test_an_embedder_returns_one_vector_for_each_text(
         except CallFailed as failed:
             told.append(failed.record.message)
 
-    offer: Offer[Any, Any] = Offer(lambda s, c: Embedder(), PluginSettings, "Embeds")
-    await run_stage(tmp_path, embed, plugin("vectors", embedders=offer), settings={"ai.embedder": "vectors"})
+    offer = embedder("Embeds")(lambda: Embedder())
+    await run_stage(tmp_path, embed, plugin("vectors", offer), settings={"ai.embedder": "vectors"})
     assert reason in told[0]
     assert bool(reason) is bool(told[0])
 
@@ -159,7 +159,7 @@ async def test_the_core_sets_the_engine_and_the_tier_of_a_hit(tmp_path: Path) ->
     async def search(findings: Findings, run: Run) -> None:
         found.extend((await run.search(SearchRequest(query="depth"))).hits)
 
-    lying = plugin("lying", search_providers=Offer(lambda s, c: Lying(), PluginSettings, "Lies"))
+    lying = plugin("lying", search_provider("Lies")(lambda: Lying()))
     settings = {"search.engines": ["lying"], "search.tiers": {"3": ["blog.example"]}}
     await run_stage(tmp_path, search, lying, settings=settings)
     assert [(hit.engine, hit.tier) for hit in found] == [("lying", 3)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -14,7 +14,7 @@ from leadline._runtime.runs.conversations import MAX_TEXT
 from leadline._runtime.runs.folder import delete_run
 from leadline.contracts import Call
 from leadline.errors import ConfigError, LeadlineError, UsageError
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import ai_provider
 from leadline.records import ChatReply, ChatRequest, Conversation, Message, ModelTraits, Turn
 from leadline.runs import Order, Result
 from leadline.testing.plugins import plugin
@@ -67,14 +67,14 @@ def docs(tmp_path: Path) -> Path:
 
 
 def client(folder: Path, model: Model | None = None, settings: Mapping[str, Any] | None = None) -> leadline.Client:
-    offer = Offer(lambda settings, _: model, PluginSettings, "For a test")
+    offer = ai_provider("For a test")(lambda: cast("Any", model))
     values = {"ai.providers": ["scripted" if model else "embedded"], "verify.judges": ["exact"], "retry.base": 0}
     return leadline.Client(
         docs=folder / "docs",
         folder=folder / "runs",
         cache=folder / "cache",
         set=values | {"report.formats": ["json"]} | dict(settings or {}),
-        plugins=[plugin("scripted", ai_providers=offer)] if model else (),
+        plugins=[plugin("scripted", offer)] if model else (),
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import leadline
 from leadline.errors import Unsupported
-from leadline.hookspecs import MapOffer, Offer, PluginSettings
+from leadline.plugin import map_stage, parser
 from leadline.records import Block, Document, Hit, Passage, Source
 from leadline.research_findings import SOURCES
 from leadline.testing.plugins import plugin
@@ -68,7 +68,7 @@ class Redact:
 async def redacted(tmp_path: Path, *, stale: bool) -> leadline.Result:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "g.md").write_text(NAMES)
-    red = plugin("red", stages=MapOffer(lambda *_: Redact(stale), PluginSettings, "r", over=SOURCES, gives=SOURCES))
+    red = plugin("red", map_stage("r", over=SOURCES, gives=SOURCES)(lambda: Redact(stale)))
     pipeline = {"pipeline": "x", "pipelines.x.extends": "research", "pipelines.x.after": {"fetch": ["red"]}}
     async with leadline.Client(
         plugins=[red],
@@ -145,7 +145,7 @@ async def test_a_local_file_that_was_not_read_is_told_in_every_run_with_its_path
     docs.mkdir()
     (docs / "g.md").write_text(NAMES)
     (docs / "x.zork").write_text("A cable is long.")
-    zork = plugin("zork", parsers=Offer(lambda *_: Zork(how), PluginSettings, "z", free=True))
+    zork = plugin("zork", parser("z", work="local")(lambda: Zork(how)))
     where: dict[str, Any] = {"folder": tmp_path / "r", "cache": tmp_path / "c", "docs": docs}
     async with leadline.Client(plugins=[zork], set={**SET, "read.parsers": ["zork", "text"]}, **where) as client:
         result, again = await client.research(QUESTION), await client.research(QUESTION)

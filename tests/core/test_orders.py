@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 
 import leadline
+from leadline import hookspecs
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.runs.folder import JOURNAL, read_metadata
 from leadline.contracts import Call
 from leadline.errors import JournalBusy, LeadlineError, UsageError
-from leadline.hookspecs import Offer, PluginSettings
 from leadline.progress import format_step
 from leadline.runs import Metadata, Order
 from leadline.testing.fakes import fake_web
@@ -50,7 +50,7 @@ class Held:
 
 
 def held(middleware: Held) -> Any:
-    return plugin("held", middleware=Offer(lambda settings, _: middleware, PluginSettings, "For a test"))
+    return plugin("held", hookspecs.middleware("For a test")(lambda: middleware))
 
 
 async def test_an_order_is_json_that_any_process_can_run(tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ async def test_cancel_soon_needs_no_await(tmp_path: Path) -> None:
 async def test_the_state_after_a_kill_is_that_of_the_last_step(tmp_path: Path) -> None:
     code = f"""
 import asyncio, leadline
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import middleware
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
 
@@ -242,7 +242,7 @@ class Forever:
         return await proceed(request)
 
 async def main():
-    held = plugin("held", middleware=Offer(lambda settings, _: Forever(), PluginSettings, "For a test"))
+    held = plugin("held", middleware("For a test")(Forever))
     settings = {WEB!r} | {{"middleware": ["held"]}}
     async with leadline.Client(plugins=[fake_web(), held], folder="runs", cache="cache", set=settings) as runs:
         await (await runs.start({QUESTION!r})).result()

@@ -4,29 +4,26 @@ from typing import Any
 
 import pytest
 
+from leadline import hookspecs
 from leadline.errors import ConfigError
 from leadline.findings import Key
-from leadline.hookspecs import MapOffer, PluginSettings, StageOffer
-from leadline.pipeline import assemble
+from leadline.pipeline import StageKind, assemble
+from leadline.plugin import map_stage
 from leadline.research_findings import DIGEST, EVIDENCE, PLAN, QUESTION, REPORT, SOURCES, TASKS, Question
 from leadline.settings import Loop
 
 STRANGE: Key[Question] = Key("plan", Question)
 
 
-def never(settings: Any, context: Any) -> Any:
-    raise AssertionError("a check makes nothing")
+def stage(**keys: Any) -> hookspecs.stage:
+    return hookspecs.stage("", **keys)
 
 
-def stage(**keys: Any) -> StageOffer[Any]:
-    return StageOffer(never, PluginSettings, "", **keys)
+def mapped(**keys: Any) -> map_stage:
+    return map_stage("", **keys)
 
 
-def mapped(**keys: Any) -> MapOffer[Any]:
-    return MapOffer(never, PluginSettings, "", **keys)
-
-
-STAGES: dict[str, StageOffer[Any] | MapOffer[Any]] = {
+STAGES: dict[str, StageKind] = {
     "plan": stage(needs=(QUESTION,), gives=(PLAN,)),
     "query": stage(needs=(PLAN,), wants=(TASKS,), gives=(TASKS,)),
     "search": mapped(over=TASKS, gives=SOURCES),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pydantic import SecretStr
@@ -13,7 +13,7 @@ import leadline
 from leadline._runtime.runs.folder import MAX_ID, folder_of
 from leadline.contracts import Call
 from leadline.errors import UsageError
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import search_provider
 from leadline.records import Hit, Principal, SearchPage, SearchRequest
 from leadline.runs import PRINCIPALS
 from leadline.testing.fakes import fake_web
@@ -40,10 +40,12 @@ class Mailbox:
 
 def client(folder: Path, engine: Mailbox | None = None, *, per_user: bool = True) -> leadline.Client:
     """Return a client over a mailbox, or over the made-up web."""
-    offer = Offer(lambda settings, _: engine, PluginSettings, "Letters", per_user=per_user)
+    offer = search_provider("Letters", cache_key=("*", "run.principal") if per_user else ("*",))(
+        lambda: cast("Any", engine)
+    )
     used = "mailbox" if engine else "fakeweb"
     settings: dict[str, Any] = {"search.engines": [used], "read.fetchers": ["fakeweb"], "retry.base": 0}
-    plugins = [fake_web(), *([plugin("mailbox", search_providers=offer)] if engine else [])]
+    plugins = [fake_web(), *([plugin("mailbox", offer)] if engine else [])]
     return leadline.Client(plugins=plugins, folder=folder / "runs", cache=folder / "cache", set=settings)
 
 

@@ -11,7 +11,6 @@ import sys
 from argparse import Namespace
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,7 +19,7 @@ from leadline.commands.outcome import advise
 from leadline.contracts import Run
 from leadline.errors import AlreadyAnswered, UsageError
 from leadline.findings import Findings, Key
-from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.plugin import stage
 from leadline.records import Answer, Json, Record
 from leadline.testing.plugins import plugin
 
@@ -46,9 +45,9 @@ class Asks:
 
 
 def client(folder: Path, ask: Ask) -> leadline.Client:
-    offer: Offer[Any, Any] = StageOffer(lambda s, c: Asks(ask), PluginSettings, "Asks", gives=(ANSWERS,))
+    offer = stage("Asks", gives=(ANSWERS,))(lambda: Asks(ask))
     settings = {"pipeline": "mine", "pipelines": {"mine": {"stages": ["asks"]}}, "retry.base": 0}
-    plugins = [plugin("asks", stages=offer)]
+    plugins = [plugin("asks", offer)]
     return leadline.Client(plugins=plugins, folder=folder / "runs", cache=folder / "cache", set=settings)
 
 

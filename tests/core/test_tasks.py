@@ -12,12 +12,13 @@ import pytest
 from tests.forms import Composition, WrittenSection
 
 import leadline
+from leadline import hookspecs
 from leadline._runtime.models.task_messages import instructions, render, talk
 from leadline._runtime.replies.parsing import parse
 from leadline.contracts import Call
 from leadline.errors import BadReply, CallFailed, Denied, ProviderError, QuotaSpent, TooLong, Unavailable
 from leadline.findings import Findings
-from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.plugin import ai_provider
 from leadline.records import ChatReply, ChatRequest, Message, ModelTraits, Record, Usage
 from leadline.research_findings import QUESTION as QUESTION_KEY
 from leadline.research_findings import Plan, Question, Review
@@ -153,10 +154,10 @@ async def researched(
     """Run with chats that do the task `plan` and nothing else."""
     asked: list[ChatRequest] = []
 
-    def offer(replies: Sequence[str | Exception]) -> Offer[Any, Any]:
-        return Offer(lambda s, c: Chat(replies, asked), PluginSettings, "A chat", priced=True)
+    def offer(replies: Sequence[str | Exception]) -> Any:
+        return ai_provider("A chat", priced=True)(lambda: Chat(replies, asked))
 
-    plugins = [plugin(name, ai_providers=offer(replies)) for name, replies in chats.items()]
+    plugins = [plugin(name, offer(replies)) for name, replies in chats.items()]
     values = {
         "ai.providers": ["embedded"],
         "ai.tasks": {"plan": f"{next(iter(chats))}:strict"},
@@ -358,8 +359,8 @@ async def performed(
             except CallFailed as failed:
                 assert failed.record.type == "BadReply"  # noqa: PT017 - a run would end by it
 
-    stage = StageOffer(lambda s, c: Asking(), PluginSettings, "Asks", needs=(QUESTION_KEY,))
-    chat = Offer(lambda s, c: Chat(replies, asked), PluginSettings, "A chat")
+    stage = hookspecs.stage("Asks", needs=(QUESTION_KEY,))(lambda: Asking())
+    chat = ai_provider("A chat")(lambda: Chat(replies, asked))
     settings: dict[str, Any] = {
         "ai.tasks": {"synthesize": "chat"},
         "search.engines": ["fakeweb"],
@@ -367,7 +368,7 @@ async def performed(
         "pipelines": {"mine": {"stages": ["asking"]}},
         "pipeline": "mine",
     }
-    plugins = [fake_web(), plugin("chat", ai_providers=chat), plugin("asking", stages=stage)]
+    plugins = [fake_web(), plugin("chat", chat), plugin("asking", stage)]
     async with leadline.Client(plugins=plugins, folder=folder / "r", cache=folder / "c", set=settings) as runs:
         result = await runs.research(QUESTION)
     return (came[0] if came else None), asked, result.metadata.notices
@@ -412,14 +413,14 @@ async def test_a_task_that_only_adds_to_the_report_and_that_nobody_did_leaves_a_
             with pytest.raises(CallFailed):
                 await run.perform(kind.of(findings[QUESTION_KEY]))
 
-    stage: Any = StageOffer(lambda s, c: Adding(), PluginSettings, "Adds", needs=(QUESTION_KEY,), tasks=(kind,))
+    stage = hookspecs.stage("Adds", needs=(QUESTION_KEY,), uses=(kind,))(lambda: Adding())
     settings: dict[str, Any] = {
         "ai__tasks": {"digest": "chat", "weigh": "chat"},
         "pipelines": {"mine": {"extends": "research", "before": {"synthesize": ["adding"]}}},
         "pipeline": "mine",
     }
     replies: dict[str, Sequence[str | Exception]] = {"chat": ['{"is_sufficient": true}', Denied("HTTP 401")]}
-    result, _ = await researched(tmp_path, replies, [plugin("adding", stages=stage)], **settings)
+    result, _ = await researched(tmp_path, replies, [plugin("adding", stage)], **settings)
     assert any("HTTP 401" in notice for notice in result.metadata.notices)
     assert result.status == "complete"
 
@@ -450,7 +451,7 @@ async def test_a_rejected_key_is_not_tried_again_and_the_next_is_asked(tmp_path:
 
 
 async def test_when_the_whole_chain_fails_each_is_told_and_the_task_degrades(tmp_path: Path) -> None:
-    broken = plugin("nothing", ai_providers=Offer(lambda s, c: Nothing(), PluginSettings, "Knows no task"))
+    broken = plugin("nothing", ai_provider("Knows no task")(lambda: Nothing()))
     values = {"ai.providers": ["nothing"], "search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "retry.base": 0}
     client = leadline.Client(plugins=[fake_web(), broken], folder=tmp_path / "r", cache=tmp_path / "c", set=values)
     async with client as runs:
@@ -474,10 +475,10 @@ async def test_material_over_the_context_is_shrunk_and_that_is_said(model: str, 
             assert review.is_sufficient
 
     kinds = (TaskKind("review", Material, Review),)
-    stage = StageOffer(lambda s, c: Shrinking(), PluginSettings, "Asks too much", needs=(QUESTION_KEY,), tasks=kinds)
+    stage = hookspecs.stage("Asks too much", needs=(QUESTION_KEY,), uses=(*kinds,))(lambda: Shrinking())
     asked: list[ChatRequest] = []
     script: list[str | Exception] = [TooLong("over 8,192 tokens"), '{"is_sufficient": true}']
-    chat = Offer(lambda s, c: Chat(script[-requests:], asked), PluginSettings, "A chat")
+    chat = ai_provider("A chat")(lambda: Chat(script[-requests:], asked))
     settings: dict[str, Any] = {
         "ai.tasks": {"review": model},
         "search.engines": ["fakeweb"],
@@ -485,7 +486,7 @@ async def test_material_over_the_context_is_shrunk_and_that_is_said(model: str, 
         "pipelines": {"mine": {"stages": ["big"]}},
         "pipeline": "mine",
     }
-    plugins = [fake_web(), plugin("chat", ai_providers=chat), plugin("big", stages=stage)]
+    plugins = [fake_web(), plugin("chat", chat), plugin("big", stage)]
     async with leadline.Client(plugins=plugins, folder=tmp_path / "r", cache=tmp_path / "c", set=settings) as runs:
         result = await runs.research(QUESTION)
     assert result.status == "complete", result.reason

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -45,13 +45,13 @@ class Example(PluginContract[Any, Any]):
     name = ""
 
     @pytest.fixture
-    def offer(self, example_plugins: PluginCatalog) -> Offer[Any, Any]:
+    def offer(self, example_plugins: PluginCatalog) -> Offer[Any]:
         return example_plugins.offer(self.kind, self.name)
 
-    async def before(self, offer: Offer[Any, Any], said: ScriptedAnswer) -> AsyncIterator[PluginSettings]:
+    async def before(self, offer: Offer[Any], said: ScriptedAnswer) -> AsyncIterator[PluginSettings]:
         """Give the settings that reach a server of the test's."""
         async with scripted_server(said) as server:
-            yield offer.settings(url=server.url)
+            yield cast("Any", offer.settings)(url=server.url)
 
 
 class TestCommand(CommandContract):
@@ -70,7 +70,7 @@ class TestChat(Example, AIProviderContract):
     name = "house_model"
 
     @pytest.fixture
-    async def settings(self, offer: Offer[Any, Any]) -> AsyncIterator[PluginSettings]:
+    async def settings(self, offer: Offer[Any]) -> AsyncIterator[PluginSettings]:
         said = {"choices": [{"message": {"content": "Nine fathoms."}}]}
         async for settings in self.before(offer, json_answer(said)):
             yield settings
@@ -80,10 +80,10 @@ class TestSearch(Example, SearchProviderContract):
     name = "glossary"
 
     @pytest.fixture
-    def settings(self, offer: Offer[Any, Any], tmp_path: Path) -> PluginSettings:
+    def settings(self, offer: Offer[Any], tmp_path: Path) -> PluginSettings:
         file = tmp_path / "glossary.csv"
         file.write_text("term,url,text\nfathom,https://a.example/,Six feet.\nfath,https://b.example/,Short.\n")
-        made: PluginSettings = offer.settings(file=file)
+        made: PluginSettings = cast("Any", offer.settings)(file=file)
         return made
 
     @pytest.fixture
@@ -108,7 +108,7 @@ class TestFetcher(Example, FetcherContract):
     heeds = False
 
     @pytest.fixture
-    async def settings(self, offer: Offer[Any, Any]) -> AsyncIterator[PluginSettings]:
+    async def settings(self, offer: Offer[Any]) -> AsyncIterator[PluginSettings]:
         async for settings in self.before(
             offer, ScriptedAnswer(b"nine fathoms", headers={"content-type": "text/plain"})
         ):
@@ -188,6 +188,6 @@ class TestObserver(Example, ObserverContract):
     name = "webhook"
 
     @pytest.fixture
-    async def settings(self, offer: Offer[Any, Any]) -> AsyncIterator[PluginSettings]:
+    async def settings(self, offer: Offer[Any]) -> AsyncIterator[PluginSettings]:
         async for settings in self.before(offer, json_answer({})):
             yield settings

@@ -12,6 +12,7 @@ import pytest
 import leadline
 from leadline.errors import Denied
 from leadline.hookspecs import GROUP
+from leadline.plugin import ai_provider
 from leadline.records import Message
 from leadline.testing.fakes import ScriptedChat, fake_web
 from leadline.testing.plugins import plugin
@@ -29,7 +30,7 @@ def opinion(monkeypatch: pytest.MonkeyPatch) -> EntryPoint:
 async def run(folder: Path, opinion: EntryPoint, *replies: Any) -> leadline.Result:
     chat = ScriptedChat(replies)
     asked = {"ai.tasks": {"second_opinion": "scripted"}} if replies else {}
-    model = plugin("scripted", ai_providers=leadline.Offer(lambda *_: chat, leadline.PluginSettings, "Says its script"))
+    model = plugin("scripted", ai_provider("Says its script")(lambda: chat))
     settings = {
         "search.engines": ["fakeweb"],
         "read.fetchers": ["fakeweb"],

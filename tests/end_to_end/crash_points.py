@@ -24,7 +24,7 @@ from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime.journal.storage import _JournalFile
 from leadline.contracts import Call
 from leadline.errors import LeadlineError
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import ai_provider, middleware
 from leadline.records import ChatReply, ChatRequest, Message, ModelTraits, Usage
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
@@ -64,8 +64,8 @@ class Model:
 
 
 def client(folder: Path, case: Case, limits: dict[str, Any]) -> leadline.Client:
-    slow = plugin("slow", middleware=Offer(lambda s, _: kills.Slow(folder / "calls.log"), PluginSettings, "Slows"))
-    model = plugin("emulated", ai_providers=Offer(lambda s, _: Model(case == "fickle"), PluginSettings, "A model"))
+    slow = plugin("slow", middleware("Slows")(lambda: kills.Slow(folder / "calls.log")))
+    model = plugin("emulated", ai_provider("A model")(lambda: Model(case == "fickle")))
     providers = ["embedded" if case == "brief" else "emulated"]
     chosen = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "ai.providers": providers}
     others = {"middleware": ["slow"], "observers": [], "retry.base": 0, "cache.search": "0", "cache.plan": "0"}

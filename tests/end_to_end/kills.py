@@ -24,7 +24,7 @@ import leadline
 from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime.journal.journal import Journal
 from leadline.contracts import Call
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import middleware
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
 
@@ -46,7 +46,7 @@ class Slow:
 
 
 def client(folder: Path, log: Path) -> leadline.Client:
-    slow = plugin("slow", middleware=Offer(lambda settings, _: Slow(log), PluginSettings, "Slows every call"))
+    slow = plugin("slow", middleware("Slows every call")(lambda: Slow(log)))
     return leadline.Client(
         plugins=[fake_web(), slow],
         folder=folder / "runs",

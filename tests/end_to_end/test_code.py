@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from leadline.hookspecs import Offer, PluginSettings
 from leadline.testing.plugins import plugin
 from leadline_plugins.sandboxes import bubblewrap, docker
 
@@ -42,8 +41,8 @@ def sandbox(request: pytest.FixtureRequest) -> tuple[dict[str, Any], list[Any]]:
     chosen = {f"plugins.{name}.{key}": value for key, value in LIMITS.items()}
     if name == "bubblewrap" and os.geteuid() == 0:  # root is refused: the tests become nobody then
         form = bubblewrap.BubblewrapSettings(program=str(AS_NOBODY), **LIMITS)
-        offer = Offer(lambda s, c: bubblewrap.Bubblewrap(form), PluginSettings, "As nobody")
-        name, plugins, chosen = "nobody", [plugin("nobody", sandboxes=offer)], {}
+        offer = sandbox("As nobody")(lambda: bubblewrap.Bubblewrap(form))
+        name, plugins, chosen = "nobody", [plugin("nobody", offer)], {}
     return {"pipeline": "code", "code.sandbox": name, "report.formats": ["markdown", "html", "json"]} | chosen, plugins
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import leadline
 from leadline.contracts import Call
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import ai_provider
 from leadline.records import ChatReply, ChatRequest, ModelTraits
 from leadline.testing.plugins import plugin
 
@@ -148,7 +148,7 @@ async def test_what_a_chain_did_with_less_is_told_again_by_a_replay_and_by_a_res
     tools: Any, world: Any, tmp_path: Path, place: str, told: str
 ) -> None:
     world.behave()
-    broken = plugin("broken", ai_providers=Offer(lambda s, c: Broken(place), PluginSettings, "Breaks"))
+    broken = plugin("broken", ai_provider("Breaks")(lambda: Broken(place)))
     settings = {"ai.providers": ["broken", "openai"]}
     async with tools.client(world, tmp_path, settings, plugins=[broken]) as runs:
         first = await runs.research(tools.question(6))

@@ -25,7 +25,7 @@ import leadline
 from leadline._runtime.journal.journal import Journal
 from leadline.contracts import Call
 from leadline.errors import LeadlineError
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import middleware
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
 from leadline_server import supervisor, worker
@@ -59,7 +59,7 @@ class Slow:
 
 def client(folder: Path) -> leadline.Client:
     log = folder / "calls.log"
-    slow = plugin("slow", middleware=Offer(lambda settings, _: Slow(log), PluginSettings, "Slows every call"))
+    slow = plugin("slow", middleware("Slows every call")(lambda: Slow(log)))
     used = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "middleware": ["slow"], "cache.search": 0}
     return leadline.Client(plugins=[fake_web(), slow], folder=folder / "runs", cache=folder / "cache", set=used)
 

@@ -387,7 +387,7 @@ def test_a_broken_plugin_is_left_out_and_the_rest_works_but_one_without_its_key_
     info = site / "leadline_explodes-2.5.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: leadline-explodes\nVersion: 2.5\n")
-    (info / "entry_points.txt").write_text("[leadline.v1]\nexplodes = leadline_explodes\n")
+    (info / "entry_points.txt").write_text("[leadline.v2]\nexplodes = leadline_explodes\n")
     (site / "leadline_explodes.py").write_text("raise RuntimeError('no licence file')")
     chosen = ["--set", "search.engines=explodes,pages", "--set", f"plugins.pages.texts={json.dumps([ANSWER])}"]
     done = leadline_in(site, "research", QUESTION, *chosen, "--json", PYTHONPATH=f"{site}{os.pathsep}{examples}")

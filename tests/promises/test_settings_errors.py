@@ -123,15 +123,14 @@ def install_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     info = tmp_path / "vault-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: vault\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[leadline.v1]\nvault = vault_plugin\n")
+    (info / "entry_points.txt").write_text("[leadline.v2]\nvault = vault_plugin\n")
     (tmp_path / "vault_plugin.py").write_text(
         "from pydantic import SecretStr\n"
-        "from leadline import Offer, PluginSettings, hookimpl\n"
+        "from leadline.plugin import PluginSettings, search_provider\n"
         "class Settings(PluginSettings):\n"
         "    api_key: SecretStr\n"
-        "@hookimpl\n"
-        "def leadline_search_providers():\n"
-        "    yield Offer(lambda s, c: None, Settings, 'A vault', env={'api_key': 'VAULT_KEY'}, priced=True)\n"
+        "@search_provider('A vault', settings=Settings, env={'api_key': 'VAULT_KEY'}, priced=True)\n"
+        "class Vault: pass\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("VAULT_KEY", "s3cret-key-of-the-vault")

@@ -18,7 +18,7 @@ import pytest
 
 import leadline
 from leadline.contracts import Call
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import middleware
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
 from leadline_server.command import Address, Running, serve
@@ -104,11 +104,11 @@ def running(
     tokens = {user: store.add_token(user, user) for user in users if user not in known}
     values = SETTINGS | {"middleware": ["gate"]} | {name.replace("__", "."): value for name, value in settings.items()}
     started, found, failures = threading.Event(), list[tuple[asyncio.AbstractEventLoop, Running]](), []
-    offer: Offer[Any, Any] = Offer(lambda settings, _: gate, PluginSettings, "For a test")
+    offer = middleware("For a test")(lambda: gate)
 
     def client_of() -> leadline.Client:
         return leadline.Client(
-            plugins=[fake_web(), plugin("gate", middleware=offer), *plugins],
+            plugins=[fake_web(), plugin("gate", offer), *plugins],
             folder=folder / "runs",
             cache=folder / "cache",
             set={key: value for key, value in values.items() if key != "clarify.mode"}

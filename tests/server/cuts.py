@@ -36,9 +36,10 @@ from leadline.errors import LeadlineError
 # is there.
 _PLUGIN = """
 import asyncio, os
-from leadline.hookspecs import Offer, hookimpl
+from leadline.plugin import fetcher, middleware, search_provider
 from leadline.testing.fakes import FakeEngine, FakePages, WebSettings
 
+@middleware("For cuts", settings=WebSettings)
 class Slow:
     live = True
     async def around(self, request, call, proceed, /):
@@ -47,17 +48,11 @@ class Slow:
             await asyncio.sleep(0.05)
         return await proceed(request)
 
-@hookimpl
-def leadline_middleware():
-    yield Offer(lambda settings, _: Slow(), WebSettings, "For cuts")
+@search_provider("Finds made-up pages", settings=WebSettings)
+class Engine(FakeEngine): pass
 
-@hookimpl
-def leadline_search_providers():
-    yield Offer(lambda settings, _: FakeEngine(settings), WebSettings, "Finds made-up pages")
-
-@hookimpl
-def leadline_fetchers():
-    yield Offer(lambda settings, _: FakePages(settings), WebSettings, "Serves made-up pages")
+@fetcher("Serves made-up pages", settings=WebSettings)
+class Pages(FakePages): pass
 """
 _COMMAND = "serve --port 0 --workers 2 --runs 6 --max-runs 1000 --max-requests 1000000 --max-streams 1000"
 _SETTINGS = {
@@ -84,7 +79,7 @@ def install(folder: Path) -> None:
     info = folder / "plugins" / "slow-1.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: slow\nVersion: 1\n")
-    (info / "entry_points.txt").write_text("[leadline.v1]\nslow = slow_for_cuts\n")
+    (info / "entry_points.txt").write_text("[leadline.v2]\nslow = slow_for_cuts\n")
     (folder / "plugins" / "slow_for_cuts.py").write_text(_PLUGIN)
     os.environ |= {"PYTHONPATH": str(folder / "plugins"), "XDG_CACHE_HOME": str(folder / "cache")}
     os.environ["HOLD"] = str(folder / "hold")

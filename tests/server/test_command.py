@@ -21,18 +21,15 @@ from leadline.cli import main
 # An installed plugin: a search that waits until the file `go` exists. The workers are processes of their own.
 _GATE = """
 import asyncio, os
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import middleware
 
+@middleware("For a test")
 class Gate:
     live = True
     async def around(self, request, call, proceed, /):
         while type(request).__name__ == "SearchRequest" and not os.path.exists("go"):
             await asyncio.sleep(0.02)
         return await proceed(request)
-
-@hookimpl
-def leadline_middleware():
-    yield Offer(lambda settings, _: Gate(), PluginSettings, "For a test")
 """
 _COMMAND = [sys.executable, "-m", "leadline", "serve", "--port", "0", "--docs", "docs", "--set", "middleware=gate"]
 _QUESTION = "How many feet is a fathom?"
@@ -44,7 +41,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> None:
     info = Path("plugins/gate-1.dist-info")
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: gate\nVersion: 1\n")
-    (info / "entry_points.txt").write_text("[leadline.v1]\ngate = gate_of_a_test\n")
+    (info / "entry_points.txt").write_text("[leadline.v2]\ngate = gate_of_a_test\n")
     Path("plugins/gate_of_a_test.py").write_text(_GATE)
     monkeypatch.setenv("PYTHONPATH", str(Path("plugins").absolute()))
 

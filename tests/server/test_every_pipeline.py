@@ -12,7 +12,7 @@ import pytest
 from tests.server.conftest import PATIENCE, SETTINGS, Served, finish, order, running
 
 from leadline.contracts import Call
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import sandbox
 from leadline.records import Code, Execution
 from leadline.testing.plugins import plugin
 
@@ -67,14 +67,14 @@ def emulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
                 "research.max_queries": 2,
                 "charts.runner": "",
             }
-            offer = Offer(lambda settings, context: Sandbox(), PluginSettings, "For a test")
+            offer = sandbox("For a test")(lambda: Sandbox())
             folder = tmp_path_factory.mktemp("emulated")
             settings |= {
                 "plugins.knowledge.folder": str(folder / "base"),
                 "plugins.flat.folder": str(folder / "vectors"),
             }
             given: Any = {key.replace(".", "__"): value for key, value in settings.items()}
-            with running(folder, plugins=[plugin("bench", sandboxes=offer)], **given) as server:
+            with running(folder, plugins=[plugin("bench", offer)], **given) as server:
                 added = server.client().post("/v1/knowledge?name=power.md", content=PAGE)
                 assert added.status_code == 200, added.text
                 yield server

@@ -17,7 +17,7 @@ from tests.server.conftest import PATIENCE, QUESTION, SETTINGS, Gate
 
 import leadline
 from leadline.errors import LeadlineError
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import middleware
 from leadline.runs import Metadata
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
@@ -40,9 +40,9 @@ def queue(tmp_path: Path) -> Any:
 
 @asynccontextmanager
 async def working(folder: Path, queue: Queue, gate: Gate, name: str = "w") -> AsyncIterator[worker.Worker]:
-    offer: Offer[Any, Any] = Offer(lambda settings, _: gate, PluginSettings, "For a test")
+    offer = middleware("For a test")(lambda: gate)
     used = {key: value for key, value in SETTINGS.items() if key != "clarify.mode"} | {"middleware": ["gate"]}
-    plugins = [fake_web(), plugin("gate", middleware=offer)]
+    plugins = [fake_web(), plugin("gate", offer)]
     async with leadline.Client(plugins=plugins, folder=folder / "runs", cache=folder / "cache", set=used) as client:
         made = worker.Worker(client, queue, 4, name=name)
         task = asyncio.create_task(made.work())
@@ -124,8 +124,8 @@ async def test_a_run_of_another_process_is_left_alone_until_it_is_free_and_its_e
 ) -> None:
     monkeypatch.setattr(worker, "_BUSY", 0.1)
     order = an_order(tmp_path)
-    offer: Offer[Any, Any] = Offer(lambda settings, _: gate, PluginSettings, "For a test")
-    plugins = [fake_web(), plugin("gate", middleware=offer)]
+    offer = middleware("For a test")(lambda: gate)
+    plugins = [fake_web(), plugin("gate", offer)]
     with gate.closed():
         async with leadline.Client(
             plugins=plugins, folder=tmp_path / "runs", cache=tmp_path / "cache", set={"middleware": ["gate"]}

@@ -6,11 +6,10 @@ import json
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import numpy
 import pytest
-from leadline_nli import Model, NliJudge, NliSettings, fetched, leadline_claim_judges, ready, windows
+from leadline_nli import Model, NliJudge, NliSettings, fetched, ready, windows
 from onnx import TensorProto, helper, numpy_helper, save
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
@@ -18,7 +17,6 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
 from leadline.errors import ConfigError
-from leadline.hookspecs import Offer
 from leadline.records import Claim, Evidence, JudgeRequest
 from leadline.testing.context import FakeCall, fake_context
 from leadline.testing.contracts import ClaimJudgeContract
@@ -82,10 +80,7 @@ def request(text: str, quote: str = QUOTE, lead: str = "") -> JudgeRequest:
 
 
 class TestContract(ClaimJudgeContract):
-    @pytest.fixture
-    def offer(self) -> Offer[Any, Any]:
-        (found,) = leadline_claim_judges()
-        return found
+    tested = NliJudge
 
     @pytest.fixture
     def settings(self, folder: Path) -> NliSettings:

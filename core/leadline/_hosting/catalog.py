@@ -21,6 +21,8 @@ from leadline.hookspecs import DEFAULTS, GROUP, Offer, PluginSettings
 
 __all__ = ["CatalogEntry", "Plugin", "PluginCatalog"]
 
+# Where plugins of the first version of the API learn how to move.
+MOVING = "docs/how-to/move-a-plugin.md"
 _FAMILY = GROUP.rpartition(".")[0] + ".v"
 Status = Literal["listed", "ready", "incomplete", "broken"]
 
@@ -166,7 +168,8 @@ def _problem(same: Sequence[EntryPoint]) -> str:
         return ""
     plugin = named(name, *origin(first))
     if first.group != GROUP:
-        return f"{plugin} is made for {first.group}, this is {GROUP}: install a version of it for {GROUP}"
+        move = f", or move it: {MOVING}" if first.group == "leadline.v1" else ""
+        return f"{plugin} is made for {first.group}, this is {GROUP}: install a version of it for {GROUP}{move}"
     if not is_valid_name:
         return f"{plugin} has a name that cannot be used: lower-case letters, digits and _ only, a letter first"
     if is_reserved:
@@ -184,7 +187,7 @@ def missing_packages(plugin: Plugin, offer: AnyOffer) -> str:
     return f"{plugin} lacks what it needs: pip install {' '.join(map(repr, packages))}" if packages else ""
 
 
-def missing(offer: Offer[Any, Any]) -> tuple[str, ...]:
+def missing(offer: Offer[Any]) -> tuple[str, ...]:
     """Return the packages to install for an offer, in pip's syntax; empty if none is missing."""
     needs = (need.partition("=") for need in offer.requires)
     return tuple(dict.fromkeys(install or module for module, _, install in needs if not installed(module)))

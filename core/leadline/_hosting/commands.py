@@ -12,7 +12,6 @@ from typing import Any
 from leadline.errors import PluginError
 
 GROUP = "leadline.commands"
-HOOK = "leadline_commands"
 _SECTION = re.compile(rf"^\[{re.escape(GROUP)}\]\n((?:[^\[\n].*\n?|\n)*)", re.MULTILINE)
 _DOCSTRING = re.compile(r'\s*(?:#[^\n]*\n\s*)*r?"""\s*(.+?)\s*(?:"""|\n\s*\n)', re.DOTALL)
 
@@ -49,21 +48,17 @@ class InstalledCommand:
         return ""
 
     def load(self) -> Any:
-        """Import the module and return its `leadline.hookspecs.Command`. Raises `PluginError`, whatever it does."""
+        """Import the module and return it. Raises `PluginError`, whatever it does."""
         from leadline._hosting.loading import naming_the_plugin, printing_to_stderr
 
         points = self._points()
         if len(points) != 1:
             raise PluginError(f"{self} is brought by {len(points)} packages: uninstall all but one")
         with naming_the_plugin(f"{self} cannot be loaded: {self.module} raised "), printing_to_stderr():
-            hook: Any = getattr(points[0].load(), HOOK, None)
-            commands = list(hook()) if hasattr(hook, "leadline_impl") else []
-        for command in commands:
-            if getattr(command, "name", "") == self.name:
-                return command
-        raise PluginError(
-            f"{self} is not there: {self.module} has no function {HOOK}, marked @hookimpl, that yields it"
-        )
+            module = points[0].load()
+        if not callable(getattr(module, "arguments", None)):
+            raise PluginError(f"{self} is not there: {self.module} has no function arguments(parser)")
+        return module
 
 
 def installed_commands() -> list[InstalledCommand]:

@@ -1,7 +1,6 @@
 """Load one plugin in isolation, from its entry point to its offers, so that errors name it.
 
-pluggy finds the hooks and checks their signatures. It ignores a hook that is not marked and a plugin without offers,
-which are the usual mistakes in a first plugin; both are errors here.
+A plugin without offers, the usual mistake in a first plugin, is an error.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib.metadata import Distribution, EntryPoint
 from typing import Any, get_type_hints
@@ -23,16 +22,14 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from leadline._hosting.faults import trace, words
 from leadline.display import choose_from
 from leadline.errors import PluginError
-from leadline.hookspecs import KINDS, CommandHooks, Hooks, MapOffer, Offer, PluginSettings, StageOffer
+from leadline.hookspecs import ALL, KINDS, PRINCIPAL, Hooks, Offer, PluginSettings, hookimpl, map_stage, offers_of
 
 # A plugin's name must fit into an environment variable; a dash does not.
 NAME = re.compile(r"[a-z][a-z0-9_]*")
-AnyOffer = Offer[Any, Any]
-_PREFIX = "leadline_"
+AnyOffer = Offer[Any]
 # One thread at a time redirects standard output; a plugin that is loaded may load others.
 _redirecting = threading.RLock()
 _BUG = "; this is a bug in the plugin"
-_HOOKS = tuple(_PREFIX + kind for kind in KINDS)
 
 
 @dataclass(frozen=True)
@@ -98,96 +95,80 @@ def load_plugin(point: EntryPoint) -> Plugin:
 def _loaded(point: EntryPoint, who: str) -> Plugin:
     advice = f"; update or uninstall {origin(point)[0] or 'it'}, or take it out of the settings"
     with naming_the_plugin(f"{who} cannot be imported: {point.value} raised ", advice):
-        module = point.load()
-    _check_hooks(module, who)
-    hooks = _registered(module, who)
-    offers = {kind: offer for kind in KINDS for offer in _offers(hooks, kind, who)}
+        target = point.load()
+    offers: dict[str, AnyOffer] = {}
+    for registered in _registered(_decorated(target)):
+        for kind, offer in registered.items():
+            if kind in offers:
+                raise PluginError(
+                    f"{who} has two {kind.replace('_', ' ')}, {offers[kind].make.__qualname__} and "
+                    f"{offer.make.__qualname__}: give each an entry point of its own, such as "
+                    f"{point.module}:{offer.make.__qualname__}"
+                )
+            offers[kind] = _checked(offer, who)
     if not offers:
+        decorators = ", ".join(each.__name__ for each in (*KINDS.values(), map_stage))
         raise PluginError(
-            f"{who} offers nothing: {point.value} has no function marked @hookimpl that yields an Offer; "
-            f"the hooks are: {', '.join(_HOOKS)}"
+            f"{who} offers nothing: {point.value} has no class with a decorator of leadline.plugin, such as "
+            f'@search_provider("what it is"); the decorators are: {decorators}'
         )
+    offers = {kind: offers[kind] for kind in KINDS if kind in offers}
     return Plugin(point.name, *origin(point), _settings(offers, who), offers)
 
 
-def _check_hooks(module: object, who: str) -> None:
-    """Refuse hooks that pluggy would ignore."""
-    for name in dir(module):
-        if not name.startswith(_PREFIX) or not callable(hook := getattr(module, name)):
-            continue
-        if name not in (*_HOOKS, "leadline_commands") and not _marked(hook).get("specname"):
-            raise PluginError(f"{who} has an unknown hook {name}: {choose_from(name, _HOOKS)}")
-        if not _marked(hook):
-            raise PluginError(f"{who} has a hook {name} that is not marked: write @hookimpl above it")
+def _decorated(target: object) -> list[object]:
+    """Return the decorated classes and functions of a module, without those that it imports from elsewhere."""
+    if not inspect.ismodule(target):
+        return [target]
+    members = {id(member): member for member in (getattr(target, name) for name in dir(target))}
+    return [it for it in members.values() if f"{getattr(it, '__module__', '')}.".startswith(f"{target.__name__}.")]
 
 
-def _marked(hook: object) -> Mapping[str, Any]:
-    """Return the options of `@hookimpl`; empty if the function is not marked."""
-    return getattr(hook, "leadline_impl", {})
+class _Registered:
+    """A class or function as pluggy registers it."""
+
+    def __init__(self, decorated: object) -> None:
+        self._decorated = decorated
+
+    @hookimpl
+    def leadline_offers(self) -> Mapping[str, AnyOffer]:
+        return offers_of(self._decorated)
 
 
-def _registered(module: object, who: str) -> pluggy.HookRelay:
-    """Return the hooks of the module, registered with a manager of its own."""
+def _registered(decorated: Iterable[object]) -> list[Mapping[str, AnyOffer]]:
+    """Return the offers of classes and functions, from a manager of their own."""
     manager = pluggy.PluginManager("leadline")
     manager.add_hookspecs(Hooks)
-    manager.add_hookspecs(CommandHooks)  # of a module that brings a command as well
+    for item in decorated:
+        manager.register(_Registered(item))
+    offers: list[Mapping[str, AnyOffer]] = manager.hook.leadline_offers()
+    return offers
+
+
+def _checked(offer: AnyOffer, who: str) -> AnyOffer:
+    decorator: Any = type(offer)
+    declaration = _declaration(decorator)
     try:
-        manager.register(module)
-        manager.check_pending()
-    except pluggy.PluginValidationError as error:
-        raise PluginError(f"{who} has a hook that does not fit: {error}") from error
-    return manager.hook
-
-
-def _offers(hooks: pluggy.HookRelay, kind: str, who: str) -> Iterator[AnyOffer]:
-    """Yield the offer of a kind, if there is one."""
-    hook = _PREFIX + kind
-    with naming_the_plugin(f"{who} raised in {hook}: ", _BUG):
-        answers = [_listed(answer, hook, who) for answer in getattr(hooks, hook)()]
-    offers = [_checked(offer, hook, who) for answer in answers for offer in answer]
-    if len(offers) > 1:
-        raise PluginError(
-            f"{who} yields {len(offers)} offers from {hook}: a plugin offers one of a kind; "
-            "give each an entry point of its own"
-        )
-    yield from offers
-
-
-def _listed(answer: object, hook: str, who: str) -> list[object]:
-    if inspect.iscoroutine(answer):
-        answer.close()
-    if isinstance(answer, Iterable) and not isinstance(answer, str | Mapping):
-        return list(answer)
-    raise PluginError(f"{who} returns {type(answer).__name__} from {hook}: it must yield offers, and not be async")
-
-
-def _checked(offer: object, hook: str, who: str) -> AnyOffer:
-    allowed = (StageOffer, MapOffer) if hook == "leadline_stages" else (Offer,)
-    if not isinstance(offer, allowed):
-        want = " or ".join(kind.__name__ for kind in allowed)
-        raise PluginError(f"{who} yields {type(offer).__name__} from {hook}: it must be {want}")
-    try:
-        for declaration in filter(None, map(_declaration, type(offer).__mro__)):
-            declaration(**{name: getattr(offer, name) for name in declaration.model_fields})
+        declaration(**{name: getattr(offer, name) for name in declaration.model_fields})
     except ValidationError as error:
         detail = error.errors()[0]
         place = ".".join(map(str, detail["loc"]))
         message = detail["msg"].removeprefix("Value error, ")
         raise PluginError(
-            f"{who} yields an offer from {hook} with a wrong field: `{place}`: {message[:1].lower()}{message[1:]}, "
+            f"{who} has a wrong argument in @{type(offer).__name__}: `{place}`: {message[:1].lower()}{message[1:]}, "
             f"and is {detail['input']!r:.80}"
         ) from None
     return offer
 
 
 @cache
-def _declaration(kind: Any) -> type[BaseModel] | None:
-    """Return a model of the fields that a class of offers adds, from their annotations; None if it adds none."""
-    if not issubclass(kind, Offer):
-        return None
-    hints = get_type_hints(kind, include_extras=True) | {"settings": Any}  # `_settings` checks that one
-    declared: dict[str, Any] = {name: (hints[name], ...) for name in vars(kind).get("__annotations__", ())}
-    return create_model(kind.__name__, __config__=ConfigDict(strict=True, arbitrary_types_allowed=True), **declared)
+def _declaration(decorator: Any) -> type[BaseModel]:
+    """Return a model of the arguments of a decorator, from their annotations."""
+    hints = get_type_hints(decorator, include_extras=True) | {"settings": Any}  # `_settings` checks that one
+    declared: dict[str, Any] = {field.name: (hints[field.name], ...) for field in fields(decorator)}
+    return create_model(
+        decorator.__name__, __config__=ConfigDict(strict=True, arbitrary_types_allowed=True), **declared
+    )
 
 
 def _settings(offers: Mapping[str, AnyOffer], who: str) -> type[PluginSettings]:
@@ -215,7 +196,7 @@ def _settings(offers: Mapping[str, AnyOffer], who: str) -> type[PluginSettings]:
     if "use" in model.model_fields:
         raise PluginError(f"{who} has a settings field `use`: that name is reserved for second instances")
     for offer in offers.values():
-        for name in {*offer.env, *(offer.answers or ()), *model.authority} - set(model.model_fields):
+        for name in {*offer.env, *(offer.cache_key or ()), *model.authority} - {*model.model_fields, ALL, PRINCIPAL}:
             raise PluginError(
                 f"{who} names a settings field {name!r} that does not exist: {choose_from(name, model.model_fields)}"
             )

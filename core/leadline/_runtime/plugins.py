@@ -33,6 +33,7 @@ from leadline.contracts import Call, Parser
 from leadline.encoding import digest
 from leadline.errors import ConfigError, LeadlineError, PluginError, PluginFault, ProviderError, Unsupported, UsageError
 from leadline.files import home_folder
+from leadline.hookspecs import AT_ONCE, PRINCIPAL
 from leadline.parsing import whole
 from leadline.permits import Permits
 from leadline.pipeline import Pipeline, assemble
@@ -126,7 +127,7 @@ class PluginRuntime:
             raise ConfigError(f"'{name}' is not chosen among the {kind.replace('_', ' ')} of the settings")
         offer, settings = plugin.offers[kind], self.settings.plugin(name)
         limits = self.settings.limits.get(name)
-        timeout = (limits and limits.timeout) or offer.timeout
+        timeout = (limits and limits.timeout) or offer.limits.timeout
         lifecycle = self._lifecycle(name, offer, settings, max(timeout or 0.0, ENTER_SECONDS))
         options = fingerprint(answer_options(offer, settings, self._tags(name)))
         account = account_of(secrets_of(settings.model_dump()))
@@ -137,9 +138,9 @@ class PluginRuntime:
             limiter=self._limiter(owner, offer, limits),
             timeout=timeout or self._default_timeout(kind),
             priced=offer.priced,
-            local=offer.free,
+            local=offer.work == "local",
             account=account,
-            per_user=offer.per_user,
+            per_user=PRINCIPAL in (offer.cache_key or ()),
             who=str(plugin),
             key_origin=self._key_origin(name, offer),
             restart=lifecycle.restart,
@@ -152,23 +153,23 @@ class PluginRuntime:
         return {key.removeprefix(prefix): tag for key, tag in self.loaded.tags.items() if key.startswith(prefix)}
 
     def _limiter(self, owner: tuple[str, ...], offer: AnyOffer, limits: Limits | None) -> Limiter:
-        at_once = (limits and limits.at_once) or offer.at_once
-        interval = offer.interval if limits is None or limits.interval is None else limits.interval
+        at_once = (limits and limits.at_once) or offer.limits.at_once or AT_ONCE
+        interval = (offer.limits if limits is None or limits.interval is None else limits).interval or 0.0
         kind, name, *_ = owner
         rests = kind == "search_providers"
-        return self._limits.limiter(owner, at_once, interval, name=name, rests=rests, local=offer.free)
+        return self._limits.limiter(owner, at_once, interval, name=name, rests=rests, local=offer.work == "local")
 
     def _lifecycle(self, name: str, offer: AnyOffer, settings: Any, enter_seconds: float) -> PluginLifecycle:
-        """Return the lifecycle of an offer; an offer registered under two hooks has one instance."""
-        key = (name, id(offer))
+        """Return the lifecycle of an offer; a class that serves two kinds has one instance."""
+        key = (name, id(offer.make))
         if key not in self._lifecycles:
             plugin = self.loaded.plugins[name]
-            kinds = [kind for kind, other in plugin.offers.items() if other is offer]
+            kinds = [kind for kind, other in plugin.offers.items() if other.make is offer.make]
             ready = partial(awaitable, kinds=kinds, who=str(plugin))
             context = self.context(name)
             self._lifecycles[key] = PluginLifecycle(
                 name,
-                partial(offer.make, settings, context),
+                partial(offer.create, settings, context),
                 ready,
                 who=str(plugin),
                 scrub=self._scrub,

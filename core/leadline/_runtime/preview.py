@@ -23,7 +23,7 @@ from leadline.estimates import (
     StepPlan,
     TaskEstimate,
 )
-from leadline.hookspecs import MapOffer
+from leadline.hookspecs import map_stage
 from leadline.pipeline import Loop, Pipeline, rounds
 from leadline.records import Usage
 from leadline.tasks import reply_schema, template_of
@@ -65,7 +65,7 @@ def _step_plans(pipeline: Pipeline) -> Iterator[StepPlan]:
             needs=tuple(key.name for key in step.needs),
             gives=tuple(key.name for key in step.writes),
             in_loop=step.name in looped,
-            item_by_item=isinstance(step.offer, MapOffer),
+            item_by_item=isinstance(step.offer, map_stage),
         )
 
 

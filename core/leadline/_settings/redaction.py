@@ -15,7 +15,7 @@ from pydantic import BaseModel, JsonValue, SecretBytes, SecretStr
 from pydantic_core import to_jsonable_python
 
 from leadline._settings.schema import is_table, unwrapped
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.hookspecs import ALL, Offer, PluginSettings
 
 _SECRET = (SecretStr, SecretBytes)
 _LEFT_OUT: Any = object()
@@ -169,14 +169,16 @@ def secrets_of(value: Any) -> Iterator[str]:
 
 
 def answer_options(
-    offer: Offer[Any, Any], settings: PluginSettings, tags: Mapping[str, str] | None = None
+    offer: Offer[Any], settings: PluginSettings, tags: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """Return the settings that change a plugin's answers as JSON data: part of the journal's keys, never secret.
 
     `tags` stand for the withheld ones, by their key in the section.
     """
     options = public(settings)
-    answers = set(type(settings).model_fields) - set(settings.unstored) if offer.answers is None else set(offer.answers)
+    answers = set((ALL,) if offer.cache_key is None else offer.cache_key)
+    if ALL in answers:
+        answers |= set(type(settings).model_fields) - set(settings.unstored)
     hidden = {path: tag for path, tag in (tags or {}).items() if path.partition(".")[0] in answers}
     # A replay has the default in place of what was not stored; its tag alone counts.
     replaced = {*hidden, *(path.partition(".")[0] for path in hidden if not options.get(path.partition(".")[0]))}

@@ -352,7 +352,7 @@ class Selector:
         """Return the keys that the chosen plugins use, in the kinds that they were chosen for."""
         names, plugins = self._selected.names, self._selected.plugins
         offers = (plugins[name].offers[one.kind] for one in selections for name in names.get(one.key, ()))
-        return {key for offer in offers for key in offer.uses}
+        return {key for offer in offers for key in offer.uses if isinstance(key, str)}
 
     def _require(self, selection: Selection, used: Collection[str]) -> None:
         """Report a key that names no plugin although the run needs one."""
@@ -372,11 +372,13 @@ class Selector:
     def _unserved_stages(self, pipeline: str) -> str:
         """Return the problem if stages work only with a language model, and all AI providers work by algorithm."""
         names, plugins = self._selected.names, self._selected.plugins
-        stages = [
-            name for name in names.get("pipeline", ()) if getattr(plugins[name].offers["stages"], "by_model", False)
-        ]
+        stages = [name for name in names.get("pipeline", ()) if "ai.providers" in plugins[name].offers["stages"].uses]
         providers = {name for key, chosen in names.items() if kind_of(key) == "ai_providers" for name in chosen}
-        if stages and providers and all(plugins[name].offers["ai_providers"].algorithm for name in providers):
+        if (
+            stages
+            and providers
+            and all(getattr(plugins[name].offers["ai_providers"], "algorithm", False) for name in providers)
+        ):
             return f"pipeline '{pipeline}' needs a language model, and none is set up: {self._model_advice()}"
         return ""
 
@@ -399,7 +401,7 @@ class Selector:
         except PluginError as error:
             return self._unloaded(name, error)
         offer = self._catalog.offer(selection.kind, base)
-        if selection.key == "search.images" and not offer.images:
+        if selection.key == "search.images" and not getattr(offer, "images", False):
             raise ConfigError(f"{name!r} does not search for pictures")
         reason = missing_packages(plugin, offer) or self._configure(plugin, offer, name)
         if not reason:
@@ -432,7 +434,7 @@ class Selector:
         if not selection.model or ":" in selection.model:
             return ""
         chosen = self._selected.names["ai.providers"]
-        models = (name for name in chosen if not self._selected.plugins[name].offers["ai_providers"].free)
+        models = (name for name in chosen if self._selected.plugins[name].offers["ai_providers"].work != "local")
         usual = next(iter(self._defaults.auto.get("ai.providers", _NO_ORDER).names), "PROVIDER")
         return f"; a model is written PROVIDER:MODEL, such as '{next(models, usual)}:{selection.model}'"
 

@@ -39,7 +39,7 @@ class Declared:
 
 
 def declared(plugins: Iterable[Plugin]) -> tuple[Declared, ...]:
-    """Return the tasks of plugins, in their order; an offer of two hooks counts once."""
+    """Return the tasks of plugins, in their order; one that two kinds of a plugin use counts once."""
     found = {
         (plugin.name, task.name): Declared(plugin, task)
         for plugin in plugins
@@ -227,7 +227,7 @@ def unused_prices(
             name = model.partition(":")[2]
             yield f"ai.prices.{model}: prices have the name of the model without its provider: write {name!r}{origin}"
     offers = {name: plugins[name].offers.get("ai_providers") for name in callers}
-    if all(getattr(callers[name], "model", "") for name, offer in offers.items() if offer and not offer.free):
+    if all(getattr(callers[name], "model", "") for name, offer in offers.items() if offer and offer.work != "local"):
         for model in unused:
             if model not in qualified:
                 choices = choose_from(model, used)

@@ -175,8 +175,8 @@ def _add_installed(commands: Any, name: str) -> None:
             loaded = command.load()
             loaded.arguments(parser)
             parser.set_defaults(owner=str(command))
-            if loaded.run:
-                parser.set_defaults(command=loaded.run)
+            if run := getattr(loaded, "run", None):
+                parser.set_defaults(command=run)
 
 
 def _question(pipeline: str = "") -> Callable[[argparse.ArgumentParser], None]:

@@ -20,6 +20,7 @@ from leadline._runtime import loop_shutdown
 from leadline._runtime.calls.job import Kind
 from leadline._runtime.plugins import PluginRuntime, ProviderInstance, default_cache
 from leadline._runtime.runs.adhoc_session import adhoc_session
+from leadline._runtime.runs.retrieval import as_page
 from leadline._runtime.runs.run_context import RunContext
 from leadline._settings.load import Loaded
 from leadline.client import Client
@@ -219,7 +220,7 @@ async def _search(run: RunContext, name: str) -> tuple[Trial, Hit | None]:
     key, engine = "search.engines", run.plugins.instance("search_providers", name)
 
     async def do(request: SearchRequest, call: Call) -> Any:
-        return await (await engine.get()).search(request, call)
+        return as_page(await (await engine.get()).search(request, call))
 
     try:
         for query in QUERIES:

@@ -123,7 +123,7 @@ def _comment(text: str, stage: str, catalog: PluginCatalog) -> str:
     """Return a line with the summary of a stage, and whether it needs a model."""
     try:
         offer = catalog.offer("stages", stage)
-        summary = f"{offer.summary}; needs a model" if getattr(offer, "by_model", False) else offer.summary
+        summary = f"{offer.summary}; needs a model" if "ai.providers" in offer.uses else offer.summary
     except (PluginError, LeadlineError) as error:
         summary = str(error)
     return f"{text:<{_COLUMN}} # {'' if text else f'{stage}: '}{summary}"

@@ -20,7 +20,7 @@ from leadline._settings.plugin_sections import variable_of
 from leadline.commands.output import say, table, write, write_json
 from leadline.display import choose_from
 from leadline.errors import ConfigError, UsageError
-from leadline.hookspecs import KINDS, MapOffer, StageOffer
+from leadline.hookspecs import AT_ONCE, KINDS, map_stage, stage
 from leadline.inventory import InstalledPlugin
 
 
@@ -98,7 +98,7 @@ def _write_settings(plugin: Plugin, name: str) -> None:
 def _details(offer: AnyOffer, plugin: Plugin, name: str) -> Iterator[tuple[str, str]]:
     """Yield labelled details of an offer."""
     rows = [
-        ("over", offer.over.name if isinstance(offer, MapOffer) else ""),
+        ("over", offer.over.name if isinstance(offer, map_stage) else ""),
         *_findings(offer),
         ("tasks", ", ".join(task.name for task in offer.tasks)),
         ("tools", ", ".join(tool.name for tool in offer.tools)),
@@ -111,19 +111,20 @@ def _details(offer: AnyOffer, plugin: Plugin, name: str) -> Iterator[tuple[str, 
 
 
 def _findings(offer: AnyOffer) -> Iterator[tuple[str, str]]:
-    if isinstance(offer, StageOffer | MapOffer):
-        gives = (offer.gives,) if isinstance(offer, MapOffer) else offer.gives
+    if isinstance(offer, stage | map_stage):
+        gives = (offer.gives,) if isinstance(offer, map_stage) else offer.gives
         keys = {"needs": offer.needs, "wants": offer.wants, "gives": gives, "may give": offer.may_give}
         for label, some in keys.items():
             yield label, ", ".join(key.name for key in some)
 
 
 def _limits(offer: AnyOffer) -> str:
-    if isinstance(offer, StageOffer | MapOffer):
+    if isinstance(offer, stage | map_stage):
         return ""
-    every = f", one every {offer.interval:g} s" if offer.interval else ""
-    timeout = f", {offer.timeout:g} s each" if offer.timeout else ""
-    return f"{offer.at_once} at once{every}{timeout}"
+    limits = offer.limits
+    every = f", one every {limits.interval:g} s" if limits.interval else ""
+    timeout = f", {limits.timeout:g} s each" if limits.timeout else ""
+    return f"{limits.at_once or AT_ONCE} at once{every}{timeout}"
 
 
 def _offers(plugin: Plugin, name: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What commands of the command line share: options, the client for them, confirmation.
 
-`leadline.hookspecs.Command` describes a command; packages bring commands as `docs/plugins/commands.md` shows. Nothing
-heavy is imported before it is needed: help, and looking at runs, need no client.
+Packages bring commands as `docs/plugins/commands.md` shows. Nothing heavy is imported before it is needed: help, and
+looking at runs, need no client.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def _progress(client: Client, args: argparse.Namespace) -> Iterator[dict[str, An
         yield {}
         return
     offer = client.catalog.offer("observers", name)
-    observer = offer.make(offer.settings(), PluginContext(name, default_cache()))
+    observer = offer.create(offer.settings(), PluginContext(name, default_cache()))
     try:
         yield {name: observer}
     finally:

@@ -12,7 +12,7 @@ from leadline._runtime.runs.engine import FindingsBoard, StageFindings
 from leadline.contracts import Call, Context, Parser
 from leadline.errors import NeedsClarification, Unsupported
 from leadline.findings import Key
-from leadline.hookspecs import MapOffer, StageOffer
+from leadline.hookspecs import map_stage, offers_of
 from leadline.records import Answer, Blob, Document, Json, Usage
 from leadline.settings import Settings
 
@@ -55,15 +55,16 @@ class FakeRun:
         return Answer(action="accept", content=default)
 
 
-def fake_findings(offer: StageOffer[Any] | MapOffer[Any], values: Mapping[Key[Any], Any]) -> StageFindings:
-    """Return findings as a stage receives them; keys that its offer does not declare and wrong types are errors.
+def fake_findings(stage: object, values: Mapping[Key[Any], Any]) -> StageFindings:
+    """Return findings as a decorated stage receives them; keys that it does not declare and wrong types are errors.
 
     `values` are the findings before the stage; `patch` of the result has what the stage wrote, by key.
     """
+    offer: Any = offers_of(stage)["stages"]
     board = FindingsBoard()
     for key, value in values.items():
         board.put(key, value)
-    if isinstance(offer, MapOffer):  # its results are returned, not written
+    if isinstance(offer, map_stage):  # its results are returned, not written
         return StageFindings("tested", board, (offer.over, *offer.needs, *offer.wants), ())
     return StageFindings("tested", board, (*offer.needs, *offer.wants), (*offer.gives, *offer.may_give))
 

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from importlib.metadata import EntryPoint
 
 from leadline.contracts import Call
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.hookspecs import PluginSettings, fetcher, search_provider
 from leadline.records import (
     Blob,
     ChatReply,
@@ -66,6 +66,7 @@ class WebSettings(PluginSettings):
     sentences: int = 20
 
 
+@search_provider("Finds made-up pages", settings=WebSettings)
 class FakeEngine:
     """Finds pages whose addresses contain a digest of the query."""
 
@@ -82,6 +83,7 @@ class FakeEngine:
         return SearchPage(hits=tuple(hits))
 
 
+@fetcher("Serves made-up pages", settings=WebSettings)
 class FakePages:
     """Serves the pages that `FakeEngine` finds: plain text, with a number in every sentence."""
 
@@ -105,11 +107,7 @@ class FakePages:
 
 def fake_web(name: str = "fakeweb") -> EntryPoint:
     """Return the engine and its pages as one plugin, for `search.engines` and `read.fetchers`."""
-    return plugin(
-        name,
-        search_providers=Offer(lambda settings, _: FakeEngine(settings), WebSettings, "Finds made-up pages"),
-        fetchers=Offer(lambda settings, _: FakePages(settings), WebSettings, "Serves made-up pages"),
-    )
+    return plugin(name, FakeEngine, FakePages)
 
 
 def quoting(*texts: str, quotes: Sequence[str]) -> Report:

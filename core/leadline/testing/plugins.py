@@ -1,31 +1,24 @@
-"""Plugins for tests, built from offers without a module or an installation."""
+"""Plugins for tests, made of decorated classes without a module or an installation."""
 
 from __future__ import annotations
 
 import sys
 from importlib.metadata import EntryPoint
-from types import ModuleType
-from typing import Any
+from types import ModuleType, SimpleNamespace
 
-from leadline.hookspecs import GROUP, KINDS, Offer, hookimpl
+from leadline.hookspecs import GROUP, offers_of, register
 
 
-def plugin(name: str, **offers: Offer[Any, Any]) -> EntryPoint:
-    """Return the entry point of a plugin with these offers by kind, for `PluginCatalog.discover([...])`.
+def plugin(name: str, *decorated: object) -> EntryPoint:
+    """Return the entry point of a plugin of decorated classes or functions, for `PluginCatalog.discover([...])`.
 
-    `plugin("wiki", search_providers=Offer(make, PluginSettings, "A wiki"))`
+    `plugin("wiki", search_provider("A wiki")(Wiki))`
     """
-    if unknown := set(offers) - set(KINDS):
-        raise ValueError(f"unknown kinds of plugins: {', '.join(sorted(unknown))}; choose from {', '.join(KINDS)}")
     module = ModuleType(f"leadline_testing_{name}")
-    for kind, offer in offers.items():
-        setattr(module, f"leadline_{kind}", _hook(offer))
+    own = SimpleNamespace()
+    for item in decorated:
+        for offer in offers_of(item).values():
+            register(own, offer)
+    setattr(module, "plugin", own)  # noqa: B010 - a module has no such attribute
     sys.modules[module.__name__] = module
-    return EntryPoint(name, module.__name__, GROUP)
-
-
-def _hook(offer: Offer[Any, Any]) -> Any:
-    def hook() -> list[Offer[Any, Any]]:
-        return [offer]
-
-    return hookimpl(hook)
+    return EntryPoint(name, f"{module.__name__}:plugin", GROUP)

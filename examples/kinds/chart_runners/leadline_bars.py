@@ -1,10 +1,9 @@
 from xml.sax.saxutils import escape
 
-from leadline.contracts import Call
-from leadline.hookspecs import Offer, Offers, PluginSettings, hookimpl
-from leadline.records import Chart, Figure
+from leadline.plugin import Call, Chart, Figure, chart_runner
 
 
+@chart_runner("Bars, as SVG")
 class Bars:
     def accepts(self, language: str, /) -> bool:
         return language == "data"
@@ -18,8 +17,3 @@ class Bars:
         svg = f'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="{24 * len(bars)}">{body}</svg>'
         shown = {"id": chart.id, "caption": chart.title, "alt": "; ".join(label for _, _, label in sizes) or "nothing"}
         return Figure(**shown, evidence_ids=chart.evidence_ids, media={"image/svg+xml": svg.encode()})
-
-
-@hookimpl
-def leadline_chart_runners() -> Offers[Bars]:
-    yield Offer(lambda settings, context: Bars(), PluginSettings, "Bars, as SVG")

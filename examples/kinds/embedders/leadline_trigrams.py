@@ -1,9 +1,7 @@
 from math import sqrt
 from zlib import crc32
 
-from leadline.contracts import Call
-from leadline.hookspecs import Offer, Offers, PluginSettings, hookimpl
-from leadline.records import Embeddings, EmbedRequest
+from leadline.plugin import Call, Embeddings, EmbedRequest, embedder
 
 
 def vector(text: str) -> tuple[float, ...]:
@@ -14,11 +12,7 @@ def vector(text: str) -> tuple[float, ...]:
     return tuple(count / length for count in counts)
 
 
+@embedder("Hashed trigrams, 256 numbers a text")
 class Trigrams:
     async def embed(self, request: EmbedRequest, call: Call, /) -> Embeddings:
         return Embeddings(vectors=tuple(vector(text) for text in request.texts))
-
-
-@hookimpl
-def leadline_embedders() -> Offers[Trigrams]:
-    yield Offer(lambda settings, context: Trigrams(), PluginSettings, "Hashed trigrams, 256 numbers a text")

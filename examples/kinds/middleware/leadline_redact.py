@@ -2,13 +2,12 @@ import re
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from leadline.contracts import Call
-from leadline.hookspecs import Offer, Offers, PluginSettings, hookimpl
-from leadline.records import SearchRequest
+from leadline.plugin import Call, SearchRequest, middleware
 
 ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+")
 
 
+@middleware("No e-mail addresses in searches")
 class Redact:
     live = True
 
@@ -16,8 +15,3 @@ class Redact:
         if isinstance(request, SearchRequest):
             request = request.model_copy(update={"query": ADDRESS.sub("", request.query)})
         return await proceed(request)
-
-
-@hookimpl
-def leadline_middleware() -> Offers[Redact]:
-    yield Offer(lambda settings, context: Redact(), PluginSettings, "No e-mail addresses in searches")

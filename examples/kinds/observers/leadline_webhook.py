@@ -1,12 +1,11 @@
-from leadline.contracts import Context
-from leadline.hookspecs import Offer, Offers, PluginSettings, hookimpl
-from leadline.records import Event
+from leadline.plugin import Context, Event, PluginSettings, observer
 
 
 class WebhookSettings(PluginSettings):
     url: str
 
 
+@observer("Tells an address how every run ended", settings=WebhookSettings)
 class Webhook:
     def __init__(self, settings: WebhookSettings, context: Context) -> None:
         self._url, self._http = settings.url, context.http()
@@ -15,8 +14,3 @@ class Webhook:
         if event.kind == "run.finished":
             reply = await self._http.post(self._url, json={"run": event.run_id, **event.data})
             reply.raise_for_status()
-
-
-@hookimpl
-def leadline_observers() -> Offers[Webhook]:
-    yield Offer(Webhook, WebhookSettings, "Tells an address how every run ended")

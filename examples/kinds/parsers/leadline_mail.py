@@ -1,11 +1,10 @@
 from email import message_from_bytes, policy
 
-from leadline.contracts import Call
-from leadline.hookspecs import Offer, Offers, PluginSettings, hookimpl
 from leadline.parsing import parse_in_worker
-from leadline.records import Blob, Document
+from leadline.plugin import Blob, Call, Document, parser
 
 
+@parser("E-mail (.eml)")
 class Mail:
     def accepts(self, media_type: str, /) -> bool:
         return media_type.partition(";")[0] == "message/rfc822"
@@ -18,8 +17,3 @@ def read(blob: Blob) -> Document:
     message = message_from_bytes(blob.data, policy=policy.default)
     body = message.get_body(("plain",))
     return Document(title=message.get("Subject", blob.name), text=body.get_content() if body else "")
-
-
-@hookimpl
-def leadline_parsers() -> Offers[Mail]:
-    yield Offer(lambda settings, context: Mail(), PluginSettings, "E-mail (.eml)")

@@ -1,12 +1,11 @@
 import operator
 
-from leadline.contracts import Call
-from leadline.hookspecs import Offer, Offers, PluginSettings, hookimpl
-from leadline.records import Code, Execution
+from leadline.plugin import Call, Code, Execution, sandbox
 
 DO = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
 
 
+@sandbox("Arithmetic: 3 4 + 2 * is 14")
 class Postfix:
     async def execute(self, code: Code, call: Call, /) -> Execution:
         if code.language != "postfix":
@@ -18,8 +17,3 @@ class Postfix:
         except (ValueError, IndexError, ZeroDivisionError) as error:
             return Execution(stderr=f"{word}: {error}", exit_code=1)
         return Execution(value=list(stack))
-
-
-@hookimpl
-def leadline_sandboxes() -> Offers[Postfix]:
-    yield Offer(lambda settings, context: Postfix(), PluginSettings, "Arithmetic: 3 4 + 2 * is 14")

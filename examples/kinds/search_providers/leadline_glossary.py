@@ -1,25 +1,18 @@
 import csv
 from pathlib import Path
 
-from leadline.contracts import Call, Context
-from leadline.hookspecs import Offer, Offers, PluginSettings, hookimpl
-from leadline.records import Hit, SearchPage, SearchRequest
+from leadline.plugin import Call, Context, Hit, PluginSettings, SearchRequest, search_provider
 
 
 class GlossarySettings(PluginSettings):
     file: Path
 
 
+@search_provider("A glossary in a CSV file", settings=GlossarySettings)
 class Glossary:
     def __init__(self, settings: GlossarySettings, context: Context) -> None:
         self._rows = list(csv.DictReader(settings.file.read_text(encoding="utf-8").splitlines()))
 
-    async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+    async def search(self, request: SearchRequest, call: Call, /) -> list[Hit]:
         found = [row for row in self._rows if row["term"].lower() in request.query.lower()]
-        hits = (Hit(url=row["url"], title=row["term"], text=row["text"] or None) for row in found)
-        return SearchPage(hits=tuple(hits)[: request.limit])
-
-
-@hookimpl
-def leadline_search_providers() -> Offers[Glossary]:
-    yield Offer(Glossary, GlossarySettings, "A glossary in a CSV file")
+        return [Hit(url=row["url"], title=row["term"], text=row["text"] or None) for row in found][: request.limit]

@@ -2,11 +2,10 @@ import asyncio
 from collections.abc import Mapping
 from itertools import chain, zip_longest
 
-from leadline.contracts import Call, Search
-from leadline.hookspecs import Offer, Offers, PluginSettings, hookimpl
-from leadline.records import SearchPage, SearchRequest
+from leadline.plugin import Call, Search, SearchPage, SearchRequest, search_strategy
 
 
+@search_strategy("One hit of each engine in turn")
 class TakeTurns:
     async def search(self, request: SearchRequest, engines: Mapping[str, Search], call: Call, /) -> SearchPage:
         replies = await asyncio.gather(*(engine(request) for engine in engines.values()), return_exceptions=True)
@@ -16,8 +15,3 @@ class TakeTurns:
         turns = chain.from_iterable(zip_longest(*(page.hits for page in pages)))
         once = {hit.url: hit for hit in turns if hit is not None}
         return SearchPage(hits=tuple(once.values())[: request.limit])
-
-
-@hookimpl
-def leadline_search_strategies() -> Offers[TakeTurns]:
-    yield Offer(lambda settings, context: TakeTurns(), PluginSettings, "One hit of each engine in turn")

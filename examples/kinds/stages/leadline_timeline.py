@@ -1,13 +1,9 @@
 from leadline_years import YEARS
 
-from leadline import PluginSettings, StageOffer, hookimpl
-from leadline.contracts import Run, Stage
-from leadline.findings import Findings
-from leadline.hookspecs import Offers
-from leadline.records import Section
-from leadline.research_findings import REPORT
+from leadline.plugin import REPORT, Findings, Run, Section, stage
 
 
+@stage("A timeline", needs=(REPORT,), wants=(YEARS,), gives=(REPORT,))
 class Timeline:
     async def run(self, findings: Findings, run: Run, /) -> None:
         report = findings[REPORT]
@@ -17,9 +13,3 @@ class Timeline:
         section = Section(id="timeline", title="Timeline", text=text, evidence_ids=tuple(name for _, name in years))
         if years:
             findings[REPORT] = report.model_copy(update={"sections": (*report.sections, section)})
-
-
-@hookimpl
-def leadline_stages() -> Offers[Stage]:
-    keys = (REPORT,)
-    yield StageOffer(lambda *_: Timeline(), PluginSettings, "A timeline", needs=keys, wants=(YEARS,), gives=keys)

@@ -1,12 +1,11 @@
-from leadline.contracts import Call
-from leadline.hookspecs import Offer, Offers, PluginSettings, hookimpl
-from leadline.records import Section, Synthesis, SynthesisRequest
+from leadline.plugin import Call, PluginSettings, Section, Synthesis, SynthesisRequest, synthesizer
 
 
 class BulletSettings(PluginSettings):
     at_most: int = 5
 
 
+@synthesizer("Sections as lists of quotes", settings=BulletSettings)
 class Bullets:
     def __init__(self, settings: BulletSettings) -> None:
         self._at_most = settings.at_most
@@ -18,8 +17,3 @@ class Bullets:
         best = request.book.passages(section)[: self._at_most]
         lines = (f"- {' '.join(item.quote.split())} [@{item.id}]" for item in best)
         return section.model_copy(update={"text": "\n".join(lines)})
-
-
-@hookimpl
-def leadline_synthesizers() -> Offers[Bullets]:
-    yield Offer(lambda settings, context: Bullets(settings), BulletSettings, "Sections as lists of quotes")

@@ -1,7 +1,6 @@
 from math import hypot
 
-from leadline.errors import Unsupported
-from leadline.records import VectorBatch, VectorCollection, VectorMatch
+from leadline.plugin import Unsupported, VectorBatch, VectorCollection, VectorMatch
 
 
 class Cosines(dict[str, tuple[tuple[float, ...], ...]]):

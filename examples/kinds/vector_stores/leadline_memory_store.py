@@ -1,8 +1,10 @@
 from leadline_cosines import Cosines
 
-from leadline import hookspecs, records
+from leadline import records
+from leadline.plugin import vector_store
 
 
+@vector_store("Vectors in memory")
 class MemoryStore(dict[str, Cosines]):
     async def put(self, request: records.VectorBatch, call: object, /) -> records.VectorCount:
         self.setdefault(request.collection, Cosines()).put(request)
@@ -18,8 +20,3 @@ class MemoryStore(dict[str, Cosines]):
 
     async def describe(self, request: records.VectorListing, call: object, /) -> records.VectorCollection:
         return self.get(request.collection, Cosines()).contents()
-
-
-@hookspecs.hookimpl
-def leadline_vector_stores() -> hookspecs.Offers[MemoryStore]:
-    yield hookspecs.Offer(lambda settings, context: MemoryStore(), hookspecs.PluginSettings, "Vectors in memory")

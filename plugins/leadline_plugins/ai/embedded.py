@@ -6,12 +6,12 @@ brief of the passages that were found (`writing/brief.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from leadline.contracts import Call, Context, TaskProvider
+from leadline.contracts import Call
 from leadline.errors import Unsupported
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import ai_provider
 from leadline.records import Record
 from leadline.research_findings import Plan, PlannedSection
 from leadline.tasks import Task
@@ -20,6 +20,7 @@ from leadline_plugins.prompting.research_tasks import PlanRequest, Queries, Quer
 R = TypeVar("R", bound=Record)
 
 
+@ai_provider("Research without a model: no key, and the report is the passages found", work="local", algorithm=True)
 class Embedded:
     """Performs two tasks without a model."""
 
@@ -48,14 +49,3 @@ def _query(request: QueryRequest) -> Queries:
 
 
 _ALGORITHMS: Mapping[str, Callable[[Any], Record]] = {"plan": _plan, "query": _query}
-
-
-def _make(settings: PluginSettings, context: Context) -> TaskProvider:
-    return Embedded()
-
-
-@hookimpl
-def leadline_ai_providers() -> Iterable[Offer[PluginSettings, TaskProvider]]:
-    """Offer the provider that needs no key, no network and no model."""
-    summary = "Research without a model: no key, and the report is the passages found"
-    yield Offer(_make, PluginSettings, summary, free=True, algorithm=True)

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
 
 from pydantic import Field
 
-from leadline.contracts import AIProvider, Call, Context
+from leadline.contracts import Call, Context
 from leadline.errors import Unsupported
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import PluginSettings, ai_provider
 from leadline.recordings import Recording, journal_path, read_recording, request_key
 from leadline.records import ChatReply, ChatRequest, ModelTraits
 
@@ -35,6 +34,16 @@ class RecordedSettings(PluginSettings):
         return journal_path(self.run.expanduser())
 
 
+def _ready(settings: RecordedSettings) -> str | None:
+    return None if settings.journal.is_file() else f"no journal of a run at {settings.journal}"
+
+
+@ai_provider(
+    "A model that repeats the replies of an earlier run, for tests and demonstrations",
+    settings=RecordedSettings,
+    ready=_ready,
+    cache_key=None,
+)
 class Recorded:
     """Answers a chat with the reply to the same messages in the recorded run; enter it before use."""
 
@@ -103,20 +112,3 @@ class Recorded:
         if not count:
             return f"{message}: that run called no language model"
         return f"{message}; the nearest of {count} recorded ones differs at {self._recording.difference(request)}"
-
-
-def _ready(settings: RecordedSettings) -> str | None:
-    return None if settings.journal.is_file() else f"no journal of a run at {settings.journal}"
-
-
-@hookimpl
-def leadline_ai_providers() -> Iterable[Offer[RecordedSettings, AIProvider]]:
-    """Offer the recorded model."""
-    yield Offer(
-        Recorded,
-        RecordedSettings,
-        "A model that repeats the replies of an earlier run, for tests and demonstrations",
-        ready=_ready,
-        answers=(),
-        keep=False,
-    )

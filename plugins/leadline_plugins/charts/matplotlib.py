@@ -21,7 +21,7 @@ from pydantic import Field
 from leadline.contracts import Call, Context
 from leadline.display import one_line
 from leadline.errors import Unsupported
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import Limits, PluginSettings, chart_runner
 from leadline.records import Chart, Figure
 from leadline_plugins.charts.forms import (
     CHAIN,
@@ -218,6 +218,13 @@ class MatplotlibSettings(PluginSettings):
     )
 
 
+@chart_runner(
+    "Draws twelve forms of charts from data, as PNG and SVG",
+    settings=MatplotlibSettings,
+    requires=("matplotlib=leadline[charts]",),
+    work="local",
+    limits=Limits(at_once=2, timeout=60),
+)
 class Matplotlib:
     """Draws in threads, one chart at a time."""
 
@@ -234,17 +241,3 @@ class Matplotlib:
         media = await self._context.in_thread(draw, chart, self._settings.fonts)
         fields = {"caption": chart.title, "alt": alt_text(chart), "evidence_ids": chart.evidence_ids}
         return Figure(id=chart.id, media=media, **fields)
-
-
-@hookimpl
-def leadline_chart_runners() -> Iterator[Offer[Any, Matplotlib]]:
-    """Offer the runner."""
-    yield Offer(
-        Matplotlib,
-        MatplotlibSettings,
-        "Draws twelve forms of charts from data, as PNG and SVG",
-        requires=("matplotlib=leadline[charts]",),
-        free=True,
-        at_once=2,
-        timeout=60,
-    )

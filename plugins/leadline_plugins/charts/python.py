@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
 
 from leadline.contracts import Call
 from leadline.errors import Unsupported
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import chart_runner
 from leadline.records import Blob, Chart, Code, Execution, Figure
 from leadline_plugins.charts.forms import CHAIN
 from leadline_plugins.charts.points import alt_text
@@ -43,6 +41,7 @@ if not any(name.endswith(".png") for name in os.listdir()) and plt.get_fignums()
 TIMEOUT = 60
 
 
+@chart_runner("Draws charts by code that a model wrote, in the sandbox", work="composite", uses=("code.sandbox",))
 class Python:
     """Runs code in the sandbox and returns the picture that it saved."""
 
@@ -73,10 +72,3 @@ def _picture(execution: Execution) -> bytes:
     if not found:
         raise Unsupported(f"the code saved no picture: save it as {_PICTURE}")
     return found.get(_PICTURE) or next(iter(found.values()))
-
-
-@hookimpl
-def leadline_chart_runners() -> Iterator[Offer[Any, Python]]:
-    """Offer the runner."""
-    summary = "Draws charts by code that a model wrote, in the sandbox"
-    yield Offer(lambda settings, context: Python(), PluginSettings, summary, calls=True, uses=("code.sandbox",))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from shlex import quote
 
@@ -23,7 +23,6 @@ from leadline.commands.output import plural, say, table, write, write_json
 from leadline.comparison import Comparison, RunFigures, compare
 from leadline.display import one_line, shortened
 from leadline.errors import UsageError
-from leadline.hookspecs import Command, hookimpl
 from leadline.records import Verdict
 from leadline.runs import Result
 
@@ -46,7 +45,7 @@ def arguments(parser: ArgumentParser) -> None:
     quiet_option(parser)
 
 
-def _run(args: Namespace) -> int:
+def run(args: Namespace) -> int:
     return _compare_pipelines(args) if args.pipelines or len(args.words) != 2 else _compare_runs(args)
 
 
@@ -171,8 +170,3 @@ def _kind(one: Verdict) -> str:
 
 def _text(one: Verdict) -> str:
     return shortened(one.claim.text, _CLAIM)
-
-
-@hookimpl
-def leadline_commands() -> Iterator[Command]:
-    yield Command("compare", arguments, _run)

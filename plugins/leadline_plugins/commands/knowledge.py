@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import PurePath
 from typing import Any, TypeVar
 
@@ -23,7 +23,6 @@ from leadline.commands.foreground import answer
 from leadline.commands.output import plural, say, table, write, write_json
 from leadline.display import nearest, one_line
 from leadline.errors import CallFailed, LeadlineError
-from leadline.hookspecs import Command, hookimpl
 from leadline.records import AddedDocuments, Passages, StoredDocument
 
 T = TypeVar("T")
@@ -206,8 +205,3 @@ def _show(found: Passages) -> None:
         write(f"{number}. {' > '.join([title, *path])}{page}  [{one.id}]")
         text = one_line(one.quote)
         write(f"   {text[:_SHOWN]}{' …' if len(text) > _SHOWN else ''}\n")
-
-
-@hookimpl
-def leadline_commands() -> Iterator[Command]:
-    yield Command("knowledge", arguments)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
 from shlex import join
 
 from leadline.commands import RUN, add_command, add_group, client_of, confirmed, run_options
 from leadline.commands.output import say, table, write, write_json
 from leadline.display import one_line
 from leadline.errors import UsageError
-from leadline.hookspecs import Command, hookimpl
 from leadline.run_summary import RunSummary
 
 
@@ -58,8 +56,3 @@ def _delete(args: Namespace) -> int:
         client.forget(run.folder)
         say(f"Forgot {run.id}; the run itself stays.")
     return 0
-
-
-@hookimpl
-def leadline_commands() -> Iterator[Command]:
-    yield Command("memory", arguments)

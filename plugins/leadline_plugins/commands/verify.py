@@ -6,7 +6,7 @@ import asyncio
 import sys
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ from leadline.commands.outcome import cost
 from leadline.commands.output import plural, say, table, write, write_json
 from leadline.display import one_line
 from leadline.errors import NoEvidence, UsageError
-from leadline.hookspecs import Command, hookimpl
 from leadline.records import Report
 from leadline.research_findings import FAILED
 from leadline.stored_runs import REPORT, is_run, read_report
@@ -282,8 +281,3 @@ def _grounds(checked: Checked) -> str:
     if nowhere := len(found.dangling):
         said.append(f"{plural(nowhere, 'citation')} without a source entry")
     return ", ".join(said)
-
-
-@hookimpl
-def leadline_commands() -> Iterator[Command]:
-    yield Command("verify", arguments, run)

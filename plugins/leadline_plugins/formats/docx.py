@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from html import escape
-from typing import Any
 
 from leadline.contracts import Call, Context
-from leadline.hookspecs import Offer, hookimpl
 from leadline.records import Blob, Files
 from leadline_plugins.formats.document import Document, Medium
 from leadline_plugins.formats.pandoc import meta, write
-from leadline_plugins.formats.pandoc_format import PandocFormat, pandoc_offer
+from leadline_plugins.formats.pandoc_format import PandocFormat, pandoc_format
 from leadline_plugins.formats.tree import Node
 from leadline_plugins.wording.phrases import phrase, right_to_left
 
@@ -49,7 +46,6 @@ def _styled(data: bytes, tree: Document) -> bytes:
     return styled(data, tree.title, tree.language, tree.depth)
 
 
-@hookimpl
-def leadline_report_formatters() -> Iterator[Offer[Any, PandocFormat]]:
-    """Offer the format."""
-    yield pandoc_offer("docx", "A Word file, with styles, figures and linked references", MEDIUM, write_docx, "docx")
+@pandoc_format("docx", "A Word file, with styles, figures and linked references", "docx")
+def _format(context: Context) -> PandocFormat:
+    return PandocFormat(MEDIUM, write_docx, context)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from importlib.resources import files
 from io import BytesIO
-from typing import Any
 from zipfile import ZipFile
 
 from leadline.contracts import Call, Context
-from leadline.hookspecs import Offer, hookimpl
 from leadline.records import Blob, Files
 from leadline_plugins.formats.document import Document, Medium
 from leadline_plugins.formats.pandoc import meta, write
-from leadline_plugins.formats.pandoc_format import PandocFormat, pandoc_offer
+from leadline_plugins.formats.pandoc_format import PandocFormat, pandoc_format
 from leadline_plugins.wording.phrases import phrase, right_to_left
 
 MEDIUM = Medium()
@@ -43,7 +40,6 @@ def restyled(book: bytes) -> bytes:
     return out.getvalue()
 
 
-@hookimpl
-def leadline_report_formatters() -> Iterator[Offer[Any, PandocFormat]]:
-    """Offer the format."""
-    yield pandoc_offer("epub", "An e-book", MEDIUM, write_epub)
+@pandoc_format("epub", "An e-book")
+def _format(context: Context) -> PandocFormat:
+    return PandocFormat(MEDIUM, write_epub, context)

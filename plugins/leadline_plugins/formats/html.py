@@ -6,7 +6,7 @@ All text and attributes are escaped; a content security policy allows only the p
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
@@ -15,14 +15,14 @@ from importlib.resources import files
 from typing import Any
 
 from leadline.contracts import Call, Context
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import parser, report_formatter
 from leadline.records import Blob, Files, Report
 from leadline_plugins.formats.document import Document, Medium
 from leadline_plugins.formats.formulas import mathml
 from leadline_plugins.formats.interactive import frame, script_hashes
 from leadline_plugins.formats.pandoc_format import build_document
 from leadline_plugins.formats.tree import Node, text
-from leadline_plugins.parse.html import leadline_parsers
+from leadline_plugins.parse.html import HtmlParser
 from leadline_plugins.wording.phrases import phrase, right_to_left
 
 _SIMPLE = {
@@ -38,7 +38,6 @@ _FIXED = {"Space": " ", "SoftBreak": "\n", "LineBreak": "<br>", "HorizontalRule"
 _SIDES = {"AlignRight": "end", "AlignCenter": "middle"}
 _DEEPEST_HEADING = 6
 _BACK = ' <a href="#noteref-{0}" role="doc-backlink" aria-label="↩ {0}">↩</a>'
-__all__ = ["leadline_parsers", "leadline_report_formatters"]
 MEDIUM = Medium(screen=True)
 
 
@@ -259,6 +258,7 @@ def _part(name: str) -> str:
     return "\n" + files("leadline_plugins.formats").joinpath("assets", name).read_text("utf-8")
 
 
+@report_formatter("One self-contained page: citations open their quotes, tables sort, prints well", cache_key=None)
 class Html:
     """Renders HTML."""
 
@@ -285,12 +285,6 @@ def _file(name: str, html: str) -> Blob:
     return Blob(name=name, media_type="text/html; charset=utf-8", data=html.encode("utf-8", "replace"))
 
 
-@hookimpl
-def leadline_report_formatters() -> Iterator[Offer[Any, Html]]:
-    """Offer the format."""
-    yield Offer(
-        lambda settings, context: Html(context),
-        PluginSettings,
-        "One self-contained page: citations open their quotes, tables sort, prints well",
-        keep=False,
-    )
+@parser("Main part of HTML pages", work="local", cache_key=())
+def _parser() -> HtmlParser:
+    return HtmlParser()

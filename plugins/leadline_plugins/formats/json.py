@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from leadline.contracts import Call
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import report_formatter
 from leadline.records import Blob, Files, Report
 
 
+@report_formatter("The whole report as data")
 class Json:
     """Renders JSON."""
 
@@ -17,9 +15,3 @@ class Json:
         """Return `report.json`: the `Report` record."""
         data = report.model_dump_json(indent=1).encode()
         return Files(files=(Blob(name="report.json", media_type="application/json", data=data),))
-
-
-@hookimpl
-def leadline_report_formatters() -> Iterator[Offer[Any, Json]]:
-    """Offer the format."""
-    yield Offer(lambda settings, context: Json(), PluginSettings, "The whole report as data")

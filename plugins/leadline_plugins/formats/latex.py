@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from leadline.contracts import Call, Context
-from leadline.hookspecs import Offer, hookimpl
 from leadline.records import Blob, Files
 from leadline_plugins.formats.document import Document, Medium
 from leadline_plugins.formats.pandoc import meta, write
-from leadline_plugins.formats.pandoc_format import PandocFormat, pandoc_offer
+from leadline_plugins.formats.pandoc_format import PandocFormat, pandoc_format
 from leadline_plugins.wording.phrases import for_language, right_to_left
 
 MEDIUM = Medium(columns=10, pictures=("image/png", "image/jpeg"), inline=False)
@@ -36,7 +32,6 @@ async def latex(tree: Document, context: Context, call: Call) -> Files:
     return Files(files=(Blob(name="report.tex", media_type="application/x-tex", data=data), *tree.files))
 
 
-@hookimpl
-def leadline_report_formatters() -> Iterator[Offer[Any, PandocFormat]]:
-    """Offer the format."""
-    yield pandoc_offer("latex", "LaTeX source, with its pictures beside it", MEDIUM, latex)
+@pandoc_format("latex", "LaTeX source, with its pictures beside it")
+def _format(context: Context) -> PandocFormat:
+    return PandocFormat(MEDIUM, latex, context)

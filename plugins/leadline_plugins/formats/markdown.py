@@ -17,7 +17,7 @@ from pydantic import Field
 
 from leadline.citations import Numbered, cited, number, unenclosed
 from leadline.contracts import Call
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import PluginSettings, report_formatter
 from leadline.records import Blob, Evidence, Files, Report, Section, Source
 from leadline.rendering import clean, plain_title, readable_url, safe_url
 from leadline_plugins.formats.arrangement import FEW, FIGURE, LONG, arranged, escaped
@@ -113,6 +113,7 @@ class MarkdownSettings(PluginSettings):
     )
 
 
+@report_formatter("Markdown, with numbered citations and two lists of sources", settings=MarkdownSettings)
 class Markdown:
     """Renders Markdown."""
 
@@ -310,13 +311,3 @@ def _address(url: str) -> str:
 def _file(name: str, parts: list[str]) -> Blob:
     text = clean("\n\n".join(filter(None, parts)) + "\n")
     return Blob(name=name, media_type="text/markdown; charset=utf-8", data=text.encode("utf-8", "replace"))
-
-
-@hookimpl
-def leadline_report_formatters() -> Iterator[Offer[Any, Markdown]]:
-    """Offer the format."""
-    yield Offer(
-        lambda settings, context: Markdown(settings),
-        MarkdownSettings,
-        "Markdown, with numbered citations and two lists of sources",
-    )

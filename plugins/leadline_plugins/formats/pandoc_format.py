@@ -1,14 +1,13 @@
-"""Formats that Pandoc writes: the plugin, its offer, and the tree of a report with its settings."""
+"""Formats that Pandoc writes: the plugin, and the tree of a report with its settings."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any
 
 from leadline.contracts import Call, Context
 from leadline.errors import Unsupported
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import Limits, report_formatter
 from leadline.records import Files, Report
 from leadline_plugins.formats.arrangement import arranged
 from leadline_plugins.formats.citation_style import entries
@@ -57,14 +56,7 @@ async def notice_of_formulas(call: Call, count: int) -> None:
     await call.run.emit("notice", {"message": f"formulas that could not be set are shown as TeX: {count}"})
 
 
-def pandoc_offer(name: str, summary: str, medium: Medium, write: Write, *modules: str) -> Offer[Any, PandocFormat]:
-    """Return the offer of a format; `name` is also the name of its extra, `modules` are its other requirements."""
-    return Offer(
-        lambda settings, context: PandocFormat(medium, write, context),
-        PluginSettings,
-        summary,
-        requires=tuple(f"{module}=leadline[{name}]" for module in ("pypandoc", *modules)),
-        keep=False,
-        at_once=2,
-        timeout=120,
-    )
+def pandoc_format(name: str, summary: str, *modules: str) -> report_formatter:
+    """Return the decorator of a format; `name` is also the name of its extra, `modules` are its other requirements."""
+    requires = tuple(f"{module}=leadline[{name}]" for module in ("pypandoc", *modules))
+    return report_formatter(summary, requires=requires, cache_key=None, limits=Limits(at_once=2, timeout=120))

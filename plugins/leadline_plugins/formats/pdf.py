@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from leadline.contracts import Call, Context
 from leadline.errors import Unsupported
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import Limits, PluginSettings, parser, report_formatter
 from leadline.records import Blob, Files, Report
 from leadline_plugins.formats.arrangement import arranged
 from leadline_plugins.formats.document import Document, Medium
@@ -59,6 +59,13 @@ class Pages:
     complete: bool
 
 
+@report_formatter(
+    "Pages for print: contents, bookmarks, page numbers, every script",
+    settings=PdfSettings,
+    requires=tuple(f"{module}={EXTRA}" for module in ("pypandoc", "typst", "manimgx_fonts", "manimgx_fonts_cjk")),
+    cache_key=None,
+    limits=Limits(at_once=2, timeout=120),
+)
 class Pdf:
     """Renders PDF with Typst."""
 
@@ -193,21 +200,6 @@ def _inputs(document: Document, paper: str, title_page: str, call: Call) -> dict
     }
 
 
-@hookimpl
-def leadline_report_formatters() -> Iterator[Offer[Any, Pdf]]:
-    """Offer the format."""
-    yield Offer(
-        Pdf,
-        PdfSettings,
-        "Pages for print: contents, bookmarks, page numbers, every script",
-        requires=tuple(f"{module}={EXTRA}" for module in ("pypandoc", "typst", "manimgx_fonts", "manimgx_fonts_cjk")),
-        keep=False,
-        at_once=2,
-        timeout=120,
-    )
-
-
-@hookimpl
-def leadline_parsers() -> Iterator[Offer[Any, PdfParser]]:
-    """Offer the parser, which shares the settings of the plugin."""
-    yield Offer(lambda settings, context: PdfParser(), PdfSettings, "Text of PDF files", free=True, answers=())
+@parser("Text of PDF files", settings=PdfSettings, work="local", cache_key=())
+def _parser() -> PdfParser:
+    return PdfParser()

@@ -6,11 +6,9 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
-from typing import Any
 
 from leadline.contracts import Call
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import report_formatter
 from leadline.records import Blob, Files, Report, Table
 
 # What a cell may begin with: spreadsheets take other signs, also full-width ones, for formulas. Where `;` separates
@@ -19,6 +17,7 @@ _TEXT = r"\w\s'(\[{<>~≈≤≥±€$£¥–—…•·*#§°†‡.!?%&/:;“�
 _BEGINS = re.compile(rf'(^(?=[^{_TEXT}"])|;\s*(?=[^{_TEXT}]))')
 
 
+@report_formatter("The tables of the report as CSV and JSON", cache_key=None)
 class Tables:
     """Renders tables as data."""
 
@@ -46,11 +45,3 @@ def _safe(cell: str) -> str:
     except ValueError:
         return _BEGINS.sub(r"\1'", cell)
     return cell
-
-
-@hookimpl
-def leadline_report_formatters() -> Iterator[Offer[Any, Tables]]:
-    """Offer the format."""
-    yield Offer(
-        lambda settings, context: Tables(), PluginSettings, "The tables of the report as CSV and JSON", keep=False
-    )

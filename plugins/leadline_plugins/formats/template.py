@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mimetypes
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from pydantic import Field
 
 from leadline.citations import Numbered, number
 from leadline.contracts import Call, Context
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import PluginSettings, report_formatter
 from leadline.records import Blob, Files, Report
 from leadline.templates import SUFFIX, render_file
 from leadline_plugins.formats.arrangement import arranged
@@ -27,6 +27,21 @@ class TemplateSettings(PluginSettings):
     file: str = Field(description="path of a Jinja template, such as letter.html.j2, which writes letter.html")
 
 
+def ready(settings: TemplateSettings) -> str | None:
+    """Return why the template cannot be rendered; None if it can."""
+    path = Path(settings.file).expanduser()
+    if path.suffix != SUFFIX:
+        return f"plugins.template.file: {settings.file} does not end with {SUFFIX}; letter.html.j2 writes letter.html"
+    return None if path.is_file() else f"plugins.template.file: there is no file {settings.file}"
+
+
+@report_formatter(
+    "A file from your own Jinja template",
+    settings=TemplateSettings,
+    requires=("jinja2=leadline[templates]",),
+    ready=ready,
+    cache_key=None,
+)
 class Template:
     """Renders the template."""
 
@@ -87,24 +102,3 @@ def _html(text: str) -> Any:
     from markupsafe import Markup
 
     return Markup(parser().render(str(text)))  # noqa: S704 - the parser allows no HTML and no unsafe address
-
-
-def ready(settings: TemplateSettings) -> str | None:
-    """Return why the template cannot be rendered; None if it can."""
-    path = Path(settings.file).expanduser()
-    if path.suffix != SUFFIX:
-        return f"plugins.template.file: {settings.file} does not end with {SUFFIX}; letter.html.j2 writes letter.html"
-    return None if path.is_file() else f"plugins.template.file: there is no file {settings.file}"
-
-
-@hookimpl
-def leadline_report_formatters() -> Iterator[Offer[Any, Template]]:
-    """Offer the format."""
-    yield Offer(
-        Template,
-        TemplateSettings,
-        "A file from your own Jinja template",
-        requires=("jinja2=leadline[templates]",),
-        ready=ready,
-        keep=False,
-    )

@@ -6,15 +6,14 @@ engine with its ranking, and the fetcher.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from pydantic import Field
 
 from leadline.contracts import Context, Fetcher, KnowledgeBase
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import PluginSettings, fetcher, search_provider
 
-__all__ = ["KnowledgeSettings", "leadline_fetchers", "leadline_search_providers"]
+__all__ = ["KnowledgeSettings"]
 
 
 class KnowledgeSettings(PluginSettings):
@@ -31,35 +30,21 @@ class KnowledgeSettings(PluginSettings):
     )
 
 
+@search_provider(
+    "Documents of `leadline knowledge`, searched by words and by meaning",
+    settings=KnowledgeSettings,
+    work="composite",
+    cache_key=None,
+    uses=("knowledge.store", "knowledge.embedder"),
+)
 def _base(settings: KnowledgeSettings, context: Context) -> KnowledgeBase:
     from leadline_plugins.knowledge.base import Knowledge
 
     return Knowledge(settings, context)
 
 
+@fetcher("Documents of `leadline knowledge`", settings=KnowledgeSettings, work="local", cache_key=None)
 def _fetcher(settings: KnowledgeSettings, context: Context) -> Fetcher:
     from leadline_plugins.knowledge.base import KnowledgeFetcher
 
     return KnowledgeFetcher(settings, context)
-
-
-@hookimpl
-def leadline_search_providers() -> Iterable[Offer[KnowledgeSettings, KnowledgeBase]]:
-    """Offer the base; no other run reuses its passages, because documents change and users have their own."""
-    yield Offer(
-        _base,
-        KnowledgeSettings,
-        "Documents of `leadline knowledge`, searched by words and by meaning",
-        keep=False,
-        free=True,
-        per_user=True,
-        calls=True,
-        uses=("knowledge.store", "knowledge.embedder"),
-    )
-
-
-@hookimpl
-def leadline_fetchers() -> Iterable[Offer[KnowledgeSettings, Fetcher]]:
-    """Offer the fetcher of stored documents."""
-    summary = "Documents of `leadline knowledge`"
-    yield Offer(_fetcher, KnowledgeSettings, summary, free=True, per_user=True, keep=False)

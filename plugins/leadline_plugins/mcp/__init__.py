@@ -6,20 +6,23 @@ connection, `engine` calls its tools and reads what they return.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, JsonValue, SecretStr, field_validator
 
 from leadline.contracts import Context, Fetcher, SearchProvider
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import Limits, PluginSettings, fetcher, search_provider
 from leadline_plugins.fetch.guard import checked
 
-__all__ = ["McpSettings", "leadline_fetchers", "leadline_search_providers"]
+__all__ = ["McpSettings"]
 
 # What a hit takes from a result.
 HIT_FIELDS = ("url", "title", "snippet", "text", "published", "content_url")
 _REQUIRES = ("mcp=leadline[mcp]",)
+# Those of the server, whose arguments are not stored but count, and those of the call.
+_SERVER = ("command", "args", "url")
+_SEARCH = (*_SERVER, "tool", "query", "limit", "language", "arguments", "results", "fields")
+_FETCH = (*_SERVER, "fetch_tool", "fetch_url", "fetch_arguments", "media_type")
 
 
 class McpSettings(PluginSettings):
@@ -77,46 +80,28 @@ def _ready(settings: McpSettings, tool: str) -> str | None:
     return None if getattr(settings, tool) else f"{tool} is not set in its section"
 
 
+@search_provider(
+    "A search tool of an MCP server",
+    settings=McpSettings,
+    requires=_REQUIRES,
+    ready=lambda settings: _ready(settings, "tool"),
+    cache_key=_SEARCH,
+)
 def _engine(settings: McpSettings, context: Context) -> SearchProvider:
     from leadline_plugins.mcp.engine import McpEngine
 
     return McpEngine(settings, context)
 
 
+@fetcher(
+    "A tool of an MCP server that reads addresses",
+    settings=McpSettings,
+    requires=_REQUIRES,
+    ready=lambda settings: _ready(settings, "fetch_tool"),
+    cache_key=_FETCH,
+    limits=Limits(timeout=120.0),
+)
 def _fetcher(settings: McpSettings, context: Context) -> Fetcher:
     from leadline_plugins.mcp.engine import McpFetcher
 
     return McpFetcher(settings, context)
-
-
-# Those of the server, whose arguments are not stored but count, and those of the call.
-_SERVER = ("command", "args", "url")
-_SEARCH = (*_SERVER, "tool", "query", "limit", "language", "arguments", "results", "fields")
-_FETCH = (*_SERVER, "fetch_tool", "fetch_url", "fetch_arguments", "media_type")
-
-
-@hookimpl
-def leadline_search_providers() -> Iterable[Offer[McpSettings, SearchProvider]]:
-    """Offer the engine."""
-    yield Offer(
-        _engine,
-        McpSettings,
-        "A search tool of an MCP server",
-        requires=_REQUIRES,
-        ready=lambda settings: _ready(settings, "tool"),
-        answers=_SEARCH,
-    )
-
-
-@hookimpl
-def leadline_fetchers() -> Iterable[Offer[McpSettings, Fetcher]]:
-    """Offer the fetcher."""
-    yield Offer(
-        _fetcher,
-        McpSettings,
-        "A tool of an MCP server that reads addresses",
-        requires=_REQUIRES,
-        ready=lambda settings: _ready(settings, "fetch_tool"),
-        answers=_FETCH,
-        timeout=120.0,
-    )

@@ -18,9 +18,8 @@ from weakref import finalize
 
 from pydantic_core import PydanticSerializationError
 
-from leadline.contracts import Context
 from leadline.files import private_file
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import observer
 from leadline.records import Event
 
 EVENTS = "events.jsonl"
@@ -33,6 +32,7 @@ GATHERED = 0.05
 _BLOCK = 64 * 1024
 
 
+@observer("Writes every event of a run to events.jsonl")
 class JsonLines:
     """Keeps the file of each run open from its start to its end; a replay is not written."""
 
@@ -179,13 +179,3 @@ def end_of_last_line(file: int) -> int:
             return start + found + 1
         end = start
     return 0
-
-
-@hookimpl
-def leadline_observers() -> Iterator[Offer[Any, JsonLines]]:
-    """Offer the observer."""
-    yield Offer(_make, PluginSettings, "Writes every event of a run to events.jsonl")
-
-
-def _make(settings: PluginSettings, context: Context) -> JsonLines:
-    return JsonLines()

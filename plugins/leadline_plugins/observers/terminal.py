@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Literal, Protocol, TextIO
 
 from pydantic import Field
 
-from leadline.contracts import Context
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import PluginSettings, observer
 from leadline.progress import RunProgress, format_review, format_step
 from leadline.records import Event
 
@@ -34,6 +33,7 @@ class View(Protocol):
     def close(self) -> None: ...
 
 
+@observer("Shows the progress of a run on the terminal", settings=TerminalSettings)
 class Terminal:
     """Shows runs; the first may change lines in place, others at the same time write plain lines."""
 
@@ -118,13 +118,3 @@ class PlainView:
             print(text, file=self._out, flush=True)
         except BrokenPipeError:
             self._closed = True  # as with `2>&1 | head`
-
-
-@hookimpl
-def leadline_observers() -> Iterator[Offer[TerminalSettings, Terminal]]:
-    """Offer the observer."""
-    yield Offer(_make, TerminalSettings, "Shows the progress of a run on the terminal")
-
-
-def _make(settings: TerminalSettings, context: Context) -> Terminal:
-    return Terminal(settings)

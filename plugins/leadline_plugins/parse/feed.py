@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from email.utils import parsedate_to_datetime
 from typing import Any
 
 from leadline.contracts import Call
 from leadline.errors import Unsupported
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.parsing import parse_in_worker
+from leadline.plugin import parser
 from leadline.records import Blob, Document
 from leadline_plugins.parse.decode import beginning, clean, declared, decode, document
 from leadline_plugins.parse.html_blocks import pieces_of_markup
@@ -29,6 +28,7 @@ _LONG, _MOST = 4_000_000, 2_000
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
+@parser("RSS and Atom feeds", work="local")
 class FeedParser:
     """Parses feeds with lxml, which tolerates most errors."""
 
@@ -130,9 +130,3 @@ def _pieces(markup: str) -> list[Piece]:
 def _name(element: Any) -> str:
     tag = None if element is None else element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
-
-
-@hookimpl
-def leadline_parsers() -> Iterable[Offer[Any, FeedParser]]:
-    """Offer the parser."""
-    yield Offer(lambda settings, context: FeedParser(), PluginSettings, "RSS and Atom feeds", free=True)

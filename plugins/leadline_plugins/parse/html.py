@@ -6,11 +6,8 @@ cut down to its main part (`html_main`) and read into blocks (`html_blocks`, `la
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from leadline.contracts import Call
 from leadline.errors import Unsupported
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.parsing import parse_in_worker
 from leadline.records import Blob, Document
 from leadline_plugins.parse.decode import beginning, clean, declared, decode, document, printable
@@ -61,15 +58,3 @@ def parse(blob: Blob) -> Document:
     if blob.name.startswith("http") and len(signs := no_page_signs(page, blob.name, result.text)) > 1:
         raise Unsupported(f"{blob.name} says that it is not the page (an error, a challenge): {', '.join(signs)}")
     return result.model_copy(update={"published": named.published, "author": clean(named.author), "images": pictures})
-
-
-@hookimpl
-def leadline_parsers() -> Iterable[Offer[PluginSettings, HtmlParser]]:
-    """Offer the parser."""
-    yield Offer(
-        lambda settings, context: HtmlParser(),
-        PluginSettings,
-        "Main part of HTML pages",
-        free=True,
-        answers=(),
-    )

@@ -21,8 +21,8 @@ from typing import Any
 
 from leadline.contracts import Call, Parser
 from leadline.errors import Unsupported
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.parsing import parse_in_worker
+from leadline.plugin import parser
 from leadline.records import Blob, Document
 from leadline_plugins.parse import html, opendocument, pdf, text, word
 from leadline_plugins.parse.decode import clean, decode, document, plausible_title
@@ -56,6 +56,7 @@ class Parts:
     left_out: list[str] = field(default_factory=list)
 
 
+@parser("Spreadsheets, presentations, OpenDocument, EPUB, RTF and mail", work="local")
 class OfficeParser:
     """Parses each kind with its library; those of the extra `office` are imported when a file needs them."""
 
@@ -333,10 +334,3 @@ _ATTACHED: tuple[tuple[Any, Parser], ...] = (
     *((text, text.TextParser()), (html, html.HtmlParser()), (pdf, pdf.PdfParser()), (word, word.WordParser())),
     (sys.modules[__name__], OfficeParser()),
 )
-
-
-@hookimpl
-def leadline_parsers() -> Iterable[Offer[Any, OfficeParser]]:
-    """Offer the parser."""
-    summary = "Spreadsheets, presentations, OpenDocument, EPUB, RTF and mail"
-    yield Offer(lambda settings, context: OfficeParser(), PluginSettings, summary, free=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -17,7 +17,6 @@ from typing import Any
 
 from leadline.contracts import Call
 from leadline.errors import Unsupported
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.parsing import parse_in_worker
 from leadline.records import Blob, Document
 from leadline_plugins.parse.decode import document, plausible_title
@@ -333,9 +332,3 @@ def _string(function: Callable[..., int], *of: Any) -> str:
     buffer = ctypes.create_string_buffer(length)
     function(*of, ctypes.cast(buffer, ctypes.POINTER(pdfium.FPDF_WCHAR)), length)
     return " ".join(buffer.raw.decode("utf-16-le", "replace").replace("\0", " ").split())
-
-
-@hookimpl
-def leadline_parsers() -> Iterable[Offer[Any, PdfParser]]:
-    """Offer the parser."""
-    yield Offer(lambda settings, context: PdfParser(), PluginSettings, "Text of PDF files", free=True)

@@ -8,13 +8,11 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterable
-from typing import Any
 
 from leadline.contracts import Call
 from leadline.errors import Unsupported
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.parsing import MOST_CHARACTERS, parse_in_worker
+from leadline.plugin import parser
 from leadline.records import Blob, Document
 from leadline_plugins.parse.decode import beginning, clean, decode, document
 from leadline_plugins.parse.layout import Piece, lay_out, tables
@@ -49,6 +47,7 @@ _HEAD = 4_000
 _TITLE = 150
 
 
+@parser("Plain text, Markdown, reStructuredText", work="local")
 class TextParser:
     """Decodes, cleans, and finds a title."""
 
@@ -114,10 +113,3 @@ def _rows(text: str) -> list[list[str]]:
     widths = {sign: Counter(map(len, rows)).most_common(1)[0] for sign, rows in read.items() if rows}
     best = max(widths, key=lambda sign: (widths[sign][0] > 1) * widths[sign][1], default="")
     return read[best] if best and widths[best][0] > 1 else []
-
-
-@hookimpl
-def leadline_parsers() -> Iterable[Offer[Any, TextParser]]:
-    """Offer the parser."""
-    summary = "Plain text, Markdown, reStructuredText"
-    yield Offer(lambda settings, context: TextParser(), PluginSettings, summary, free=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
@@ -19,8 +19,8 @@ from zipfile import ZipFile
 
 from leadline.contracts import Call
 from leadline.errors import Unsupported
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
 from leadline.parsing import parse_in_worker
+from leadline.plugin import parser
 from leadline.records import Blob, Document
 from leadline_plugins.parse.decode import clean, document, plausible_title
 from leadline_plugins.parse.layout import Item, Piece, collapse, formula, lay_out, lowered, raised
@@ -72,6 +72,7 @@ _FORMS = {
 }
 
 
+@parser("Text of Word files (.docx)", work="local")
 class WordParser:
     """Parses .docx."""
 
@@ -519,9 +520,3 @@ def _free(element: Any) -> None:
     parent = element.getparent()
     while parent is not None and element.getprevious() is not None:
         del parent[0]
-
-
-@hookimpl
-def leadline_parsers() -> Iterable[Offer[Any, WordParser]]:
-    """Offer the parser."""
-    yield Offer(lambda settings, context: WordParser(), PluginSettings, "Text of Word files (.docx)", free=True)

@@ -13,15 +13,14 @@ import platform
 import shutil
 import site
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from pydantic import Field
 
 from leadline.errors import Unavailable
-from leadline.hookspecs import Offer, hookimpl
+from leadline.plugin import Limits, sandbox
 from leadline_plugins.sandboxes import seccomp
 from leadline_plugins.sandboxes.interpreters import InterpreterLost, PooledSandbox, message_length, with_length
 from leadline_plugins.sandboxes.limits import GRACE, SandboxSettings, command
@@ -155,15 +154,10 @@ def ready(settings: BubblewrapSettings) -> str | None:
     return None
 
 
-@hookimpl
-def leadline_sandboxes() -> Iterator[Offer[Any, Bubblewrap]]:
-    """Offer the sandbox."""
-    yield Offer(
-        lambda settings, context: Bubblewrap(settings),
-        BubblewrapSettings,
-        "Runs Python in Linux namespaces, without a container engine (bubblewrap)",
-        ready=ready,
-        answers=("timeout", "memory", "processes", "output", "files", "files_size"),
-        at_once=4,
-        timeout=_LONGEST + GRACE,
-    )
+sandbox(
+    "Runs Python in Linux namespaces, without a container engine (bubblewrap)",
+    settings=BubblewrapSettings,
+    ready=ready,
+    cache_key=("timeout", "memory", "processes", "output", "files", "files_size"),
+    limits=Limits(at_once=4, timeout=_LONGEST + GRACE),
+)(Bubblewrap)

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field
 
-from leadline.hookspecs import PluginSettings
+from leadline.plugin import PluginSettings
 from leadline.records import Code
 
 # Seconds after the time limit in which the interpreter must report.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from pydantic import Field
 
 from leadline.contracts import Call, Context
 from leadline.errors import Unsupported
-from leadline.hookspecs import Offer, hookimpl
+from leadline.plugin import Limits, search_provider
 from leadline.records import Hit, SearchPage, SearchRequest
 from leadline_plugins.search.filters import Dates, limited, place
 from leadline_plugins.search.http import Api
@@ -37,6 +36,7 @@ class ArxivSettings(Dates):
     categories: list[str] = Field([], description="only these subjects: cs.CL, math.NT, q-bio …")
 
 
+@search_provider("Preprints of arXiv", settings=ArxivSettings, limits=Limits(at_once=1, interval=_INTERVAL))
 class Arxiv:
     """Searches the preprints."""
 
@@ -123,9 +123,3 @@ def _hit(entry: Any) -> Hit:
 def _text(entry: Any, name: str, space: str = _ATOM) -> str:
     found = entry.find(space + name)
     return " ".join("".join(found.itertext()).split()) if found is not None else ""
-
-
-@hookimpl
-def leadline_search_providers() -> Iterator[Offer[ArxivSettings, Arxiv]]:
-    """Offer the engine."""
-    yield Offer(Arxiv, ArxivSettings, "Preprints of arXiv", at_once=1, interval=_INTERVAL)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field, SecretStr
 
 from leadline.contracts import Call, Context
-from leadline.hookspecs import Offer, hookimpl
+from leadline.plugin import Limits, search_provider
 from leadline.records import SearchPage, SearchRequest
 from leadline_plugins.search.filters import (
     Country,
@@ -69,6 +69,14 @@ class _BravePicture(Result):
     properties: _Properties = _Properties()
 
 
+@search_provider(
+    "Web search by Brave",
+    settings=BraveSettings,
+    env={"api_key": "BRAVE_API_KEY"},
+    limits=Limits(interval=1.0),
+    priced=True,
+    images=True,
+)
 class Brave:
     """Searches with one account."""
 
@@ -142,17 +150,3 @@ def _thumbnail(told: Mapping[str, Any] | None) -> tuple[str | None, ...]:
 def _more(found: Mapping[str, Any]) -> bool:
     query = found.get("query")
     return isinstance(query, dict) and query.get("more_results_available") is True
-
-
-@hookimpl
-def leadline_search_providers() -> Iterator[Offer[BraveSettings, Brave]]:
-    """Offer the engine."""
-    yield Offer(
-        Brave,
-        BraveSettings,
-        "Web search by Brave",
-        env={"api_key": "BRAVE_API_KEY"},
-        priced=True,
-        interval=1.0,
-        images=True,
-    )

@@ -7,7 +7,6 @@ result from a block, and returns no dates.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,7 +14,7 @@ from pydantic import Field
 
 from leadline.contracts import Call, Context
 from leadline.errors import BadReply, RateLimited, Unavailable
-from leadline.hookspecs import Offer, hookimpl
+from leadline.plugin import Limits, search_provider
 from leadline.records import Hit, SearchPage, SearchRequest
 from leadline_plugins.search.filters import Dates, Domains, either, following, place, with_sites
 from leadline_plugins.search.http import ServiceRefusal, service_error
@@ -41,6 +40,12 @@ class DuckDuckGoSettings(Domains, Dates):
     time_range: Literal["", "d", "w", "m", "y"] = Field("", description="greatest age of a page, if no dates are set")
 
 
+@search_provider(
+    "Web search by DuckDuckGo, without a key",
+    settings=DuckDuckGoSettings,
+    requires=("ddgs=leadline[duckduckgo]",),
+    limits=Limits(at_once=2, interval=1.0),
+)
 class DuckDuckGo:
     """Reads the page, in threads: ddgs blocks."""
 
@@ -133,16 +138,3 @@ def _target(href: str) -> str:
     if (parts.hostname or "").endswith("duckduckgo.com") and parts.path == "/l/":
         return parse_qs(parts.query).get("uddg", [""])[0]
     return parts.geturl()
-
-
-@hookimpl
-def leadline_search_providers() -> Iterator[Offer[DuckDuckGoSettings, DuckDuckGo]]:
-    """Offer the engine; DuckDuckGo blocks clients that send requests faster."""
-    yield Offer(
-        DuckDuckGo,
-        DuckDuckGoSettings,
-        "Web search by DuckDuckGo, without a key",
-        requires=("ddgs=leadline[duckduckgo]",),
-        at_once=2,
-        interval=1.0,
-    )

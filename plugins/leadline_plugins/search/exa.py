@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, Literal
 
 from pydantic import Field, SecretStr
 
 from leadline.contracts import Call, Context
-from leadline.hookspecs import Offer, hookimpl
+from leadline.plugin import Limits, search_provider
 from leadline.records import SearchPage, SearchRequest, Usage
 from leadline_plugins.search.filters import Country, Dates, Domains, iso, limited
 from leadline_plugins.search.http import Api, plain
@@ -44,6 +43,13 @@ class _ExaResult(Result):
     image: str | None = None
 
 
+@search_provider(
+    "Web search by meaning, by Exa",
+    settings=ExaSettings,
+    env={"api_key": "EXA_API_KEY"},
+    limits=Limits(interval=0.1),
+    priced=True,
+)
 class Exa:
     """Searches with one account."""
 
@@ -95,11 +101,3 @@ def _cost(found: dict[str, Any]) -> Decimal | None:
     costs = found.get("costDollars")
     total = costs.get("total") if isinstance(costs, dict) else None
     return Decimal(str(total)) if isinstance(total, int | float) and not isinstance(total, bool) else None
-
-
-@hookimpl
-def leadline_search_providers() -> Iterator[Offer[ExaSettings, Exa]]:
-    """Offer the engine."""
-    yield Offer(
-        Exa, ExaSettings, "Web search by meaning, by Exa", env={"api_key": "EXA_API_KEY"}, priced=True, interval=0.1
-    )

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from leadline.errors import Unsupported
-from leadline.hookspecs import PluginSettings
+from leadline.plugin import PluginSettings
 
 _DOMAIN = re.compile(r"[^\s/:@?#]+\.[^\s/:@?#]+(/[^\s?#]*)?")
 

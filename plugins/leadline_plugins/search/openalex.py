@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field, SecretStr
 
 from leadline.contracts import Call, Context
-from leadline.hookspecs import Offer, hookimpl
+from leadline.plugin import Limits, search_provider
 from leadline.records import Hit, SearchPage, SearchRequest
 from leadline_plugins.search.filters import Dates, limited, place, shortened
 from leadline_plugins.search.http import Api, plain
@@ -69,6 +69,12 @@ class _Work(Result):
     abstract_inverted_index: dict[str, Any] | None = None
 
 
+@search_provider(
+    "Scholarly works by OpenAlex",
+    settings=OpenAlexSettings,
+    env={"api_key": "OPENALEX_API_KEY"},
+    limits=Limits(at_once=4, interval=0.1),
+)
 class OpenAlex:
     """Searches the works."""
 
@@ -141,16 +147,3 @@ def _names(work: _Work) -> Iterator[str]:
         who = one.get("author")
         name = who.get("display_name") if isinstance(who, dict) else None
         yield name if isinstance(name, str) else ""
-
-
-@hookimpl
-def leadline_search_providers() -> Iterator[Offer[OpenAlexSettings, OpenAlex]]:
-    """Offer the engine."""
-    yield Offer(
-        OpenAlex,
-        OpenAlexSettings,
-        "Scholarly works by OpenAlex",
-        env={"api_key": "OPENALEX_API_KEY"},
-        at_once=4,
-        interval=0.1,
-    )

@@ -8,7 +8,6 @@ for another call.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Annotated, Literal
 
@@ -16,7 +15,7 @@ from pydantic import BeforeValidator, Field
 
 from leadline.contracts import Call, Context
 from leadline.errors import BadReply
-from leadline.hookspecs import Offer, hookimpl
+from leadline.plugin import Limits, search_provider
 from leadline.records import ChatRequest, Hit, Message, Record, SearchPage, SearchRequest, Text, Usage
 from leadline.schemas import TEXT, list_of, object_of
 from leadline_plugins.ai.openai import ENV
@@ -79,6 +78,15 @@ class _Quiet:
         self._call.spend(usage)
 
 
+@search_provider(
+    "Statements from the memory of a language model: unsourced, never cited",
+    settings=RecallSettings,
+    env=ENV,
+    ready=ready,
+    cache_key=("base_url", "api_version", "model", "models", "extra_body"),
+    limits=Limits(timeout=_TIMEOUT),
+    priced=True,
+)
 class Recall:
     """Asks one model for what it remembers."""
 
@@ -113,18 +121,3 @@ def _hit(one: RecalledStatement, model: str) -> Hit:
     mark = blake2b(one.text.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
     title = f"{one.title or 'Statement'} (unsourced: from the memory of {model})"
     return hit(f"recall:{mark}", title, one.text, citable=False)
-
-
-@hookimpl
-def leadline_search_providers() -> Iterator[Offer[RecallSettings, Recall]]:
-    """Offer the engine."""
-    yield Offer(
-        Recall,
-        RecallSettings,
-        "Statements from the memory of a language model: unsourced, never cited",
-        env=ENV,
-        ready=ready,
-        answers=("base_url", "api_version", "model", "models", "extra_body"),
-        priced=True,
-        timeout=_TIMEOUT,
-    )

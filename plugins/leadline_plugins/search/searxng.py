@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field
 
 from leadline.contracts import Call, Context
 from leadline.errors import Denied, Unavailable
-from leadline.hookspecs import Offer, hookimpl
+from leadline.plugin import search_provider
 from leadline.records import SearchPage, SearchRequest
 from leadline_plugins.search.filters import Domains, either, following, place, with_sites
 from leadline_plugins.search.http import Api
@@ -41,6 +41,9 @@ class _SearxngResult(Result):
     thumbnail: str | None = None
 
 
+@search_provider(
+    "Web search by a SearXNG instance", settings=SearxngSettings, env={"base_url": "SEARXNG_URL"}, images=True
+)
 class Searxng:
     """Asks one instance."""
 
@@ -94,11 +97,3 @@ def _silent(found: Mapping[str, Any]) -> str:
     told = found.get("unresponsive_engines")
     pairs = [one for one in told if isinstance(one, list) and one] if isinstance(told, list) else []
     return ", ".join(f"{one[0]} ({one[1]})" if len(one) > 1 else str(one[0]) for one in pairs)
-
-
-@hookimpl
-def leadline_search_providers() -> Iterator[Offer[SearxngSettings, Searxng]]:
-    """Offer the engine."""
-    yield Offer(
-        Searxng, SearxngSettings, "Web search by a SearXNG instance", env={"base_url": "SEARXNG_URL"}, images=True
-    )

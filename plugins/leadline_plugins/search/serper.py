@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import Field, SecretStr
 
 from leadline.contracts import Call, Context
-from leadline.hookspecs import Offer, hookimpl
+from leadline.plugin import search_provider
 from leadline.records import SearchPage, SearchRequest
 from leadline_plugins.search.filters import Country, Dates, Domains, either, following, limited, place, with_sites
 from leadline_plugins.search.http import Api, plain
@@ -37,6 +36,7 @@ class _SerperResult(Result):
     image: str | None = Field(None, alias="imageUrl")
 
 
+@search_provider("Google results by Serper", settings=SerperSettings, env={"api_key": "SERPER_API_KEY"}, priced=True)
 class Serper:
     """Searches with one account."""
 
@@ -73,9 +73,3 @@ def _between(dates: Dates) -> str:
     ends = (("cd_min", dates.since), ("cd_max", dates.until))
     told = [f"{name}:{day.month}/{day.day}/{day.year}" for name, day in ends if day]
     return ",".join(["cdr:1", *told]) if told else ""
-
-
-@hookimpl
-def leadline_search_providers() -> Iterator[Offer[SerperSettings, Serper]]:
-    """Offer the engine."""
-    yield Offer(Serper, SerperSettings, "Google results by Serper", env={"api_key": "SERPER_API_KEY"}, priced=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import Field, SecretStr
 
 from leadline.contracts import Call, Context
 from leadline.errors import QuotaSpent
-from leadline.hookspecs import Offer, hookimpl
+from leadline.plugin import Limits, search_provider
 from leadline.records import SearchPage, SearchRequest
 from leadline_plugins.search.filters import Dates, Domains, iso, limited, shortened
 from leadline_plugins.search.http import Api, plain
@@ -44,6 +43,13 @@ class _TavilyResult(Result):
     published_date: str | None = None
 
 
+@search_provider(
+    "Web search by Tavily",
+    settings=TavilySettings,
+    env={"api_key": "TAVILY_API_KEY"},
+    limits=Limits(at_once=10),
+    priced=True,
+)
 class Tavily:
     """Searches with one account."""
 
@@ -83,11 +89,3 @@ class Tavily:
             "start_date": iso(settings.since),
             "end_date": iso(settings.until),
         }
-
-
-@hookimpl
-def leadline_search_providers() -> Iterator[Offer[TavilySettings, Tavily]]:
-    """Offer the engine."""
-    yield Offer(
-        Tavily, TavilySettings, "Web search by Tavily", env={"api_key": "TAVILY_API_KEY"}, priced=True, at_once=10
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field
@@ -11,7 +11,7 @@ from pydantic import Field
 from leadline.contracts import Call, Context
 from leadline.display import one_line, strip_markup
 from leadline.errors import ProviderError, RateLimited, Unavailable, Unsupported
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import Limits, PluginSettings, search_provider
 from leadline.records import Hit, SearchPage, SearchRequest
 from leadline_plugins.search.filters import either, limited, place, shortened
 from leadline_plugins.search.http import Api, agent
@@ -63,6 +63,12 @@ class _File(Result):
     imageinfo: list[dict[str, Any]] = []
 
 
+@search_provider(
+    "Wikipedia in the language of the question",
+    settings=WikipediaSettings,
+    limits=Limits(at_once=2, interval=0.1),
+    images=True,
+)
 class Wikipedia:
     """Searches the Wikipedias, one by language."""
 
@@ -191,10 +197,3 @@ def _next(found: Mapping[str, Any]) -> str | None:
     told = found.get("continue")
     start = told.get("gsroffset") if isinstance(told, dict) else None
     return str(start) if isinstance(start, int) else None
-
-
-@hookimpl
-def leadline_search_providers() -> Iterator[Offer[WikipediaSettings, Wikipedia]]:
-    """Offer the engine; Wikipedia asks for few requests at once."""
-    summary = "Wikipedia in the language of the question"
-    yield Offer(Wikipedia, WikipediaSettings, summary, at_once=2, interval=0.1, images=True)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from leadline.contracts import Run
 from leadline.errors import NoEvidence
 from leadline.findings import Findings
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.plugin import stage
 from leadline.records import Report, Section, Text
 from leadline.research_findings import (
     EVIDENCE,
@@ -38,6 +35,15 @@ from leadline_plugins.wording.phrases import phrase
 from leadline_plugins.writing.methodology import count_shown_sources, method_facts
 
 
+@stage(
+    "Answers the question from the passages found, in one call",
+    needs=(QUESTION,),
+    wants=(EVIDENCE, SOURCES, TASKS, FOUND, UNREAD, REPORT),
+    gives=(REPORT,),
+    may_give=(REVIEW,),
+    ends_loop=True,
+    closing=True,
+)
 class AnswerStage:
     """Has the synthesizer write one section that answers the question, and makes it the report.
 
@@ -102,19 +108,3 @@ def _reason(findings: Findings, gaps: tuple[Text, ...]) -> str:
     reason = no_answer(gaps) if findings[EVIDENCE] and gaps else no_evidence(question, found, sources, unread)
     meant = suggested_question(found)
     return f"{reason}; did you mean: {meant}" if meant else reason
-
-
-@hookimpl
-def leadline_stages() -> Iterator[StageOffer[Any]]:
-    """Offer the stage."""
-    yield StageOffer(
-        lambda settings, context: AnswerStage(),
-        PluginSettings,
-        "Answers the question from the passages found, in one call",
-        needs=(QUESTION,),
-        wants=(EVIDENCE, SOURCES, TASKS, FOUND, UNREAD, REPORT),
-        gives=(REPORT,),
-        may_give=(REVIEW,),
-        ends_loop=True,
-        closing=True,
-    )

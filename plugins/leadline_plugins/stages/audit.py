@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from pydantic import Field
 
@@ -11,7 +10,7 @@ from leadline.citations import number
 from leadline.contracts import Run
 from leadline.display import one_line
 from leadline.findings import Findings
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.plugin import PluginSettings, stage
 from leadline.records import Blob, Report, Verdict, VerdictKind
 from leadline.research_findings import AUDIT, REPORT, VERIFICATION, Audit, Verification
 
@@ -28,6 +27,13 @@ class AuditSettings(PluginSettings):
     accept_partial: bool = Field(True, description="Accept claims that their passages support only in part.")
 
 
+@stage(
+    "Decides over the report; writes verification.md",
+    settings=AuditSettings,
+    needs=(REPORT, VERIFICATION),
+    gives=(AUDIT,),
+    closing=True,
+)
 class AuditStage:
     """Accepts or rejects the report.
 
@@ -107,16 +113,3 @@ def _uncited(checks: Verification) -> Iterator[str]:
 
 def _label(kind: VerdictKind) -> str:
     return kind.replace("_", " ")
-
-
-@hookimpl
-def leadline_stages() -> Iterator[StageOffer[Any]]:
-    """Offer the stage."""
-    yield StageOffer(
-        lambda settings, context: AuditStage(settings),
-        AuditSettings,
-        "Decides over the report; writes verification.md",
-        needs=(REPORT, VERIFICATION),
-        gives=(AUDIT,),
-        closing=True,
-    )

@@ -5,15 +5,15 @@ The plan needs no text of the report, so that `synthesize` has it made while the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Literal
 
 from pydantic import Field
 
 from leadline.contracts import Run
 from leadline.errors import CallFailed, CallRefused
 from leadline.findings import Findings
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.plugin import PluginSettings, stage
 from leadline.records import Book, Chart, Figure, Source
 from leadline.research_findings import BOOK, CHARTS, FIGURES, QUESTION, SOURCES, Question
 from leadline.tasks import TaskKind
@@ -73,6 +73,14 @@ class ChartSettings(PluginSettings):
     )
 
 
+@stage(
+    "Draws charts of the numbers in the passages, where a model plans them",
+    settings=ChartSettings,
+    needs=(QUESTION, BOOK),
+    wants=(SOURCES,),
+    may_give=(CHARTS, FIGURES),
+    uses=(PLAN_TASK, REPAIR_TASK, "charts.runner"),
+)
 class ChartStage:
     """Plans charts and draws them one by one, until several in a row have failed."""
 
@@ -187,18 +195,3 @@ async def _repaired(run: Run, plan: PlannedChart, error: str, request: ChartPlan
     except CallFailed:
         return None
     return repaired if repaired.rows else None
-
-
-@hookimpl
-def leadline_stages() -> Iterator[StageOffer[Any]]:
-    """Offer the stage."""
-    yield StageOffer(
-        lambda settings, context: ChartStage(settings),
-        ChartSettings,
-        "Draws charts of the numbers in the passages, where a model plans them",
-        needs=(QUESTION, BOOK),
-        wants=(SOURCES,),
-        may_give=(CHARTS, FIGURES),
-        tasks=(PLAN_TASK, REPAIR_TASK),
-        uses=("charts.runner",),
-    )

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -16,7 +16,7 @@ from leadline.display import one_line
 from leadline.errors import ClarificationFailed, NeedsClarification
 from leadline.estimates import Expected, Scope
 from leadline.findings import Findings
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.plugin import PluginSettings, stage
 from leadline.records import Blob, Json
 from leadline.research_findings import QUESTION, Question
 from leadline.settings import Seconds
@@ -83,6 +83,13 @@ class ClarifySettings(PluginSettings):
     timeout: Seconds = Field(300, description="Seconds to wait for an answer.")
 
 
+@stage(
+    "Gates an unclear question: asks back, or writes down what it assumes",
+    settings=ClarifySettings,
+    needs=(QUESTION,),
+    gives=(QUESTION,),
+    uses=(TASK,),
+)
 class ClarifyStage:
     """Finds what is unclear; then asks the user, states assumptions, or continues, depending on `clarify.mode`.
 
@@ -198,16 +205,3 @@ def _matches(words: Iterable[str], name: str) -> list[str]:
 
 def _weighted_length(text: str) -> int:
     return len(text) + (CJK_WEIGHT - 1) * cjk_characters(text)
-
-
-@hookimpl
-def leadline_stages() -> Iterator[StageOffer[Any]]:
-    """Offer the stage."""
-    yield StageOffer(
-        lambda settings, context: ClarifyStage(settings),
-        ClarifySettings,
-        "Gates an unclear question: asks back, or writes down what it assumes",
-        needs=(QUESTION,),
-        gives=(QUESTION,),
-        tasks=(TASK,),
-    )

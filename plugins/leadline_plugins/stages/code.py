@@ -9,7 +9,7 @@ import json
 import mimetypes
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -17,7 +17,7 @@ from leadline.contracts import Run
 from leadline.errors import CallFailed, CallRefused
 from leadline.estimates import Expected, Scope
 from leadline.findings import Findings
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.plugin import stage
 from leadline.records import Blob, Code, Execution, Figure, Report, Section
 from leadline.research_findings import QUESTION, REPORT, Question
 from leadline.tasks import TaskKind
@@ -68,6 +68,12 @@ class Attempt(NamedTuple):
         return self.execution.stderr[-_ERROR_END:] if self.execution.exit_code else ""
 
 
+@stage(
+    "Writes a program for the request, runs it in the sandbox, and reports the result",
+    needs=(QUESTION,),
+    gives=(REPORT,),
+    uses=(TASK, "code.sandbox", "ai.providers"),
+)
 class CodeStage:
     """Writes, runs and reports a program; saves it with its output and files in the folder `code` of the run."""
 
@@ -206,18 +212,3 @@ def _fenced(text: str, kind: str) -> str:
     while mark in text:
         mark += "`"
     return f"{mark}{kind}\n{text.strip(chr(10))}\n{mark}"
-
-
-@hookimpl
-def leadline_stages() -> Iterator[StageOffer[Any]]:
-    """Offer the stage."""
-    yield StageOffer(
-        lambda settings, context: CodeStage(),
-        PluginSettings,
-        "Writes a program for the request, runs it in the sandbox, and reports the result",
-        needs=(QUESTION,),
-        gives=(REPORT,),
-        by_model=True,
-        tasks=(TASK,),
-        uses=("code.sandbox",),
-    )

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import JsonValue
 
 from leadline.contracts import Run
 from leadline.findings import Findings
-from leadline.hookspecs import MapOffer, PluginSettings, hookimpl
+from leadline.plugin import map_stage
 from leadline.records import SINGLE, Blob, Claim, Record, Section, Text
 from leadline.research_findings import EVIDENCE, QUESTION, SECTIONS, SOURCES
 from leadline.schemas import TEXT, list_of, object_of
@@ -101,6 +101,14 @@ TASK = TaskKind(
 )
 
 
+@map_stage(
+    "Removes statements that another section makes already",
+    over=SECTIONS,
+    gives=SECTIONS,
+    needs=(QUESTION,),
+    wants=(EVIDENCE, SOURCES),
+    uses=(TASK,),
+)
 class CondenseStage:
     """Reads all sections together; saves what it removed as `repetition.json`."""
 
@@ -212,18 +220,3 @@ async def _save(removed: Sequence[dict[str, JsonValue]], kept: Sequence[Section]
     }
     text = json.dumps(data, ensure_ascii=False, indent=1)
     await run.save(Blob(name=FILE, media_type="application/json", data=text.encode("utf-8", "replace")))
-
-
-@hookimpl
-def leadline_stages() -> Iterator[MapOffer[Any]]:
-    """Offer the stage."""
-    yield MapOffer(
-        lambda settings, context: CondenseStage(),
-        PluginSettings,
-        "Removes statements that another section makes already",
-        over=SECTIONS,
-        gives=SECTIONS,
-        needs=(QUESTION,),
-        wants=(EVIDENCE, SOURCES),
-        tasks=(TASK,),
-    )

@@ -9,11 +9,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, chain
-from typing import Any
 
 from leadline.contracts import Run
 from leadline.findings import Findings
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.plugin import stage
 from leadline.records import Conflict, Evidence, Source
 from leadline.research_findings import (
     DIGEST,
@@ -70,6 +69,14 @@ TASK = TaskKind(
 )
 
 
+@stage(
+    "Reviews all rounds so far: coverage, conflicts, gaps, next queries",
+    needs=(QUESTION, PLAN),
+    wants=(EVIDENCE, TASKS, FOUND, SOURCES, DIGEST),
+    gives=(DIGEST,),
+    may_give=(PLAN,),
+    uses=(TASK,),
+)
 class DigestStage:
     """Keeps one digest of all rounds so far, and adds the key questions that the plan turns out to lack.
 
@@ -284,18 +291,3 @@ def merge_conflicts(last: Sequence[Conflict], reply: DigestReply, shown: Sequenc
     new = [one for one in new if len({of[name] for name in one.evidence_ids}) > 1]
     renewed = [{*one.evidence_ids} for one in new]
     return (*(one for one in last if all(len(ids & {*one.evidence_ids}) < 2 for ids in renewed)), *new)
-
-
-@hookimpl
-def leadline_stages() -> Iterator[StageOffer[Any]]:
-    """Offer the stage."""
-    yield StageOffer(
-        lambda settings, context: DigestStage(),
-        PluginSettings,
-        "Reviews all rounds so far: coverage, conflicts, gaps, next queries",
-        needs=(QUESTION, PLAN),
-        wants=(EVIDENCE, TASKS, FOUND, SOURCES, DIGEST),
-        gives=(DIGEST,),
-        may_give=(PLAN,),
-        tasks=(TASK,),
-    )

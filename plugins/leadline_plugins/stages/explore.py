@@ -7,8 +7,7 @@ do, and emits a notice.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from pydantic import Field
 
@@ -16,7 +15,7 @@ from leadline.contracts import Run
 from leadline.errors import CallFailed, CallRefused
 from leadline.estimates import Expected, Scope
 from leadline.findings import Findings
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.plugin import PluginSettings, stage
 from leadline.records import Message, Source
 from leadline.research_findings import (
     DIGEST,
@@ -231,19 +230,13 @@ def _estimate(scope: Scope) -> Expected:
 TASK = TaskKind("explore", ExploreRequest, Message, template("explore"), shrink=drop_older_results, expects=_estimate)
 
 
-@hookimpl
-def leadline_stages() -> Iterator[StageOffer[Any]]:
-    """Offer the stage."""
-    yield StageOffer(
-        lambda settings, context: ExploreStage(settings),
-        ExploreSettings,
-        "Has the model search and read by itself, with tools, until it has enough",
-        needs=(QUESTION, PLAN),
-        wants=(TASKS, FOUND, SOURCES, EVIDENCE, DIGEST, REVIEW),
-        gives=(TASKS, FOUND, SOURCES),
-        may_give=(UNREAD, DIGEST),
-        tasks=(TASK,),
-        tools=_TOOLS,
-        uses=("search.engines", "read.fetchers"),
-        ends_loop=True,
-    )
+stage(
+    "Has the model search and read by itself, with tools, until it has enough",
+    settings=ExploreSettings,
+    needs=(QUESTION, PLAN),
+    wants=(TASKS, FOUND, SOURCES, EVIDENCE, DIGEST, REVIEW),
+    gives=(TASKS, FOUND, SOURCES),
+    may_give=(UNREAD, DIGEST),
+    ends_loop=True,
+    uses=(TASK, *_TOOLS, "search.engines", "read.fetchers"),
+)(ExploreStage)

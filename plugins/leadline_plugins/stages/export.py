@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from pydantic import JsonValue
 
 from leadline.contracts import Run
 from leadline.errors import CallFailed, ConfigError, NoEvidence
 from leadline.findings import Findings
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.plugin import stage
 from leadline.records import Blob, Report
 from leadline.research_findings import REPORT, VERIFICATION
 from leadline_plugins.prompting.fallback import notify
@@ -20,6 +18,13 @@ from leadline_plugins.verification.tables import tables_of
 from leadline_plugins.writing.methodology import with_notices
 
 
+@stage(
+    "Writes the report in every configured format",
+    needs=(REPORT,),
+    wants=(VERIFICATION,),
+    closing=True,
+    uses=("report.formats",),
+)
 class ExportStage:
     """Renders all formats concurrently; if one fails, the others are still written."""
 
@@ -82,17 +87,3 @@ async def export_format(report: Report, name: str, written: ExportedFiles) -> No
         return
     for file in files.files:
         await written.add(name, file)
-
-
-@hookimpl
-def leadline_stages() -> Iterator[StageOffer[Any]]:
-    """Offer the stage."""
-    yield StageOffer(
-        lambda settings, context: ExportStage(),
-        PluginSettings,
-        "Writes the report in every configured format",
-        needs=(REPORT,),
-        wants=(VERIFICATION,),
-        uses=("report.formats",),
-        closing=True,
-    )

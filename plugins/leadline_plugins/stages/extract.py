@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from leadline.contracts import Run
 from leadline.findings import Findings
-from leadline.hookspecs import MapOffer, PluginSettings, hookimpl
+from leadline.plugin import map_stage
 from leadline.records import Evidence, Json, Source
 from leadline.research_findings import EVIDENCE, PLAN, QUESTION, SOURCES, TASKS
 from leadline.workers import compute
@@ -19,6 +18,13 @@ from leadline_plugins.text import sentences
 _MAX_PASSAGES = 200
 
 
+@map_stage(
+    "Cuts each source into passages: whole blocks with their headings and page",
+    over=SOURCES,
+    gives=EVIDENCE,
+    needs=(QUESTION,),
+    wants=(PLAN, TASKS, EVIDENCE),
+)
 class ExtractStage:
     """Keeps all passages of a source; of a long one those that match the questions of the run best."""
 
@@ -56,17 +62,3 @@ def best_passages(source: Source, questions: Sequence[str]) -> list[Evidence]:
             best[place] = max(best[place], score)
     kept = sorted(range(len(found)), key=lambda place: (-best[place], place))[:_MAX_PASSAGES]
     return [found[place] for place in sorted(kept)]
-
-
-@hookimpl
-def leadline_stages() -> Iterator[MapOffer[Any]]:
-    """Offer the stage."""
-    yield MapOffer(
-        lambda settings, context: ExtractStage(),
-        PluginSettings,
-        "Cuts each source into passages: whole blocks with their headings and page",
-        over=SOURCES,
-        gives=EVIDENCE,
-        needs=(QUESTION,),
-        wants=(PLAN, TASKS, EVIDENCE),
-    )

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
-from typing import Any
 
 from leadline.contracts import Run
 from leadline.errors import CallFailed
 from leadline.findings import Findings
-from leadline.hookspecs import MapOffer, PluginSettings, hookimpl
+from leadline.plugin import map_stage
 from leadline.records import Document, FetchRequest, Hit, Json, Source
 from leadline.research_findings import FOUND, SOURCES, UNREAD, Found, Unread
 from leadline_plugins.canonical import canonical, source_id
@@ -21,6 +20,14 @@ from leadline_plugins.prompting.fallback import model_writes
 _WEAK = 0.25
 
 
+@map_stage(
+    "Reads the best pages of each search, and fetches none twice",
+    over=FOUND,
+    gives=SOURCES,
+    may_give=(UNREAD,),
+    wants=(SOURCES,),
+    uses=("read.fetchers",),
+)
 class FetchStage:
     """Reads two pages of each search at once; when all searches have returned, it reads more up to the limit.
 
@@ -158,18 +165,3 @@ async def fetch_document(hit: Hit, run: Run) -> Document:
     if hit.text is not None:
         return Document(text=hit.text, title=hit.title)
     return await run.fetch(FetchRequest(url=hit.content_url or hit.url))
-
-
-@hookimpl
-def leadline_stages() -> Iterator[MapOffer[Any]]:
-    """Offer the stage."""
-    yield MapOffer(
-        lambda settings, context: FetchStage(),
-        PluginSettings,
-        "Reads the best pages of each search, and fetches none twice",
-        over=FOUND,
-        gives=SOURCES,
-        may_give=(UNREAD,),
-        wants=(SOURCES,),
-        uses=("read.fetchers",),
-    )

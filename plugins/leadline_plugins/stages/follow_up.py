@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from leadline.contracts import Run
 from leadline.estimates import Expected, Scope
 from leadline.findings import Findings
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.plugin import stage
 from leadline.records import Conversation
 from leadline.research_findings import CONVERSATION, QUESTION, Question
 from leadline.tasks import TaskKind
@@ -40,6 +37,13 @@ TASK = TaskKind(
 )
 
 
+@stage(
+    "Makes a follow-up a question that stands alone",
+    needs=(QUESTION,),
+    only_with=(CONVERSATION,),
+    gives=(QUESTION,),
+    uses=(TASK,),
+)
 class FollowUpStage:
     """Has a model rewrite the question; without one, the last question becomes its context."""
 
@@ -74,17 +78,3 @@ async def _standalone(question: Question, conversation: Conversation, run: Run) 
         return question
     await notify(run, f"understood as: {text}")
     return question.model_copy(update={"text": text, "asked": question.text})
-
-
-@hookimpl
-def leadline_stages() -> Iterator[StageOffer[Any]]:
-    """Offer the stage."""
-    yield StageOffer(
-        lambda settings, context: FollowUpStage(),
-        PluginSettings,
-        "Makes a follow-up a question that stands alone",
-        needs=(QUESTION,),
-        only_with=(CONVERSATION,),
-        gives=(QUESTION,),
-        tasks=(TASK,),
-    )

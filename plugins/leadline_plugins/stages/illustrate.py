@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from pydantic import Field
 
@@ -11,7 +11,7 @@ from leadline.contracts import Call, Run
 from leadline.encoding import digest
 from leadline.errors import CallFailed, CallRefused
 from leadline.findings import Findings
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.plugin import PluginSettings, stage
 from leadline.records import Blob, FetchRequest, Figure, Hit, Record
 from leadline.research_findings import (
     EVIDENCE,
@@ -63,6 +63,13 @@ class Attempt(NamedTuple):
     reason: str = ""
 
 
+@stage(
+    "Adds pictures of the cited pages, and of searches for pictures, to the report, with their source",
+    settings=IllustrateSettings,
+    needs=(SECTIONS, QUESTION),
+    wants=(EVIDENCE, SOURCES, TASKS),
+    may_give=(ILLUSTRATIONS, FIGURES),
+)
 class IllustrateStage:
     """Fetches the best pictures together, and replaces those that cannot be used."""
 
@@ -183,17 +190,4 @@ def _figure(one: Attempt) -> Figure:
         credit=illustration.page,
         rights=illustration.rights,
         section_id="" if illustration.source_id else illustration.section_id,
-    )
-
-
-@hookimpl
-def leadline_stages() -> Iterator[StageOffer[Any]]:
-    """Offer the stage."""
-    yield StageOffer(
-        lambda settings, context: IllustrateStage(settings),
-        IllustrateSettings,
-        "Adds pictures of the cited pages, and of searches for pictures, to the report, with their source",
-        needs=(SECTIONS, QUESTION),
-        wants=(EVIDENCE, SOURCES, TASKS),
-        may_give=(ILLUSTRATIONS, FIGURES),
     )

@@ -6,13 +6,12 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
-from typing import Any
 
 from pydantic import JsonValue
 
 from leadline.contracts import Run
 from leadline.findings import Findings
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.plugin import stage
 from leadline.records import Blob
 from leadline.research_findings import PLAN, QUESTION, Plan, Question
 from leadline.tasks import TaskKind
@@ -57,6 +56,9 @@ TASK = TaskKind(
 )
 
 
+@stage(
+    "Writes the outline: sections, each with a goal and key questions", needs=(QUESTION,), gives=(PLAN,), uses=(TASK,)
+)
 class PlanStage:
     """Has a model write the outline; without a usable one, one section covers the whole question."""
 
@@ -136,16 +138,3 @@ def markdown(plan: Plan) -> str:
     if plan.domains:
         lines += ["", f"Domains: {', '.join(plan.domains)}"]
     return "\n".join(lines) + "\n"
-
-
-@hookimpl
-def leadline_stages() -> Iterator[StageOffer[Any]]:
-    """Offer the stage."""
-    yield StageOffer(
-        lambda settings, context: PlanStage(),
-        PluginSettings,
-        "Writes the outline: sections, each with a goal and key questions",
-        needs=(QUESTION,),
-        gives=(PLAN,),
-        tasks=(TASK,),
-    )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
 
 from leadline.contracts import Run
 from leadline.findings import Findings
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.plugin import stage
 from leadline.research_findings import (
     DIGEST,
     FOUND,
@@ -47,6 +46,14 @@ TASK = TaskKind(
 )
 
 
+@stage(
+    "Proposes search queries: first from the plan, then from the gaps",
+    needs=(QUESTION,),
+    wants=(PLAN, TASKS, FOUND, SOURCES, DIGEST, REVIEW),
+    gives=(TASKS,),
+    ends_loop=True,
+    uses=(TASK,),
+)
 class QueryStage:
     """Sets the search tasks of a round: first from the plan, later from the gaps; no query twice."""
 
@@ -188,18 +195,3 @@ def _rank(value: str | int) -> int:
     """Return a priority as a number from 1 to 5."""
     text = str(value).strip().lower()
     return {"high": 1, "1": 1, "2": 2, "low": 4, "4": 4, "5": 5}.get(text, 3)
-
-
-@hookimpl
-def leadline_stages() -> Iterator[StageOffer[Any]]:
-    """Offer the stage."""
-    yield StageOffer(
-        lambda settings, context: QueryStage(),
-        PluginSettings,
-        "Proposes search queries: first from the plan, then from the gaps",
-        needs=(QUESTION,),
-        wants=(PLAN, TASKS, FOUND, SOURCES, DIGEST, REVIEW),
-        gives=(TASKS,),
-        tasks=(TASK,),
-        ends_loop=True,
-    )

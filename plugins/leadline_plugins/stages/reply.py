@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from leadline.contracts import Run
 from leadline.findings import Findings
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.plugin import stage
 from leadline.research_findings import CONVERSATION, QUESTION, REPORT
 from leadline.tasks import TaskKind
 from leadline_plugins.prompting import estimates
@@ -32,6 +29,14 @@ TASK = TaskKind(
 )
 
 
+@stage(
+    "Answers the question by the model alone, in one call",
+    needs=(QUESTION,),
+    wants=(CONVERSATION,),
+    gives=(REPORT,),
+    closing=True,
+    uses=(TASK, "ai.providers"),
+)
 class ReplyStage:
     """Makes the answer of the model the report. Without an answer the run fails: nothing could take its place."""
 
@@ -41,19 +46,3 @@ class ReplyStage:
         reply = await run.perform(TASK.of(request))
         findings[REPORT] = plain_report(request.question, run, {"answer": reply.text})
         await run.emit("message", {"kind": "report", "text": reply.text})
-
-
-@hookimpl
-def leadline_stages() -> Iterator[StageOffer[Any]]:
-    """Offer the stage."""
-    yield StageOffer(
-        lambda settings, context: ReplyStage(),
-        PluginSettings,
-        "Answers the question by the model alone, in one call",
-        needs=(QUESTION,),
-        wants=(CONVERSATION,),
-        gives=(REPORT,),
-        closing=True,
-        by_model=True,
-        tasks=(TASK,),
-    )

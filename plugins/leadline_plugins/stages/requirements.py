@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from leadline.contracts import Run
 from leadline.display import one_line
 from leadline.findings import Findings, Key
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.plugin import stage
 from leadline.research_findings import CONVERSATION, QUESTION, REPORT
 from leadline.tasks import TaskKind
 from leadline_plugins.prompting import estimates
@@ -67,6 +66,14 @@ TASK = TaskKind(
 )
 
 
+@stage(
+    "Writes a requirements document: goals, users, functions, constraints, open questions",
+    needs=(QUESTION,),
+    wants=(CONVERSATION,),
+    gives=(REQUIREMENTS, REPORT),
+    closing=True,
+    uses=(TASK, "ai.providers"),
+)
 class RequirementsStage:
     """Makes the document of the model the report, with a section for each part."""
 
@@ -110,19 +117,3 @@ def _list(items: Iterable[str]) -> str:
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [f"| {' | '.join(one_line(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
     return "\n".join([f"| {' | '.join(head)} |", "|---" * len(head) + "|", *lines]) if lines else ""
-
-
-@hookimpl
-def leadline_stages() -> Iterator[StageOffer[Any]]:
-    """Offer the stage."""
-    yield StageOffer(
-        lambda settings, context: RequirementsStage(),
-        PluginSettings,
-        "Writes a requirements document: goals, users, functions, constraints, open questions",
-        needs=(QUESTION,),
-        wants=(CONVERSATION,),
-        gives=(REQUIREMENTS, REPORT),
-        closing=True,
-        by_model=True,
-        tasks=(TASK,),
-    )

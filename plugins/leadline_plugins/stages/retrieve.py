@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
-
 from leadline.contracts import Run
 from leadline.findings import Findings
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.plugin import stage
 from leadline.records import PassageRequest
 from leadline.research_findings import EVIDENCE, FOUND, QUESTION, SOURCES, Found, SearchTask
 from leadline_plugins.stages.fetch import announce
 
 
+@stage(
+    "Finds the passages of the knowledge base that answer the question",
+    needs=(QUESTION,),
+    gives=(FOUND, SOURCES, EVIDENCE),
+    uses=("knowledge.base",),
+)
 class RetrieveStage:
     """Sets the search, the sources and the passages of an answer."""
 
@@ -26,16 +29,3 @@ class RetrieveStage:
         findings[FOUND] = (Found(id="1", task=SearchTask(id="1", query=asked.text), hits=hits),)
         findings[SOURCES] = found.sources
         findings[EVIDENCE] = found.evidence
-
-
-@hookimpl
-def leadline_stages() -> Iterator[StageOffer[Any]]:
-    """Offer the stage."""
-    yield StageOffer(
-        lambda settings, context: RetrieveStage(),
-        PluginSettings,
-        "Finds the passages of the knowledge base that answer the question",
-        needs=(QUESTION,),
-        gives=(FOUND, SOURCES, EVIDENCE),
-        uses=("knowledge.base",),
-    )

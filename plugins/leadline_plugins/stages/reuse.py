@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from leadline.contracts import Run
 from leadline.findings import Findings
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.plugin import stage
 from leadline.research_findings import CONVERSATION, DIGEST, EVIDENCE, PLAN, QUESTION, SOURCES, Digest
 from leadline.workers import compute
 from leadline_plugins.prompting.fallback import notify, perform_or
@@ -23,6 +21,14 @@ from leadline_plugins.stages.query import query_limit
 TASK = replace(digest.TASK, name="reuse", expects=no_calls)
 
 
+@stage(
+    "Takes over the sources of earlier turns, and finds out what is missing in them",
+    needs=(QUESTION,),
+    wants=(PLAN,),
+    only_with=(CONVERSATION,),
+    may_give=(SOURCES, EVIDENCE, DIGEST),
+    uses=(TASK,),
+)
 class ReuseStage:
     """Makes the earlier sources sources of this run, with the same passages.
 
@@ -53,18 +59,3 @@ class ReuseStage:
         if reply.is_sufficient:
             await notify(run, "the sources of the earlier turns answer the question, so nothing was searched for")
         findings[DIGEST] = digest.merge_reply(reply, none, request)
-
-
-@hookimpl
-def leadline_stages() -> Iterator[StageOffer[Any]]:
-    """Offer the stage."""
-    yield StageOffer(
-        lambda settings, context: ReuseStage(),
-        PluginSettings,
-        "Takes over the sources of earlier turns, and finds out what is missing in them",
-        needs=(QUESTION,),
-        wants=(PLAN,),
-        only_with=(CONVERSATION,),
-        may_give=(SOURCES, EVIDENCE, DIGEST),
-        tasks=(TASK,),
-    )

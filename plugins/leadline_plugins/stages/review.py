@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from pydantic import JsonValue
 
 from leadline.contracts import Run
 from leadline.findings import Findings
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.plugin import stage
 from leadline.records import Evidence
 from leadline.research_findings import DIGEST, EVIDENCE, REVIEW, TASKS, Review, SearchTask
 
 
+@stage(
+    "Rates every section's coverage and ends the loop when it suffices",
+    needs=(DIGEST,),
+    wants=(EVIDENCE, TASKS, REVIEW),
+    gives=(REVIEW,),
+    ends_loop=True,
+)
 class ReviewStage:
     """Ends the loop if the research suffices, the search budget is spent, or the round found nothing new."""
 
@@ -40,17 +46,3 @@ def evidence_of_last_round(evidence: tuple[Evidence, ...], tasks: Sequence[Searc
     """Return the passages from pages that the last round found."""
     last = {task.id for task in tasks if task.round == tasks[-1].round}
     return [item for item in evidence if item.task_id in last]
-
-
-@hookimpl
-def leadline_stages() -> Iterator[StageOffer[Any]]:
-    """Offer the stage."""
-    yield StageOffer(
-        lambda settings, context: ReviewStage(),
-        PluginSettings,
-        "Rates every section's coverage and ends the loop when it suffices",
-        needs=(DIGEST,),
-        wants=(EVIDENCE, TASKS, REVIEW),
-        gives=(REVIEW,),
-        ends_loop=True,
-    )

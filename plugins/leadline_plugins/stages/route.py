@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable
 
 from pydantic import Field
 
 from leadline.contracts import Run
 from leadline.estimates import Expected, Scope
 from leadline.findings import Findings
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.plugin import PluginSettings, stage
 from leadline.records import Record, Text
 from leadline.research_findings import CONVERSATION, QUESTION, ROUTE, Question, Route
 from leadline.schemas import TEXT, object_of
@@ -92,6 +91,14 @@ class RouteSettings(PluginSettings):
     pipelines: Names = Field(_PIPELINES, description="Pipelines to choose from; those that do not exist are left out.")
 
 
+@stage(
+    "Chooses the pipeline for the question: by rules, else by a model",
+    settings=RouteSettings,
+    needs=(QUESTION,),
+    wants=(CONVERSATION,),
+    gives=(ROUTE,),
+    uses=(TASK,),
+)
 class RouteStage:
     """Chooses a pipeline. Without a model, what no rule decides is researched."""
 
@@ -134,17 +141,3 @@ def _route(reply: Chosen) -> Route | None:
 def _usual(names: Iterable[str]) -> str:
     names = tuple(names)
     return MIXED if MIXED in names or not names else names[-1]
-
-
-@hookimpl
-def leadline_stages() -> Iterator[StageOffer[Any]]:
-    """Offer the stage."""
-    yield StageOffer(
-        lambda settings, context: RouteStage(settings),
-        RouteSettings,
-        "Chooses the pipeline for the question: by rules, else by a model",
-        needs=(QUESTION,),
-        wants=(CONVERSATION,),
-        gives=(ROUTE,),
-        tasks=(TASK,),
-    )

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from leadline.contracts import Run
 from leadline.errors import CallFailed, CallRefused
 from leadline.findings import Findings
-from leadline.hookspecs import MapOffer, PluginSettings, hookimpl
+from leadline.plugin import map_stage
 from leadline.records import SearchRequest
 from leadline.research_findings import FOUND, QUESTION, TASKS, Found, SearchTask
 
 
+@map_stage("Searches for each task", over=TASKS, gives=FOUND, needs=(QUESTION,), uses=("search.engines",))
 class SearchStage:
     """Runs one search per task; failed searches stay in the findings, so that later queries learn from them."""
 
@@ -41,17 +41,3 @@ async def search_task(task: SearchTask, language: str, run: Run) -> Found:
 def search_request(query: str, language: str, run: Run) -> SearchRequest:
     """Return the request for a query."""
     return SearchRequest(query=" ".join(query.split()), limit=run.settings.search.results_per_query, language=language)
-
-
-@hookimpl
-def leadline_stages() -> Iterator[MapOffer[Any]]:
-    """Offer the stage."""
-    yield MapOffer(
-        lambda settings, context: SearchStage(),
-        PluginSettings,
-        "Searches for each task",
-        over=TASKS,
-        gives=FOUND,
-        needs=(QUESTION,),
-        uses=("search.engines",),
-    )

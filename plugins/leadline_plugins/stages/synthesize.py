@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
-from typing import Any
 
 from leadline.contracts import Run
 from leadline.display import shortened
 from leadline.errors import NoEvidence
 from leadline.findings import Findings
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.plugin import stage
 from leadline.records import REPORT_PARTS, Book, Document, Evidence, Section, Source, SynthesisRequest
 from leadline.research_findings import (
     BOOK,
@@ -56,6 +55,14 @@ _BUDGET_SHARE = 0.4
 _BRIEF_PASSAGES = 50
 
 
+@stage(
+    "Collects the passages of the report and has its sections written from them",
+    needs=(QUESTION, PLAN),
+    wants=(EVIDENCE, SOURCES, TASKS, DIGEST, FOUND, UNREAD),
+    gives=(BOOK, SECTIONS),
+    may_give=(PARTS,),
+    closing=True,
+)
 class SynthesizeStage:
     """Has the sections written: all of a short report in one call, those of a longer one side by side."""
 
@@ -243,18 +250,3 @@ def no_evidence(question: Question, found: Sequence[Found], sources: Sequence[So
 def no_answer(gaps: Sequence[str]) -> str:
     """Return the reason for a report whose passages answer nothing; a model may have made up long gaps."""
     return f"no source found answers: {shortened('; '.join(gaps))}"
-
-
-@hookimpl
-def leadline_stages() -> Iterator[StageOffer[Any]]:
-    """Offer the stage."""
-    yield StageOffer(
-        lambda settings, context: SynthesizeStage(),
-        PluginSettings,
-        "Collects the passages of the report and has its sections written from them",
-        needs=(QUESTION, PLAN),
-        wants=(EVIDENCE, SOURCES, TASKS, DIGEST, FOUND, UNREAD),
-        gives=(BOOK, SECTIONS),
-        may_give=(PARTS,),
-        closing=True,
-    )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from leadline.contracts import Run
 from leadline.estimates import Expected, Scope
 from leadline.findings import Findings, Key
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.plugin import PluginSettings, stage
 from leadline.records import Blob
 from leadline.research_findings import CONVERSATION, QUESTION, REPORT
 from leadline.tasks import TaskKind
@@ -65,6 +65,15 @@ def _task(step: str) -> TaskKind[ThinkRequest, WrittenReply]:
 TASKS: Mapping[str, TaskKind[ThinkRequest, WrittenReply]] = {step: _task(step) for step in (*STEPS, _LAST)}
 
 
+@stage(
+    "Thinks in steps (problem, perspectives, reasoning, reflection), and answers the question",
+    settings=ThinkSettings,
+    needs=(QUESTION,),
+    wants=(CONVERSATION,),
+    gives=(THOUGHTS, REPORT),
+    closing=True,
+    uses=(*TASKS.values(), "ai.providers"),
+)
 class ThinkStage:
     """Performs the steps one after the other; each reads those before it.
 
@@ -93,19 +102,3 @@ class ThinkStage:
 def _file(number: int, thought: Thought, language: str) -> Blob:
     text = f"# {phrase(thought.id, language)}\n\n{thought.text.strip()}\n"
     return Blob(name=f"thinking/{number}-{thought.id}.md", media_type="text/markdown", data=text.encode())
-
-
-@hookimpl
-def leadline_stages() -> Iterator[StageOffer[Any]]:
-    """Offer the stage."""
-    yield StageOffer(
-        lambda settings, context: ThinkStage(settings),
-        ThinkSettings,
-        "Thinks in steps (problem, perspectives, reasoning, reflection), and answers the question",
-        needs=(QUESTION,),
-        wants=(CONVERSATION,),
-        gives=(THOUGHTS, REPORT),
-        closing=True,
-        by_model=True,
-        tasks=tuple(TASKS.values()),
-    )

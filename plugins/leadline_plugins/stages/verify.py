@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from leadline.citations import cited
 from leadline.contracts import Run
 from leadline.errors import NoEvidence
 from leadline.findings import Findings
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.plugin import stage
 from leadline.records import Blob, Confidence, Json, Report, Verdict
 from leadline.research_findings import FAILED, PARTS, REPORT, VERIFICATION, Ground, IndexEntry, Repair, Verification
 from leadline_plugins.verification.claims import Paragraph, Statements, report_statements
@@ -21,6 +20,14 @@ from leadline_plugins.verification.verdicts import REQUIRED, Library, judge, reu
 _HIGH_CONFIDENCE = 0.9
 
 
+@stage(
+    "Checks every citation against the passage that it cites",
+    needs=(REPORT,),
+    wants=(PARTS,),
+    gives=(VERIFICATION,),
+    may_give=(REPORT,),
+    closing=True,
+)
 class VerifyStage:
     """Judges the claims, removes superfluous citations, repairs claims that fail, and saves `paragraphs.jsonl`."""
 
@@ -127,18 +134,3 @@ def paragraph_lines(paragraphs: Iterable[Paragraph], silent: Container[str] = ()
         quiet = {"states": bool(one.cite_ids), "ends_with_citation": True} if one.id in silent else {}
         lines.append(one.model_copy(update=quiet).model_dump_json() + "\n")
     return "".join(lines)
-
-
-@hookimpl
-def leadline_stages() -> Iterator[StageOffer[Any]]:
-    """Offer the stage."""
-    yield StageOffer(
-        lambda settings, context: VerifyStage(),
-        PluginSettings,
-        "Checks every citation against the passage that it cites",
-        needs=(REPORT,),
-        wants=(PARTS,),
-        gives=(VERIFICATION,),
-        may_give=(REPORT,),
-        closing=True,
-    )

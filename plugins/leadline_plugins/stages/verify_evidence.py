@@ -6,14 +6,13 @@ It runs directly after the stage that gives the passages, so that nothing else i
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
 from leadline.contracts import Run
 from leadline.findings import Findings
-from leadline.hookspecs import MapOffer, PluginSettings, hookimpl
+from leadline.plugin import map_stage
 from leadline.records import Blob, Evidence, Source
 from leadline.research_findings import EVIDENCE, SOURCES
 from leadline_plugins.prompting.fallback import notify
@@ -22,6 +21,12 @@ from leadline_plugins.verification.verdicts import occurs
 FILE = "evidence.json"
 
 
+@map_stage(
+    "Drops passages that are not word for word in the stored text of their source",
+    over=EVIDENCE,
+    gives=EVIDENCE,
+    wants=(SOURCES,),
+)
 class VerifyEvidenceStage:
     """Looks up each passage in its source; one that is not there is dropped, and `evidence.json` lists all."""
 
@@ -66,16 +71,3 @@ def _row(item: Evidence, sources: Mapping[str, Source]) -> dict[str, JsonValue]:
         "span": list(item.span),
         "quote": item.quote,
     }
-
-
-@hookimpl
-def leadline_stages() -> Iterator[MapOffer[Any]]:
-    """Offer the stage."""
-    yield MapOffer(
-        lambda settings, context: VerifyEvidenceStage(),
-        PluginSettings,
-        "Drops passages that are not word for word in the stored text of their source",
-        over=EVIDENCE,
-        gives=EVIDENCE,
-        wants=(SOURCES,),
-    )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
 from leadline.citations import cited
 from leadline.contracts import Run
 from leadline.findings import Findings
-from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
+from leadline.plugin import stage
 from leadline.records import Conflict, Evidence, Figure, Report, Section
 from leadline.research_findings import (
     BOOK,
@@ -37,6 +36,13 @@ from leadline_plugins.wording.phrases import join_items, phrase
 from leadline_plugins.writing.methodology import count_shown_sources, method_facts, missing_parts
 
 
+@stage(
+    "Writes summary and conclusion and puts the report together",
+    needs=(QUESTION, PLAN, SECTIONS),
+    wants=(EVIDENCE, SOURCES, FOUND, UNREAD, FIGURES, DIGEST, REVIEW, BOOK, PARTS),
+    gives=(REPORT,),
+    closing=True,
+)
 class WriteStage:
     """Has the parts around the sections written, and puts the report together."""
 
@@ -166,17 +172,3 @@ def _frame_section(parts: Sequence[Section], part: str, title: str, language: st
 
 def _letters(title: str) -> str:
     return "".join(filter(str.isalnum, title)).casefold()
-
-
-@hookimpl
-def leadline_stages() -> Iterator[StageOffer[Any]]:
-    """Offer the stage."""
-    yield StageOffer(
-        lambda settings, context: WriteStage(),
-        PluginSettings,
-        "Writes summary and conclusion and puts the report together",
-        needs=(QUESTION, PLAN, SECTIONS),
-        wants=(EVIDENCE, SOURCES, FOUND, UNREAD, FIGURES, DIGEST, REVIEW, BOOK, PARTS),
-        gives=(REPORT,),
-        closing=True,
-    )

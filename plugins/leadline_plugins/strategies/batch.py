@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any
+from collections.abc import Callable, Mapping
+from typing import Annotated
 
 from pydantic import Field
 
 from leadline.contracts import Call, Search
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import PluginSettings, search_strategy
 from leadline.records import SearchPage, SearchRequest
 from leadline_plugins.strategies.parallel_search import ParallelSearch
 
@@ -47,6 +47,7 @@ class Punctuality:
             self._late[name] = (times + 1, self._clock() if self.trusted(name) else since)
 
 
+@search_strategy("All engines at once, results merged by rank", settings=BatchSettings)
 class Batch:
     """Searches with all engines; after the first hits those that are not free have `search.straggler` seconds."""
 
@@ -71,9 +72,3 @@ class Batch:
             await searches.next(left)
         while searches.running - searches.droppable:
             await searches.next()
-
-
-@hookimpl
-def leadline_search_strategies() -> Iterator[Offer[Any, Batch]]:
-    """Offer the strategy."""
-    yield Offer(lambda settings, context: Batch(settings), BatchSettings, "All engines at once, results merged by rank")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 from leadline.contracts import Call, Search
 from leadline.errors import CallFailed, CallRefused
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import search_strategy
 from leadline.records import SearchPage, SearchRequest
 from leadline_plugins.strategies.parallel_search import fuse
 
 
+@search_strategy("One engine after the other, until one has results")
 class Fallback:
     """Searches with the engines in the order of the settings."""
 
@@ -32,11 +32,3 @@ class Fallback:
         if len(failures) == len(engines):
             raise ExceptionGroup("every engine failed", failures)
         return page
-
-
-@hookimpl
-def leadline_search_strategies() -> Iterator[Offer[Any, Fallback]]:
-    """Offer the strategy."""
-    yield Offer(
-        lambda settings, context: Fallback(), PluginSettings, "One engine after the other, until one has results"
-    )

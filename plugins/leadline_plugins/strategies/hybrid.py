@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated
 
 from pydantic import Field
 
 from leadline.contracts import Call, Search
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import PluginSettings, search_strategy
 from leadline.records import SearchPage, SearchRequest
 from leadline_plugins.strategies.parallel_search import ParallelSearch
 
@@ -20,6 +20,7 @@ class HybridSettings(PluginSettings):
     enough: Annotated[int, Field(ge=1)] = Field(5, description="results that need no further engine")
 
 
+@search_strategy("One engine, and the next if it is slow or finds too little", settings=HybridSettings)
 class Hybrid:
     """Hedged requests: nearly the price of one engine, without depending on it."""
 
@@ -46,13 +47,3 @@ class Hybrid:
             return self._slow
         droppable = searches.enough(1) and searches.running == searches.droppable
         return call.run.settings.search.straggler if droppable else None
-
-
-@hookimpl
-def leadline_search_strategies() -> Iterator[Offer[Any, Hybrid]]:
-    """Offer the strategy."""
-    yield Offer(
-        lambda settings, context: Hybrid(settings),
-        HybridSettings,
-        "One engine, and the next if it is slow or finds too little",
-    )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated
 
 from pydantic import Field
 
 from leadline.contracts import Call, Search
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import PluginSettings, search_strategy
 from leadline.records import SearchPage, SearchRequest
 from leadline_plugins.strategies.parallel_search import ParallelSearch, fuse
 
@@ -19,6 +19,7 @@ class RaceSettings(PluginSettings):
     enough: Annotated[int, Field(ge=1)] = Field(1, description="results of a good answer")
 
 
+@search_strategy("All engines at once, the first good answer wins", settings=RaceSettings)
 class Race:
     """As fast as the fastest engine; every engine receives every query."""
 
@@ -35,11 +36,3 @@ class Race:
                 if good := next((page for page in searches.pages() if len(page.hits) >= wanted), None):
                     return fuse([good], request.limit)
             return searches.merged()
-
-
-@hookimpl
-def leadline_search_strategies() -> Iterator[Offer[Any, Race]]:
-    """Offer the strategy."""
-    yield Offer(
-        lambda settings, context: Race(settings), RaceSettings, "All engines at once, the first good answer wins"
-    )

@@ -10,7 +10,7 @@ import pickle
 import sqlite3
 import threading
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import wraps
 from heapq import nlargest
 from io import BytesIO
@@ -22,10 +22,10 @@ from uuid import NAMESPACE_URL, uuid5
 
 from pydantic import BaseModel, Field, SecretStr
 
-from leadline.contracts import Call, Context, VectorStore
+from leadline.contracts import Call, Context
 from leadline.errors import Denied, RateLimited, Unavailable, Unsupported
 from leadline.files import check_database, private_folder
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import Limits, PluginSettings, vector_store
 from leadline.records import (
     VectorBatch,
     VectorCollection,
@@ -97,6 +97,13 @@ def _points(data: bytes) -> Any:
     return _PointReader(BytesIO(data)).load()
 
 
+@vector_store(
+    "A Qdrant server, or Qdrant in a folder",
+    settings=QdrantSettings,
+    env={"url": "QDRANT_URL", "api_key": "QDRANT_API_KEY"},
+    requires=("qdrant_client=leadline[qdrant]",),
+    limits=Limits(timeout=120.0),
+)
 class QdrantStore:
     """Keeps each collection as one of Qdrant; a point is a passage, with its document and its place."""
 
@@ -270,20 +277,3 @@ class QdrantStore:
 def _check(known: int, size: int) -> None:
     if known and known != size:
         raise Unsupported(f"the vectors of this collection have {known} numbers, not {size}: another model made them")
-
-
-def _make(settings: QdrantSettings, context: Context) -> VectorStore:
-    return QdrantStore(settings, context)
-
-
-@hookimpl
-def leadline_vector_stores() -> Iterable[Offer[QdrantSettings, VectorStore]]:
-    """Offer the store."""
-    yield Offer(
-        _make,
-        QdrantSettings,
-        "A Qdrant server, or Qdrant in a folder",
-        env={"url": "QDRANT_URL", "api_key": "QDRANT_API_KEY"},
-        requires=("qdrant_client=leadline[qdrant]",),
-        timeout=120.0,
-    )

@@ -12,7 +12,7 @@ from itertools import groupby
 
 from leadline.citations import cite, uncitable
 from leadline.contracts import Call
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import synthesizer
 from leadline.records import Evidence, Section, Source, Synthesis, SynthesisRequest
 from leadline.workers import compute
 from leadline_plugins.documents.text_index import full_text
@@ -36,6 +36,7 @@ _CELLS = re.compile(r"(?<!\\)\|")
 _DEFINED = re.compile(r"(?<=\n):   ")
 
 
+@synthesizer("The best passages, quoted: no language model")
 class BriefSynthesizer:
     """Shows the passages of each section."""
 
@@ -158,11 +159,3 @@ def _as_paragraphs(text: str) -> str:
 def escape_markdown(text: str) -> str:
     """Return text of a page or question on one line, with its Markdown markup escaped; marks of code are dropped."""
     return _MARKUP.sub(r"\\\g<0>", " ".join(text.replace("`", "").split()))
-
-
-@hookimpl
-def leadline_synthesizers() -> Iterable[Offer[PluginSettings, BriefSynthesizer]]:
-    """Offer the synthesizer."""
-    yield Offer(
-        lambda settings, context: BriefSynthesizer(), PluginSettings, "The best passages, quoted: no language model"
-    )

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from leadline.citations import CITATION, cited
 from leadline.contracts import Call
 from leadline.errors import CallFailed, CallRefused
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import synthesizer
 from leadline.records import REPORT_PARTS, DataPoint, Section, Synthesis, SynthesisRequest
 from leadline.research_findings import Question
 from leadline.tasks import TaskKind
@@ -256,12 +256,4 @@ TASK = TaskKind(
 )
 
 
-@hookimpl
-def leadline_synthesizers() -> Iterable[Offer[PluginSettings, ProseSynthesizer]]:
-    """Offer the synthesizer."""
-    yield Offer(
-        lambda settings, context: ProseSynthesizer(),
-        PluginSettings,
-        "Sections written by a model, every claim cited",
-        tasks=(TASK,),
-    )
+synthesizer("Sections written by a model, every claim cited", uses=(TASK,))(ProseSynthesizer)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
 
 from leadline.commands import (
     client_of,
@@ -16,7 +15,6 @@ from leadline.commands import (
 from leadline.commands.foreground import question_of
 from leadline.commands.output import say, write, write_json
 from leadline.errors import UsageError
-from leadline.hookspecs import Command, hookimpl
 from leadline_server.commands import queue_of, queue_option
 
 
@@ -33,7 +31,7 @@ def arguments(parser: ArgumentParser) -> None:
     json_option(parser)
 
 
-def enqueue(args: Namespace) -> int:
+def run(args: Namespace) -> int:
     """Leave a run to the workers, and print its id."""
     question = question_of(args.question)
     if question is None:
@@ -52,8 +50,3 @@ def enqueue(args: Namespace) -> int:
     else:
         say("It waits: no worker is running. Start one: leadline worker")
     return 0
-
-
-@hookimpl
-def leadline_commands() -> Iterator[Command]:
-    yield Command("enqueue", arguments, enqueue)

@@ -12,14 +12,13 @@ import signal
 import socket
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 from leadline.commands import add_command, add_group, client_of, count, run_coroutine, run_environment
 from leadline.commands.output import say, write
 from leadline.errors import UsageError
-from leadline.hookspecs import Command, hookimpl
 
 # The settings file of the working folder, which is another one when a client starts the server.
 SETTINGS = "leadline.toml"
@@ -127,11 +126,6 @@ def install(args: Namespace) -> int:
     else:
         write(local_configuration(args.client, server_arguments(args)))
     return 0
-
-
-@hookimpl
-def leadline_commands() -> Iterator[Command]:
-    yield Command("mcp", arguments, run)
 
 
 def detach() -> Callable[[], None]:

@@ -23,7 +23,6 @@ from leadline.commands import (
 )
 from leadline.commands.output import say, table, write, write_json
 from leadline.errors import UsageError
-from leadline.hookspecs import Command, hookimpl
 from leadline_server.commands import queue_of, worker_command, worker_options
 
 if TYPE_CHECKING:
@@ -146,8 +145,3 @@ def _require() -> None:
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise UsageError(f"the server needs {', '.join(missing)}: pip install 'leadline[serve]'")
-
-
-@hookimpl
-def leadline_commands() -> Iterator[Command]:
-    yield Command("serve", arguments, run)

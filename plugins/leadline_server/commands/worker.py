@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from leadline.commands import client_of, run_coroutine
 from leadline.commands.output import plural, say
-from leadline.hookspecs import Command, hookimpl
 from leadline_server.commands import queue_of, worker_command, worker_options
 
 if TYPE_CHECKING:
@@ -95,8 +94,3 @@ def _signals(end: Callable[[], object]) -> Iterator[None]:
     finally:
         for number in numbers:
             loop.remove_signal_handler(number)
-
-
-@hookimpl
-def leadline_commands() -> Iterator[Command]:
-    yield Command("worker", arguments, run)

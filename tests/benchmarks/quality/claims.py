@@ -27,7 +27,7 @@ from typing import Any
 import leadline
 from leadline.contracts import Run
 from leadline.findings import Findings
-from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.plugin import claim_judge, stage
 from leadline.records import (
     Claim,
     Document,
@@ -117,8 +117,8 @@ class Judging:
 
 async def judged(found: Sequence[Row], url: str, model: str, batch: int, gold: bool) -> tuple[list[Verdict], Any]:
     """Have the claims judged; returns the verdicts and what that took."""
-    stage = Judging(found, batch)
-    offer: Any = StageOffer(lambda settings, context: stage, PluginSettings, "Judges claims", tasks=(VERIFY_TASK,))
+    judging = Judging(found, batch)
+    offer = stage("Judges claims", uses=(VERIFY_TASK,))(lambda: judging)
     settings: dict[str, Any] = {
         "pipeline": "judging",
         "pipelines": {"judging": {"stages": ["judging"], "level": "fast"}},
@@ -135,12 +135,12 @@ async def judged(found: Sequence[Row], url: str, model: str, batch: int, gold: b
         }
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        judge_offer: Any = Offer(lambda settings, context: Gold(found), PluginSettings, "Gives the labels")
-        plugins = [plugin("judging", stages=offer), plugin("gold", claim_judges=judge_offer)]
+        judge_offer = claim_judge("Gives the labels")(lambda: Gold(found))
+        plugins = [plugin("judging", offer), plugin("gold", judge_offer)]
         settings |= {"verify.judges": ["gold"]} if gold else {}
         async with leadline.Client(plugins=plugins, folder=place, cache=place / "cache", set=settings) as client:
             result = await client.research("Do the passages support the claims?")
-    return stage.verdicts, result.metadata
+    return judging.verdicts, result.metadata
 
 
 def predictions(found: Sequence[Row], verdicts: Sequence[Verdict]) -> list[Row]:

@@ -25,7 +25,7 @@ from emulator_says import say
 import leadline
 from leadline.citations import cited
 from leadline.contracts import Call
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import ai_provider
 from leadline.records import ChatReply, ChatRequest, Message, ModelTraits, Report
 from leadline.runs import Result
 from leadline.testing.plugins import plugin
@@ -116,7 +116,7 @@ def searches(result: Result) -> int:
 async def main(pages: Path) -> dict[str, Any]:
     """Return the first run and a row for each follow-up."""
     model = Model()
-    offer = Offer(lambda settings, _: model, PluginSettings, "The emulator's model")
+    offer = ai_provider("The emulator's model")(lambda: model)
     with tempfile.TemporaryDirectory() as work:
         docs = Path(work) / "docs"
         docs.mkdir()
@@ -134,7 +134,7 @@ async def main(pages: Path) -> dict[str, Any]:
                 "research.followup_queries": 1,
                 "report.length": 200,
             },
-            plugins=[plugin("emulated", ai_providers=offer)],
+            plugins=[plugin("emulated", offer)],
         )
         async with client as runs:
             first = await runs.research(FIRST)

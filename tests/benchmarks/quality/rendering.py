@@ -32,6 +32,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from leadline._hosting.catalog import PluginCatalog
 from leadline.records import Report, Section
 from leadline.settings import Settings
 from leadline.testing.context import FakeCall, fake_context
@@ -83,9 +84,8 @@ def seen(markdown: str) -> str:
 
 def formatter(name: str) -> Any:
     """Return a format's renderer."""
-    module: Any = importlib.import_module(f"leadline_plugins.formats.{name}")
-    made: Any = next(iter(module.leadline_report_formatters()))
-    return made.make(made.settings(), fake_context(Path(tempfile.mkdtemp())))
+    made = PluginCatalog.discover().offer("report_formatters", name)
+    return made.create(made.settings(), fake_context(Path(tempfile.mkdtemp())))
 
 
 def readings(scorer: Any, markdown: str, file: Path) -> Iterator[tuple[str, dict[str, Any]]]:

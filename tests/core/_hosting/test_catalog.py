@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from leadline._hosting.catalog import PluginCatalog
 from leadline.errors import PluginError
-from leadline.hookspecs import GROUP, KINDS, Offer, PluginSettings, StageOffer
+from leadline.hookspecs import GROUP, KINDS
 from leadline.testing.plugins import plugin
 
 HEAD = """
-from leadline.hookspecs import Offer, PluginSettings, StageOffer, hookimpl
+from leadline.plugin import PluginSettings, parser, search_provider
 
 class Settings(PluginSettings):
     limit: int = 3
-
-OFFER = Offer(lambda settings, context: None, Settings, "x")
 """
 GOOD = """
-@hookimpl
-def leadline_search_providers():
-    yield OFFER
+@search_provider("x", settings=Settings)
+class Wiki: pass
 """
+PARSER = "class Parses: pass\n"
 Install = Callable[..., None]
 
 
@@ -78,7 +77,7 @@ def test_a_plugin_is_loaded_once_with_where_it_comes_from(install: Install) -> N
 
 
 def test_an_unknown_name_lists_the_choices_and_the_nearest() -> None:
-    host = PluginCatalog.discover([plugin("tavily", search_providers=offer()), plugin("exa", search_providers=offer())])
+    host = PluginCatalog.discover([plugin(name, offered("search_providers")) for name in ("tavily", "exa")])
     with pytest.raises(PluginError) as caught:
         host.load("tavliy")
     assert str(caught.value) == (
@@ -140,81 +139,38 @@ def test_a_broken_plugin_is_executed_once(install: Install) -> None:
 @pytest.mark.parametrize(
     ("source", "text"),
     [
+        ("X = 1", "offers nothing: plugin_broken has no class with a decorator of leadline.plugin, such as @search_"),
+        ("@search_provider\nclass Wiki: pass", "offers nothing: plugin_broken has no class with a decorator"),
         (
-            "@hookimpl\ndef leadline_parsers():\n    yield OFFER\n    raise ValueError('x is missing')",
-            "raised in leadline_parsers: ValueError: x is missing; this is a bug in the plugin",
+            "from leadline.testing.fakes import FakeEngine",
+            "offers nothing: plugin_broken has no class with a decorator",
         ),
         (
-            "@hookimpl\ndef leadline_parsers():\n    raise SystemExit('bye')",
-            "raised in leadline_parsers: SystemExit: bye; this is a bug in the plugin",
+            f"{GOOD}@search_provider('y', settings=Settings)\nclass Other: pass",
+            "has two search providers, Wiki and Other: give each an entry point of its own, such as plugin_b",
         ),
         (
-            "@hookimpl\ndef leadline_serch_providers():\n    yield OFFER",
-            "has an unknown hook leadline_serch_providers: did you mean 'leadline_search_providers'? (choose from: ",
-        ),
-        (
-            "def leadline_serch_providers():\n    yield OFFER",
-            "has an unknown hook leadline_serch_providers: did you mean 'leadline_search_providers'? (choose from: ",
-        ),
-        (
-            "def leadline_search_providers():\n    yield OFFER",
-            "has a hook leadline_search_providers that is not marked: write @hookimpl above it",
-        ),
-        (
-            "@hookimpl\ndef search_providers():\n    yield OFFER",
-            "has a hook that does not fit: unknown hook 'search_providers'",
-        ),
-        (
-            "@hookimpl\ndef leadline_parsers(config):\n    yield OFFER",
-            "has a hook that does not fit: Plugin 'plugin_broken' for hook 'leadline_parsers'",
-        ),
-        (
-            "X = 1",
-            "offers nothing: plugin_broken has no function marked @hookimpl that yields an Offer; the hooks are: ",
-        ),
-        ("@hookimpl\ndef leadline_parsers():\n    return []", "offers nothing: plugin_broken has no function"),
-        (
-            "@hookimpl\ndef leadline_parsers():\n    yield OFFER\n    yield OFFER",
-            "yields 2 offers from leadline_parsers: a plugin offers one of a kind; give each an entry point of its own",
-        ),
-        (
-            "class Other(PluginSettings): ...\n"
-            "@hookimpl\ndef leadline_fetchers():\n    yield Offer(print, Other, 'y')\n"
-            "@hookimpl\ndef leadline_parsers():\n    yield OFFER",
+            f"class Own(PluginSettings): ...\n@parser('y', settings=Own)\n{PARSER}{GOOD}",
             "has 2 settings models: its offers share one, and it has plugin_",
         ),
         (
-            "@hookimpl\ndef leadline_parsers():\n    yield 3",
-            "yields int from leadline_parsers: it must be Offer",
-        ),
-        (
-            "@hookimpl\ndef leadline_stages():\n    yield OFFER",
-            "yields Offer from leadline_stages: it must be StageOffer or MapOffer",
-        ),
-        (
-            "@hookimpl\ndef leadline_parsers():\n    return OFFER",
-            "returns Offer from leadline_parsers: it must yield offers, and not be async",
-        ),
-        (
-            "@hookimpl\nasync def leadline_parsers():\n    return [OFFER]",
-            "returns coroutine from leadline_parsers: it must yield offers, and not be async",
-        ),
-        (
-            "@hookimpl\ndef leadline_parsers():\n    yield Offer(print, dict, 'y')",
+            f"@parser('y', settings=dict)\n{PARSER}",
             "has settings <class 'dict'>: they must be a subclass of PluginSettings",
         ),
         (
-            "class Other(PluginSettings):\n    path: 'Path'\n"
-            "@hookimpl\ndef leadline_parsers():\n    yield Offer(print, Other, 'y')",
-            "has settings Other whose annotations are not defined at run time: import them outside of TYPE_CHECKING",
+            f"class Own(PluginSettings):\n    path: 'Path'\n@parser('y', settings=Own)\n{PARSER}",
+            "has settings Own whose annotations are not defined at run time: import them outside of TYPE_CHECKING",
         ),
         (
-            "class Other(PluginSettings):\n    use: str = ''\n"
-            "@hookimpl\ndef leadline_parsers():\n    yield Offer(print, Other, 'y')",
+            f"class Own(PluginSettings):\n    use: str = ''\n@parser('y', settings=Own)\n{PARSER}",
             "has a settings field `use`: that name is reserved for second instances",
         ),
         (
-            "@hookimpl\ndef leadline_parsers():\n    yield Offer(print, Settings, 'y', env={'limt': 'LIMIT'})",
+            f"@parser('y', settings=Settings, env={{'limt': 'LIMIT'}})\n{PARSER}",
+            "names a settings field 'limt' that does not exist: did you mean 'limit'? (choose from: limit)",
+        ),
+        (
+            f"@parser('y', settings=Settings, cache_key=('*', 'limt'))\n{PARSER}",
             "names a settings field 'limt' that does not exist: did you mean 'limit'? (choose from: limit)",
         ),
     ],
@@ -224,27 +180,32 @@ def test_a_plugin_at_fault_is_named_with_what_is_wrong(install: Install, source:
     assert f"plugin 'broken' (broken 1.2) {text}" in fault("broken")
 
 
-def test_what_happens_to_begin_with_the_name_is_no_hook(install: Install) -> None:
-    install("wiki", GOOD + "\nleadline_version = 3\n")
-    assert PluginCatalog.discover().load("wiki").offers
+def test_an_entry_point_may_name_a_class(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    install("wiki", GOOD + GOOD.replace("Wiki", "Other"))
+    (point,) = entry_points(group=GROUP, name="wiki")
+    catalog = PluginCatalog.discover([EntryPoint("other", f"{point.value}:Other", GROUP)])
+    assert catalog.offer("search_providers", "other").make.__qualname__ == "Other"
 
 
-def test_a_plugin_of_another_version_is_reported_and_not_imported(install: Install) -> None:
-    install("later", "raise RuntimeError('imported')", group="leadline.v2")
-    assert fault("later") == (
-        "plugin 'later' (later 1.2) is made for leadline.v2, this is leadline.v1: "
-        "install a version of it for leadline.v1"
+@pytest.mark.parametrize(
+    ("group", "advice"), [("leadline.v1", ", or move it: docs/how-to/move-a-plugin.md"), ("leadline.v3", "")]
+)
+def test_a_plugin_of_another_version_is_reported_and_not_imported(install: Install, group: str, advice: str) -> None:
+    install("other", "raise RuntimeError('imported')", group=group)
+    assert fault("other") == (
+        f"plugin 'other' (other 1.2) is made for {group}, this is leadline.v2: "
+        f"install a version of it for leadline.v2{advice}"
     )
     host = PluginCatalog.discover()
-    assert "later" not in host.names()
-    assert fault("later") in host.refused.values()
-    assert [(e.status, e.version) for e in host.entries() if e.name == "later"] == [("broken", "1.2")]
-    assert "plugin_later" not in sys.modules
+    assert "other" not in host.names()
+    assert fault("other") in host.refused.values()
+    assert [(e.status, e.version) for e in host.entries() if e.name == "other"] == [("broken", "1.2")]
+    assert "plugin_other" not in sys.modules
 
 
 def test_a_plugin_for_two_versions_is_used(install: Install) -> None:
     install("wiki", GOOD)
-    install("wiki-next", "raise RuntimeError", plugin="wiki", group="leadline.v2")
+    install("wiki-next", "raise RuntimeError", plugin="wiki", group="leadline.v3")
     assert PluginCatalog.discover().load("wiki").distribution == "wiki"
 
 
@@ -259,7 +220,7 @@ def test_a_name_that_no_variable_can_hold_is_refused(install: Install, name: str
 
 def test_a_kind_that_a_plugin_does_not_offer_lists_who_does() -> None:
     host = PluginCatalog.discover(
-        [plugin("html", parsers=offer(), report_formatters=offer()), plugin("exa", embedders=offer())]
+        [plugin("html", offered("parsers"), offered("report_formatters")), plugin("exa", offered("embedders"))]
     )
     with pytest.raises(PluginError) as caught:
         host.offer("embedders", "html")
@@ -270,10 +231,8 @@ def test_a_kind_that_a_plugin_does_not_offer_lists_who_does() -> None:
 
 def test_a_missing_sdk_names_what_to_install(install: Install) -> None:
     needs = "requires=('json', 'xml.dom', 'no_such_sdk=leadline[wiki]', 'xml.no_such=other')"
-    offers = (
-        f"@hookimpl\ndef leadline_{kind}():\n    yield Offer(print, Settings, 'y', {needs})\n" for kind in KINDS[:2]
-    )
-    install("wiki", "".join(offers))
+    offers = (f"@{kind}('y', settings=Settings, {needs})\n" for kind in ("parser", "search_provider"))
+    install("wiki", f"{''.join(offers)}class Wiki: pass")
     (entry,) = [e for e in PluginCatalog.discover().entries(load=True) if e.name == "wiki"]
     assert entry.status == "incomplete"
     assert len(entry.kinds) == 2
@@ -281,13 +240,8 @@ def test_a_missing_sdk_names_what_to_install(install: Install) -> None:
 
 
 def test_every_kind_can_be_offered() -> None:
-    every = {kind: (stage() if kind == "stages" else offer()) for kind in KINDS}
-    assert set(PluginCatalog.discover([plugin("all", **every)]).load("all").offers) == set(KINDS)
+    assert set(PluginCatalog.discover([plugin("all", *map(offered, KINDS))]).load("all").offers) == set(KINDS)
 
 
-def offer() -> Offer[PluginSettings, object]:
-    return Offer(lambda settings, context: object(), PluginSettings, "x")
-
-
-def stage() -> StageOffer[PluginSettings]:
-    return StageOffer(lambda settings, context: None, PluginSettings, "x")  # type: ignore[arg-type,return-value]
+def offered(kind: str) -> Any:
+    return KINDS[kind]("x")(lambda: cast("Any", None))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, get_args, get_type_hints
+from typing import Any, cast, get_args
 
 import pytest
 
@@ -13,7 +13,8 @@ from leadline import contracts
 from leadline._hosting.lifecycle import AWAITED, awaitable
 from leadline.client import Client
 from leadline.errors import PluginError
-from leadline.hookspecs import KINDS, Hooks, Offer, PluginSettings
+from leadline.hookspecs import KINDS
+from leadline.plugin import ai_provider
 from leadline.records import ChatReply, ChatRequest, Message, ModelTraits
 from leadline.testing.plugins import plugin
 
@@ -24,11 +25,11 @@ def classes(annotation: Any) -> set[type]:
 
 
 def test_every_awaited_method_of_the_contracts_is_known() -> None:
-    """Those of offers of stages are said by the classes `Stage` and `MapStage`; `rest` stands in no contract."""
+    """`rest` stands in no contract."""
     assert tuple(sorted(AWAITED)) == tuple(sorted(KINDS))
     for kind, known in AWAITED.items():
-        hints = classes(get_type_hints(getattr(Hooks, f"leadline_{kind}"))["return"])
-        found = hints or {contracts.Stage, contracts.MapStage}
+        hints = classes(vars(KINDS[kind])["__orig_bases__"][0])
+        found = {*hints, contracts.MapStage} if kind == "stages" else hints
         names = {name for one in found for name, it in vars(one).items() if inspect.iscoroutinefunction(it)}
         assert names - {"__aenter__", "__aexit__"} == set(known) - {"rest"}, kind
 
@@ -55,12 +56,12 @@ class Engine:
 async def test_a_chat_that_is_not_async_is_told(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "bay.md").write_text("The bay of Port Ellery is forty fathoms deep.")
-    offer: Offer[Any, Any] = Offer(lambda settings, context: Forgetful(), PluginSettings, "x")
+    offer = ai_provider("x")(lambda: cast("Any", Forgetful()))
     async with Client(
         docs=tmp_path / "docs",
         folder=tmp_path / "runs",
         set={"ai.providers": ["forgetful", "embedded"]},
-        plugins=[plugin("forgetful", ai_providers=offer)],
+        plugins=[plugin("forgetful", offer)],
     ) as client:
         result = await client.research("How deep is the bay of Port Ellery?")
     told = " ".join(result.metadata.notices)

@@ -19,7 +19,8 @@ from leadline._runtime.journal.lock import FolderLock
 from leadline._runtime.runs.folder import LOCK
 from leadline.contracts import Call
 from leadline.errors import Denied, Disconnected, JournalBusy, PluginError, UsageError
-from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.hookspecs import KINDS
+from leadline.plugin import PluginSettings, ai_provider, fetcher, observer, search_provider
 from leadline.records import Blob, Event, FetchRequest, ModelTraits
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
@@ -53,7 +54,7 @@ def counts() -> Iterator[None]:
 
 
 def client(folder: Path, title: str = "") -> leadline.Client:
-    watcher = plugin("watcher", observers=Offer(lambda settings, _: Watcher(), PluginSettings, "Watches"))
+    watcher = plugin("watcher", observer("Watches")(lambda: Watcher()))
     values = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "observers": ["jsonl", "watcher"]}
     return leadline.Client(
         plugins=[fake_web(), watcher],
@@ -137,8 +138,7 @@ OUTSIDE_OF_CALLS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("kind", OUTSIDE_OF_CALLS)
 async def test_a_plugin_that_cannot_be_entered_is_named(kind: str, tmp_path: Path) -> None:
-    make: type[Offer[Any, Any]] = StageOffer if kind == "stages" else Offer
-    bad = plugin("bad", **{kind: make(lambda settings, _: Entered(lost), PluginSettings, "x")})
+    bad = plugin("bad", KINDS[kind]("x")(lambda: Entered(lost)))
     values = {"search.engines": ["fakeweb"], "ai.providers": ["embedded"], **OUTSIDE_OF_CALLS[kind]}
     message = "plugin 'bad' could not be entered: OSError: the disk is gone"
     async with leadline.Client(plugins=[fake_web(), bad], folder=tmp_path, cache=tmp_path / "c", set=values) as runs:
@@ -154,11 +154,11 @@ async def test_a_client_closes_although_a_plugin_is_never_entered(
 ) -> None:
     monkeypatch.setattr(lifecycle, "EXIT_SECONDS", 0.05)
     stuck = asyncio.Event()
-    never: Offer[Any, Any] = Offer(lambda settings, _: Entered(stuck.wait), PluginSettings, "x")
+    never = search_provider("x")(lambda: Entered(stuck.wait))
     values = {"search.engines": ["never"], "search.timeout": 0.1, "retry.attempts": 1, "ai.providers": ["embedded"]}
 
     async def research() -> str:
-        plugins = [plugin("never", search_providers=never)]
+        plugins = [plugin("never", never)]
         async with leadline.Client(plugins=plugins, folder=tmp_path, cache=tmp_path / "c", set=values) as runs:
             return (await runs.research(QUESTION)).reason
 
@@ -185,7 +185,7 @@ class Flaky:
 
 async def test_the_next_attempt_uses_the_fetcher_that_was_entered_again(tmp_path: Path) -> None:
     Flaky.made.clear()
-    flaky = plugin("flaky", fetchers=Offer(lambda settings, _: Flaky(), PluginSettings, "x"))
+    flaky = plugin("flaky", fetcher("x")(lambda: Flaky()))
     values = {"search.engines": ["fakeweb"], "read.fetchers": ["flaky"], "retry.base": 0, "ai.providers": ["embedded"]}
     async with leadline.Client(plugins=[fake_web(), flaky], folder=tmp_path, cache=tmp_path / "c", set=values) as runs:
         result = await runs.research(QUESTION)
@@ -225,9 +225,9 @@ class Refused:
 
 
 def refusing(folder: Path, **settings: Any) -> leadline.Client:
-    offer: Any = Offer(lambda *_: Refused(), Keyed, "x", env={"api_key": "HOUSE_KEY"})
+    offer = ai_provider("x", settings=Keyed, env={"api_key": "HOUSE_KEY"})(lambda: Refused())
     return leadline.Client(
-        plugins=[fake_web(), plugin("house", ai_providers=offer)],
+        plugins=[fake_web(), plugin("house", offer)],
         folder=folder / "runs",
         cache=folder / "cache",
         set={"search.engines": ["fakeweb"], "ai.providers": ["house"], **settings},

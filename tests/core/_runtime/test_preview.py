@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 import leadline
+from leadline import hookspecs
 from leadline.contracts import Call
 from leadline.estimates import Estimate
-from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.plugin import ai_provider
 from leadline.records import ChatReply, ChatRequest, ModelTraits
 from leadline.research_findings import QUESTION, Question, Review
 from leadline.tasks import TaskKind
@@ -36,7 +37,7 @@ class Silent:
 async def estimated(
     folder: Path, more: Mapping[str, Any] = MappingProxyType({}), question: str = "", extra: Any = ()
 ) -> Estimate:
-    chat = plugin("chat", ai_providers=Offer(lambda s, c: Silent(), PluginSettings, "A chat", priced=True))
+    chat = plugin("chat", ai_provider("A chat", priced=True)(lambda: Silent()))
     values = {"ai.providers": ["chat"], "search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], **more}
     plugins = [fake_web(), chat, *extra]
     async with leadline.Client(plugins=plugins, folder=folder / "r", cache=folder / "c", set=values) as client:
@@ -89,8 +90,8 @@ async def test_a_budget_that_will_be_exceeded_is_named(tmp_path: Path) -> None:
 
 async def test_a_task_without_an_estimate_is_named(tmp_path: Path) -> None:
     polish = TaskKind("polish", Question, Review)
-    stage: Any = StageOffer(lambda s, c: object(), PluginSettings, "x", needs=(QUESTION,), tasks=(polish,))  # type: ignore[arg-type,return-value]
+    stage = hookspecs.stage("x", needs=(QUESTION,), uses=(polish,))(lambda: object())  # type: ignore[arg-type,return-value]
     pipelines = {"mine": {"extends": "research", "after": {"clarify": ["polisher"]}}}
     settings = {"pipelines": pipelines, "pipeline": "mine"}
-    found = await estimated(tmp_path, settings, extra=[plugin("polisher", stages=stage)])
+    found = await estimated(tmp_path, settings, extra=[plugin("polisher", stage)])
     assert found.unknown == ("polish",)

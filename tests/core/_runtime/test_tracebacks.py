@@ -16,7 +16,8 @@ from leadline import cli
 from leadline._hosting.catalog import PluginCatalog
 from leadline._hosting.faults import Held, trace, words
 from leadline.contracts import Call, Context
-from leadline.hookspecs import GROUP, Offer, PluginSettings, StageOffer
+from leadline.hookspecs import GROUP
+from leadline.plugin import PluginSettings, middleware, report_formatter, search_provider, stage
 from leadline.research_findings import REPORT
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
@@ -55,14 +56,14 @@ def _make(settings: Keyed, context: Context) -> Stumbles:
     return Stumbles(settings)
 
 
-def _unmade(settings: Keyed, context: Context) -> Stumbles:
-    return Stumbles(settings)._stumble_here()  # type: ignore[no-any-return]
+def _unmade(settings: Keyed, context: Context) -> Any:
+    return Stumbles(settings)._stumble_here()
 
 
-ENGINE = plugin("stumbles", search_providers=Offer(_make, Keyed, "Stumbles"))
-STAGE = plugin("stumbles_too", stages=StageOffer(_make, Keyed, "Stumbles", needs=(REPORT,)))
-FORMAT = plugin("stumbles_last", report_formatters=Offer(_make, Keyed, "Stumbles"))
-UNMADE = plugin("never_made", middleware=Offer(_unmade, Keyed, "Stumbles"))
+ENGINE = plugin("stumbles", search_provider("Stumbles", settings=Keyed)(_make))
+STAGE = plugin("stumbles_too", stage("Stumbles", settings=Keyed, needs=(REPORT,))(_make))
+FORMAT = plugin("stumbles_last", report_formatter("Stumbles", settings=Keyed)(_make))
+UNMADE = plugin("never_made", middleware("Stumbles", settings=Keyed)(_unmade))
 MINE = {"pipeline": "mine", "pipelines": {"mine": {"extends": "research", "after": {"write": ["stumbles_too"]}}}}
 
 
@@ -131,7 +132,7 @@ def test_what_cannot_be_made_before_a_run_is_shown_too(
 
 
 async def test_where_the_constructor_of_an_engine_failed_stands_in_the_metadata(tmp_path: Path) -> None:
-    unmade = plugin("unmade", search_providers=Offer(_unmade, Keyed, "Cannot be made"))
+    unmade = plugin("unmade", search_provider("Cannot be made", settings=Keyed)(_unmade))
     async with client(tmp_path, unmade, **{"search.engines": ["unmade", "fakeweb"]}) as runs:
         result = await runs.research(QUESTION)
     assert any("_stumble_here" in error.traceback for error in result.metadata.errors)
@@ -145,10 +146,10 @@ async def test_where_the_constructor_of_an_engine_failed_stands_in_the_metadata(
     "body",
     [
         "def stumble_here():\n    raise KeyError(os.environ['UNIMPORTED_API_KEY'])\nstumble_here()",
-        "@leadline.hookimpl\ndef leadline_middleware():\n    stumble_here\n    yield",
+        "@leadline.plugin.middleware('x')\nclass Stumbles:\n    stumble_here",
     ],
 )
-def test_where_an_import_or_a_hook_failed_is_shown_too(
+def test_where_an_import_failed_is_shown_too(
     body: str,
     words: list[str],
     asked: bool,
@@ -156,7 +157,7 @@ def test_where_an_import_or_a_hook_failed_is_shown_too(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    (tmp_path / "unimported_module.py").write_text(f"import os\nimport leadline\n\n{body}\n")
+    (tmp_path / "unimported_module.py").write_text(f"import os\nimport leadline.plugin\n\n{body}\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "unimported_module", raising=False)

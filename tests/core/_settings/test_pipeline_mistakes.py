@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 import leadline
+from leadline import hookspecs
 from leadline.errors import ConfigError
 from leadline.findings import Key
-from leadline.hookspecs import MapOffer, PluginSettings, StageOffer
+from leadline.plugin import PluginSettings, map_stage
 from leadline.research_findings import EVIDENCE, PLAN, QUESTION, REPORT, SECTIONS, SOURCES, Question
 from leadline.testing.plugins import plugin
 
@@ -33,12 +34,12 @@ class Rate:
 
 
 def stage(name: str, made: Any = None, **keys: Any) -> Any:
-    return plugin(name, stages=StageOffer(lambda settings, context: made, Settings, "For a test", **keys))
+    return plugin(name, hookspecs.stage("For a test", settings=Settings, **keys)(lambda: made))
 
 
 def changing(name: str, key: Key[Any]) -> Any:
-    offer = MapOffer(lambda settings, context: None, Settings, "For a test", over=key, gives=key)  # type: ignore[arg-type,return-value]
-    return plugin(name, stages=offer)
+    offer = map_stage("For a test", settings=Settings, over=key, gives=key)(lambda: None)  # type: ignore[arg-type,return-value]
+    return plugin(name, offer)
 
 
 PLUGINS = (

@@ -18,7 +18,7 @@ from leadline._settings.schema import toml_value
 from leadline.cli.config import shown
 from leadline.contracts import Call
 from leadline.errors import ConfigError
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import PluginSettings, search_provider
 from leadline.records import Hit, SearchPage, SearchRequest
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
@@ -191,7 +191,7 @@ def named(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def options(folder: Path) -> dict[str, Any]:
-    asked = plugin("asked", search_providers=Offer(Asked, Served, "At an address"))
+    asked = plugin("asked", search_provider("At an address", settings=Served)(Asked))
     return {"plugins": [asked, fake_web()], "folder": folder / "runs", "cache": folder / "cache"}
 
 

@@ -12,13 +12,15 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validator
 
+from leadline import hookspecs
 from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime.plugins import default_cache
 from leadline._settings.load import Loaded, load_settings, obstacles
 from leadline._settings.pipelines import resolve, stage_names
 from leadline._settings.redaction import answer_options, public
 from leadline.errors import ConfigError, UsageError
-from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.hookspecs import KINDS
+from leadline.plugin import PluginSettings, search_provider
 from leadline.records import Record
 from leadline.settings import Settings
 from leadline.tasks import TaskKind
@@ -68,8 +70,8 @@ class Chatty(PluginSettings):
     api_key: SecretStr = SecretStr("")
 
 
-def offer(settings: Any = PluginSettings, **more: Any) -> Offer[Any, Any]:
-    return Offer(lambda settings, context: object(), settings, "x", **more)
+def offer(kind: str, settings: Any = PluginSettings, **more: Any) -> Any:
+    return KINDS[kind]("x", settings=settings, **more)(lambda: object())
 
 
 def missing(settings: Local) -> str | None:
@@ -83,7 +85,7 @@ def points() -> list[Any]:
     def stage(name: str) -> Any:
         made: Any = object()
         settings = Clarify if name == "clarify" else PluginSettings
-        return StageOffer(lambda *_: made, settings, "x", tasks=(task,), uses=uses.get(name, ()), ends_loop=True)
+        return hookspecs.stage("x", settings=settings, ends_loop=True, uses=(task, *uses.get(name, ())))(lambda: made)
 
     by_kind = {
         "ai_providers": ["embedded", "gateway"],
@@ -96,22 +98,22 @@ def points() -> list[Any]:
         "parsers": list(DEFAULTS.read.parsers),
     }
     return [
-        *(plugin(name, stages=stage(name)) for name in STAGES),
+        *(plugin(name, stage(name)) for name in STAGES),
         *(
-            plugin(name, **{kind: offer() for kind, names in by_kind.items() if name in names})
+            plugin(name, *(offer(kind) for kind, names in by_kind.items() if name in names))
             for name in sorted({name for names in by_kind.values() for name in names})
         ),
-        plugin("local", search_providers=offer(Local, ready=missing), fetchers=offer(Local)),
-        plugin("tavily", search_providers=offer(Key, env={"api_key": "TAVILY_API_KEY"})),
-        plugin("chatty", ai_providers=offer(Chatty)),
-        plugin("free", search_providers=offer()),
-        plugin("sketch", chart_runners=offer(uses=("code.sandbox",))),
-        plugin("jail", sandboxes=offer()),
-        plugin("fragile", embedders=offer(Fragile)),
-        plugin("vendor", search_providers=offer(requires=("no_such_sdk=leadline[vendor]",))),
-        plugin("asleep", search_providers=offer(ready=lambda settings: "no server answers at port 8080")),
-        plugin("faulty", search_providers=offer(ready=lambda settings: str(1 // 0))),
-        plugin("nothing", search_providers=3),  # type: ignore[arg-type]
+        plugin("local", offer("search_providers", Local, ready=missing), offer("fetchers", Local)),
+        plugin("tavily", offer("search_providers", Key, env={"api_key": "TAVILY_API_KEY"})),
+        plugin("chatty", offer("ai_providers", Chatty)),
+        plugin("free", offer("search_providers")),
+        plugin("sketch", offer("chart_runners", uses=("code.sandbox",))),
+        plugin("jail", offer("sandboxes")),
+        plugin("fragile", offer("embedders", Fragile)),
+        plugin("vendor", offer("search_providers", requires=("no_such_sdk=leadline[vendor]",))),
+        plugin("asleep", offer("search_providers", ready=lambda settings: "no server answers at port 8080")),
+        plugin("faulty", offer("search_providers", ready=lambda settings: str(1 // 0))),
+        plugin("nothing", offer("search_providers", dict)),
     ]
 
 
@@ -574,7 +576,7 @@ def test_the_conventional_variable_is_the_last_to_be_asked(load: Load, tmp_path:
     [
         ("vendor", "plugin 'vendor' lacks what it needs: pip install 'leadline[vendor]'"),
         ("faulty", "plugin 'faulty' raised ZeroDivisionError in `ready`"),
-        ("nothing", "plugin 'nothing' yields int from leadline_search_providers: it must be Offer"),
+        ("nothing", "plugin 'nothing' has settings <class 'dict'>: they must be a subclass of PluginSettings"),
     ],
 )
 def test_an_engine_that_is_broken_or_lacks_a_package_drops_out(load: Load, name: str, reason: str) -> None:
@@ -628,7 +630,7 @@ def test_what_auto_leaves_out_is_no_notice(host: PluginCatalog, tmp_path: Path) 
 def test_auto_takes_the_documents_first_then_the_engines_with_keys_and_only_without_both_those_that_need_none(
     tmp_path: Path,
 ) -> None:
-    keyless = [plugin(name, search_providers=offer()) for name in ("openalex", "wikipedia", "arxiv")]
+    keyless = [plugin(name, offer("search_providers")) for name in ("openalex", "wikipedia", "arxiv")]
     host, key, docs = PluginCatalog.discover([*points(), *keyless]), {"TAVILY_API_KEY": "k"}, ["docs"]
 
     def chosen(environ: dict[str, str], folders: list[str] | None) -> Loaded:
@@ -648,8 +650,8 @@ def test_auto_takes_the_documents_first_then_the_engines_with_keys_and_only_with
 
 
 def test_a_sandbox_that_works_is_taken_and_named_although_an_earlier_one_does_not(tmp_path: Path) -> None:
-    docker = plugin("docker", sandboxes=offer(ready=lambda settings: "no engine"))
-    host = PluginCatalog.discover([*points(), docker, plugin("bubblewrap", sandboxes=offer())])
+    docker = plugin("docker", offer("sandboxes", ready=lambda settings: "no engine"))
+    host = PluginCatalog.discover([*points(), docker, plugin("bubblewrap", offer("sandboxes"))])
     arguments = {"plugins.local.folders": ["docs"], "code.sandbox": "auto"}
     loaded = load_settings(host, cwd=tmp_path, environ={}, user_file=tmp_path / "no", arguments=arguments)
     assert loaded.chosen["code.sandbox"] == ("bubblewrap",)
@@ -657,7 +659,7 @@ def test_a_sandbox_that_works_is_taken_and_named_although_an_earlier_one_does_no
 
 
 def test_documents_that_cannot_be_read_are_never_replaced_by_the_web(tmp_path: Path) -> None:
-    host = PluginCatalog.discover([*points(), plugin("wikipedia", search_providers=offer())])
+    host = PluginCatalog.discover([*points(), plugin("wikipedia", offer("search_providers"))])
     arguments = {"plugins.local.folders": ["nowhere"]}
     with pytest.raises(ConfigError, match="local: no such folder: nowhere"):
         load_settings(host, cwd=tmp_path, environ={}, user_file=tmp_path / "no", arguments=arguments)
@@ -873,9 +875,20 @@ def test_nothing_public_holds_a_secret(load: Load) -> None:
 
 def test_the_options_that_change_an_answer(load: Load) -> None:
     settings = Key(api_key=SecretStr(SECRET))
-    assert answer_options(offer(Key), settings) == {"max_results": 10, "headers": {}, "depth": "basic"}
-    assert answer_options(offer(Key, answers=("depth", "api_key")), settings) == {"depth": "basic"}
-    assert answer_options(offer(Local), Local(folders=[], skip=frozenset("dcba")))["skip"] == ["a", "b", "c", "d"]
+    assert answer_options(search_provider("x", settings=Key), settings) == {
+        "max_results": 10,
+        "headers": {},
+        "depth": "basic",
+    }
+    assert answer_options(search_provider("x", settings=Key, cache_key=("depth", "api_key")), settings) == {
+        "depth": "basic"
+    }
+    assert answer_options(search_provider("x", settings=Local), Local(folders=[], skip=frozenset("dcba")))["skip"] == [
+        "a",
+        "b",
+        "c",
+        "d",
+    ]
 
 
 def test_settings_cannot_be_changed(load: Load) -> None:

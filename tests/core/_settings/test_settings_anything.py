@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pydantic import SecretStr
@@ -14,7 +14,7 @@ from leadline._hosting.catalog import PluginCatalog
 from leadline._settings.load import load_settings
 from leadline._settings.redaction import public
 from leadline.errors import ConfigError, UsageError
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import PluginSettings, fetcher, search_provider
 from leadline.settings import Settings
 from leadline.testing.plugins import plugin
 
@@ -47,8 +47,9 @@ class Wiki(PluginSettings):
 
 @pytest.fixture(scope="module")
 def host() -> PluginCatalog:
-    offer: Offer[Any, Any] = Offer(lambda settings, context: object(), Wiki, "x", env={"api_key": "WIKI_KEY"})
-    return PluginCatalog.discover([plugin("wiki", search_providers=offer, fetchers=offer)])
+    env = {"api_key": "WIKI_KEY"}
+    wiki = search_provider("x", settings=Wiki, env=env)(fetcher("x", settings=Wiki, env=env)(lambda: cast("Any", None)))
+    return PluginCatalog.discover([plugin("wiki", wiki)])
 
 
 @pytest.mark.parametrize("seed", range(150))

@@ -12,7 +12,7 @@ from tests.call_paths import FakeSearch
 from leadline._hosting.catalog import PluginCatalog
 from leadline._settings.load import load_settings
 from leadline.errors import ConfigError
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import PluginSettings, search_provider
 from leadline.testing.plugins import plugin
 
 
@@ -121,7 +121,7 @@ class Pair(PluginSettings):
 
 
 def test_a_check_of_a_whole_section_is_reported_at_its_table(tmp_path: Path) -> None:
-    engine = plugin("pair", search_providers=Offer(lambda settings, _: FakeSearch(), Pair, "For a test"))
+    engine = plugin("pair", search_provider("For a test", settings=Pair)(lambda: FakeSearch()))
     (tmp_path / "leadline.toml").write_text("[search]\nengines = ['pair']\n[plugins.pair]\nlow = 3\n")
     sources: dict[str, Any] = {"environ": {}, "user_file": tmp_path / "none.toml"}
     with pytest.raises(ConfigError, match=r"^plugins\.pair: low is above high"):

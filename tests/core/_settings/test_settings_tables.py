@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -12,7 +12,7 @@ from leadline._hosting.catalog import PluginCatalog
 from leadline._settings.load import Loaded, load_settings
 from leadline._settings.redaction import public
 from leadline._settings.schema import commented_toml
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import PluginSettings, ai_provider
 from leadline.testing.plugins import plugin
 
 FILE = 'ai.roles = { thinking = "openai:big", task = "openai:small" }\n'
@@ -28,8 +28,8 @@ class Chatty(PluginSettings):
 def load(folder: Path, text: str = "", *, user: str = "", **more: Any) -> Loaded:
     (folder / "leadline.toml").write_text(text)
     (folder / "user.toml").write_text(user)
-    offer: Any = Offer(lambda *_: object(), Chatty, "x")
-    catalog = PluginCatalog.discover(extra=[plugin("chatty", ai_providers=offer)])
+    offer = ai_provider("x", settings=Chatty)(lambda: cast("Any", None))
+    catalog = PluginCatalog.discover(extra=[plugin("chatty", offer)])
     sources: dict[str, Any] = {"environ": {}, "user_file": folder / "user.toml", "complete": False} | more
     return load_settings(catalog, cwd=folder, **sources)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -12,7 +12,7 @@ from leadline._hosting.catalog import PluginCatalog
 from leadline._settings.load import load_settings
 from leadline._settings.schema import model_of
 from leadline.errors import ConfigError
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import PluginSettings, search_provider
 from leadline.settings import PipelineSettings, Settings
 from leadline.testing.plugins import plugin
 
@@ -54,8 +54,8 @@ CASES = [(path, misspelt) for path in keys() for misspelt in typos(path[-1]) if 
 
 @pytest.fixture(scope="module")
 def host() -> PluginCatalog:
-    offer: Offer[Any, Any] = Offer(lambda settings, context: object(), Wiki, "x")
-    return PluginCatalog.discover([plugin("wiki", search_providers=offer)])
+    offer = search_provider("x", settings=Wiki)(lambda: cast("Any", None))
+    return PluginCatalog.discover([plugin("wiki", offer)])
 
 
 def nested(path: tuple[str, ...], value: Any) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ from leadline._hosting.catalog import PluginCatalog
 from leadline._settings.load import Loaded, load_settings
 from leadline._settings.redaction import public
 from leadline.errors import ConfigError, PluginError
-from leadline.hookspecs import PluginSettings, StageOffer
+from leadline.plugin import stage
 from leadline.research_findings import QUESTION, Question, Review
 from leadline.tasks import TaskKind
 from leadline.testing.plugins import plugin
@@ -23,8 +23,8 @@ POLISH = TaskKind("polish", Question, Review, "Polish it.")
 
 
 def polisher(tasks: Any = (POLISH,)) -> Any:
-    offer: Any = StageOffer(lambda s, c: object(), PluginSettings, "Polishes", needs=(QUESTION,), tasks=tasks)  # type: ignore[arg-type,return-value]
-    return plugin("polisher", stages=offer)
+    offer = stage("Polishes", needs=(QUESTION,), uses=tasks)(lambda: object())  # type: ignore[arg-type,return-value]
+    return plugin("polisher", offer)
 
 
 @pytest.fixture
@@ -143,10 +143,10 @@ def test_a_template_that_is_none_is_refused(load: Load, tmp_path: Path, said: st
     assert fault(load, {"prompts.plan": said}).startswith(told)
 
 
-@pytest.mark.parametrize("tasks", [POLISH, ("polish",)])
+@pytest.mark.parametrize("tasks", [POLISH, (3,)])
 def test_a_plugin_that_declares_something_else_is_refused(tasks: Any) -> None:
     host = PluginCatalog.discover([polisher(tasks)])
-    with pytest.raises(PluginError, match=r"plugin 'polisher'.*: `tasks.*`: input should be a"):
+    with pytest.raises(PluginError, match=r"plugin 'polisher'.*: `uses.*`: input should be a"):
         host.load("polisher")
 
 

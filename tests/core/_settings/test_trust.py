@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pydantic import SecretStr
@@ -15,7 +15,7 @@ from leadline._settings.redaction import public
 from leadline._settings.sources import Sources
 from leadline._settings.trust import can_be_address, is_outside, trust
 from leadline.errors import ConfigError, UntrustedSettings
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import PluginSettings, search_provider
 from leadline.testing.plugins import plugin
 
 Load = Callable[..., Loaded]
@@ -41,8 +41,8 @@ def load(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Load:
     (work / "docs").mkdir(parents=True)
     (work / "docs" / "a.md").write_text("# Bridge\n")
     monkeypatch.chdir(work)
-    found: Any = Offer(lambda settings, context: object(), Keyless, "x")
-    catalog = PluginCatalog.discover(extra=[plugin("ambient", search_providers=found)])
+    found = search_provider("x", settings=Keyless)(lambda: cast("Any", None))
+    catalog = PluginCatalog.discover(extra=[plugin("ambient", found)])
 
     def run(*sets: str, toml: str = "", env: str = "", environ: Any = (), user: str = "", **more: Any) -> Loaded:
         (work / "leadline.toml").write_text(toml)

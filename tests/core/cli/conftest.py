@@ -28,13 +28,13 @@ Salt was the first trade of Port Ellery. Ships of a depth of two fathoms carried
 }
 _WAITING = """
 import asyncio, sys
-from leadline import Offer, PluginSettings, hookimpl
-from leadline.records import SearchPage
+from leadline.plugin import PluginSettings, SearchPage, search_provider
 
 class Settings(PluginSettings):
     seconds: float = 60
     after: int = 0
 
+@search_provider("Keeps the run waiting", settings=Settings, cache_key=())
 class Waiting:
     def __init__(self, settings):
         self.seconds = settings.seconds
@@ -47,10 +47,6 @@ class Waiting:
         print("asked", file=sys.stderr, flush=True)
         await asyncio.sleep(self.seconds)
         return SearchPage()
-
-@hookimpl
-def leadline_search_providers():
-    yield Offer(lambda settings, context: Waiting(settings), Settings, "Keeps the run waiting", answers=())
 """
 
 
@@ -73,7 +69,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
     info = tmp_path / "site" / "waiting-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: waiting\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[leadline.v1]\nwaiting = waiting_plugin\n")
+    (info / "entry_points.txt").write_text("[leadline.v2]\nwaiting = waiting_plugin\n")
     (info.parent / "waiting_plugin.py").write_text(_WAITING)
 
     def run(*argv: str, **options: Any) -> Popen[str]:

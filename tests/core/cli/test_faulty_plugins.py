@@ -14,9 +14,8 @@ import pytest
 _HEAD = """
 from typing import Annotated, Any, ClassVar
 from pydantic import Field, field_validator
-from leadline import MapOffer, Offer, PluginSettings, StageOffer, TaskKind, hookimpl
-from leadline.findings import Key
-from leadline.records import Record, Tool
+from leadline.plugin import Key, Limits, PluginSettings, Record, TaskKind, Tool
+from leadline.plugin import map_stage, parser, search_provider, stage
 
 class Item(Record):
     id: str
@@ -28,9 +27,6 @@ class Odd:
     def __repr__(self):
         raise ValueError("no text")
 
-def make(settings, context):
-    return object()
-
 ITEMS = Key("mine.items", Item, grows=True)
 ONE = Key("mine.one", Item)
 """
@@ -41,29 +37,29 @@ class Bad:
         raise OSError('no schema')
 
 """
-_HOOK = """
-@hookimpl
-def leadline_{kind}():
-    yield {offer}
+_CLASS = """
+@{decorator}({arguments})
+class Made:
+    pass
 """
 
 
 def offer(**fields: str) -> str:
-    """Return a module that offers an engine with these fields, as source."""
-    given = {"make": "make", "settings": "Settings", "summary": "'x'", **fields}
-    text = ", ".join(f"{name}={value}" for name, value in given.items())
-    return _HOOK.format(kind="search_providers", offer=f"Offer({text})")
+    """Return a module that offers an engine with these arguments, as source."""
+    return _decorated("search_provider", {"summary": "'x'", "settings": "Settings", **fields})
 
 
 def stage(**fields: str) -> str:
-    text = "".join(f", {name}={value}" for name, value in fields.items())
-    return _HOOK.format(kind="stages", offer=f"StageOffer(make, Settings, 'x'{text})")
+    return _decorated("stage", {"summary": "'x'", **fields})
 
 
 def mapped(**fields: str) -> str:
-    given = {"over": "ITEMS", "gives": "ITEMS", **fields}
-    text = "".join(f", {name}={value}" for name, value in given.items())
-    return _HOOK.format(kind="stages", offer=f"MapOffer(make, Settings, 'x'{text})")
+    return _decorated("map_stage", {"summary": "'x'", "over": "ITEMS", "gives": "ITEMS", **fields})
+
+
+def _decorated(decorator: str, given: dict[str, str]) -> str:
+    arguments = ", ".join(f"{name}={value}" for name, value in given.items())
+    return _CLASS.format(decorator=decorator, arguments=arguments)
 
 
 def with_settings(body: str) -> str:
@@ -84,16 +80,7 @@ FAULTS: dict[str, tuple[str, str]] = {
     "odd_text": ("class E(Exception):\n    def __str__(self):\n        raise E\nraise E", "raised E: its text cannot"),
     "odd_dir": ("def __dir__():\n    raise OSError('gone')" + offer(), "cannot be loaded: OSError: gone"),
     "nothing": ("", "offers nothing"),
-    # the hook
-    "number": (_HOOK.format(kind="parsers", offer="3"), "yields int from leadline_parsers: it must be Offer"),
-    "texts": ("@hookimpl\ndef leadline_parsers():\n    return 'x'", "returns str from leadline_parsers"),
-    "cancelled": (
-        "@hookimpl\ndef leadline_parsers():\n    raise GeneratorExit",
-        "raised in leadline_parsers: GeneratorExit",
-    ),
-    "unmarked": ("def leadline_parsers():\n    return []", "has a hook leadline_parsers that is not marked"),
-    # the fields of an offer
-    "make_none": (offer(make="None"), "`make`: input should be callable, and is None"),
+    # the arguments of a decorator
     "summary_none": (offer(summary="None"), "`summary`: input should be a valid string, and is None"),
     "summary_odd": (offer(summary="Odd()"), "cannot be loaded: ValueError: no text"),
     "env_list": (offer(env="['KEY']"), "`env`: input should be a valid dictionary"),
@@ -109,27 +96,22 @@ FAULTS: dict[str, tuple[str, str]] = {
         "`requires.0`: must be 'module' or 'module=what to install'",
     ),
     "ready_text": (offer(ready="'x'"), "`ready`: input should be callable"),
-    "keep_text": (offer(keep="'no'"), "`keep`: input should be a valid boolean, and is 'no'"),
-    "answers_text": (offer(answers="'depth'"), "`answers`: input should be a valid tuple"),
-    "answers_field": (offer(answers="('depth',)"), "names a settings field 'depth' that does not exist"),
+    "work": (offer(work="'free'"), "`work`: input should be 'remote', 'local' or 'composite', and is 'free'"),
+    "cache_key_text": (offer(cache_key="'depth'"), "`cache_key`: input should be a valid tuple"),
+    "cache_key_field": (offer(cache_key="('depth',)"), "names a settings field 'depth' that does not exist"),
     "priced_number": (offer(priced="1"), "`priced`: input should be a valid boolean"),
-    "free_none": (offer(free="None"), "`free`: input should be a valid boolean"),
-    "per_user_none": (offer(per_user="None"), "`per_user`: input should be a valid boolean"),
-    "at_once_zero": (offer(at_once="0"), "`at_once`: input should be greater than or equal to 1, and is 0"),
-    "at_once_text": (offer(at_once="'3'"), "`at_once`: input should be a valid integer"),
-    "at_once_none": (offer(at_once="None"), "`at_once`: input should be a valid integer"),
-    "interval_nan": (
-        offer(interval="float('nan')"),
-        "`interval`: input should be greater than or equal to 0, and is nan",
+    "limits_dict": (
+        offer(limits="{'at_once': 2}"),
+        "`limits`: input should be an instance of Limits",
     ),
-    "interval_text": (offer(interval="'1'"), "`interval`: input should be a valid number"),
-    "calls_none": (offer(calls="None"), "`calls`: input should be a valid boolean"),
-    "timeout_zero": (offer(timeout="0"), "`timeout`: input should be greater than 0"),
-    "timeout_text": (offer(timeout="'30s'"), "`timeout`: input should be a valid number"),
-    "tasks_list": (offer(tasks="['write']"), "`tasks`: input should be a valid tuple"),
-    "tasks_name": (offer(tasks="(TaskKind(3, Item, Item),)"), "`tasks.0.name`: input should be a valid string"),
+    "at_once_zero": (
+        offer(limits="Limits(at_once=0)"),
+        "cannot be imported: at_once_zero_plugin raised ValidationError",
+    ),
+    "uses_list": (offer(uses="['write']"), "`uses`: input should be a valid tuple"),
+    "uses_task": (offer(uses="(TaskKind(3, Item, Item),)"), "`uses.0.task.name`: input should be a valid string"),
     "uses_text": (offer(uses="'search.engines'"), "`uses`: input should be a valid tuple"),
-    "tools_text": (offer(tools="('respond',)"), "`tools.0`: input should be a valid dictionary or instance of Tool"),
+    "uses_number": (offer(uses="(3,)"), "`uses.0.setting`: input should be a valid string"),
     # stages
     "needs_text": (stage(needs="('question',)"), "`needs.0`: input should be an instance of Key"),
     "needs_key": (stage(needs="ONE"), "`needs`: input should be a valid tuple"),
@@ -152,7 +134,7 @@ FAULTS: dict[str, tuple[str, str]] = {
     "settings_two": (
         "class Other(PluginSettings):\n    pass\n"
         + offer()
-        + _HOOK.format(kind="parsers", offer="Offer(make, Other, 'x')"),
+        + "@parser('x', settings=Other)\nclass Parses:\n    pass\n",
         "has 2 settings models: its offers share one, and it has settings_two_plugin.Settings for search_providers, "
         "settings_two_plugin.Other for parsers",
     ),
@@ -246,7 +228,7 @@ def install(site: Path, name: str, source: str, metadata: str | None, entry: str
     info.mkdir()
     if metadata is not None:
         (info / "METADATA").write_text(metadata)
-    (info / "entry_points.txt").write_text(f"[leadline.v1]\n{entry or name} = {name}_plugin\n")
+    (info / "entry_points.txt").write_text(f"[leadline.v2]\n{entry or name} = {name}_plugin\n")
     (site / f"{name}_plugin.py").write_text(_HEAD + source)
 
 

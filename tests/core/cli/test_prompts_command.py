@@ -84,16 +84,13 @@ def test_settings_that_cannot_work_take_no_listing_away(cli: Cli) -> None:
 
 
 _TERSE = """
-from leadline import PluginSettings, StageOffer, TaskKind, hookimpl
-from leadline.records import Record
+from leadline.plugin import Record, TaskKind, stage
 
 class Asked(Record):
     text: str
 
-@hookimpl
-def leadline_stages():
-    tasks = (TaskKind("terse_ask", Asked, Asked),)
-    yield StageOffer(lambda s, c: None, PluginSettings, "Asks tersely", tasks=tasks)
+@stage("Asks tersely", uses=(TaskKind("terse_ask", Asked, Asked),))
+class Terse: pass
 """
 
 
@@ -111,7 +108,7 @@ def install(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, source: st
     info = folder / f"{name}-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[leadline.v1]\n{name} = {name}_plugin\n")
+    (info / "entry_points.txt").write_text(f"[leadline.v2]\n{name} = {name}_plugin\n")
     (folder / f"{name}_plugin.py").write_text(source)
     monkeypatch.syspath_prepend(str(folder))
 

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.hookspecs import Offer, offers_of
+from leadline.plugin import PluginSettings, ai_provider, search_provider
 from leadline.records import ChatReply, Hit, Message, ModelTraits, SearchPage, ToolCall, Usage
 from leadline.testing.contracts import AIProviderContract, SearchProviderContract
 
@@ -113,11 +114,12 @@ class Engines(SearchProviderContract):
             monkeypatch.setattr(type(self), "patience", 0.5)
 
     @pytest.fixture
-    def offer(self, how: str) -> Offer[Any, Any]:
+    def offer(self, how: str) -> Offer[Any]:
         if how == "sync":
-            return Offer(lambda settings, _: SyncEngine(), PluginSettings, "Sync")
+            return offers_of(search_provider("Sync")(lambda: SyncEngine()))[self.kind]
         summary = "" if how == "bad_offer" else "An engine"
-        return Offer(lambda settings, _: Engine(how, settings), KeySettings, summary)
+        engine = search_provider(summary, settings=KeySettings)(lambda settings: Engine(how, settings))
+        return offers_of(engine)[self.kind]
 
 
 @ways("good none dict str key_in_error own_fault odd_error exits cancels_itself blocks hangs stubborn swallows")
@@ -157,5 +159,5 @@ class Model:
 @ways("good traits_none traits_raise traits_zero stream_short negative no_usage role tool")
 class TestAI(AIProviderContract):
     @pytest.fixture
-    def offer(self, how: str) -> Offer[Any, Any]:
-        return Offer(lambda settings, _: Model(how), PluginSettings, "A model")
+    def offer(self, how: str) -> Offer[Any]:
+        return offers_of(ai_provider("A model")(lambda: Model(how)))[self.kind]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from leadline.errors import Unsupported
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.hookspecs import KINDS, Offer, offers_of
 from leadline.records import (
     Blob,
     Block,
@@ -152,9 +152,11 @@ class Several:
 
 
 class _Offered:
+    kind: str
+
     @pytest.fixture
-    def offer(self, how: str) -> Offer[Any, Any]:
-        return Offer(lambda settings, _: Several(how), PluginSettings, "Several things")
+    def offer(self, how: str) -> Offer[Any]:
+        return offers_of(KINDS[self.kind]("Several things")(lambda: Several(how)))[self.kind]
 
 
 @ways("good accepts_raises accepts_yes too_large no_type")

@@ -14,7 +14,8 @@ import pytest
 
 from leadline.errors import Refused
 from leadline.findings import Key
-from leadline.hookspecs import MapOffer, Offer, PluginSettings, StageOffer
+from leadline.hookspecs import Offer, offers_of
+from leadline.plugin import PluginSettings, map_stage, middleware, observer, search_provider, stage
 from leadline.records import Block, ChatRequest, Document, FetchRequest, Hit, Record, SearchPage, SearchRequest, Source
 from leadline.research_findings import SOURCES
 from leadline.testing.context import FakeRun
@@ -73,9 +74,9 @@ class Stage:
 @ways("good reads_undeclared needs_wanted wrong_type unstable writes_nothing returns asks_nobody")
 class TestStage(StageContract):
     @pytest.fixture
-    def offer(self, how: str) -> StageOffer[Any]:
+    def offer(self, how: str) -> Offer[Any]:
         keys: dict[str, Any] = {"needs": (DEPTHS,), "wants": (CHOICE,), "gives": (DEEPEST,)}
-        return StageOffer(lambda *_: Stage(how), PluginSettings, "Finds the deepest", **keys)
+        return offers_of(stage("Finds the deepest", **keys)(lambda: Stage(how)))[self.kind]
 
     @pytest.fixture
     def requests(self) -> list[Any]:
@@ -104,9 +105,9 @@ class Mapped:
 @ways("good maps_to_none maps_to_other rests_wrongly")
 class TestMapStage(MapStageContract):
     @pytest.fixture
-    def offer(self, how: str) -> MapOffer[Any]:
+    def offer(self, how: str) -> Offer[Any]:
         found: Key[Any] = Key("found", Deepest, grows=True)
-        return MapOffer(lambda *_: Mapped(how), PluginSettings, "Maps", over=DEPTHS, gives=found)
+        return offers_of(map_stage("Maps", over=DEPTHS, gives=found)(lambda: Mapped(how)))[self.kind]
 
     @pytest.fixture
     def requests(self) -> list[Any]:
@@ -127,8 +128,8 @@ class Redacts:
 @ways("good stale")
 class TestRedactingStage(MapStageContract):
     @pytest.fixture
-    def offer(self, how: str) -> MapOffer[Any]:
-        return MapOffer(lambda *_: Redacts(how), PluginSettings, "Redacts", over=SOURCES, gives=SOURCES)
+    def offer(self, how: str) -> Offer[Any]:
+        return offers_of(map_stage("Redacts", over=SOURCES, gives=SOURCES)(lambda: Redacts(how)))[self.kind]
 
     @pytest.fixture
     def requests(self) -> list[Any]:
@@ -167,8 +168,8 @@ class Around:
 @ways("good not_live knows_three changes_type refuses stumbles replies_wrongly")
 class TestMiddleware(MiddlewareContract):
     @pytest.fixture
-    def offer(self, how: str) -> Offer[Any, Any]:
-        return Offer(lambda *_: Around(how), PluginSettings, "Around calls")
+    def offer(self, how: str) -> Offer[Any]:
+        return offers_of(middleware("Around calls")(lambda: Around(how)))[self.kind]
 
 
 class Watching:
@@ -196,8 +197,8 @@ class Watching:
 @ways("good odd_deltas knows_all needs_data mixes_runs observes_wrongly")
 class TestObserver(ObserverContract):
     @pytest.fixture
-    def offer(self, how: str) -> Offer[Any, Any]:
-        return Offer(lambda *_: Watching(how), PluginSettings, "Watches")
+    def offer(self, how: str) -> Offer[Any]:
+        return offers_of(observer("Watches")(lambda: Watching(how)))[self.kind]
 
 
 # --- faults beside the reply, of any kind ----------------------------------------------------------------------------
@@ -241,21 +242,22 @@ class TestEngine(SearchProviderContract):
             yield server.url
 
     @pytest.fixture
-    def offer(self, how: str, url: str) -> Offer[Any, Any]:
-        return Offer(lambda settings, context: Engine(how, url, context), PluginSettings, "An engine")
+    def offer(self, how: str, url: str) -> Offer[Any]:
+        return offers_of(search_provider("An engine")(lambda context: Engine(how, url, context)))[self.kind]
 
 
 @ways("good heavy required")
 class TestImports(SearchProviderContract):
     @pytest.fixture
-    def offer(self, how: str, monkeypatch: pytest.MonkeyPatch) -> Offer[Any, Any]:
+    def offer(self, how: str, monkeypatch: pytest.MonkeyPatch) -> Offer[Any]:
         class Settings(PluginSettings):
             pass
 
         Settings.__module__ = {"good": "light_plugin", "heavy": "heavy_plugin", "required": "required_plugin"}[how]
         requires = ("wave=acme[wave]",) if how == "required" else ()
         context: Any = None
-        return Offer(lambda *_: Quiet(context), Settings, "An engine", requires=requires)
+        engine = search_provider("An engine", settings=Settings, requires=requires)(lambda: Quiet(context))
+        return offers_of(engine)[self.kind]
 
 
 class Quiet:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from leadline import Key, PluginSettings, StageOffer
+from leadline import Key
 from leadline.errors import PluginFault
+from leadline.plugin import stage
 from leadline.records import Record
 from leadline.testing.context import fake_findings
 
@@ -21,13 +22,7 @@ class Word(Record):
 WORDS: Key[tuple[Word, ...]] = Key("acme_words", Word, grows=True)
 LONGEST: Key[Word] = Key("acme_longest", Word)
 OTHER: Key[Word] = Key("acme_other", Word)
-OFFER: StageOffer[Any] = StageOffer(
-    lambda settings, context: None,  # type: ignore[arg-type,return-value]  # nobody makes it here
-    PluginSettings,
-    "The longest word",
-    needs=(WORDS,),
-    may_give=(LONGEST,),
-)
+OFFER = stage("The longest word", needs=(WORDS,), may_give=(LONGEST,))(lambda: cast("Any", None))
 
 
 def test_it_has_what_stands_there_and_keeps_what_is_written() -> None:

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from leadline._hosting.catalog import PluginCatalog
 from leadline._hosting.context import PluginContext
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.research_findings import Plan, Question
 from leadline.tasks import Task
 from leadline.testing.contracts import KEY, AIProviderContract, TaskProviderContract
 from leadline.testing.servers import ScriptedAnswer, ScriptedServer, json_answer, scripted_server
-from leadline_plugins.ai import embedded, openai
 from leadline_plugins.ai.openai.settings import OpenAISettings
 from leadline_plugins.prompting.research_tasks import PlanRequest
 
@@ -43,9 +43,8 @@ def whole() -> ScriptedAnswer:
 @pytest.mark.parametrize("stream", [True, False])
 class TestOpenAI(AIProviderContract):
     @pytest.fixture
-    def offer(self, stream: bool) -> Offer[Any, Any]:
-        (found,) = openai.leadline_ai_providers()
-        return found
+    def offer(self, stream: bool) -> Offer[Any]:
+        return PluginCatalog.discover().offer("ai_providers", "openai")
 
     @pytest.fixture
     async def server(self, stream: bool) -> AsyncIterator[ScriptedServer]:
@@ -61,16 +60,15 @@ class TestOpenAI(AIProviderContract):
         async with scripted_server(
             json_answer({"error": {"message": f"Incorrect API key provided: {KEY}"}}, 401)
         ) as shut:
-            (offer,) = openai.leadline_ai_providers()
+            offer = PluginCatalog.discover().offer("ai_providers", "openai")
             settings = OpenAISettings(api_key=SecretStr(KEY), base_url=f"{shut.url}/v1", model="m")
-            yield offer.make(settings, context)
+            yield offer.create(settings, context)
 
 
 class TestEmbedded(TaskProviderContract):
     @pytest.fixture
-    def offer(self) -> Offer[Any, Any]:
-        (found,) = embedded.leadline_ai_providers()
-        return found
+    def offer(self) -> Offer[Any]:
+        return PluginCatalog.discover().offer("ai_providers", "embedded")
 
     @pytest.fixture
     def requests(self) -> Sequence[Task[Any]]:

@@ -13,7 +13,7 @@ import pytest
 import leadline
 from leadline.contracts import Call
 from leadline.errors import Unsupported
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import ai_provider
 from leadline.records import ChatReply, ChatRequest, Message, ModelTraits, Usage
 from leadline.testing.context import FakeCall, fake_context
 from leadline.testing.fakes import fake_web
@@ -68,7 +68,7 @@ class Absent(Planner):
 
 
 async def run(folder: Path, planner: Planner, plan_by: str, task: str = "plan", **section: Any) -> leadline.Result:
-    offer = Offer(lambda settings, context: planner, PluginSettings, "Plans", priced=True)
+    offer = ai_provider("Plans", priced=True)(lambda: planner)
     settings = {
         "search.engines": ["fakeweb"],
         "read.fetchers": ["fakeweb"],
@@ -77,7 +77,7 @@ async def run(folder: Path, planner: Planner, plan_by: str, task: str = "plan", 
         "ai.tasks": {task: plan_by},
         **{f"plugins.recorded.{name}": str(value) for name, value in section.items()},
     }
-    plugins = [fake_web(), plugin("planner", ai_providers=offer)]
+    plugins = [fake_web(), plugin("planner", offer)]
     async with leadline.Client(plugins=plugins, folder=folder, cache=folder.parent / "cache", set=settings) as client:
         return await client.research(QUESTION)
 
@@ -102,13 +102,13 @@ async def test_a_task_that_another_of_the_chain_did_is_done_as_by_that_one(
 ) -> None:
     """The first of the chain is of no use, and the next does what it could not."""
 
-    def offer(model: Planner) -> Offer[Any, Any]:
-        return Offer(lambda settings, context: model, PluginSettings, "Plans", priced=True)
+    def offer(model: Planner) -> Any:
+        return ai_provider("Plans", priced=True)(lambda: model)
 
     async def go(folder: str, providers: list[str], **more: Any) -> leadline.Result:
         settings = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "ai.providers": providers, **more}
         models = {"aaa": first_of_all, "zzz": Planner()}
-        plugins = [fake_web(), *(plugin(name, ai_providers=offer(model)) for name, model in models.items())]
+        plugins = [fake_web(), *(plugin(name, offer(model)) for name, model in models.items())]
         async with leadline.Client(plugins=plugins, folder=tmp_path / folder, set=settings) as client:
             return await client.research(QUESTION)
 

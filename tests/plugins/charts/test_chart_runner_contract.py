@@ -7,20 +7,19 @@ from typing import Any
 
 import pytest
 
+from leadline._hosting.catalog import PluginCatalog
 from leadline.hookspecs import Offer
 from leadline.records import Blob, Chart, Code, Execution
 from leadline.testing.context import FakeCall, FakeRun
 from leadline.testing.contracts import ChartRunnerContract
-from leadline_plugins.charts import matplotlib, python
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(20)
 
 
 class TestMatplotlib(ChartRunnerContract):
     @pytest.fixture
-    def offer(self) -> Offer[Any, Any]:
-        (found,) = matplotlib.leadline_chart_runners()
-        return found
+    def offer(self) -> Offer[Any]:
+        return PluginCatalog.discover().offer("chart_runners", "matplotlib")
 
 
 class SandboxRun(FakeRun):
@@ -35,9 +34,8 @@ class SandboxRun(FakeRun):
 
 class TestPython(ChartRunnerContract):
     @pytest.fixture
-    def offer(self) -> Offer[Any, Any]:
-        (found,) = python.leadline_chart_runners()
-        return found
+    def offer(self) -> Offer[Any]:
+        return PluginCatalog.discover().offer("chart_runners", "python")
 
     @pytest.fixture
     def requests(self) -> Sequence[Chart]:

@@ -12,7 +12,7 @@ import pytest
 import leadline
 from leadline.contracts import Call
 from leadline.errors import Unsupported
-from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.plugin import sandbox, stage
 from leadline.records import Blob, Chart, Code, Execution
 from leadline.research_findings import FIGURES, QUESTION
 from leadline.testing.context import FakeCall
@@ -90,11 +90,11 @@ async def test_in_a_run_it_calls_the_sandbox_and_both_are_journalled(tmp_path: P
             assert [figure.media for figure in figures] == [{"image/png": PNG}] * 2
             findings[FIGURES] = figures[:1]
 
-    draws = StageOffer(lambda settings, _: Draws(), PluginSettings, "For a test", needs=(QUESTION,), gives=(FIGURES,))
+    draws = stage("For a test", needs=(QUESTION,), gives=(FIGURES,))(lambda: Draws())
     plugins = [
         fake_web(),
-        plugin("draws", stages=draws),
-        plugin("pretend", sandboxes=Offer(lambda settings, _: Sandbox(), PluginSettings, "For a test")),
+        plugin("draws", draws),
+        plugin("pretend", sandbox("For a test")(lambda: Sandbox())),
     ]
     values = {
         "search.engines": ["fakeweb"],

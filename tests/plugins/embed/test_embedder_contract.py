@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from leadline._hosting.catalog import PluginCatalog
 from leadline.hookspecs import Offer
 from leadline.testing.contracts import EmbedderContract
-from leadline_plugins.embed import semantic
-from leadline_plugins.embed.static import StaticSettings, leadline_embedders
+from leadline_plugins.embed.static import StaticSettings
 
 
 @pytest.mark.parametrize("model", ["hashed", "wordllama", "both"])
@@ -18,9 +18,8 @@ class TestStatic(EmbedderContract):
     longest_hold = 3.0  # it reads its weights
 
     @pytest.fixture
-    def offer(self, model: str) -> Offer[Any, Any]:
-        (found,) = leadline_embedders()
-        return found
+    def offer(self, model: str) -> Offer[Any]:
+        return PluginCatalog.discover().offer("embedders", "static")
 
     @pytest.fixture
     def settings(self, model: Any) -> StaticSettings:
@@ -32,6 +31,5 @@ class TestSemantic(EmbedderContract):
     longest_hold = 3.0  # it reads its weights
 
     @pytest.fixture
-    def offer(self) -> Offer[Any, Any]:
-        (found,) = semantic.leadline_embedders()
-        return found
+    def offer(self) -> Offer[Any]:
+        return PluginCatalog.discover().offer("embedders", "semantic")

@@ -7,20 +7,19 @@ from typing import Any
 
 import pytest
 
+from leadline._hosting.catalog import PluginCatalog
 from leadline.hookspecs import Offer
 from leadline.records import FetchRequest
 from leadline.testing.contracts import FetcherContract
 from leadline.testing.servers import RawServer, raw_reply
-from leadline_plugins.fetch import web
 
 PAGE = b"<html><body><p>The harbour is nine fathoms deep.</p></body></html>"
 
 
 class TestWeb(FetcherContract):
     @pytest.fixture
-    def offer(self) -> Offer[Any, Any]:
-        (found,) = web.leadline_fetchers()
-        return found
+    def offer(self) -> Offer[Any]:
+        return PluginCatalog.discover().offer("fetchers", "web")
 
     @pytest.fixture
     async def plugin(self, server: RawServer, make: Callable[..., Awaitable[Any]]) -> Any:

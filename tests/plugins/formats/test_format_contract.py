@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import pytest
 
+from leadline._hosting.catalog import PluginCatalog
 from leadline.hookspecs import Offer
 from leadline.testing.contracts import ReportFormatterContract
 
 
 class Formats(ReportFormatterContract):
     @pytest.fixture
-    def offer(self, name: str) -> Offer[Any, Any]:
-        (found,) = import_module(f"leadline_plugins.formats.{name}").leadline_report_formatters()
-        return found  # type: ignore[no-any-return]
+    def offer(self, name: str) -> Offer[Any]:
+        return PluginCatalog.discover().offer("report_formatters", name)
 
 
 @pytest.mark.parametrize("name", ["bibtex", "csl", "epub", "html", "json", "latex", "markdown"])

@@ -11,13 +11,13 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from html.parser import HTMLParser
-from importlib import import_module
 from io import BytesIO
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from leadline._hosting.catalog import PluginCatalog
 from leadline.contracts import Context
 from leadline.records import Figure, Files, Report
 from leadline.testing.context import FakeCall
@@ -202,10 +202,10 @@ TURNING = re.compile("[\u202a-\u202e\u2066-\u2069\ufeff]|root:x:0")
 
 
 async def read_back(name: str, report: Report, context: Context, call: FakeCall) -> Met:
-    (offer, *_) = import_module(f"leadline_plugins.formats.{name}").leadline_report_formatters()
+    offer = PluginCatalog.discover().offer("report_formatters", name)
     for package in offer.requires:
         pytest.importorskip(package.partition("=")[0], reason=f"needs pip install '{package.partition('=')[2]}'")
-    files: Files = await offer.make(offer.settings(), context).format(report, call)
+    files: Files = await offer.create(offer.settings(), context).format(report, call)
     return MEETS[name](bytes(files.files[0].data))
 
 
@@ -251,6 +251,6 @@ async def test_hostile_titles_quotes_names_and_captions_are_harmless_and_legible
 async def test_json_is_the_whole_report(context: Context, make_report: Callable[..., Report]) -> None:
     for attack in TEXTS.values():
         report = in_fields(make_report(attack))
-        (offer,) = import_module("leadline_plugins.formats.json").leadline_report_formatters()
-        (file,) = (await offer.make(offer.settings(), context).format(report, FakeCall())).files
+        offer = PluginCatalog.discover().offer("report_formatters", "json")
+        (file,) = (await offer.create(offer.settings(), context).format(report, FakeCall())).files
         assert Report.model_validate_json(file.data) == report

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from importlib import import_module
 from io import BytesIO
 from typing import Any
 from zipfile import ZipFile
 
 import pytest
 
+from leadline._hosting.catalog import PluginCatalog
 from leadline.contracts import Context
 from leadline.errors import Unsupported
 from leadline.records import Blob, Files, Report
@@ -314,8 +314,8 @@ async def test_latex_brings_its_pictures(
 def maker(name: str, context: Context, request: pytest.FixtureRequest) -> Any:
     if name == "pdf":
         return request.getfixturevalue(name)
-    (offered,) = import_module(f"leadline_plugins.formats.{name}").leadline_report_formatters()
-    return offered.make(offered.settings(), context)
+    offered = PluginCatalog.discover().offer("report_formatters", name)
+    return offered.create(offered.settings(), context)
 
 
 async def test_a_long_word_file_has_a_table_of_contents_with_links(

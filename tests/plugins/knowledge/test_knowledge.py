@@ -13,7 +13,7 @@ import pytest
 
 from leadline import Client
 from leadline.errors import CallFailed, UsageError
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import ai_provider, embedder
 from leadline.records import Blob, Document, Embeddings, EmbedRequest, Message
 from leadline.testing.fakes import ScriptedChat
 from leadline.testing.plugins import plugin
@@ -48,7 +48,7 @@ def client_in(folder: Path, **settings: Any) -> Client:
         },
         folder=folder / "runs",
         cache=folder / "cache",
-        plugins=[plugin("lengths", embedders=Offer(lambda *_: _Lengths(), PluginSettings, "Lengths"))],
+        plugins=[plugin("lengths", embedder("Lengths")(lambda: _Lengths()))],
     )
 
 
@@ -248,7 +248,7 @@ async def test_a_question_is_answered_in_one_model_call_that_cites_the_document(
         "plugins.flat.folder": str(tmp_path / "vectors"),
         "report.formats": ["markdown"],
     }
-    scripted = plugin("scripted", ai_providers=Offer(lambda *_: model, PluginSettings, "A script"))
+    scripted = plugin("scripted", ai_provider("A script")(lambda: model))
     async with Client(set=settings, folder=tmp_path / "runs", cache=tmp_path / "cache", plugins=[scripted]) as client:
         await client.knowledge.add(docs)
         result = await client.research(DEPTH)

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
-from leadline import Client, Offer
+from leadline import Client
+from leadline._hosting.catalog import PluginCatalog
 from leadline.errors import Unsupported
+from leadline.hookspecs import Offer
 from leadline.records import Blob, FetchRequest
 from leadline.testing.context import FakeCall, FakeRun, fake_context
 from leadline.testing.contracts import FetcherContract
-from leadline_plugins.knowledge import KnowledgeSettings, leadline_fetchers
+from leadline_plugins.knowledge import KnowledgeSettings
 from leadline_plugins.knowledge.base import KnowledgeFetcher
 
 
@@ -42,9 +44,8 @@ def url(folder: Path) -> str:
 
 class TestFetcher(FetcherContract):
     @pytest.fixture
-    def offer(self) -> Offer[Any, Any]:
-        (found,) = leadline_fetchers()
-        return found
+    def offer(self) -> Offer[Any]:
+        return PluginCatalog.discover().offer("fetchers", "knowledge")
 
     @pytest.fixture
     def settings(self, folder: Path) -> KnowledgeSettings:

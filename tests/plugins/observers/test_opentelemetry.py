@@ -14,7 +14,7 @@ import pytest
 import leadline
 from leadline.contracts import Call
 from leadline.errors import ConfigError, RateLimited
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import middleware
 from leadline.records import Event, FetchRequest, SearchRequest
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
@@ -45,7 +45,7 @@ def client(folder: Path, url: str, *plugins: Any, **settings: Any) -> leadline.C
 
 
 def around(do: Any, name: str = "around") -> Any:
-    return plugin(name, middleware=Offer(lambda settings, _: Around(do), PluginSettings, "For a test"))
+    return plugin(name, middleware("For a test")(lambda: Around(do)))
 
 
 def attributes(span: Any) -> dict[str, Any]:
@@ -172,7 +172,7 @@ SESSION = """
 import asyncio, sys
 import leadline
 from leadline.records import FetchRequest
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import middleware
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
 
@@ -184,7 +184,7 @@ class Stuck:
         return await proceed(request)
 
 async def main(folder, url):
-    stuck = plugin("stuck", middleware=Offer(lambda *_: Stuck(), PluginSettings, "Never fetches"))
+    stuck = plugin("stuck", middleware("Never fetches")(Stuck))
     values = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "observers": ["opentelemetry"],
               "middleware": ["stuck"], "plugins.opentelemetry.endpoint": url}
     async with leadline.Client(plugins=[fake_web(), stuck], folder=folder + "/runs", set=values,

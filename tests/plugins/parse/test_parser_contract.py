@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any
 
 import pytest
 
+from leadline._hosting.catalog import PluginCatalog
 from leadline.hookspecs import Offer
 from leadline.records import Blob
 from leadline.testing.contracts import ParserContract
@@ -26,10 +26,8 @@ FILES = {
 @pytest.mark.parametrize("name", ["text", "html", "feed", "pdf", "word", "office"])
 class TestParsers(ParserContract):
     @pytest.fixture
-    def offer(self, name: str) -> Offer[Any, Any]:
-        home = "formats.html" if name == "html" else f"parse.{name}"  # `html` is a format and a parser
-        (found,) = import_module(f"leadline_plugins.{home}").leadline_parsers()
-        return found  # type: ignore[no-any-return]
+    def offer(self, name: str) -> Offer[Any]:
+        return PluginCatalog.discover().offer("parsers", name)
 
     @pytest.fixture
     def requests(self, name: str, pdf: Callable[..., bytes], word: Callable[..., bytes]) -> Sequence[Blob]:

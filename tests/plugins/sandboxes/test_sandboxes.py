@@ -18,6 +18,7 @@ from typing import Any
 import httpx
 import pytest
 
+from leadline._hosting.catalog import PluginCatalog
 from leadline._hosting.context import PluginContext
 from leadline.errors import Unavailable, Unsupported
 from leadline.hookspecs import Offer
@@ -428,7 +429,6 @@ class TestSandboxes(SandboxContract):
         return sandbox
 
     @pytest.fixture
-    def offer(self, sandbox: Any) -> Offer[Any, Any]:
-        kind: Any = bubblewrap if isinstance(sandbox, bubblewrap.Bubblewrap) else docker
-        (found,) = kind.leadline_sandboxes()
-        return found  # type: ignore[no-any-return]
+    def offer(self, sandbox: Any) -> Offer[Any]:
+        name = "bubblewrap" if isinstance(sandbox, bubblewrap.Bubblewrap) else "docker"
+        return PluginCatalog.discover().offer("sandboxes", name)

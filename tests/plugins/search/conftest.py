@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from leadline._hosting.catalog import PluginCatalog
 from leadline._hosting.context import PluginContext
 from leadline.hookspecs import Offer
 from leadline.records import SearchPage, SearchRequest
@@ -31,18 +31,17 @@ async def context(tmp_path: Path) -> AsyncIterator[PluginContext]:
 
 
 @pytest.fixture
-def offer_of() -> Callable[[str], Offer[Any, Any]]:
+def offer_of() -> Callable[[str], Offer[Any]]:
     """Return what an engine's plugin offers."""
 
-    def offer(name: str) -> Offer[Any, Any]:
-        (found,) = import_module(f"leadline_plugins.search.{name}").leadline_search_providers()
-        return found  # type: ignore[no-any-return]
+    def offer(name: str) -> Offer[Any]:
+        return PluginCatalog.discover().offer("search_providers", name)
 
     return offer
 
 
 @pytest.fixture
-def settings_of(server: ScriptedServer, offer_of: Callable[[str], Offer[Any, Any]]) -> Callable[..., Any]:
+def settings_of(server: ScriptedServer, offer_of: Callable[[str], Offer[Any]]) -> Callable[..., Any]:
     """Return an engine's settings before the server, with a key where it takes one."""
 
     def settings(name: str, **changes: Any) -> Any:
@@ -56,12 +55,12 @@ def settings_of(server: ScriptedServer, offer_of: Callable[[str], Offer[Any, Any
 
 @pytest.fixture
 def make(
-    settings_of: Callable[..., Any], context: PluginContext, offer_of: Callable[[str], Offer[Any, Any]]
+    settings_of: Callable[..., Any], context: PluginContext, offer_of: Callable[[str], Offer[Any]]
 ) -> Callable[..., Any]:
     """Make an engine before the server, with these settings."""
 
     def engine(name: str, **settings: Any) -> Any:
-        return offer_of(name).make(settings_of(name, **settings), context)
+        return offer_of(name).create(settings_of(name, **settings), context)
 
     return engine
 

@@ -161,7 +161,7 @@ async def test_a_query_may_be_in_any_script(name: str, search: Search, server: S
 @ENGINES
 @pytest.mark.parametrize("status", [401, 403])
 async def test_a_key_that_is_not_accepted(
-    name: str, status: int, search: Search, server: ScriptedServer, offer_of: Callable[[str], Offer[Any, Any]]
+    name: str, status: int, search: Search, server: ScriptedServer, offer_of: Callable[[str], Offer[Any]]
 ) -> None:
     keyed = "api_key" in offer_of(name).settings.model_fields
     words = f"no such account: {KEY}" if keyed else "no such account"
@@ -256,7 +256,7 @@ class TestEngines(SearchProviderContract):
     """What engines do that speak no HTTP, too."""
 
     @pytest.fixture
-    def offer(self, name: str, offer_of: Callable[[str], Offer[Any, Any]]) -> Offer[Any, Any]:
+    def offer(self, name: str, offer_of: Callable[[str], Offer[Any]]) -> Offer[Any]:
         return offer_of(name)
 
     @pytest.fixture
@@ -275,7 +275,7 @@ class TestEngines(SearchProviderContract):
 
 
 @ENGINES
-def test_an_engine_says_what_it_is(name: str, offer_of: Callable[[str], Offer[Any, Any]]) -> None:
+def test_an_engine_says_what_it_is(name: str, offer_of: Callable[[str], Offer[Any]]) -> None:
     offer = offer_of(name)
     assert all(field.description for field in offer.settings.model_fields.values())
     if "api_key" in offer.settings.model_fields and offer.settings.model_fields["api_key"].is_required():

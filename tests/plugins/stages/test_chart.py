@@ -14,7 +14,7 @@ import leadline
 from leadline.citations import cite
 from leadline.contracts import Call
 from leadline.errors import CallFailed, Unsupported
-from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.plugin import ai_provider, stage
 from leadline.records import (
     Book,
     Chart,
@@ -36,7 +36,7 @@ from leadline.testing.context import FakeRun, fake_findings
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
 from leadline_plugins.charts.planning import ChartPlan, ChartPlanRequest, ChartRepairRequest, PlannedChart
-from leadline_plugins.stages.chart import ChartSettings, ChartStage, leadline_stages
+from leadline_plugins.stages.chart import ChartSettings, ChartStage
 
 PNG = b"\x89PNG\r\n\x1a\n"
 TEXTS = (
@@ -128,8 +128,7 @@ def failed(message: str) -> CallFailed:
 
 async def made(run: Scripted, values: dict[Any, Any] | None = None, **settings: Any) -> dict[str, Any]:
     """Return what the stage wrote, by the names of keys."""
-    (offer,) = leadline_stages()
-    findings = fake_findings(offer, material(*TEXTS) if values is None else values)
+    findings = fake_findings(ChartStage, material(*TEXTS) if values is None else values)
     await ChartStage(ChartSettings(**settings)).run(findings, run)  # type: ignore[arg-type]
     return {"figures": findings.patch.get(FIGURES, ()), "charts": findings.patch.get(CHARTS, ())}
 
@@ -319,17 +318,11 @@ class Found:
 async def test_a_chart_stands_in_the_report_after_the_paragraph_that_cites_it(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="the extra `charts` is not installed")
     model = Model()
-    found = StageOffer(
-        lambda settings, _: Found(),
-        PluginSettings,
-        "For a test",
-        needs=(PLAN,),
-        gives=(BOOK, SECTIONS, SOURCES, EVIDENCE),
-    )
+    found = stage("For a test", needs=(PLAN,), gives=(BOOK, SECTIONS, SOURCES, EVIDENCE))(lambda: Found())
     plugins = [
         fake_web(),
-        plugin("scripted", ai_providers=Offer(lambda settings, _: model, PluginSettings, "For a test")),
-        plugin("found", stages=found),
+        plugin("scripted", ai_provider("For a test")(lambda: model)),
+        plugin("found", found),
     ]
     values = {
         "ai.providers": ["embedded"],

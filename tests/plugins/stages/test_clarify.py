@@ -14,7 +14,7 @@ import pytest
 
 import leadline
 from leadline.errors import Unavailable
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import ai_provider
 from leadline.records import Answer, Json, Message
 from leadline.testing.fakes import Reply, ScriptedChat
 from leadline.testing.plugins import plugin
@@ -40,7 +40,7 @@ async def gated(
     docs.mkdir()
     (docs / "harbour.md").write_text("The harbour of Porto Alvo has a depth of nine metres at low water.")
     chat = ScriptedChat(replies)
-    model = plugin("chat", ai_providers=Offer(lambda s, c: chat, PluginSettings, "A chat", priced=True))
+    model = plugin("chat", ai_provider("A chat", priced=True)(lambda: chat))
     values = {"ai.providers": ["embedded"], "ai.tasks": {"clarify": "chat:m"}, "retry.base": 0}
     values |= {name.replace("__", "."): value for name, value in settings.items()}
     async with leadline.Client(docs=docs, plugins=[model], folder=folder / "runs", cache=folder / "c", set=values) as c:

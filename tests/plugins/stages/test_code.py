@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 import leadline
+from leadline import hookspecs
 from leadline.contracts import Call
 from leadline.errors import ConfigError
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import ai_provider
 from leadline.records import Blob, Code, Execution, Message
 from leadline.testing.fakes import Reply, ScriptedChat
 from leadline.testing.plugins import plugin
@@ -46,9 +47,9 @@ class Bench:
 
 def client(folder: Path, replies: Sequence[Reply], sandbox: Any = None, **more: Any) -> tuple[Any, ScriptedChat]:
     chat = ScriptedChat(replies)
-    offers: dict[str, Any] = {"ai_providers": Offer(lambda s, c: chat, PluginSettings, "Scripted", priced=True)}
+    mine = [ai_provider("Scripted", priced=True)(lambda: chat)]
     if sandbox is not None:
-        offers["sandboxes"] = Offer(lambda s, c: sandbox, PluginSettings, "For a test")
+        mine.append(hookspecs.sandbox("For a test")(lambda: sandbox))
     values: dict[str, Any] = {
         "pipeline": "code",
         "ai.providers": ["mine"],
@@ -57,9 +58,7 @@ def client(folder: Path, replies: Sequence[Reply], sandbox: Any = None, **more: 
     }
     values |= {"code.sandbox": "mine"} if sandbox is not None else {}
     values |= {name.replace("__", "."): value for name, value in more.items()}
-    made = leadline.Client(
-        plugins=[plugin("mine", **offers)], folder=folder / "runs", cache=folder / "cache", set=values
-    )
+    made = leadline.Client(plugins=[plugin("mine", *mine)], folder=folder / "runs", cache=folder / "cache", set=values)
     return made, chat
 
 

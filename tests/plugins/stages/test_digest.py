@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import leadline
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import ai_provider
 from leadline.records import ChatRequest, Conflict, Document, Evidence, Hit, Message, Source
 from leadline.research_findings import Digest, Instruction, Plan, PlannedSection, Question
 from leadline.testing.fakes import ScriptedChat, fake_web
@@ -50,7 +50,7 @@ async def prompts(folder: Path, *, repeat: bool = False) -> list[str]:
             return Message(role="assistant", text=json.dumps(said | {"conflicts": [], "instructions": []}))
         return Message(role="assistant", text=json.dumps(PLAN))
 
-    chat = Offer(lambda s, c: ScriptedChat([reply] * 20), PluginSettings, "A chat")
+    chat = ai_provider("A chat")(lambda: ScriptedChat([reply] * 20))
     stages = ["plan", {"loop": ["query", "search", "fetch", "extract", "digest", "review"], "at_most": 3}]
     values = {
         "ai.providers": ["scripted"],
@@ -59,7 +59,7 @@ async def prompts(folder: Path, *, repeat: bool = False) -> list[str]:
         "pipeline": "loop",
         "pipelines.loop.stages": stages,
     }
-    plugins = [fake_web(), plugin("scripted", ai_providers=chat)]
+    plugins = [fake_web(), plugin("scripted", chat)]
     async with leadline.Client(plugins=plugins, folder=folder / "r", cache=folder / "c", set=values) as runs:
         await runs.research(QUESTION)
     return asked

@@ -13,7 +13,7 @@ import pytest
 import leadline
 from leadline.contracts import Call
 from leadline.errors import TooLong, Unavailable
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import ai_provider, fetcher, sandbox, search_provider
 from leadline.records import (
     Blob,
     ChatRequest,
@@ -100,8 +100,8 @@ async def explored(
 
 
 def client_of(folder: Path, chat: ScriptedChat, *plugins: Any, **settings: Any) -> leadline.Client:
-    model = plugin("chat", ai_providers=Offer(lambda s, c: chat, PluginSettings, "A chat", priced=True))
-    runner = plugin("runner", sandboxes=Offer(lambda s, c: Runner(), PluginSettings, "Says what it was given"))
+    model = plugin("chat", ai_provider("A chat", priced=True)(lambda: chat))
+    runner = plugin("runner", sandbox("Says what it was given")(lambda: Runner()))
     values = {
         "ai.providers": ["embedded"],
         "ai.tasks": {"explore": "chat:m"},
@@ -202,9 +202,9 @@ async def test_a_page_gives_no_orders(tmp_path: Path) -> None:
             fetched.append(request.url)
             return Blob(name=request.url, media_type="text/plain", data=INJECTION.encode())
 
-    web = Offer(lambda s, c: Web(), PluginSettings, "Injects")
+    web = search_provider("Injects")(fetcher("Injects")(lambda: Web()))
     replies: list[Reply] = [tool_turn(search("depth")), read_first, tool_turn(fetch(EVIL)), ENOUGH]
-    injecting = plugin("injecting", search_providers=web, fetchers=web)
+    injecting = plugin("injecting", web)
     settings: dict[str, Any] = {"search__engines": ["injecting"], "read__fetchers": ["injecting"]}
     result, chat = await explored(tmp_path, replies, injecting, **settings)
     assert result.status == "complete"
@@ -250,7 +250,7 @@ async def test_calls_of_one_reply_run_side_by_side_in_the_order_they_were_made(t
             await asyncio.sleep(0.05 if request.query == "depth" else 0)
             return SearchPage(hits=(Hit(url=f"{SITE}{request.query}/0", title=request.query),))
 
-    engine = plugin("meeting", search_providers=Offer(lambda s, c: Meeting(), PluginSettings, "Waits for another"))
+    engine = plugin("meeting", search_provider("Waits for another")(lambda: Meeting()))
     replies: list[Reply] = [tool_turn(search("depth"), search("soundings")), read_first, ENOUGH]
     result, chat = await explored(tmp_path, replies, engine, search__engines=["meeting"])
     assert [fenced_data(text)["results"][0]["title"] for text in tool_results(chat.asked[1])] == ["depth", "soundings"]
@@ -311,8 +311,8 @@ async def test_failures_stay_in_view_and_end_nothing(tmp_path: Path) -> None:
         async def fetch(self, request: FetchRequest, call: Call, /) -> Blob:
             raise ValueError("this page is gone")
 
-    offer = Offer(lambda s, c: Broken(), PluginSettings, "Fails")
-    broken = plugin("broken", search_providers=offer, fetchers=offer)
+    offer = search_provider("Fails")(fetcher("Fails")(lambda: Broken()))
+    broken = plugin("broken", offer)
     replies: list[Reply] = [tool_turn(search("depth")), read_first, ENOUGH]
     result, chat = await explored(tmp_path, replies, broken, read__fetchers=["broken", "fakeweb"])
     assert result.status == "complete"

@@ -9,7 +9,7 @@ import pytest
 
 import leadline
 from leadline.errors import ConfigError
-from leadline.hookspecs import PluginSettings, StageOffer
+from leadline.plugin import PluginSettings, stage
 from leadline.research_findings import REPORT
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
@@ -40,7 +40,7 @@ async def test_a_stage_that_was_built_on_it_says_so_too(tmp_path: Path) -> None:
     def make(settings: PluginSettings, context: Any) -> ExportStage:
         return ExportStage()
 
-    ships = plugin("ships", stages=StageOffer(make, PluginSettings, "Ships", needs=(REPORT,)))
+    ships = plugin("ships", stage("Ships", needs=(REPORT,))(make))
     pipelines = {"mine": {"extends": "research", "replace": {"export": ["ships"]}}}
     async with client(tmp_path, ships, pipeline="mine", pipelines=pipelines) as runs:
         result = await runs.research("How deep was the harbour measured at each sounding, in fathoms?")

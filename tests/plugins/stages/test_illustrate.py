@@ -17,7 +17,7 @@ from PIL import Image
 import leadline
 from leadline.contracts import Call
 from leadline.errors import ConfigError, Unsupported
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import fetcher, search_provider
 from leadline.records import Blob, FetchRequest, Hit, SearchPage, SearchRequest
 from leadline.testing.plugins import plugin
 from leadline.testing.servers import RawServer, raw_reply, raw_server
@@ -107,10 +107,8 @@ def client(folder: Path, server: RawServer, engine: Engine, **more: Any) -> lead
     } | {name.replace("__", "."): value for name, value in more.items()}
     mine = plugin(
         "mine",
-        search_providers=Offer(
-            lambda settings, _: engine, PluginSettings, "For a test", images=isinstance(engine, Pictures)
-        ),
-        fetchers=Offer(lambda settings, _: PagesOnly(), PluginSettings, "For a test"),
+        search_provider("For a test", images=isinstance(engine, Pictures))(lambda: engine),
+        fetcher("For a test")(lambda: PagesOnly()),
     )
     return leadline.Client(plugins=[mine], folder=folder / "runs", cache=folder / "cache", set=values)
 

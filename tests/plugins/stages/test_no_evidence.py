@@ -11,7 +11,7 @@ import pytest
 import leadline
 from leadline.contracts import Call
 from leadline.errors import Refused
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import middleware
 from leadline.records import Document, Failure, FetchRequest, Hit, Source
 from leadline.research_findings import Found, Question, SearchTask, Unread
 from leadline.testing.fakes import fake_web
@@ -84,7 +84,7 @@ class Rule:
 
 
 async def ruled(folder: Path, allows: Callable[[str], bool]) -> leadline.Result:
-    rule = plugin("rule", middleware=Offer(lambda settings, _: Rule(allows), PluginSettings, "For a test"))
+    rule = plugin("rule", middleware("For a test")(lambda: Rule(allows)))
     values = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "middleware": ["rule"]}
     plugins = [fake_web(), rule]
     async with leadline.Client(plugins=plugins, folder=folder / "r", cache=folder / "c", set=values) as runs:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import leadline
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import ai_provider
 from leadline.records import ChatRequest, Message
 from leadline.research_findings import Plan, PlannedSection, Question
 from leadline.testing.fakes import ScriptedChat, fake_web
@@ -82,14 +82,14 @@ async def plan_prompt(folder: Path, **values: Any) -> str:
         asked.append(request.messages[-1].text)
         return Message(role="assistant", text=plan)
 
-    chat = Offer(lambda s, c: ScriptedChat([reply] * 9), PluginSettings, "A chat")
+    chat = ai_provider("A chat")(lambda: ScriptedChat([reply] * 9))
     settings: dict[str, Any] = {
         "ai.providers": ["scripted"],
         "search.engines": ["fakeweb"],
         "read.fetchers": ["fakeweb"],
     }
     settings |= {"pipeline": "mine", "pipelines.mine.stages": ["plan", "query", "search", "fetch"], **values}
-    plugins = [fake_web(), plugin("scripted", ai_providers=chat)]
+    plugins = [fake_web(), plugin("scripted", chat)]
     async with leadline.Client(plugins=plugins, folder=folder / "r", cache=folder / "c", set=settings) as runs:
         await runs.research("How deep was the harbour measured at each sounding, in fathoms?")
     return asked[0]

@@ -11,7 +11,7 @@ from leadline.records import Evidence
 from leadline.research_findings import DIGEST, EVIDENCE, REVIEW, TASKS, Digest, Review, SearchTask
 from leadline.settings import Settings
 from leadline.testing.context import FakeRun, fake_findings
-from leadline_plugins.stages.review import ReviewStage, leadline_stages
+from leadline_plugins.stages.review import ReviewStage
 
 OPEN = Review(priority_gaps=("How deep?",))
 TASKS_OF_TWO = (SearchTask(id="q1", query="depth", round=1), SearchTask(id="q2", query="tide", round=2))
@@ -32,8 +32,7 @@ async def reviewed(
     digest: Digest, evidence: tuple[Evidence, ...] = (passage("q2"),), most: int = 9
 ) -> tuple[Review, str | None]:
     """Return the review and the reason why the loop ends."""
-    (offer,) = leadline_stages()
-    findings = fake_findings(offer, {DIGEST: digest, TASKS: TASKS_OF_TWO, EVIDENCE: evidence})
+    findings = fake_findings(ReviewStage, {DIGEST: digest, TASKS: TASKS_OF_TWO, EVIDENCE: evidence})
     run = Modelled(Settings.model_validate({"research": {"max_queries": most}}))
     await ReviewStage().run(findings, cast("Run", run))
     return findings.patch[REVIEW], findings.loop_ended

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from leadline._hosting.catalog import PluginCatalog
-from leadline.hookspecs import MapOffer
+from leadline.hookspecs import Offer
 from leadline.records import Document, Hit, Source
 from leadline.research_findings import QUESTION, SOURCES, Question
 from leadline.testing.contracts import MapStageContract
@@ -19,7 +19,7 @@ DOCUMENT = Document(text=TEXT)
 
 class TestExtract(MapStageContract):
     @pytest.fixture
-    def offer(self) -> MapOffer[Any]:
+    def offer(self) -> Offer[Any]:
         offer: Any = PluginCatalog.discover().offer("stages", "extract")
         return offer  # type: ignore[no-any-return]
 

@@ -43,7 +43,7 @@ from leadline.testing.context import FakeRun, fake_findings
 from leadline_plugins.passages import selection
 from leadline_plugins.passages.cutting import tokens_of
 from leadline_plugins.passages.ranking import definitions
-from leadline_plugins.stages.synthesize import SynthesizeStage, collected, leadline_stages, without_copies
+from leadline_plugins.stages.synthesize import SynthesizeStage, collected, without_copies
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -125,7 +125,6 @@ async def run(
     found: Sequence[Found] = (),
 ) -> list[Section]:
     """Run the stage over these pages and return its sections."""
-    (offer,) = leadline_stages()
     values: dict[Any, Any] = {
         QUESTION: question,
         PLAN: plan,
@@ -133,7 +132,7 @@ async def run(
         EVIDENCE: tuple(item for _, items in pages for item in items),
         FOUND: found,
     }
-    findings = fake_findings(offer, values)
+    findings = fake_findings(SynthesizeStage, values)
     await SynthesizeStage().run(findings, cast("Run", runs))
     return list(findings.patch[SECTIONS])
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import leadline
 from leadline.findings import Findings
-from leadline.hookspecs import MapOffer, PluginSettings, StageOffer
+from leadline.plugin import map_stage, stage
 from leadline.records import Evidence
 from leadline.research_findings import EVIDENCE, REPORT
 from leadline.testing.fakes import fake_web
@@ -37,10 +37,7 @@ class Invents:
         return (item.model_copy(update={"quote": f"Reportedly {item.quote}"}) if item.span[0] == 0 else item,)
 
 
-INVENTS = plugin(
-    "invents",
-    stages=MapOffer(lambda s, c: Invents(), PluginSettings, "Invents", over=EVIDENCE, gives=EVIDENCE),
-)
+INVENTS = plugin("invents", map_stage("Invents", over=EVIDENCE, gives=EVIDENCE)(lambda: Invents()))
 
 
 async def test_an_accepted_report_ends_complete_with_a_file_of_every_stage(tmp_path: Path) -> None:
@@ -80,10 +77,7 @@ async def test_a_rejected_report_fails_with_exit_code_3_and_stays_readable(tmp_p
                 update={"sections": (first.model_copy(update={"text": text, "quotes": False}),)}
             )
 
-    rewords = plugin(
-        "rewords",
-        stages=StageOffer(lambda s, c: Rewords(), PluginSettings, "Rewords", needs=(REPORT,), gives=(REPORT,)),
-    )
+    rewords = plugin("rewords", stage("Rewords", needs=(REPORT,), gives=(REPORT,))(lambda: Rewords()))
     stages: dict[str, Any] = {"pipelines.mine.extends": "audited", "pipelines.mine.after": {"write": ["rewords"]}}
     async with client(tmp_path, rewords, pipeline="mine", **stages) as runs:
         result = await runs.research(ASKED)

@@ -44,7 +44,7 @@ from leadline.research_findings import (
 )
 from leadline.settings import Settings
 from leadline.testing.context import FakeRun, fake_findings
-from leadline_plugins.stages.write import WriteStage, leadline_stages, report_sections
+from leadline_plugins.stages.write import WriteStage, report_sections
 
 SOURCE = Source(
     id="s1", hit=Hit(url="https://example.org/"), document=Document(text="It is deep. It is old. It is far.")
@@ -92,7 +92,6 @@ def parts(texts: Mapping[str, str]) -> tuple[Section, ...]:
 async def report(
     texts: Mapping[str, str] | None = None, settings: Mapping[str, Any] = MappingProxyType({}), **more: Any
 ) -> tuple[Report, Runs]:
-    (offer,) = leadline_stages()
     values: dict[Any, Any] = {
         QUESTION: Question(text="How is the harbour?", language="en"),
         PLAN: Plan(title="The harbour", sections=SECTIONS_PLANNED),
@@ -104,7 +103,7 @@ async def report(
     keys: dict[str, Any] = {"figures": FIGURES, "review": REVIEW, "sections": SECTIONS}
     keys |= {"parts": PARTS, "book": BOOK, "digest": DIGEST}
     values |= {keys[name]: value for name, value in more.items()}
-    findings, runs = fake_findings(offer, values), Runs(texts, settings)
+    findings, runs = fake_findings(WriteStage, values), Runs(texts, settings)
     await WriteStage().run(findings, cast("Run", runs))
     return findings.patch[REPORT], runs
 

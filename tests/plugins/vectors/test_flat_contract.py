@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from leadline import Offer
+from leadline._hosting.catalog import PluginCatalog
+from leadline.hookspecs import Offer
 from leadline.testing.contracts import VectorStoreContract
-from leadline_plugins.vectors.flat import FlatSettings, leadline_vector_stores
+from leadline_plugins.vectors.flat import FlatSettings
 
 
 class TestFlat(VectorStoreContract):
     @pytest.fixture
-    def offer(self) -> Offer[Any, Any]:
-        (found,) = leadline_vector_stores()
-        return found
+    def offer(self) -> Offer[Any]:
+        return PluginCatalog.discover().offer("vector_stores", "flat")
 
     @pytest.fixture
     def settings(self, tmp_path: Path) -> FlatSettings:

@@ -14,12 +14,13 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from leadline import Offer
+from leadline._hosting.catalog import PluginCatalog
 from leadline.errors import Denied, ProviderError, RateLimited, Unavailable, Unsupported
+from leadline.hookspecs import Offer
 from leadline.records import DocumentVectors, VectorBatch, VectorListing
 from leadline.testing.context import FakeCall, fake_context
 from leadline.testing.contracts import VectorStoreContract
-from leadline_plugins.vectors.qdrant import QdrantSettings, QdrantStore, leadline_vector_stores
+from leadline_plugins.vectors.qdrant import QdrantSettings, QdrantStore
 
 pytest.importorskip("qdrant_client", reason="pip install 'leadline[qdrant]'")
 sys.path.insert(0, str(Path(__file__).parent))
@@ -30,9 +31,8 @@ class TestLocalMode(VectorStoreContract):
     longest_hold = 5.0  # it imports its client
 
     @pytest.fixture
-    def offer(self) -> Offer[Any, Any]:
-        (found,) = leadline_vector_stores()
-        return found
+    def offer(self) -> Offer[Any]:
+        return PluginCatalog.discover().offer("vector_stores", "qdrant")
 
     @pytest.fixture
     def settings(self, tmp_path: Path) -> QdrantSettings:
@@ -43,9 +43,8 @@ class TestServer(VectorStoreContract):
     longest_hold = 5.0
 
     @pytest.fixture
-    def offer(self) -> Offer[Any, Any]:
-        (found,) = leadline_vector_stores()
-        return found
+    def offer(self) -> Offer[Any]:
+        return PluginCatalog.discover().offer("vector_stores", "qdrant")
 
     @pytest.fixture
     def server(self) -> Iterator[Any]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
 import pytest
 
+from leadline._hosting.catalog import PluginCatalog
 from leadline.hookspecs import Offer
 from leadline.testing.contracts import SynthesizerContract
 
 
 class TestBrief(SynthesizerContract):
     @pytest.fixture
-    def offer(self) -> Offer[Any, Any]:
-        (found,) = import_module("leadline_plugins.writing.brief").leadline_synthesizers()
-        return found  # type: ignore[no-any-return]
+    def offer(self) -> Offer[Any]:
+        return PluginCatalog.discover().offer("synthesizers", "brief")

@@ -5,8 +5,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from leadline.contracts import Call
-from leadline.hookspecs import Offer, Offers, PluginSettings, hookimpl
+from leadline.plugin import Call, PluginSettings, middleware
 
 
 class GateSettings(PluginSettings):
@@ -15,6 +14,7 @@ class GateSettings(PluginSettings):
     """The number of the call that is held back, from 1; 0 for none."""
 
 
+@middleware("Writes calls down, and holds one back", settings=GateSettings)
 class Gate:
     live = True
 
@@ -35,8 +35,3 @@ class Gate:
     def _write(self, what: str, key: str) -> None:
         with self._settings.log.open("a", encoding="utf-8") as file:
             file.write(f"{what} {key}\n")
-
-
-@hookimpl
-def leadline_middleware() -> Offers[Gate]:
-    yield Offer(lambda settings, context: Gate(settings), GateSettings, "Writes calls down, and holds one back")

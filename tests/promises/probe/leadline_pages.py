@@ -3,10 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from leadline.contracts import Call
-from leadline.errors import Unavailable
-from leadline.hookspecs import Offer, Offers, PluginSettings, hookimpl
-from leadline.records import Hit, SearchPage, SearchRequest
+from leadline.plugin import Call, Hit, PluginSettings, SearchPage, SearchRequest, Unavailable, search_provider
 
 
 class PagesSettings(PluginSettings):
@@ -17,6 +14,7 @@ class PagesSettings(PluginSettings):
     log: Path | None = None
 
 
+@search_provider("The pages of its settings", settings=PagesSettings)
 class Pages:
     def __init__(self, settings: PagesSettings) -> None:
         self._settings = settings
@@ -34,8 +32,3 @@ class Pages:
             Hit(url=f"https://{own.site}.example/{number}", title=text[:20], text=text) for number, text in numbered
         ]
         return SearchPage(hits=tuple(hits))
-
-
-@hookimpl
-def leadline_search_providers() -> Offers[Pages]:
-    yield Offer(lambda settings, context: Pages(settings), PagesSettings, "The pages of its settings")

@@ -1,10 +1,6 @@
 """A stage that has a chart drawn, code run, texts embedded and rated and a claim judged, and keeps the results."""
 
-from leadline import Key, PluginSettings, StageOffer, hookimpl
-from leadline.contracts import Run, Stage
-from leadline.findings import Findings
-from leadline.hookspecs import Offers
-from leadline.records import Chart, Claim, Code, Evidence, JudgeRequest, Record
+from leadline.plugin import Chart, Claim, Code, Evidence, Findings, JudgeRequest, Key, Record, Run, stage
 
 
 class Probed(Record):
@@ -22,6 +18,7 @@ ROWS = ({"label": "one & only", "value": 1}, {"label": "two", "value": 2})
 TEXTS = ("sounding the depth", "soundings of the depths", "a cup of tea")
 
 
+@stage("Uses every verb", gives=(PROBED,))
 class Probe:
     async def run(self, findings: Findings, run: Run, /) -> None:
         done = Probed()
@@ -44,8 +41,3 @@ class Probe:
             made = await run.judge(JudgeRequest(claims=(claim,), passages=(passage,)), "careful")
             done = done.model_copy(update={"verdicts": tuple(one.verdict for one in made.judgements)})
         findings[PROBED] = done
-
-
-@hookimpl
-def leadline_stages() -> Offers[Stage]:
-    yield StageOffer(lambda *_: Probe(), PluginSettings, "Uses every verb", gives=(PROBED,))

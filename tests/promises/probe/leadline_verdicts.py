@@ -1,12 +1,11 @@
 """A claim judge that decides by the number of a claim, each kind of verdict in its turn."""
 
-from leadline.contracts import Call
-from leadline.hookspecs import Offer, Offers, PluginSettings, hookimpl
-from leadline.records import Judgement, Judgements, JudgeRequest
+from leadline.plugin import Call, Judgement, Judgements, JudgeRequest, claim_judge
 
 KINDS = ("supported", "partial", "unsupported", "contradicted")
 
 
+@claim_judge("Each kind of verdict in its turn")
 class InTurn:
     async def judge(self, request: JudgeRequest, call: Call, /) -> Judgements:
         quotes = {passage.id: passage.quote for passage in request.passages}
@@ -19,8 +18,3 @@ class InTurn:
                 Judgement(claim_id=claim.id, verdict=kind, quote=quote, evidence_id=cited, reason=f"decided {kind}")
             )
         return Judgements(judgements=tuple(made))
-
-
-@hookimpl
-def leadline_claim_judges() -> Offers[InTurn]:
-    yield Offer(lambda *_: InTurn(), PluginSettings, "Each kind of verdict in its turn")

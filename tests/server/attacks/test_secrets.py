@@ -7,14 +7,13 @@ import json
 import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.server.attacks.conftest import Target, target
 from tests.server.conftest import events, finish, order, running
 
 from leadline.contracts import Call
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import search_provider
 from leadline.records import SearchPage, SearchRequest
 from leadline.testing.plugins import plugin
 
@@ -77,8 +76,8 @@ class Broken:
 def test_no_exit_of_a_run_with_faults_tells_a_traceback_or_a_folder(
     tmp_path: Path, question: str, engines: list[str]
 ) -> None:
-    offer: Offer[Any, Any] = Offer(lambda settings, context: Broken(tmp_path), PluginSettings, "For a test")
-    broken = plugin("broken", search_providers=offer)
+    offer = search_provider("For a test")(lambda: Broken(tmp_path))
+    broken = plugin("broken", offer)
     with running(tmp_path, plugins=[broken], search__engines=engines, retry__attempts=1) as served:
         http = served.client()
         run = order(http, question)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import leadline
+from leadline import hookspecs
 from leadline.contracts import Call
-from leadline.hookspecs import Offer, PluginSettings
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
 
@@ -67,9 +67,9 @@ async def connected(
     middleware = Held()
     if not held:
         middleware.go.set()
-    offer = Offer(lambda settings, _: middleware, PluginSettings, "For a test")
+    offer = hookspecs.middleware("For a test")(lambda: middleware)
     async with leadline.Client(
-        plugins=[fake_web(), plugin("held", middleware=offer)],
+        plugins=[fake_web(), plugin("held", offer)],
         folder=folder / "runs",
         cache=folder / "cache",
         set=WEB | {name.replace("__", "."): value for name, value in settings.items()},

@@ -243,7 +243,7 @@ class TaskChat:
     def _ttl(self, choice: Choice, task: Task[Any]) -> float:
         """Return the seconds for which other runs may use a reply."""
         cache, offer = self._settings.cache, choice.instance.offer
-        if not offer.keep:
+        if offer.cache_key is None:
             return 0.0
         return seconds(cache.plan if task.name == "plan" else cache.model)
 
@@ -328,7 +328,7 @@ class TaskPerformer:
         """Return whether the first provider of the chain that can be reached understands language."""
         for choice in self._chain(task, role):
             if choice.name not in self._health.never_reached and await self._created(choice) is not None:
-                return not choice.instance.offer.algorithm
+                return not getattr(choice.instance.offer, "algorithm", False)
         return False
 
     async def model_of(self, task: str) -> str:
@@ -389,7 +389,7 @@ class TaskPerformer:
         Such text is left out instead: its stage reports the gap, and the next session tries again.
         """
         writes = task.role == "thinking" and self._closing()
-        if not writes or not choice.instance.offer.free:
+        if not writes or choice.instance.offer.work != "local":
             return False
         if not any(failed.record.kind in CHAT_FAILURES for failed in skipped):
             return False
@@ -420,7 +420,7 @@ class TaskPerformer:
             return reply
 
         once = self._health.is_unreachable(choice.name)
-        kind = Kind(name="perform", reply=task.reply, free=choice.instance.offer.free, single_attempt=once)
+        kind = Kind(name="perform", reply=task.reply, free=choice.instance.offer.work == "local", single_attempt=once)
         identity = choice.instance.identity
         return await self._calls.call(kind, request, do, provider=identity, sample=task.sample, task=task.name)
 
@@ -436,7 +436,7 @@ class TaskPerformer:
         providers = ", ".join(f"{name} at {address}" if address else name for name, address in addresses.items())
         commands = ", ".join(f"`leadline plugins show {name}`" for name in sections)
         stages = (self._plugins.loaded.plugins[name].offers["stages"] for name in self._plugins.chosen["pipeline"])
-        needed = any(getattr(stage, "by_model", False) for stage in stages)
+        needed = any("ai.providers" in stage.uses for stage in stages)
         return (
             f"no AI provider answered the first task ({task.name}): {providers}: {failed.record.message}. "
             f"Next: check its settings ({commands})"

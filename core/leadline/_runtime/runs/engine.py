@@ -20,7 +20,7 @@ from leadline._runtime.runs.run_context import RunContext
 from leadline._runtime.task_groups import bare_task_group, contain
 from leadline.errors import CallRefused, PluginFault
 from leadline.findings import Key
-from leadline.hookspecs import MapOffer
+from leadline.hookspecs import map_stage
 from leadline.pipeline import Loop, Pipeline, Step
 from leadline.records import Document
 
@@ -209,7 +209,7 @@ class Engine:
         for step in group:
             await self.run.report_progress(step.name, "started", {"round": self.rounds})
         try:
-            if isinstance(group[0].offer, MapOffer):
+            if isinstance(group[0].offer, map_stage):
                 await self._run_map_group(group)
                 return False
             return await self._run_stage(group[0])
@@ -292,7 +292,7 @@ class Engine:
         if (item := self.board.changed(key, value)) is not None:
             raise PluginFault(
                 f"stage '{step.name}' changes the item {item.id!r} of '{key.name}', which only a map stage with "
-                f"over and gives of this key may do: MapOffer(over=…, gives=…); other stages add items with new ids"
+                f"over and gives of this key may do: @map_stage(…, over=…, gives=…); others add items with new ids"
             )
 
 
@@ -402,7 +402,7 @@ def _groups(steps: Sequence[Step]) -> Iterator[list[Step]]:
 def _joins(group: list[Step], step: Step) -> bool:
     """Return whether a map stage continues a group and reads nothing else that the group writes."""
     last = group[-1].offer
-    if not isinstance(step.offer, MapOffer) or not isinstance(last, MapOffer):
+    if not isinstance(step.offer, map_stage) or not isinstance(last, map_stage):
         return False
     writes = {key.name for member in group for key in member.writes}
     reads = {key.name for key in (*step.offer.needs, *step.offer.wants)}

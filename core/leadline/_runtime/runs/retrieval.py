@@ -100,14 +100,15 @@ class EngineSearch:
 
         It adds a failure of the first page to `failed`, and failures of further pages to `page_failures`.
         """
-        composite = engine.offer.calls  # its own calls are limited
+        composite = engine.offer.work == "composite"  # its own calls are limited
         limiter = None if composite else engine.identity.limiter
         identity = replace(engine.identity, limiter=limiter, run_slots=self._slots)
-        kind = Kind(name="search", reply=SearchPage, composite=composite, keep=engine.offer.keep, ttl=self._ttl(engine))
+        keep = engine.offer.cache_key is not None
+        kind = Kind(name="search", reply=SearchPage, composite=composite, keep=keep, ttl=self._ttl(engine))
 
         async def do(request: SearchRequest, call: Call) -> SearchPage:
-            page: SearchPage = await (await engine.get()).search(request, call)
-            return _plain_hits(page, engine.name)
+            page: Any = await (await engine.get()).search(request, call)
+            return _plain_hits(as_page(page), engine.name)
 
         search_page = partial(self._calls.call, kind, do=do, provider=identity, task="search")
 
@@ -126,7 +127,7 @@ class EngineSearch:
                 await self._notice(f"{engine.name}: {dropped} hits dropped, whose addresses only other plugins read")
             return self._tiers.mark(page)  # outside the call, so that changed rules also apply to replayed pages
 
-        return Search(search, free=engine.offer.free)
+        return Search(search, free=engine.offer.work != "remote")
 
     async def _is_foreign(self, hit: Hit, engine: str) -> bool:
         """Return whether a hit leads to a document that only another plugin reads, such as `file:` from the web."""
@@ -140,7 +141,7 @@ class EngineSearch:
 
     def _ttl(self, engine: ProviderInstance) -> float:
         """Return the seconds for which other runs may use its hits: 0 for local hits."""
-        return seconds(self._plugins.settings.cache.search) if engine.offer.keep else 0.0
+        return seconds(self._plugins.settings.cache.search) if engine.offer.cache_key is not None else 0.0
 
     async def _notify(self, failures: Iterable[Failure]) -> None:
         """Notify of engines that rest, from the stored failures, so that a replay has the same notices."""
@@ -178,6 +179,11 @@ async def _with_further_pages(
     if len(cursors) == 1:
         return first
     return first.model_copy(update={"hits": tuple(hits[: request.limit]), "cursor": cursor})
+
+
+def as_page(reply: Any) -> Any:
+    """Return a list of hits as a page, and anything else as it is."""
+    return SearchPage(hits=tuple(reply)) if isinstance(reply, list) else reply
 
 
 def _plain_hits(page: SearchPage, engine: str) -> SearchPage:
@@ -267,7 +273,7 @@ class DocumentReader:
             instance = self._plugins.instance("fetchers", name)
             if not await self._accepts(instance, request.url):
                 continue
-            kind = Kind(name="fetch", reply=Blob, keep=instance.offer.keep)
+            kind = Kind(name="fetch", reply=Blob, keep=instance.offer.cache_key is not None)
             fetch = instance.method("fetch")
 
             async def do(request: FetchRequest, call: Call, fetch: Any = fetch) -> Blob:
@@ -287,7 +293,9 @@ class DocumentReader:
             instance = self._plugins.instance("parsers", name)
             if await self._accepts(instance, blob.media_type):
                 # Not kept: the journal has the document as the reply of `read`.
-                kind = Kind(name="parse", reply=Document, keep=False, unshared=True, free=instance.offer.free)
+                kind = Kind(
+                    name="parse", reply=Document, keep=False, unshared=True, free=instance.offer.work == "local"
+                )
                 parse = instance.method("parse")
 
                 async def do(blob: Blob, call: Call, parse: Any = parse) -> Document:

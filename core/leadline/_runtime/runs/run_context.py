@@ -225,13 +225,15 @@ class RunContext:
             return ranking
 
         request = RerankRequest(query=query, texts=tuple(texts))
-        return await self._call_provider("rerank", Ranking, instance, request, do, free=instance.offer.free)
+        return await self._call_provider("rerank", Ranking, instance, request, do, free=instance.offer.work == "local")
 
     async def judge(self, request: JudgeRequest, name: str, /) -> Judgements:
         """Have claims judged by one judge; judgements of other claims are dropped with a notice."""
         instance = self.plugins.instance("claim_judges", name)
         do = instance.method("judge")
-        reply = await self._call_provider("judge", Judgements, instance, request, do, free=instance.offer.free)
+        reply = await self._call_provider(
+            "judge", Judgements, instance, request, do, free=instance.offer.work == "local"
+        )
         claim_ids = {claim.id for claim in request.claims}
         kept = tuple(judgement for judgement in reply.judgements if judgement.claim_id in claim_ids)
         if dropped := len(reply.judgements) - len(kept):
@@ -294,10 +296,15 @@ class RunContext:
         costs: EmbedEstimates | None = None,
     ) -> R:
         # A plugin that makes calls through the run is subject to their limits and timeouts, and has none itself.
-        composite = instance.offer.calls or bool(instance.offer.tasks)
+        composite = instance.offer.work == "composite" or bool(instance.offer.tasks)
         unshared = not (keep or composite)
         form = Kind(
-            name=kind, reply=reply, keep=keep and instance.offer.keep, unshared=unshared, composite=composite, free=free
+            name=kind,
+            reply=reply,
+            keep=keep and instance.offer.cache_key is not None,
+            unshared=unshared,
+            composite=composite,
+            free=free,
         )
         if costs and not composite:
             form = replace(form, need=costs.need, price=costs.priced)
@@ -460,7 +467,7 @@ class VectorCalls:
 
     async def _call(self, method: str, request: Record, reply: type[R], *, effect: bool = False) -> R:
         """Make one call; only searches are journalled: the others belong to no report."""
-        kept = method == "search" and self._store.offer.keep
+        kept = method == "search" and self._store.offer.cache_key is not None
         kind = Kind(name=f"vectors.{method}", reply=reply, keep=kept, unshared=effect)
         do = self._store.method(method)
         return await self._calls.call(kind, request, do, provider=self._store.identity, task="vectors")

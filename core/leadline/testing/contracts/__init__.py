@@ -1,9 +1,7 @@
-"""Contract tests: test classes for plugins of each kind. Derive one, define its fixtures, and run pytest.
+"""Contract tests: test classes for plugins of each kind. Derive one, name the decorated class, and run pytest.
 
     class TestWiki(SearchProviderContract):
-        @pytest.fixture
-        def offer(self):
-            return leadline.Offer(Wiki, WikiSettings, "Our wiki")
+        tested = Wiki
 
 The built-in plugins pass the same tests. Import this package from tests only: it needs pytest and pytest-asyncio, which
 Leadline does not install. If a test cannot apply to your plugin, override it in your class and state the reason.

@@ -22,7 +22,7 @@ from leadline._settings.redaction import secrets_of
 from leadline._settings.schema import is_secret
 from leadline._settings.secrets import SHORTEST, Secrets
 from leadline.contracts import Context
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.hookspecs import Offer, PluginSettings, offers_of
 from leadline.records import Record
 from leadline.testing.context import FakeCall, FakeRun, fake_context
 from leadline.testing.contracts.blame import PluginCode, held_by, record_opened
@@ -57,11 +57,10 @@ R = TypeVar("R", bound=Record)
 
 
 class PluginContract(Generic[Q, R]):
-    """The base of the contracts. Define the fixture `offer`, and override others that do not fit.
+    """The base of the contracts. Set `tested` to the decorated class, and override the fixtures that do not fit.
 
     | fixture | value |
     |---|---|
-    | `offer` | the `Offer` of the plugin |
     | `settings` | its settings; by default all defaults, with `KEY` for each secret |
     | `requests` | one or more requests that it can answer |
     | `new_call` | a function that creates the call for a request |
@@ -71,6 +70,8 @@ class PluginContract(Generic[Q, R]):
     """
 
     pytestmark = pytest.mark.asyncio
+    tested: ClassVar[Any]
+    """The decorated class of the plugin."""
     kind: ClassVar[str]
     record: ClassVar[type[Record]]
     """The record of the reply."""
@@ -86,7 +87,12 @@ class PluginContract(Generic[Q, R]):
     # --- what is tested ---
 
     @pytest.fixture
-    def settings(self, offer: Offer[Any, Any]) -> PluginSettings:
+    def offer(self) -> Offer[Any]:
+        """Return what the decorator of the plugin says."""
+        return offers_of(self.tested)[self.kind]
+
+    @pytest.fixture
+    def settings(self, offer: Offer[Any]) -> PluginSettings:
         """Return the settings of the plugin."""
         fields = offer.settings.model_fields.items()
         made: PluginSettings = offer.settings(**{name: KEY for name, field in fields if is_secret(field.annotation)})
@@ -108,9 +114,7 @@ class PluginContract(Generic[Q, R]):
         await context.close()
 
     @pytest_asyncio.fixture
-    async def plugin(
-        self, offer: Offer[Any, Any], settings: PluginSettings, context: PluginContext
-    ) -> AsyncIterator[Any]:
+    async def plugin(self, offer: Offer[Any], settings: PluginSettings, context: PluginContext) -> AsyncIterator[Any]:
         """Create, enter and exit the plugin as Leadline does; skip the test if it cannot work here."""
         async with self.entered(offer, settings, context) as plugin:
             yield plugin
@@ -132,21 +136,21 @@ class PluginContract(Generic[Q, R]):
         return make
 
     @pytest.fixture
-    def code(self, offer: Offer[Any, Any]) -> PluginCode:
+    def code(self, offer: Offer[Any]) -> PluginCode:
         """Return the files of the plugin, for errors that name its lines."""
         return PluginCode.of(offer.make, offer.settings)
 
     # --- for the contracts of the kinds ---
 
     @asynccontextmanager
-    async def entered(self, offer: Offer[Any, Any], settings: PluginSettings, context: Context) -> AsyncIterator[Any]:
+    async def entered(self, offer: Offer[Any], settings: PluginSettings, context: Context) -> AsyncIterator[Any]:
         """Create, enter and exit the plugin; skip the test if it cannot work here."""
         if lacks := missing(offer):
             pytest.skip(f"pip install {' '.join(lacks)}")
         if reason := offer.ready(settings):
             pytest.skip(reason)
         ready = partial(awaitable, kinds=[self.kind], who="the plugin")
-        lifecycle = PluginLifecycle("tested", partial(offer.make, settings, context), ready)
+        lifecycle = PluginLifecycle("tested", partial(offer.create, settings, context), ready)
         try:
             yield await lifecycle.get()
         finally:
@@ -185,18 +189,15 @@ class PluginContract(Generic[Q, R]):
 
     # --- the tests ---
 
-    async def test_the_host_takes_the_offer(self, offer: Offer[Any, Any]) -> None:
-        catalog = PluginCatalog.discover([entry_point("contract_test", **{self.kind: offer})])
+    async def test_the_host_takes_the_offer(self, offer: Offer[Any]) -> None:
+        catalog = PluginCatalog.discover([entry_point("contract_test", offer.make)])
         catalog.offer(self.kind, "contract_test")  # raises an error that names the problem
         must(
             bool(offer.summary.strip()) and "\n" not in offer.summary,
             "summary must be one line that describes the provider",
         )
-        must(offer.at_once >= 1, "at_once must be at least 1")
-        must(offer.interval >= 0, "interval must be at least 0 s")
-        must(offer.timeout is None or offer.timeout > 0, "timeout must be more than 0 s")
 
-    async def test_it_says_whether_it_is_ready(self, offer: Offer[Any, Any], settings: PluginSettings) -> None:
+    async def test_it_says_whether_it_is_ready(self, offer: Offer[Any], settings: PluginSettings) -> None:
         reason = offer.ready(settings)
         must(
             reason is None or (isinstance(reason, str) and bool(reason)),
@@ -254,7 +255,7 @@ class PluginContract(Generic[Q, R]):
 
     async def test_it_closes_what_it_opens(
         self,
-        offer: Offer[Any, Any],
+        offer: Offer[Any],
         settings: PluginSettings,
         context: PluginContext,
         requests: Sequence[Q],
@@ -271,7 +272,7 @@ class PluginContract(Generic[Q, R]):
             opened = left()
         must(not opened, f"leaves open after its end: {'; '.join(opened)}: {_OPEN}")
 
-    async def test_it_imports_nothing_heavy_at_the_top(self, offer: Offer[Any, Any]) -> None:
+    async def test_it_imports_nothing_heavy_at_the_top(self, offer: Offer[Any]) -> None:
         required = tuple(need.partition("=")[0] for need in offer.requires)
         for module in modules_of(offer.make, offer.settings):
             if module != type(self).__module__:

@@ -41,7 +41,7 @@ _TOOL = Tool(
 
 
 class AIProviderContract(PluginContract[ChatRequest, ChatReply]):
-    """Contract of AI providers. Fixture: `offer`; also `requests` if the empty model name is not the default."""
+    """Contract of AI providers. Set `tested`; fixtures: `requests` if the empty model name is not the default."""
 
     kind = "ai_providers"
     record = ChatReply
@@ -115,7 +115,7 @@ class _Unheard(Record):
 
 
 class TaskProviderContract(PluginContract[Any, Any]):
-    """Contract of task providers, which need no chat. Fixtures: `offer` and `requests`, tasks that it knows."""
+    """Contract of task providers, which need no chat. Set `tested`; fixture: `requests`, tasks that it knows."""
 
     kind = "ai_providers"
     verb = "perform"
@@ -136,7 +136,7 @@ _TEXTS = ("How deep is the harbour?", "The harbour is nine fathoms deep.", "æµ·å
 
 
 class EmbedderContract(PluginContract[EmbedRequest, Embeddings]):
-    """Contract of embedders. Fixture: `offer`; also `requests` if the empty model name is not the default."""
+    """Contract of embedders. Set `tested`; fixtures: `requests` if the empty model name is not the default."""
 
     kind = "embedders"
     record = Embeddings
@@ -174,7 +174,7 @@ class EmbedderContract(PluginContract[EmbedRequest, Embeddings]):
 
 
 class RerankerContract(PluginContract[RerankRequest, Ranking]):
-    """Contract of rerankers. Fixture: `offer`."""
+    """Contract of rerankers."""
 
     kind = "rerankers"
     record = Ranking
@@ -215,7 +215,7 @@ def _request(claims: Sequence[tuple[str, Sequence[str]]]) -> JudgeRequest:
 
 
 class ClaimJudgeContract(PluginContract[JudgeRequest, Judgements]):
-    """Contract of claim judges. Fixture: `offer`; also `new_call` if it uses more of its run than settings."""
+    """Contract of claim judges. Set `tested`; fixtures: `new_call` if it uses more of its run than settings."""
 
     kind = "claim_judges"
     record = Judgements

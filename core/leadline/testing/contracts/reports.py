@@ -59,7 +59,7 @@ def evidence() -> tuple[Evidence, ...]:
 
 
 class SynthesizerContract(PluginContract[SynthesisRequest, Synthesis]):
-    """Contract of synthesizers. Fixture: `offer`; also `new_call` if it uses more of its run than settings."""
+    """Contract of synthesizers. Set `tested`; fixtures: `new_call` if it uses more of its run than settings."""
 
     kind = "synthesizers"
     record = Synthesis
@@ -100,7 +100,7 @@ class SynthesizerContract(PluginContract[SynthesisRequest, Synthesis]):
 
 
 class ReportFormatterContract(PluginContract[Report, Files]):
-    """Contract of report formatters. Fixture: `offer`."""
+    """Contract of report formatters."""
 
     kind = "report_formatters"
     record = Files
@@ -150,7 +150,7 @@ _ROWS = ({"label": "Leith", "value": 3.5}, {"label": "Wick & <Oban>", "value": 1
 
 
 class ChartRunnerContract(PluginContract[Chart, Figure]):
-    """Contract of chart runners. Fixture: `offer`; also `requests` if it does not draw bars from `data`."""
+    """Contract of chart runners. Set `tested`; fixtures: `requests` if it does not draw bars from `data`."""
 
     kind = "chart_runners"
     record = Figure
@@ -189,7 +189,7 @@ class ChartRunnerContract(PluginContract[Chart, Figure]):
 
 
 class SandboxContract(PluginContract[Code, Execution]):
-    """Contract of sandboxes. Fixture: `offer`; also `requests` and `failing` if it does not run Python."""
+    """Contract of sandboxes. Set `tested`; fixtures: `requests` and `failing` if it does not run Python."""
 
     kind = "sandboxes"
     record = Execution

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from leadline._runtime.runs.retrieval import as_page
 from leadline._settings.secrets import Secrets
 from leadline.contracts import Search
 from leadline.errors import CallFailed
@@ -37,7 +38,7 @@ def check_accepts(plugin: Any, wanted: Sequence[str]) -> None:
 
 
 class FetcherContract(PluginContract[FetchRequest, Blob]):
-    """Contract of fetchers. Fixtures: `offer` and `requests`, addresses that it can read."""
+    """Contract of fetchers. Set `tested`; fixture: `requests`, addresses that it can read."""
 
     kind = "fetchers"
     record = Blob
@@ -74,7 +75,7 @@ class FetcherContract(PluginContract[FetchRequest, Blob]):
 
 
 class ParserContract(PluginContract[Blob, Document]):
-    """Contract of parsers. Fixtures: `offer` and `requests`, whole files that it can read."""
+    """Contract of parsers. Set `tested`; fixture: `requests`, whole files that it can read."""
 
     kind = "parsers"
     record = Document
@@ -139,9 +140,13 @@ class _SearchContract(PluginContract[SearchRequest, SearchPage]):
 
 
 class SearchProviderContract(_SearchContract):
-    """Contract of search engines. Fixture: `offer`; also `requests` if it cannot answer any query."""
+    """Contract of search engines. Set `tested`; fixtures: `requests` if it cannot answer any query."""
 
     kind = "search_providers"
+
+    async def ask(self, plugin: Any, request: SearchRequest, call: FakeCall) -> Any:
+        """Search; a list of hits is the only page."""
+        return as_page(await super().ask(plugin, request, call))
 
     async def test_it_takes_any_query(
         self, plugin: Any, requests: Sequence[SearchRequest], new_call: Callable[[], FakeCall], secrets: Secrets
@@ -152,7 +157,7 @@ class SearchProviderContract(_SearchContract):
 
 
 class SearchStrategyContract(_SearchContract):
-    """Contract of search strategies, with three test engines. Fixture: `offer`."""
+    """Contract of search strategies, with three test engines."""
 
     kind = "search_strategies"
 

@@ -16,7 +16,7 @@ from leadline._settings.secrets import Secrets
 from leadline.errors import Unavailable
 from leadline.events import utc_now
 from leadline.findings import Key
-from leadline.hookspecs import MapOffer, StageOffer
+from leadline.hookspecs import Offer, map_stage
 from leadline.records import (
     Blob,
     ChatReply,
@@ -37,7 +37,7 @@ Values = Mapping[Key[Any], Any]
 
 
 class StageContract(PluginContract[Any, Any]):
-    """Contract of stages. Fixtures: `offer` and `requests`, findings by key; also `new_run` if it makes calls.
+    """Contract of stages. Set `tested`; fixture: `requests`, findings by key; also `new_run` if it makes calls.
 
     The reply that the tests compare is what the stage wrote, by the name of the key.
     """
@@ -62,15 +62,15 @@ class StageContract(PluginContract[Any, Any]):
         return make
 
     @pytest.fixture(autouse=True)
-    def _offer(self, offer: StageOffer[Any] | MapOffer[Any]) -> None:
-        self.offered = offer
+    def _offer(self, offer: Offer[Any]) -> None:
+        self.offered: Any = offer
 
     def ask(self, plugin: Any, request: Values, call: FakeCall) -> Any:
         """Run the stage and return what it wrote."""
         return self._written(plugin, request, call)
 
     async def _written(self, plugin: Any, request: Values, call: FakeCall) -> dict[str, Any]:
-        findings = fake_findings(self.offered, request)
+        findings = fake_findings(self.offered.make, request)
         returned = await plugin.run(findings, call.run)
         must(returned is None, f"returns {type(returned).__name__}; a stage writes to `findings` and returns nothing")
         return self._plain(findings.patch)
@@ -90,7 +90,7 @@ class StageContract(PluginContract[Any, Any]):
     def check(self, request: Values, reply: Any, call: FakeCall) -> None:
         """Check that each key of `gives` has a value after the stage."""
         known = {key.name for key in request} | set(reply)
-        gives = () if isinstance(self.offered, MapOffer) else self.offered.gives
+        gives = () if isinstance(self.offered, map_stage) else self.offered.gives
         missing = [key.name for key in gives if not key.grows and key.name not in known]
         must(not missing, f"does not write {', '.join(missing)}, which its offer gives; declare it in `may_give`")
 
@@ -131,7 +131,7 @@ class MapStageContract(StageContract):
         if hasattr(plugin, "rest"):
             work.append(partial(plugin.rest, tuple(given)))
         for one in work:
-            for result in await one(fake_findings(offer, request), call.run):
+            for result in await one(fake_findings(offer.make, request), call.run):
                 key = next((key for key in keys if isinstance(result, key.type)), None)
                 must(key is not None, f"returns a {type(result).__name__}; its offer gives {_types(keys)}")
                 assert key is not None
@@ -157,7 +157,7 @@ class _UnknownReply(Record):
 
 
 class MiddlewareContract(PluginContract[Any, Any]):
-    """Contract of middleware. Fixture: `offer`; also `requests` and `answer` if it handles other kinds of calls.
+    """Contract of middleware. Set `tested`; fixtures: `requests` and `answer` if it handles other kinds of calls.
 
     The requests are a chat, a search and a download, whose providers give the replies of `answer`.
     """
@@ -269,7 +269,7 @@ def _in_folder(data: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 class ObserverContract(PluginContract[Any, Any]):
-    """Contract of observers. Fixture: `offer`; also `requests`, events, if it reads others than those of any run."""
+    """Contract of observers. Set `tested`; fixtures: `requests`, events, if it reads others than those of any run."""
 
     kind = "observers"
     verb = "observe"

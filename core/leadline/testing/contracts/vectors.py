@@ -51,7 +51,7 @@ _DOCUMENTS = {"one": (0, 1, 2), "two": (3,), "three": tuple(range(4, 24)), "empt
 
 
 class VectorStoreContract(PluginContract[VectorQuery, VectorMatches]):
-    """Contract of vector stores. Fixtures: `offer`, and `settings` of a store that is empty at the start."""
+    """Contract of vector stores. Set `tested`; fixture: `settings` of a store that is empty at the start."""
 
     kind = "vector_stores"
     record = VectorMatches
@@ -65,7 +65,7 @@ class VectorStoreContract(PluginContract[VectorQuery, VectorMatches]):
         return [VectorQuery(collections=(_SHARED,), vector=_vector(place), limit=3) for place in range(AT_ONCE)]
 
     @asynccontextmanager
-    async def entered(self, offer: Offer[Any, Any], settings: PluginSettings, context: Context) -> AsyncIterator[Any]:
+    async def entered(self, offer: Offer[Any], settings: PluginSettings, context: Context) -> AsyncIterator[Any]:
         """Create the store and put the documents of the test into it."""
         async with super().entered(offer, settings, context) as plugin:
             documents = tuple(_document(name, *places) for name, places in _DOCUMENTS.items())
@@ -182,7 +182,7 @@ class VectorStoreContract(PluginContract[VectorQuery, VectorMatches]):
         await self._put(plugin, secrets, _document("one", *_DOCUMENTS["one"]))
 
     async def test_it_keeps_its_vectors(
-        self, offer: Offer[Any, Any], settings: PluginSettings, context: PluginContext, secrets: Secrets
+        self, offer: Offer[Any], settings: PluginSettings, context: PluginContext, secrets: Secrets
     ) -> None:
         if not self.lasting:
             pytest.skip("it forgets its vectors at its end")

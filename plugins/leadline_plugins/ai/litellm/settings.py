@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, JsonValue, SecretStr, field_validator
 
-from leadline.hookspecs import PluginSettings
+from leadline.plugin import PluginSettings
 from leadline_plugins.ai.openai.settings import (
     Address,
     Headers,

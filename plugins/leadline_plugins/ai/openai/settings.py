@@ -14,8 +14,8 @@ from urllib.request import getproxies
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, SecretStr, field_validator
 
-from leadline.hookspecs import PluginSettings
 from leadline.http import proxy_of
+from leadline.plugin import PluginSettings
 
 if TYPE_CHECKING:
     from ssl import SSLContext

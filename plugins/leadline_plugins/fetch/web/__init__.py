@@ -6,16 +6,15 @@ types; `robots` obeys robots.txt.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
 from leadline.contracts import Context, Fetcher
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import Limits, PluginSettings, fetcher
 from leadline_plugins.fetch.guard import PORTS, checked
 
-__all__ = ["WebSettings", "leadline_fetchers"]
+__all__ = ["WebSettings"]
 # Seconds, with the wait for a busy site; the setting `seconds` limits the page itself.
 _TIMEOUT = 120.0
 
@@ -41,13 +40,8 @@ class WebSettings(PluginSettings):
     cache_size: int = Field(500_000_000, ge=0, description="bytes of the page cache of all runs; 0 disables it")
 
 
+@fetcher("Web pages", settings=WebSettings, cache_key=("agent",), limits=Limits(at_once=50, timeout=_TIMEOUT))
 def _make(settings: WebSettings, context: Context) -> Fetcher:
     from leadline_plugins.fetch.web.fetcher import WebFetcher
 
     return WebFetcher(settings, context)
-
-
-@hookimpl
-def leadline_fetchers() -> Iterable[Offer[WebSettings, Fetcher]]:
-    """Offer the fetcher."""
-    yield Offer(_make, WebSettings, "Web pages", answers=("agent",), at_once=50, timeout=_TIMEOUT)

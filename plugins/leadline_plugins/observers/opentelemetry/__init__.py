@@ -6,7 +6,7 @@ which a warning in the log counts, and at most `FLUSH` seconds at its end.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from logging import Logger
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, SecretStr, field_validator
 
 from leadline.contracts import Context
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import PluginSettings, observer
 from leadline.records import Event
 from leadline_plugins.observers.opentelemetry.spans import RunSpans
 
@@ -95,6 +95,15 @@ class Tracer:
             self._log.warning("opentelemetry: %s did not take the spans within %g s", address, self._flush)
 
 
+@observer(
+    "Sends a trace of every run by OTLP: OpenTelemetry, Jaeger, Grafana Tempo …",
+    settings=OpentelemetrySettings,
+    env={"service": "OTEL_SERVICE_NAME"},
+    requires=(
+        "opentelemetry.sdk=leadline[telemetry]",
+        "opentelemetry.exporter.otlp.proto.http=leadline[telemetry]",
+    ),
+)
 def _make(settings: OpentelemetrySettings, context: Context) -> Tracer:
     from opentelemetry.sdk.resources import Resource
 
@@ -109,18 +118,3 @@ def _make(settings: OpentelemetrySettings, context: Context) -> Tracer:
 def plain(headers: Mapping[str, SecretStr]) -> dict[str, str]:
     """Return headers with their secrets."""
     return {name: value.get_secret_value() for name, value in headers.items()}
-
-
-@hookimpl
-def leadline_observers() -> Iterator[Offer[OpentelemetrySettings, Tracer]]:
-    """Offer the observer."""
-    yield Offer(
-        _make,
-        OpentelemetrySettings,
-        "Sends a trace of every run by OTLP: OpenTelemetry, Jaeger, Grafana Tempo …",
-        env={"service": "OTEL_SERVICE_NAME"},
-        requires=(
-            "opentelemetry.sdk=leadline[telemetry]",
-            "opentelemetry.exporter.otlp.proto.http=leadline[telemetry]",
-        ),
-    )

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from pydantic import Field
 
 from leadline.contracts import Context
-from leadline.hookspecs import Offer, hookimpl
+from leadline.plugin import Limits, sandbox
 from leadline_plugins.sandboxes.interpreters import PooledSandbox
 from leadline_plugins.sandboxes.limits import GRACE, SandboxSettings
 
@@ -49,6 +48,13 @@ def ready(settings: DockerSettings) -> str | None:
     return f"there is no engine at {host}" if host.startswith("unix://") and not path.exists() else None
 
 
+@sandbox(
+    "Runs Python in a container without network or disk; each run keeps one",
+    settings=DockerSettings,
+    ready=ready,
+    cache_key=("image", "timeout", "memory", "processes", "output", "files", "files_size"),
+    limits=Limits(at_once=4, timeout=_LONGEST + GRACE),
+)
 class Docker(PooledSandbox):
     """Runs code in containers."""
 
@@ -62,17 +68,3 @@ class Docker(PooledSandbox):
         """Remove the containers of processes that were killed."""
         await self._engine.sweep()
         return self
-
-
-@hookimpl
-def leadline_sandboxes() -> Iterator[Offer[Any, Docker]]:
-    """Offer the sandbox."""
-    yield Offer(
-        Docker,
-        DockerSettings,
-        "Runs Python in a container without network or disk; each run keeps one",
-        ready=ready,
-        answers=("image", "timeout", "memory", "processes", "output", "files", "files_size"),
-        at_once=4,
-        timeout=_LONGEST + GRACE,
-    )

@@ -6,38 +6,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from leadline.contracts import Context, Fetcher, SearchProvider
-from leadline.hookspecs import Offer, hookimpl
+from leadline.plugin import Limits, fetcher, search_provider
 from leadline_plugins.search.local.folders import LocalSettings, ready
 
-__all__ = ["LocalSettings", "leadline_fetchers", "leadline_search_providers"]
+__all__ = ["LocalSettings"]
 
 # Seconds: the first search reads all documents.
 _FIRST_INDEX = 3600.0
 
 
+@search_provider(
+    "Your own documents in folders",
+    settings=LocalSettings,
+    ready=ready,
+    work="local",
+    cache_key=None,
+    limits=Limits(timeout=_FIRST_INDEX),
+)
 def _search(settings: LocalSettings, context: Context) -> SearchProvider:
     from leadline_plugins.search.local.provider import LocalSearch
 
     return LocalSearch(settings, context)
 
 
+@fetcher("Files in the folders of `local`", settings=LocalSettings, ready=ready, work="local")
 def _fetcher(settings: LocalSettings, context: Context) -> Fetcher:
     from leadline_plugins.search.local.provider import LocalFetcher
 
     return LocalFetcher(settings, context)
-
-
-@hookimpl
-def leadline_search_providers() -> Iterable[Offer[LocalSettings, SearchProvider]]:
-    """Offer the search engine; no other run reuses its hits, because documents change."""
-    summary = "Your own documents in folders"
-    yield Offer(_search, LocalSettings, summary, keep=False, free=True, ready=ready, timeout=_FIRST_INDEX)
-
-
-@hookimpl
-def leadline_fetchers() -> Iterable[Offer[LocalSettings, Fetcher]]:
-    """Offer the fetcher."""
-    yield Offer(_fetcher, LocalSettings, "Files in the folders of `local`", ready=ready, free=True)

@@ -23,7 +23,7 @@ from pydantic import Field
 
 from leadline.contracts import Context
 from leadline.display import missing_path
-from leadline.hookspecs import PluginSettings
+from leadline.plugin import PluginSettings
 from leadline_plugins.parse.media import media_type
 
 # A folder with the first two files is the folder of a run; one with the other file, of the knowledge base.

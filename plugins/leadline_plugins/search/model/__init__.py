@@ -6,12 +6,12 @@ them is a snippet and never evidence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from leadline.contracts import Call, Context
-from leadline.hookspecs import Offer, hookimpl
+from leadline.plugin import Limits, claim_judge, search_provider
 from leadline.records import Hit, SearchPage, SearchRequest
 from leadline_plugins.search.model.settings import ModelSearchSettings, ready, vendor_of
 from leadline_plugins.verification.judges.model import ModelJudge
@@ -20,12 +20,24 @@ from leadline_plugins.verification.tasks import VERIFY_TASK
 if TYPE_CHECKING:  # most runs use the judge alone, which needs no client of a search engine
     from leadline_plugins.search.model.vendors import Vendor
 
-__all__ = ["ModelSearch", "ModelSearchSettings", "leadline_claim_judges", "leadline_search_providers"]
+__all__ = ["ModelSearch", "ModelSearchSettings"]
 
 # Seconds: the model searches several times and reads pages.
 _TIMEOUT = 120.0
 
 
+@search_provider(
+    "The web search of a language model: OpenAI, Gemini, OpenRouter",
+    settings=ModelSearchSettings,
+    env={
+        "openai_api_key": "OPENAI_API_KEY",
+        "gemini_api_key": "GEMINI_API_KEY",
+        "openrouter_api_key": "OPENROUTER_API_KEY",
+    },
+    ready=ready,
+    limits=Limits(timeout=_TIMEOUT),
+    priced=True,
+)
 class ModelSearch:
     """Searches with the model of one vendor."""
 
@@ -61,32 +73,13 @@ def _vendor(settings: ModelSearchSettings, context: Context) -> Vendor:
     return makers[vendor_of(settings)](settings, context)
 
 
-@hookimpl
-def leadline_search_providers() -> Iterator[Offer[ModelSearchSettings, ModelSearch]]:
-    """Offer the engine."""
-    yield Offer(
-        ModelSearch,
-        ModelSearchSettings,
-        "The web search of a language model: OpenAI, Gemini, OpenRouter",
-        env={
-            "openai_api_key": "OPENAI_API_KEY",
-            "gemini_api_key": "GEMINI_API_KEY",
-            "openrouter_api_key": "OPENROUTER_API_KEY",
-        },
-        ready=ready,
-        priced=True,
-        timeout=_TIMEOUT,
-    )
-
-
-@hookimpl
-def leadline_claim_judges() -> Iterator[Offer[ModelSearchSettings, ModelJudge]]:
-    """Offer the judge, which uses the models of the run and none of these settings."""
-    yield Offer(
-        lambda settings, context: ModelJudge(),
-        ModelSearchSettings,
-        "Verdicts by the chat model, with the exact words of the passage",
-        answers=(),
-        calls=True,
-        tasks=(VERIFY_TASK,),
-    )
+@claim_judge(
+    "Verdicts by the chat model, with the exact words of the passage",
+    settings=ModelSearchSettings,
+    work="composite",
+    cache_key=(),
+    uses=(VERIFY_TASK,),
+)
+def _judge() -> ModelJudge:
+    """Return the judge, which uses the models of the run and none of these settings."""
+    return ModelJudge()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from heapq import nlargest
 from pathlib import Path
 from sqlite3 import Error
@@ -16,9 +16,9 @@ from typing import TypeVar
 
 from pydantic import Field
 
-from leadline.contracts import Call, Context, VectorStore
+from leadline.contracts import Call, Context
 from leadline.errors import Denied
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import Limits, PluginSettings, vector_store
 from leadline.records import (
     VectorBatch,
     VectorCollection,
@@ -32,7 +32,7 @@ from leadline.records import (
 from leadline_plugins.vectors import safe_name
 from leadline_plugins.vectors.flat.collection import Collection
 
-__all__ = ["FlatSettings", "leadline_vector_stores"]
+__all__ = ["FlatSettings"]
 
 T = TypeVar("T")
 # Collections whose vectors stay mapped.
@@ -45,6 +45,13 @@ class FlatSettings(PluginSettings):
     folder: Path = Field(Path("leadline-knowledge/vectors"), description="the folder of the vectors")
 
 
+@vector_store(
+    "Vectors in files, compared exactly: no server",
+    settings=FlatSettings,
+    requires=("simsimd=simsimd>=6.5,<7",),
+    work="local",
+    limits=Limits(timeout=300.0),
+)
 class FlatStore:
     """Keeps each collection in a folder of its own; several processes may use it at once."""
 
@@ -91,20 +98,3 @@ class FlatStore:
             return await self._context.in_thread(work, *arguments)
         except (OSError, Error) as error:
             raise Denied(f"the vectors in {self._folder} cannot be used: {error}") from error
-
-
-def _make(settings: FlatSettings, context: Context) -> VectorStore:
-    return FlatStore(settings, context)
-
-
-@hookimpl
-def leadline_vector_stores() -> Iterable[Offer[FlatSettings, VectorStore]]:
-    """Offer the store."""
-    yield Offer(
-        _make,
-        FlatSettings,
-        "Vectors in files, compared exactly: no server",
-        requires=("simsimd=simsimd>=6.5,<7",),
-        free=True,
-        timeout=300.0,
-    )

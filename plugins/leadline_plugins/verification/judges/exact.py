@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from leadline.contracts import Call, Context
-from leadline.hookspecs import Offer, PluginSettings, hookimpl
+from leadline.plugin import PluginSettings, claim_judge
 from leadline.records import Claim, Evidence, Judgement, Judgements, JudgeRequest, Source
 from leadline_plugins.verification.lexicon import forms
 from leadline_plugins.verification.number_parsing import Number
@@ -24,6 +24,11 @@ _SEPARATOR = re.compile(r"[,;、，；/]|\b(?:and|or|und|oder|et|ou|y|e|o)\b|[�
 _PLAIN = re.compile(r"v?\d+(?:\.\d+)*", re.IGNORECASE)
 
 
+@claim_judge(
+    "Supports claims that a passage states word for word; finds numbers and quotations that no passage has",
+    work="local",
+    cache_key=None,
+)
 class ExactJudge:
     """Compares words and values, without a model."""
 
@@ -113,15 +118,3 @@ def _is_in_name(number: Number, claim: str, name: str) -> bool:
         return False
     word = "".join(claim[: number.start].split()[-1:])
     return bool(_PLAIN.fullmatch(number.text)) and (any(map(str.isupper, word)) or word in forms("captions"))
-
-
-@hookimpl
-def leadline_claim_judges() -> Iterator[Offer[PluginSettings, ExactJudge]]:
-    """Offer the judge."""
-    yield Offer(
-        ExactJudge,
-        PluginSettings,
-        "Supports claims that a passage states word for word; finds numbers and quotations that no passage has",
-        keep=False,
-        free=True,
-    )

@@ -21,7 +21,8 @@ from leadline._hosting.faults import is_cancellation
 from leadline._runtime.calls.retry import RunHealth
 from leadline.contracts import Call, Context
 from leadline.errors import CallFailed, ConfigError, Denied
-from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.hookspecs import KINDS
+from leadline.plugin import PluginSettings, ai_provider, fetcher, observer
 from leadline.records import (
     Blob,
     ChatReply,
@@ -93,8 +94,7 @@ class Acts:
 
 def acting(kind: str, does: Does, **options: Any) -> EntryPoint:
     """Return a plugin of this kind that does it."""
-    form = StageOffer if kind == "stages" else Offer
-    return plugin("acts", **{kind: form(lambda settings, context: Acts(does), PluginSettings, "Acts", **options)})
+    return plugin("acts", KINDS[kind]("Acts", **options)(lambda: Acts(does)))
 
 
 def raising(error: BaseException) -> Does:
@@ -217,7 +217,7 @@ async def test_a_plugin_that_cannot_be_made_is_named(error: BaseException, tmp_p
     def make(settings: PluginSettings, context: Context) -> Any:
         raise error
 
-    unmade = plugin("acts", observers=Offer(make, PluginSettings, "Cannot be made"))
+    unmade = plugin("acts", observer("Cannot be made")(make))
     with pytest.raises(ConfigError, match=f"plugin 'acts' could not be created: {type(error).__name__}"):
         await ended(client(tmp_path, unmade, observers=["jsonl", "acts"]))
 
@@ -270,10 +270,9 @@ def unpacked(cell: Any) -> bytes:
 
 def keyed(kind: str, make: Callable[[str], Any]) -> EntryPoint:
     """Return a plugin that has a key, made by it."""
-    form = StageOffer if kind == "stages" else Offer
     options: dict[str, Any] = {"needs": (REPORT,), "gives": (REPORT,)} if kind == "stages" else {}
-    offer = form(lambda settings, context: make(settings.key.get_secret_value()), Keyed, "Has a key", **options)
-    return plugin("acts", **{kind: offer})
+    made = KINDS[kind]("Has a key", settings=Keyed, **options)(lambda settings: make(settings.key.get_secret_value()))
+    return plugin("acts", made)
 
 
 def _raises(key: str) -> Any:
@@ -498,7 +497,7 @@ def modelled(name: str, made: Any) -> EntryPoint:
             raise made
         return made
 
-    return plugin(name, ai_providers=Offer(make, PluginSettings, "A model"))
+    return plugin(name, ai_provider("A model")(make))
 
 
 @pytest.mark.parametrize(
@@ -590,8 +589,8 @@ async def test_a_fetcher_that_raises_where_it_accepts_is_named(error: BaseExcept
     class Fetches(Acts):
         accepts = staticmethod(raising(error))
 
-    offer = Offer(lambda settings, context: Fetches(raising(error)), PluginSettings, "Cannot accept")
-    result = await ended(client(tmp_path, plugin("acts", fetchers=offer), read__fetchers=["acts"]))
+    offer = fetcher("Cannot accept")(lambda: Fetches(raising(error)))
+    result = await ended(client(tmp_path, plugin("acts", offer), read__fetchers=["acts"]))
     assert any(f"accepts by acts: {type(error).__name__}" in one["message"] for one in events(result, "error"))
     assert any("a fault of plugin 'acts'" in one["message"] for one in events(result, "error"))
 

@@ -17,7 +17,7 @@ import leadline
 from leadline._runtime.calls.retry import RunHealth
 from leadline.contracts import Call, Context
 from leadline.errors import CallFailed, Denied, RateLimited, Unavailable
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import PluginSettings, ai_provider
 from leadline.records import ChatReply, Failure, Message, ModelTraits, Usage
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
@@ -52,7 +52,7 @@ def raising(error: BaseException) -> Callable[[], Any]:
 
 
 def modelled(name: str, made: Any) -> EntryPoint:
-    return plugin(name, ai_providers=Offer(lambda settings, context: made, PluginSettings, "A model"))
+    return plugin(name, ai_provider("A model")(lambda: made))
 
 
 async def ended(folder: Path, *plugins: EntryPoint, **settings: Any) -> leadline.Result:
@@ -117,7 +117,7 @@ def unmade(name: str, error: BaseException) -> EntryPoint:
     def make(settings: PluginSettings, context: Context) -> Model:
         raise error
 
-    return plugin(name, ai_providers=Offer(make, PluginSettings, "A model"))
+    return plugin(name, ai_provider("A model")(make))
 
 
 class Untold(Model):

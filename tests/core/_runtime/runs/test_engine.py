@@ -9,12 +9,13 @@ from typing import Any, cast
 
 import pytest
 
+from leadline import hookspecs
 from leadline._runtime.runs.engine import Engine
 from leadline._runtime.runs.run_context import RunContext
 from leadline.errors import CallRefused, ConfigError, PluginError
 from leadline.findings import Findings, Key
-from leadline.hookspecs import MapOffer, PluginSettings, StageOffer
 from leadline.pipeline import Loop, Pipeline, Step, check
+from leadline.plugin import map_stage
 from leadline.records import Failure, Record
 
 
@@ -94,16 +95,12 @@ class Sing:
         return [Sound(id=item.id.upper())]
 
 
-def never(settings: Any, context: Any) -> Any:
-    raise AssertionError("the stub has the stages")
-
-
 def stage(name: str, **keys: Any) -> Step:
-    return Step(name, StageOffer(never, PluginSettings, "", **keys))
+    return Step(name, hookspecs.stage("", **keys))
 
 
 def mapped(name: str, **keys: Any) -> Step:
-    return Step(name, MapOffer(never, PluginSettings, "", **keys))
+    return Step(name, map_stage("", **keys))
 
 
 SPEAK = stage("speak", wants=(WORDS,), gives=(WORDS,), ends_loop=True)
@@ -360,7 +357,7 @@ async def test_any_other_stage_that_changes_an_item_it_has_read_is_refused_by_na
             findings[PAGES] = tuple(page.model_copy(update={"text": "xxx"}) for page in findings[PAGES])
 
     change = stage("change", needs=(PAGES,), gives=(PAGES,))
-    with pytest.raises(PluginError, match=r"stage 'change' changes the item 'fgh0' of 'pages'.*MapOffer\(over=…"):
+    with pytest.raises(PluginError, match=r"stage 'change' changes the item 'fgh0' of 'pages'.*@map_stage\(…, over=…"):
         await gone(Stub(read=Read(), change=Change()), READ, change, words=("fgh",))
 
 

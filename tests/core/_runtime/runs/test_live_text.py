@@ -17,7 +17,7 @@ from leadline._runtime.runs.event_log import follow
 from leadline._runtime.runs.folder import EVENTS, LIVE
 from leadline._runtime.runs.interprocess import LiveText
 from leadline.contracts import Call
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import ai_provider
 from leadline.records import ChatReply, ChatRequest, Event, Message, ModelTraits
 from leadline.testing.plugins import plugin
 from leadline_plugins.observers.jsonl import JsonLines
@@ -46,7 +46,7 @@ class Writer:
 
 
 def client(folder: Path, writer: Writer) -> leadline.Client:
-    model = plugin("writer", ai_providers=Offer(lambda s, _: writer, PluginSettings, "For a test"))
+    model = plugin("writer", ai_provider("For a test")(lambda: writer))
     chosen = {"pipeline": "chat", "ai.providers": ["writer"], "report.formats": ["markdown"]}
     return leadline.Client(plugins=[model], folder=folder / "runs", cache=folder / "cache", set=chosen)
 

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 import leadline
+from leadline import hookspecs
 from leadline.contracts import Call
 from leadline.errors import Refused
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import ai_provider
 from leadline.records import ChatReply, ChatRequest, FetchRequest, Message, ModelTraits
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
@@ -52,8 +53,8 @@ async def research(tmp_path: Path, middleware: CostCentre, **values: Any) -> tup
     """Return a run and its replay."""
     plugins = [
         fake_web(),
-        plugin("cost_centre", middleware=Offer(lambda settings, context: middleware, PluginSettings, "x")),
-        plugin("chat", ai_providers=Offer(lambda settings, context: Model(), PluginSettings, "x")),
+        plugin("cost_centre", hookspecs.middleware("x")(lambda: middleware)),
+        plugin("chat", ai_provider("x")(lambda: Model())),
     ]
     given = {
         "search.engines": ["fakeweb"],

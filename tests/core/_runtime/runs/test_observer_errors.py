@@ -9,7 +9,7 @@ import pytest
 
 import leadline
 from leadline.commands.outcome import summary
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import observer
 from leadline.records import Event
 from leadline.runs import Metadata
 from leadline.testing.plugins import plugin
@@ -28,12 +28,12 @@ class Breaks:
 async def test_an_error_of_an_observer_reaches_everybody(at: str, tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "fathom.md").write_text("A fathom is six feet long.\n")
-    offer: Offer[PluginSettings, Breaks] = Offer(lambda settings, context: Breaks(at), PluginSettings, "x")
+    offer = observer("x")(lambda: Breaks(at))
     async with leadline.Client(
         docs=tmp_path / "docs",
         folder=tmp_path / "runs",
         set={"observers": ["raising", "jsonl"], "ai.providers": ["embedded"]},
-        plugins=[plugin("raising", observers=offer)],
+        plugins=[plugin("raising", offer)],
     ) as client:
         result = await client.research("How long is a fathom?")
     said = f"observer raising: RuntimeError: no {at}"

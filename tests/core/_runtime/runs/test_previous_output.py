@@ -15,7 +15,7 @@ from leadline._runtime.runs.folder import read_metadata, write_atomically
 from leadline._runtime.runs.previous_output import BACKUP, PreviousOutput
 from leadline.contracts import Call
 from leadline.errors import Denied, LeadlineError
-from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.plugin import PluginSettings, middleware, stage
 from leadline.records import SearchRequest
 from leadline.research_findings import REPORT
 from leadline.runs import METADATA
@@ -49,8 +49,8 @@ def _broken(settings: PluginSettings, context: Any) -> Breaks:
 
 
 PLUGINS = (
-    plugin("denies", middleware=Offer(lambda settings, _: Denies(), PluginSettings, "Denies")),
-    plugin("breaks", stages=StageOffer(_broken, PluginSettings, "Breaks", needs=(REPORT,))),
+    plugin("denies", middleware("Denies")(lambda: Denies())),
+    plugin("breaks", stage("Breaks", needs=(REPORT,))(_broken)),
     fake_web(),
 )
 BREAKING = {"mine": {"extends": "research", "after": {"export": ["breaks"]}}}

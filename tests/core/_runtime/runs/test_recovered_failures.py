@@ -20,7 +20,7 @@ from leadline._runtime.runs.metadata import recovered_failures
 from leadline.commands.outcome import summary
 from leadline.contracts import Call
 from leadline.errors import Unavailable
-from leadline.hookspecs import Offer, PluginSettings
+from leadline.plugin import search_provider
 from leadline.records import Failure, SearchPage, SearchRequest
 from leadline.runs import Metadata, StepError
 from leadline.testing.fakes import fake_web
@@ -117,7 +117,7 @@ class Down:
 
 @pytest.fixture
 def down() -> Any:
-    return plugin("down", search_providers=Offer(lambda settings, _: Down(), PluginSettings, "For a test"))
+    return plugin("down", search_provider("For a test")(lambda: Down()))
 
 
 async def test_a_complete_run_lists_its_recovered_failures(tmp_path: Path, down: Any) -> None:

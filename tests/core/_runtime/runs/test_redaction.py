@@ -9,7 +9,7 @@ from typing import Any
 import leadline
 from leadline.contracts import Call
 from leadline.findings import Findings
-from leadline.hookspecs import MapOffer, Offer, PluginSettings
+from leadline.plugin import map_stage, search_provider
 from leadline.records import Hit, SearchPage, SearchRequest, Source
 from leadline.research_findings import FOUND, SOURCES, Found
 from leadline.testing.plugins import plugin
@@ -33,15 +33,15 @@ class CleanSources:
         return [Source.model_validate_json(item.model_dump_json().replace(SECRET, "[removed]"))]
 
 
-def cleaner(make: type[Any], key: Any) -> MapOffer[Any]:
-    return MapOffer(lambda settings, context: make(), PluginSettings, "Removes a word", over=key, gives=key)
+def cleaner(make: type[Any], key: Any) -> Any:
+    return map_stage("Removes a word", over=key, gives=key)(lambda: make())
 
 
 async def research(tmp_path: Path, after: dict[str, list[str]]) -> leadline.Result:
     plugins = [
-        plugin("own", search_providers=Offer(lambda settings, context: Engine(), PluginSettings, "x")),
-        plugin("clean_hits", stages=cleaner(CleanHits, FOUND)),
-        plugin("clean_sources", stages=cleaner(CleanSources, SOURCES)),
+        plugin("own", search_provider("x")(lambda: Engine())),
+        plugin("clean_hits", cleaner(CleanHits, FOUND)),
+        plugin("clean_sources", cleaner(CleanSources, SOURCES)),
     ]
     values = {
         "search.engines": ["own"],

@@ -13,11 +13,12 @@ import pytest
 
 import leadline
 import leadline._runtime.calls.retry
+from leadline import hookspecs
 from leadline._runtime.runs.retrieval import _plain_hits
 from leadline.contracts import Call, Run
 from leadline.errors import CallFailed, Unavailable
 from leadline.findings import Findings
-from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.plugin import fetcher, parser, search_provider
 from leadline.records import Blob, Document, FetchRequest, Hit, SearchPage, SearchRequest
 from leadline.research_findings import TASKS, SearchTask
 from leadline.testing.fakes import FakeEngine, WebSettings, fake_web
@@ -56,7 +57,7 @@ class Scripted:
             self.out -= 1
 
     def plugin(self, name: str, **options: Any) -> EntryPoint:
-        return plugin(name, search_providers=Offer(lambda settings, _: self, PluginSettings, "For a test", **options))
+        return plugin(name, search_provider("For a test", **options)(lambda: self))
 
 
 class Queries:
@@ -82,10 +83,8 @@ def client(
     mine = {"extends": "research", "without": ["query"], "before": {"search": ["queries"]}}
     values |= {"pipeline": "mine", "pipelines": {"mine": mine}}
     values |= {name.replace("__", "."): value for name, value in settings.items()}
-    stage = StageOffer(
-        lambda settings, _: Queries(queries), PluginSettings, "For a test", wants=(TASKS,), gives=(TASKS,)
-    )
-    own = [fake_web(), plugin("queries", stages=stage), *plugins]
+    stage = hookspecs.stage("For a test", wants=(TASKS,), gives=(TASKS,))(lambda: Queries(queries))
+    own = [fake_web(), plugin("queries", stage), *plugins]
     own += [engine.plugin(name) for name, engine in engines.items()]
     return leadline.Client(plugins=own, folder=folder / "runs", cache=folder / "cache", set=values)
 
@@ -139,9 +138,8 @@ async def test_a_hit_names_no_address_that_only_another_plugin_reads(tmp_path: P
         async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
             return SearchPage(hits=(Hit(url="private:own", title=QUESTION),))
 
-    offer: Any = Offer(lambda settings, _: Private(), PluginSettings, "For a test")
-    own: Any = Offer(lambda settings, _: Own(), PluginSettings, "For a test")
-    private = plugin("private", fetchers=offer, search_providers=own)
+    own = search_provider("For a test")(lambda: Own())
+    private = plugin("private", fetcher("For a test")(lambda: Private()), own)
     async with client(
         tmp_path,
         {"foreign": Foreign()},
@@ -325,9 +323,9 @@ async def test_engines_that_cost_nothing_are_called_in_every_run(tmp_path: Path)
     for _ in range(2):
         free, other = Scripted(), Scripted()
         values: dict[str, Any] = {"search.engines": ["free", "other"], "read.fetchers": ["fakeweb"]}
-        stage = StageOffer(lambda settings, _: Queries(3), PluginSettings, "x", wants=(TASKS,), gives=(TASKS,))
+        stage = hookspecs.stage("x", wants=(TASKS,), gives=(TASKS,))(lambda: Queries(3))
         mine = {"extends": "research", "without": ["query"], "before": {"search": ["queries"]}}
-        plugins = [fake_web(), plugin("queries", stages=stage), free.plugin("free", keep=False), other.plugin("other")]
+        plugins = [fake_web(), plugin("queries", stage), free.plugin("free", cache_key=None), other.plugin("other")]
         values |= {"pipeline": "mine", "pipelines": {"mine": mine}}
         async with leadline.Client(
             plugins=plugins, folder=tmp_path / "runs", cache=tmp_path / "cache", set=values
@@ -374,9 +372,9 @@ class Cut:
 
 
 async def test_what_is_missing_from_a_document_is_a_notice_in_the_report(tmp_path: Path) -> None:
-    offer = Offer(lambda settings, _: Labelled(), PluginSettings, "The archive of the house")
-    cut = plugin("cut", parsers=Offer(lambda settings, _: Cut(), PluginSettings, "Beginnings", free=True))
-    house = plugin("house", search_providers=offer, fetchers=offer)
+    archive = fetcher("The archive of the house")(search_provider("The archive of the house")(lambda: Labelled()))
+    cut = plugin("cut", parser("Beginnings", work="local")(lambda: Cut()))
+    house = plugin("house", archive)
     settings = {"search.engines": ["house"], "read.fetchers": ["house"], "read.parsers": ["cut"]}
     async with leadline.Client(plugins=[house, cut], folder=tmp_path / "r", cache=tmp_path / "c", set=settings) as runs:
         result = await runs.research(QUESTION)
@@ -386,8 +384,8 @@ async def test_what_is_missing_from_a_document_is_a_notice_in_the_report(tmp_pat
 
 
 async def test_labels_of_a_hit_and_of_its_file_reach_the_source_and_the_report(tmp_path: Path) -> None:
-    offer = Offer(lambda settings, _: Labelled(), PluginSettings, "The archive of the house")
-    house = plugin("house", search_providers=offer, fetchers=offer)
+    archive = fetcher("The archive of the house")(search_provider("The archive of the house")(lambda: Labelled()))
+    house = plugin("house", archive)
     settings = {"search.engines": ["house"], "read.fetchers": ["house"], "report.formats": ["json"]}
     async with leadline.Client(plugins=[house], folder=tmp_path / "r", cache=tmp_path / "c", set=settings) as runs:
         result = await runs.research(QUESTION)
@@ -418,10 +416,10 @@ async def test_a_download_is_of_an_accepted_type_and_size_whatever_the_fetcher_d
             except CallFailed as failed:
                 told.append(failed.record.message)
 
-    offer = Offer(lambda settings, _: Labelled(), PluginSettings, "The archive of the house")
-    stage: Offer[Any, Any] = StageOffer(lambda settings, _: Downloads(), PluginSettings, "Downloads")
+    archive = fetcher("The archive of the house")(search_provider("The archive of the house")(lambda: Labelled()))
+    stage = hookspecs.stage("Downloads")(lambda: Downloads())
     settings = {"read.fetchers": ["house"], "pipeline": "mine", "pipelines": {"mine": {"stages": ["downloads"]}}}
-    plugins = [plugin("house", fetchers=offer), plugin("downloads", stages=stage)]
+    plugins = [plugin("house", archive), plugin("downloads", stage)]
     async with leadline.Client(plugins=plugins, folder=tmp_path / "r", cache=tmp_path / "c", set=settings) as runs:
         await runs.research(QUESTION)
     assert told == [reason]

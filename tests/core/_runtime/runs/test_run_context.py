@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 import leadline
+from leadline import hookspecs
 from leadline.contracts import Call
 from leadline.errors import CallFailed, ConfigError
 from leadline.findings import Findings, Key
-from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.plugin import Limits, ai_provider, claim_judge, reranker
 from leadline.records import (
     Claim,
     Document,
@@ -103,20 +104,20 @@ class Stage:
             self._done.append(error)
 
 
-def offered(made: Any, **more: Any) -> Offer[Any, Any]:
-    return Offer(lambda settings, context: made, PluginSettings, "For a test", **more)
+def judge_of(made: Any, **more: Any) -> Any:
+    return claim_judge("For a test", **more)(lambda: made)
 
 
 async def through(tmp_path: Path, do: Callable[[Any], Awaitable[object]], *plugins: Any, **settings: Any) -> Any:
     """Return what this gave, done with a run; and the notices of that run."""
     done: list[Any] = []
-    stage: Any = StageOffer(lambda *_: Stage(do, done), PluginSettings, "Acts", gives=(DONE,))
+    stage = hookspecs.stage("Acts", gives=(DONE,))(lambda: Stage(do, done))
     chosen: dict[str, Any] = {"pipeline": "probed", "pipelines": {"probed": {"stages": ["acts"]}}}
     chosen |= {"ai.providers": ["embedded"], "verify.judges": [], "retry.base": 0}
     chosen |= {name.replace("__", "."): value for name, value in settings.items()}
     (tmp_path / "harbour.md").write_text("The harbour of Port Ellery is nine fathoms deep at the mole.")
     options: Any = {"folder": tmp_path / "runs", "cache": tmp_path / "cache", "docs": tmp_path}
-    points = [plugin("acts", stages=stage), *plugins]
+    points = [plugin("acts", stage), *plugins]
     async with leadline.Client(set=chosen, plugins=points, **options) as client:
         result = await client.research("How deep is the harbour of Port Ellery at the mole?")
     assert done, result.reason
@@ -129,7 +130,7 @@ def judging(run: Any) -> Any:
 
 async def test_the_configured_judge_is_called(tmp_path: Path) -> None:
     judge = Judge(SUPPORTED)
-    mine = plugin("mine", claim_judges=offered(judge))
+    mine = plugin("mine", judge_of(judge))
     made, _ = await through(tmp_path, judging, mine, verify__judges=["mine"])
     assert made == Judgements(judgements=(SUPPORTED,))
     assert judge.asked == [REQUEST]
@@ -137,7 +138,7 @@ async def test_the_configured_judge_is_called(tmp_path: Path) -> None:
 
 async def test_judgements_on_other_claims_are_dropped_with_a_notice(tmp_path: Path) -> None:
     odd = SUPPORTED.model_copy(update={"claim_id": "9.9"})
-    mine = plugin("mine", claim_judges=offered(Judge(odd, SUPPORTED)))
+    mine = plugin("mine", judge_of(Judge(odd, SUPPORTED)))
     made, notices = await through(tmp_path, judging, mine, verify__judges=["mine"])
     assert made.judgements == (SUPPORTED,)
     assert "judge mine: 1 judgement names a claim that it was not asked about; dropped" in notices
@@ -145,15 +146,15 @@ async def test_judgements_on_other_claims_are_dropped_with_a_notice(tmp_path: Pa
 
 async def test_an_unknown_quote_or_passage_does_not_fail_the_run(tmp_path: Path) -> None:
     odd = SUPPORTED.model_copy(update={"quote": "Nine leagues.", "evidence_id": "e9"})
-    mine = plugin("mine", claim_judges=offered(Judge(odd)))
+    mine = plugin("mine", judge_of(Judge(odd)))
     made, _ = await through(tmp_path, judging, mine, verify__judges=["mine"])
     assert made.judgements == (odd,), "quotes are validated by whoever uses them"
 
 
 async def test_a_judge_may_call_a_model_through_its_run(tmp_path: Path) -> None:
     model = Model()
-    judge = plugin("mine", claim_judges=offered(Judge(SUPPORTED, asks=True), tasks=(ASK,), timeout=0.001))
-    chats = plugin("house", ai_providers=offered(model))
+    judge = plugin("mine", judge_of(Judge(SUPPORTED, asks=True), uses=(ASK,), limits=Limits(timeout=0.001)))
+    chats = plugin("house", ai_provider("For a test")(lambda: model))
     made, _ = await through(tmp_path, judging, judge, chats, verify__judges=["mine"], ai__providers=["house"])
     assert made.judgements == (SUPPORTED,), "its own call has no limit of time: that of the model counts"
     assert model.asked == 1
@@ -164,7 +165,7 @@ async def test_the_failed_call_of_a_judge_names_the_judge(tmp_path: Path) -> Non
         async def judge(self, request: JudgeRequest, call: Call, /) -> Judgements:
             raise ValueError("broken")
 
-    mine = plugin("mine", claim_judges=offered(Broken()))
+    mine = plugin("mine", judge_of(Broken()))
     error, _ = await through(tmp_path, judging, mine, verify__judges=["mine"])
     assert isinstance(error, CallFailed)
     assert "mine: ValueError: broken" in str(error)
@@ -183,9 +184,9 @@ async def test_the_failed_call_of_a_judge_names_the_judge(tmp_path: Path) -> Non
 async def test_a_configured_judge_that_cannot_work_is_an_error_before_the_run(
     tmp_path: Path, settings: dict[str, Any], told: str
 ) -> None:
-    mine = plugin("mine", claim_judges=offered(Judge()))
-    asleep = plugin("asleep", claim_judges=offered(Judge(), ready=lambda settings: "no model is there"))
-    rates = plugin("rates", rerankers=offered(Rate()))
+    mine = plugin("mine", judge_of(Judge()))
+    asleep = plugin("asleep", judge_of(Judge(), ready=lambda settings: "no model is there"))
+    rates = plugin("rates", reranker("For a test")(lambda: Rate()))
     with pytest.raises(ConfigError, match=re.escape(told)):
         await through(tmp_path, judging, mine, asleep, rates, **settings)
 
@@ -199,11 +200,11 @@ async def test_without_a_reranker_there_is_no_ranking(tmp_path: Path) -> None:
 
 
 async def test_the_configured_reranker_rates_the_texts(tmp_path: Path) -> None:
-    rates = plugin("rates", rerankers=offered(Rate(0.1, 0.9)))
+    rates = plugin("rates", reranker("For a test")(lambda: Rate(0.1, 0.9)))
     assert (await through(tmp_path, ranking, rates, ai__reranker="rates"))[0] == Ranking(scores=(0.1, 0.9))
 
 
 async def test_fewer_scores_than_texts_are_a_fault_of_the_reranker(tmp_path: Path) -> None:
-    rates = plugin("rates", rerankers=offered(Rate(0.1)))
+    rates = plugin("rates", reranker("For a test")(lambda: Rate(0.1)))
     error, _ = await through(tmp_path, ranking, rates, ai__reranker="rates")
     assert "1 scores for 2 texts" in str(error)

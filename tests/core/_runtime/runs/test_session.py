@@ -13,11 +13,12 @@ import pytest
 from tests.stating import SETTINGS, stating
 
 import leadline
+from leadline import hookspecs
 from leadline._runtime.runs.folder import run_info, write_metadata
 from leadline._runtime.runs.index import RunIndex
 from leadline.contracts import Call
 from leadline.errors import CallFailed, Denied, JournalBusy, Refused, Unavailable, UsageError
-from leadline.hookspecs import Offer, PluginSettings, StageOffer
+from leadline.plugin import PluginSettings, report_formatter, stage
 from leadline.records import Answer, Json, SearchPage, SearchRequest
 from leadline.research_findings import QUESTION, REPORT
 from leadline.runs import Metadata
@@ -48,7 +49,7 @@ class Around:
 
 
 def around(do: Callable[[Any, Call], Awaitable[None]]) -> Any:
-    return plugin("around", middleware=Offer(lambda settings, _: Around(do), PluginSettings, "For a test"))
+    return plugin("around", hookspecs.middleware("For a test")(lambda: Around(do)))
 
 
 def around_local(monkeypatch: pytest.MonkeyPatch, owner: type[Any], method: str, around: Any) -> None:
@@ -192,9 +193,9 @@ async def test_a_refused_format_does_not_prevent_the_others(tmp_path: Path) -> N
         async def format(self, report: Any, call: Call, /) -> Any:
             raise Refused("it would cost more than there is")
 
-    offer = Offer(lambda settings, _: Refusing(), PluginSettings, "For a test")
+    offer = report_formatter("For a test")(lambda: Refusing())
     formats = ["refusing", "markdown"]
-    async with client(tmp_path, plugin("refusing", report_formatters=offer), report__formats=formats) as runs:
+    async with client(tmp_path, plugin("refusing", offer), report__formats=formats) as runs:
         result = await runs.research(QUESTION_TEXT)
     assert (result.status, result.reason) == (
         "partial",
@@ -236,7 +237,7 @@ async def test_the_replay_of_a_stopped_run_has_the_same_findings(
 ) -> None:
     """An algorithm that was refused then is refused again, though now there is time."""
     stops = Stops(task)
-    middleware = plugin("stops", middleware=Offer(lambda settings, _: stops, PluginSettings, "For a test"))
+    middleware = plugin("stops", hookspecs.middleware("For a test")(lambda: stops))
     if task == "query":
         around_local(monkeypatch, Embedded, "perform", stops.around)
     async with client(tmp_path, middleware, middleware=["stops"], **ROUNDS) as runs:
@@ -264,7 +265,7 @@ async def test_the_replay_of_a_run_stopped_between_rounds_has_no_second_round(tm
                 self.handle.stop("stopped by the test")
 
     stopping = Stopping()
-    observer = plugin("stopping", observers=Offer(lambda settings, _: stopping, PluginSettings, "For a test"))
+    observer = plugin("stopping", hookspecs.observer("For a test")(lambda: stopping))
     async with client(tmp_path, observer, observers=["stopping"], **ROUNDS) as runs:
         stopping.handle = await runs.start(QUESTION_TEXT)
         result = await stopping.handle.result()
@@ -312,7 +313,7 @@ async def test_a_broken_stage_fails_the_run_and_is_named(tmp_path: Path) -> None
     def make(settings: PluginSettings, context: Any) -> Breaks:
         return Breaks()
 
-    breaks = plugin("breaks", stages=StageOffer(make, PluginSettings, "Breaks", needs=(REPORT,)))
+    breaks = plugin("breaks", stage("Breaks", needs=(REPORT,))(make))
     pipelines = {"mine": {"extends": "research", "after": {"write": ["breaks"]}}}
     async with client(tmp_path, breaks, pipeline="mine", pipelines=pipelines) as runs:
         result = await runs.research(QUESTION_TEXT)
@@ -343,9 +344,7 @@ async def test_a_run_repeats_itself_after_a_temporary_failure(tmp_path: Path) ->
 
             await run.call("publish", SearchRequest(query="x"), do, SearchPage)
 
-    flaky = plugin(
-        "flaky", stages=StageOffer(lambda settings, _: Flaky(), PluginSettings, "Fails once", needs=(QUESTION,))
-    )
+    flaky = plugin("flaky", stage("Fails once", needs=(QUESTION,))(lambda: Flaky()))
     pipelines = {"mine": {"extends": "research", "before": {"plan": ["flaky"]}}}
     settings: Mapping[str, Any] = {"pipeline": "mine", "pipelines": pipelines, "retry__attempts": 1}
     async with client(tmp_path, flaky, **settings) as runs:
@@ -373,9 +372,7 @@ async def test_a_failure_of_this_session_is_not_repeated_like_an_earlier_one(tmp
                     if not lenient:
                         raise
 
-    twice = plugin(
-        "twice", stages=StageOffer(lambda settings, _: Twice(), PluginSettings, "Asks twice", needs=(QUESTION,))
-    )
+    twice = plugin("twice", stage("Asks twice", needs=(QUESTION,))(lambda: Twice()))
     pipelines = {"mine": {"extends": "research", "before": {"plan": ["twice"]}}}
     async with client(tmp_path, twice, pipeline="mine", pipelines=pipelines) as runs:
         result = await runs.research(QUESTION_TEXT)
@@ -389,12 +386,7 @@ async def test_a_report_with_remarks_is_complete_and_a_rejected_one_partial_or_f
             bare = report.sections[0].model_copy(update={"text": "The harbour is deep.", "quotes": False})
             findings[REPORT] = report.model_copy(update={"sections": (bare,)})
 
-    uncited = plugin(
-        "uncited",
-        stages=StageOffer(
-            lambda settings, _: Uncited(), PluginSettings, "Takes the citations", needs=(REPORT,), gives=(REPORT,)
-        ),
-    )
+    uncited = plugin("uncited", stage("Takes the citations", needs=(REPORT,), gives=(REPORT,))(lambda: Uncited()))
     pipelines = {"mine": {"extends": "research", "after": {"write": ["uncited"]}}}
     why = "rejected by the audit: the report has no claim with a citation"
     forbidden: dict[str, Any] = {"verify__require_support": True}

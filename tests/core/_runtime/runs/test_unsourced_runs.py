@@ -13,7 +13,7 @@ import leadline
 from leadline.commands.outcome import summary
 from leadline.contracts import Run
 from leadline.findings import Findings
-from leadline.hookspecs import PluginSettings, StageOffer
+from leadline.plugin import stage
 from leadline.records import Report, Section
 from leadline.research_findings import QUESTION, REPORT, SOURCES
 from leadline.testing.fakes import fake_web
@@ -40,10 +40,8 @@ def greeting(text: str, **offer: Any) -> Any:
             title=findings[QUESTION].text, language="en", sections=sections, sources=(), evidence=()
         )
 
-    made = StageOffer(
-        lambda settings, _: Does(do), PluginSettings, "Greets", needs=(QUESTION,), gives=(REPORT,), **offer
-    )
-    return plugin("greet", stages=made)
+    made = stage("Greets", needs=(QUESTION,), gives=(REPORT,), **offer)(lambda: Does(do))
+    return plugin("greet", made)
 
 
 def client(folder: Path, *plugins: Any) -> leadline.Client:

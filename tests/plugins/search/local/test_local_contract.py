@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
+from leadline._hosting.catalog import PluginCatalog
 from leadline._hosting.context import PluginContext
 from leadline.hookspecs import Offer
 from leadline.records import FetchRequest
 from leadline.testing.context import fake_context
 from leadline.testing.contracts import FetcherContract, SearchProviderContract
 from leadline_plugins.parse.text import TextParser
-from leadline_plugins.search.local import LocalSettings, leadline_fetchers, leadline_search_providers
+from leadline_plugins.search.local import LocalSettings
 
 
 class Folder:
@@ -37,16 +38,14 @@ class Folder:
 
 class TestLocalSearch(Folder, SearchProviderContract):
     @pytest.fixture
-    def offer(self) -> Offer[Any, Any]:
-        (found,) = leadline_search_providers()
-        return found
+    def offer(self) -> Offer[Any]:
+        return PluginCatalog.discover().offer("search_providers", "local")
 
 
 class TestLocalFetcher(Folder, FetcherContract):
     @pytest.fixture
-    def offer(self) -> Offer[Any, Any]:
-        (found,) = leadline_fetchers()
-        return found
+    def offer(self) -> Offer[Any]:
+        return PluginCatalog.discover().offer("fetchers", "local")
 
     heeds = False
 

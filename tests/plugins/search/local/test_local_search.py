@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from leadline._hosting.catalog import PluginCatalog
 from leadline.errors import Unsupported
 from leadline.records import FetchRequest, SearchRequest
-from leadline_plugins.search.local import LocalSettings, leadline_fetchers, leadline_search_providers
+from leadline_plugins.search.local import LocalSettings
 from leadline_plugins.search.local.folders import ready
 from leadline_plugins.search.local.provider import LocalFetcher, LocalSearch
 
@@ -139,10 +140,11 @@ def test_without_a_folder_it_says_how_to_give_one(desk: Any) -> None:
 
 def test_the_plugin_offers_engine_and_fetcher(desk: Any) -> None:
     settings = LocalSettings(folders=[desk.docs])
-    (search,), (fetcher,) = leadline_search_providers(), leadline_fetchers()
-    assert isinstance(search.make(settings, desk.context), LocalSearch)
-    assert not search.keep, "another run may find the documents changed"
-    assert isinstance(fetcher.make(settings, desk.context), LocalFetcher)
+    catalog = PluginCatalog.discover()
+    search, fetcher = catalog.offer("search_providers", "local"), catalog.offer("fetchers", "local")
+    assert isinstance(search.create(settings, desk.context), LocalSearch)
+    assert search.cache_key is None, "another run may find the documents changed"
+    assert isinstance(fetcher.create(settings, desk.context), LocalFetcher)
 
 
 @pytest.mark.parametrize(
