@@ -9,7 +9,7 @@ packages are read above it, in the order of their names.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint
 from importlib.resources import files
@@ -27,8 +27,6 @@ FILE = "defaults.toml"
 # The folder of the pipelines beside it.
 PIPELINES = "pipelines"
 OWN = "leadline"
-# Layers above the settings of an earlier run: arguments and `--set`.
-ABOVE_STORED = 2
 
 
 class AutoOrder(Section):
@@ -57,19 +55,14 @@ class Defaults(Section):
 
     def value(self, key: str) -> Any:
         """Return the default of a dotted key; None if no file has one."""
-        for layer in self.settings:
-            value: Any = layer.values
-            for name in key.split("."):
-                value = value.get(name) if isinstance(value, Mapping) else None
-            if value:
-                return value
-        return None
+        path = tuple(key.split("."))
+        return next((value for layer in self.settings if (value := layer.value(path))), None)
 
     @property
     def tools(self) -> set[str]:
         """The tools of all default pipelines: those of plugins that are not installed are no mistake of the user's."""
-        pipelines = (layer.values.get("pipelines", {}) for layer in self.settings)
-        return {tool for tables in pipelines for table in tables.values() for tool in table.get("tools", ())}
+        found = (item for layer in self.settings for item in layer.leaves.items())
+        return {tool for path, leaf in found if path[::2] == ("pipelines", "tools") for tool in leaf.value}
 
 
 def read_defaults(points: Iterable[EntryPoint]) -> Defaults:
@@ -102,7 +95,7 @@ def _parsed(point: EntryPoint) -> Defaults:
     except (ImportError, OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{where} cannot be read: {error}; reinstall {point.name}") from error
     about = {name: values.pop(name) for name in Defaults.model_fields if name in values}
-    layer = Layer()
+    layer = Layer(defaults=True)
     for path, value in leaves(values):
         # Leadline's own have no origin, and so count as defaults.
         layer.put(path, value, "" if point.name == OWN else f"defaults of {point.name}")
@@ -132,29 +125,13 @@ def _add_pipeline(values: dict[str, Any], name: str, found: Mapping[str, Any], w
     known[name] = tables[name]
 
 
-def with_preset(
-    layers: Sequence[Layer], defaults: Defaults, installed: Collection[str], *, stored: bool
-) -> tuple[list[Layer], list[str]]:
-    """Return the layers with the preset's above the defaults, and what is wrong with its name.
-
-    Any setting that is given by name overrides the preset. On resume a preset that is given then overrides the stored
-    settings.
-    """
-    place = next((place for place, layer in enumerate(layers) if "preset" in layer.values), None)
-    name = layers[place].values["preset"] if place is not None else ""
+def preset_layer(settings: Layer, defaults: Defaults, installed: Collection[str]) -> tuple[Layer, list[str]]:
+    """Return the chosen preset as a layer, without sections of plugins that are not installed, and the problems."""
+    name, origin, layer = settings.value(("preset",)) or "", settings.origin(("preset",)), Layer()
     if not isinstance(name, str) or name not in defaults.presets:
-        where = layers[place].origin(("preset",)) if place is not None else ""
         problem = f"preset: there is no preset {str(name)!r}: {choose_from(str(name), defaults.presets)}"
-        return list(layers), [f"{problem} ({where})" if where else problem]
-    lowest = len(layers) - len(defaults.settings)
-    below = ABOVE_STORED if stored and place is not None and place < ABOVE_STORED else lowest
-    return [*layers[:below], _preset_layer(name, defaults.presets[name], installed), *layers[below:]], []
-
-
-def _preset_layer(name: str, values: Mapping[str, Any], installed: Collection[str]) -> Layer:
-    """Return the settings of a preset without the sections of plugins that are not installed."""
-    layer = Layer()
-    for path, value in leaves(values):
+        return layer, [f"{problem} ({origin})" if origin else problem]
+    for path, value in leaves(defaults.presets[name]):
         if path and (path[0] != "plugins" or path[1] in installed):
             layer.put(path, value, f"preset {name}")
-    return layer
+    return layer, []

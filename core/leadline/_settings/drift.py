@@ -16,15 +16,15 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from leadline._settings.defaults import ABOVE_STORED
-from leadline._settings.layers import Layer, origin_of
+from leadline._settings.layers import Layer, leaves, nested, refusal
 from leadline._settings.redaction import is_private_address, public, withheld
-from leadline._settings.schema import KeyPath, is_secret
+from leadline._settings.schema import KeyPath, is_secret, read_text
 from leadline.files import private_folder
 
 # A run stores the text of its templates, where the sources have a path.
@@ -59,28 +59,23 @@ def _can_be_shown(value: Any) -> bool:
     return value is not None and not is_private_address(value)
 
 
-def find_drift(
-    settings: BaseModel, stored: Mapping[str, Any], above: Sequence[Layer], below: Sequence[Layer]
-) -> list[Drift]:
-    """Return the settings of the layers `below` that differ from the stored ones, unless a layer `above` sets them."""
-    current: dict[str, Any] = {}
-    for layer in reversed(below):
-        current = _merged(current, layer.read(type(settings)))
+def find_drift(settings: BaseModel, stored: Mapping[str, Any], above: Layer, today: Layer) -> list[Drift]:
+    """Return the settings of `today` that differ from the stored ones, unless `above` sets them."""
+    current = read_text(today.nested(), type(settings), (), lambda path, why: refusal(path, why, today.origin(path)))
     return [
-        Drift(path, old, new, origin_of(below, path))
+        Drift(path, old, new, today.origin(path))
         for path, old, new in _differences(settings, stored, current, ())
-        if not any(layer.origin(path) for layer in above)
+        if not above.origin(path)
     ]
 
 
-def withheld_drift(settings: BaseModel, changed: Sequence[str], layers: Sequence[Layer]) -> list[Drift]:
-    """Return the drift of settings that the run did not store, unless an argument or `--set` sets them."""
-    values = withheld(settings)
-    found = ((tuple(key.split(".")), key) for key in changed)
+def withheld_drift(settings: BaseModel, changed: Sequence[str], above: Layer, origins: Layer) -> list[Drift]:
+    """Return the drift of settings that the run did not store, unless `above` sets them."""
+    values, paths = withheld(settings), {key: tuple(key.split(".")) for key in changed}
     return [
-        Drift(path, None, values.get(key, _at(settings, path)), origin_of(layers, path), replaced=True)
-        for path, key in found
-        if not any(layer.origin(path) for layer in layers[:ABOVE_STORED])
+        Drift(path, None, values.get(key, _at(settings, path)), origins.origin(path) or "default", replaced=True)
+        for key, path in paths.items()
+        if not above.origin(path)
     ]
 
 
@@ -120,7 +115,8 @@ def _differences(
         if isinstance(inner, BaseModel) and isinstance(new, Mapping) and isinstance(old, Mapping):
             yield from _differences(inner, old, new, (*path, key))
         else:
-            whole = _merged(old, new) if isinstance(old, Mapping) and isinstance(new, Mapping) else new
+            both = isinstance(old, Mapping) and isinstance(new, Mapping)
+            whole = nested(chain(leaves(new), leaves(old))) if both else new
             if _read(type(model), stored, key, old) != _read(type(model), stored, key, whole):
                 yield (*path, key), old, new
 
@@ -131,15 +127,6 @@ def _read(model: type[BaseModel], stored: Mapping[str, Any], key: str, value: An
         return public(model.model_validate({**stored, key: value})).get(key)
     except (ValidationError, ValueError, TypeError):
         return value
-
-
-def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Return two nested tables merged; the second wins."""
-    merged = dict(below)
-    for key, value in above.items():
-        old = merged.get(key)
-        merged[key] = _merged(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
-    return merged
 
 
 # --- tags of values that are not stored -------------------------------------------------------------------------------

@@ -18,11 +18,11 @@ from pydantic import Field, create_model
 
 from leadline._hosting.catalog import CatalogEntry, Plugin, PluginCatalog
 from leadline._hosting.loading import AnyOffer
-from leadline._settings.defaults import ABOVE_STORED, Defaults, read_defaults, with_preset
+from leadline._settings.defaults import Defaults, preset_layer, read_defaults
 from leadline._settings.drift import Comparison, Drift, compare, drift_notices, find_drift, tags_of, withheld_drift
-from leadline._settings.layers import Found, Stored, leaves, origin_of, without_replaced
+from leadline._settings.layers import Found, Stored, leaves, strongest, without_replaced
 from leadline._settings.partial_validation import validate_partially
-from leadline._settings.pipelines import with_pipeline
+from leadline._settings.pipelines import pipeline_layer
 from leadline._settings.plugin_sections import PluginSections, has_variable
 from leadline._settings.redaction import is_unstored, private_texts, public, secrets_of, withheld
 from leadline._settings.selection import Selector, kind_of
@@ -42,6 +42,8 @@ NO_PLUGINS = (
 
 # The beginnings of the origins of values that no user set.
 _NOT_GIVEN = ("default", "preset ", "pipeline ")
+# The layers of arguments and `--set`, above the settings of an earlier run.
+_ABOVE_STORED = 2
 _NOT_KEPT = "was not stored with the run, because it may be private"
 
 
@@ -139,16 +141,23 @@ def load_settings(
     """
     sources = Sources(cwd or Path.cwd(), os.environ if environ is None else environ, file, user_file, catalog.names())
     defaults = read_defaults(catalog.defaults)
-    given = _folders(defaults, docs) | dict(arguments or {})
-    layers = without_replaced(sources.layers(given, sets, stored), defaults.settings)
-    above = ABOVE_STORED if stored is not None else None
-    layers, unfit = with_pipeline(layers, len(defaults.settings), catalog.names(), above)
-    layers, unknown_preset = with_preset(layers, defaults, catalog.names(), stored=stored is not None)
-    core, invalid, invalid_keys = validate_partially(layers, catalog.names())
+    given = sources.layers(_folders(defaults, docs) | dict(arguments or {}), sets, stored)
+    above = strongest(given[:_ABOVE_STORED])
+    # What a resumed run is told to use now overrides what it stored; else both are just above the defaults.
+    layers = [*given, *defaults.settings]
+    chosen, unfit = pipeline_layer(strongest(layers), catalog.names())
+    is_other = stored is not None and above.value(("pipeline",)) not in (None, stored.get("pipeline"))
+    layers.insert(_ABOVE_STORED if is_other else len(given), chosen)
+    preset, unknown_preset = preset_layer(strongest(layers), defaults, catalog.names())
+    is_other = stored is not None and above.value(("preset",)) is not None
+    layers.insert(_ABOVE_STORED if is_other else len(given) + 1, preset)
+    layers = without_replaced(layers)
+    origins = strongest(layers)
+    core, invalid, invalid_keys = validate_partially(layers, origins.origin, catalog.names())
     if not core.pipelines and not catalog.defaults:
         raise ConfigError(NO_PLUGINS)
-    sections = PluginSections(core.plugins, layers, sources.variables, sources.file_name, invalid_keys)
-    review = Review(sources, layers, lambda name, key: has_variable(selected.plugins.get(name), key), reads)
+    sections = PluginSections(core.plugins, origins, sources.variables, sources.file_name, invalid_keys)
+    review = Review(sources, origins, lambda name, key: has_variable(selected.plugins.get(name), key), reads)
     written = {"prompts": core.prompts}
     core = _without_untrusted_prompts(core, review)
     jinja = jinja_files(core.prompts, sources.cwd)
@@ -173,20 +182,20 @@ def load_settings(
     values, hidden = settings.model_dump(), withheld(settings)
     begun = Comparison(tags or {}) if offline else compare(tags or {}, tags_of(hidden, cache), sections.place)
     drift: list[Drift] = []
-    if stored and not offline:
-        drift = find_drift(settings, stored, layers[:ABOVE_STORED], [*sources.written, sections.conventional])
-        drift += withheld_drift(settings, begun.changed, layers)
     if stored is not None:
-        below = (layer for layer in layers if not any(isinstance(each, Stored) for each in layer.origins.values()))
-        today = [*sources.written, sections.conventional, *below]
-        others = {item.path: item.shown for item in find_drift(settings, stored, layers[:ABOVE_STORED], today)}
+        now = [*sources.written, sections.conventional]
+        if not offline:
+            drift = find_drift(settings, stored, above, strongest(now))
+            drift += withheld_drift(settings, begun.changed, above, origins)
+        today = strongest([*now, *(layer for layer in layers if layer is not given[_ABOVE_STORED])])
+        others = {item.path: item.shown for item in find_drift(settings, stored, above, today)}
         if foreign := [*review.foreign(tables, today, others, sealed=sealed, offline=offline)]:
             raise ConfigError("\n".join(foreign))
     if needed := [key for key in begun.lost if not is_unstored(settings, key)]:
         raise ConfigError("\n".join(f"{key}: {_NOT_KEPT}: set it again with --set {key}=…" for key in needed))
     return Loaded(
         settings,
-        origins={".".join(path): origin_of(layers, path) for path, _ in leaves(values)},
+        origins={".".join(path): origins.origin(path) or "default" for path, _ in leaves(values)},
         defaults=defaults,
         plugins=selected.plugins,
         chosen=selected.names,
@@ -279,11 +288,12 @@ def _plugin_sections(
     catalog: PluginCatalog, sets: Sequence[str], file: Path | None, arguments: Mapping[str, Any] | None = None
 ) -> PluginSections:
     sources = Sources(Path.cwd(), os.environ, file, plugins=catalog.names())
-    layers = sources.layers(arguments or {}, sets, None)
-    core, invalid, _ = validate_partially(layers, catalog.names())
+    layers = without_replaced(sources.layers(arguments or {}, sets, None))
+    origins = strongest(layers)
+    core, invalid, _ = validate_partially(layers, origins.origin, catalog.names())
     if invalid:
         raise ConfigError("\n".join(invalid))
-    return PluginSections(core.plugins, layers, sources.variables, sources.file_name)
+    return PluginSections(core.plugins, origins, sources.variables, sources.file_name)
 
 
 def compose(models: Mapping[str, type[PluginSettings]]) -> type[Settings]:

@@ -7,13 +7,12 @@ message contains a secret.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from leadline._settings.layers import PREFIX, Layer, merge, origin_of
+from leadline._settings.layers import PREFIX, Layer, merge
 from leadline._settings.redaction import secrets_in_address
 from leadline._settings.schema import KeyPath, annotation_at, is_secret, model_of, secret_texts, unwrapped
 from leadline.display import choose_from, nearest
@@ -28,22 +27,22 @@ _STAGES = ("stages", "without", "replace", "before", "after")
 _SHOWN = 60
 
 
-def validate_partially(layers: Sequence[Layer], plugins: Collection[str] = ()) -> tuple[Settings, list[str], set[str]]:
-    """Return the core's settings with defaults for invalid values, the messages, and the dotted keys of those values.
+def validate_partially(
+    layers: Sequence[Layer], origin: Origin, plugins: Collection[str] = ()
+) -> tuple[Settings, list[str], set[KeyPath]]:
+    """Return the core's settings with defaults for invalid values, the messages, and the paths of those values.
 
     Raises `ConfigError` if the settings are invalid with the defaults, too.
     """
-    given: list[Values] = [layer.read(Settings) for layer in layers]
+    given = [layer.nested() for layer in layers]
     try:
         return merge(given), [], set()
     except ValidationError as error:
         details = error.errors()
-    messages = [*error_messages(details, Settings, given, partial(origin_of, layers), plugins=plugins)]
-    invalid = {_removed_path(_invalid_path(detail, given), given) for detail in details}
-    for path in invalid:
-        given = [_cut(values, path) for values in given]
+    messages = [*error_messages(details, Settings, given, origin, plugins=plugins)]
+    invalid = {_invalid_path(detail, given) for detail in details}
     try:
-        return merge(given), messages, {".".join(path) for path in invalid}
+        return merge([layer.without(invalid).nested() for layer in layers]), messages, invalid
     except ValidationError:
         pass
     # Outside of `except`: the validation error contains values of the files, and must not be chained.
@@ -52,27 +51,7 @@ def validate_partially(layers: Sequence[Layer], plugins: Collection[str] = ()) -
 
 def _invalid_path(detail: ErrorDetails, given: Sequence[Values]) -> KeyPath:
     path = _path_of(detail, given)
-    return path[:-1] if detail["type"] == "missing" else path
-
-
-def _removed_path(path: KeyPath, given: Sequence[Values]) -> KeyPath:
-    """Return the path that `_cut` removes: only as far as it leads through tables."""
-    inner: list[Any] = [*given]
-    for depth, key in enumerate(path, start=1):
-        inner = [values[key] for values in inner if isinstance(values, Mapping) and key in values]
-        if any(not isinstance(values, Mapping) for values in inner):
-            return path[:depth]
-    return path
-
-
-def _cut(values: Values, path: KeyPath) -> Values:
-    """Return a table without the value at a path; a list is removed whole."""
-    key, *below = path or ("",)
-    if key not in values:
-        return values
-    if below and isinstance(inner := values[key], Mapping):
-        return {**values, key: _cut(inner, tuple(below))}
-    return {name: value for name, value in values.items() if name != key}
+    return path[:-1] if detail["type"] == "missing" else path  # a missing key has no place; its table has one
 
 
 # --- messages --------------------------------------------------------------------------------------------------------
@@ -93,13 +72,12 @@ def error_messages(
     hidden = [text for values in given for text in secret_texts(model, values) if len(text) > 3]
     for detail in details:
         path = _path_of(detail, given)
-        # A missing key has no place; its table has one.
-        place = origin((*prefix, *(path[:-1] if detail["type"] == "missing" else path)))
+        place = origin((*prefix, *_invalid_path(detail, given)))
         problem = _underscore_problem(place, path, model, plugins) or _problem(detail, model, path, plugins)
         sentence = f"{'.'.join((*prefix, *path)) or 'settings'}: {problem}"
         for text in hidden:
             sentence = sentence.replace(text, "***")
-        yield f"{sentence} ({place})" if place != "default" else sentence
+        yield f"{sentence} ({place})" if place else sentence
 
 
 def _underscore_problem(place: str, path: KeyPath, model: type[BaseModel], plugins: Collection[str]) -> str:

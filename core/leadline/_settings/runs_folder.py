@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from leadline._settings.defaults import read_defaults
-from leadline._settings.layers import Found, Layer, origin_of
-from leadline._settings.schema import read_text
+from leadline._settings.layers import Found, strongest
 from leadline._settings.sources import Sources
 from leadline.errors import ConfigError
 from leadline.settings import Runs
@@ -37,28 +36,17 @@ def runs_queue(
 def _settings(arguments: Mapping[str, Any], sets: Sequence[str], file: Path | None) -> dict[str, str | Path]:
     """Return the settings of `runs` that are set. Raises `UntrustedSettings` as `load_settings` does."""
     sources = Sources(Path.cwd(), os.environ, file)
-    layers = [*sources.layers(arguments, sets, None), *read_defaults(entry_points(group=DEFAULTS)).settings]
+    layer = strongest([*sources.layers(arguments, sets, None), *read_defaults(entry_points(group=DEFAULTS)).settings])
     found: dict[str, str | Path] = {}
-    kinds: dict[str, type] = {"folder": Path, "queue": str}
-    for name, kind in kinds.items():
-        for value in [value for layer in layers if (value := _value(name, kind, layer))][:1]:
+    for name, what in (("folder", "the path of a folder"), ("queue", "a text")):
+        value, origin = layer.value(("runs", name)), layer.origin(("runs", name))
+        if not isinstance(value, str | Path | None):
+            raise ConfigError(f"runs.{name}: must be {what} ({origin})")
+        if value:
             found[name] = value
-    if any(isinstance(origin_of(layers, ("runs", name)), Found) for name in found):
+    if any(isinstance(layer.origin(("runs", name)), Found) for name in found):
         from leadline._settings.trust import Review  # it imports every contract
 
-        if untrusted := Review(sources, layers).untrusted([(Runs.model_validate(found), ("runs",))]):
+        if untrusted := Review(sources, layer).untrusted([(Runs.model_validate(found), ("runs",))]):
             raise untrusted
     return found
-
-
-def _value(name: str, kind: type, layer: Layer) -> str | Path | None:
-    table = layer.values.get("runs", {})
-    value = table.get(name) if isinstance(table, Mapping) else None
-    if not value:
-        return None
-    where = layer.origin(("runs", name))
-    text = read_text(value, kind, ("runs", name), lambda _, why: ConfigError(f"runs.{name}: {why} ({where})"))
-    if not isinstance(text, str | Path):
-        what = "the path of a folder" if kind is Path else "a text"
-        raise ConfigError(f"runs.{name}: must be {what} ({where})")
-    return text

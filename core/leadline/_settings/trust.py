@@ -22,7 +22,7 @@ from typing import Any
 
 from pydantic import BaseModel, SecretBytes, SecretStr
 
-from leadline._settings.layers import TRUST_VARIABLE, Found, Layer, Stored, leaves, origin_of
+from leadline._settings.layers import TRUST_VARIABLE, Found, Layer, Stored, leaves
 from leadline._settings.redaction import secrets_in_address
 from leadline._settings.schema import KeyPath, is_secret, unwrapped
 from leadline._settings.sources import Sources
@@ -138,7 +138,7 @@ def tables_of(settings: Settings) -> Tables:
 
 
 class Review:
-    """Finds the values that need consent among settings and their layers.
+    """Finds the values that need consent among settings and their origins.
 
     `has_variable` returns whether a field of a plugin has a conventional variable. Where an empty secret has none, the
     SDK of the plugin may find one by itself. `reads` are paths of documents that no setting names.
@@ -147,21 +147,21 @@ class Review:
     def __init__(
         self,
         sources: Sources,
-        layers: Sequence[Layer],
+        origins: Layer,
         has_variable: Callable[[str, str], bool] = lambda *_: True,
         reads: Sequence[str] = (),
     ) -> None:
         self._sources = sources
-        self._layers = layers
+        self._origins = origins
         self._reads = reads
         self._has_variable = has_variable
 
     def uses(self, tables: Tables, kind: type[str]) -> list[Use]:
         """Return the uses whose values have this kind of origin: `Found` or `Stored`."""
-        if not any(isinstance(origin, kind) for layer in self._layers for origin in layer.origins.values()):
+        if not any(isinstance(leaf.origin, kind) for leaf in self._origins.leaves.values()):
             return []
         every = (use for model, above in tables for use in uses_of(model, self._sources.cwd, above))
-        uses = (Use(*use, self._origin(use[0])) for use in every)
+        uses = (Use(*use, self._origins.origin(use[0])) for use in every)
         return [use for use in uses if isinstance(use.origin, kind)]
 
     def untrusted(self, tables: Tables) -> UntrustedSettings | None:
@@ -183,7 +183,7 @@ class Review:
         """Return whether a plugin has a secret that was not found, or may read one by itself."""
         for path, value in leaves(section.model_dump(), above):
             secret = isinstance(value, _SECRETS) or any(map(secrets_in_address, _texts(value)))
-            if secret and any(_texts(value)) and not isinstance(self._origin(path), Found):
+            if secret and any(_texts(value)) and not isinstance(self._origins.origin(path), Found):
                 return True
         fields = {key: field.annotation for key, field in type(section).model_fields.items()}
         secrets = [key for key in fields if unwrapped(fields[key]) in _SECRETS]
@@ -198,7 +198,7 @@ class Review:
         return any(is_outside(path, self._sources.cwd) for path in (*self._reads, *named))
 
     def foreign(
-        self, tables: Tables, today: Sequence[Layer], drift: Mapping[KeyPath, str], *, sealed: bool, offline: bool
+        self, tables: Tables, today: Layer, drift: Mapping[KeyPath, str], *, sealed: bool, offline: bool
     ) -> Iterator[str]:
         """Yield an error for each stored value that the settings of `today` do not have; `drift` has their values.
 
@@ -210,13 +210,10 @@ class Review:
                     continue
                 other = next((value for path, value in drift.items() if use.path[: len(path)] == path), "")
                 default = type(model).model_fields[use.path[len(above)]].get_default(call_default_factory=True)
-                known = sealed or use.value == default or any(use.path in layer.origins for layer in today)
+                known = sealed or use.value == default or use.path in today.leaves
                 if other or not known:
                     now = f"today's settings have {other}" if other else "nothing sets it today"
                     yield f"{use}: a run is no source of it, and {now}: to use it, add --set {'.'.join(use.path)}=…"
-
-    def _origin(self, path: KeyPath) -> str:
-        return origin_of(self._layers, path)
 
 
 # --- what was trusted ------------------------------------------------------------------------------------------------
@@ -233,13 +230,13 @@ def _plain(value: Any) -> Any:
 
 def _trusted(sources: Sources) -> dict[str, str]:
     """Return the digests of the sections that the user trusted in the working folder."""
-    found: dict[str, str] = _read(sources.user_folder / FILE).get(str(sources.cwd.resolve()), {})
+    found: dict[str, str] = _read(sources.user_path.parent / FILE).get(str(sources.cwd.resolve()), {})
     return found
 
 
 def trust(sources: Sources, digests: Mapping[str, str]) -> Path:
     """Remember sections of the working folder; return the file. Raises `ConfigError`."""
-    path = sources.user_folder / FILE
+    path = sources.user_path.parent / FILE
     known, folder = _read(path), str(sources.cwd.resolve())
     known[folder] = {**known.get(folder, {}), **digests}
     temporary = path.with_name(f".{FILE}.{os.getpid()}")
