@@ -86,9 +86,7 @@ class Layer:
         other = self.leaves.get(path, leaf)
         if other.short != leaf.short:
             origin = leaf.origin if leaf.short else other.origin
-            raise ConfigError(
-                f"{'.'.join(path[1:])} is also given as {'.'.join(path)}: remove one of them ({origin})"
-            )
+            raise ConfigError(f"{'.'.join(path[1:])} is also given as {'.'.join(path)}: remove one of them ({origin})")
         self.leaves[path] = leaf
 
     def _clash(self, path: KeyPath, origin: str) -> ConfigError:

@@ -20,15 +20,15 @@ from leadline._hosting.catalog import CatalogEntry, Plugin, PluginCatalog
 from leadline._hosting.loading import AnyOffer
 from leadline._settings.defaults import Defaults, preset_layer, read_defaults
 from leadline._settings.drift import Comparison, Drift, compare, drift_notices, find_drift, tags_of, withheld_drift
-from leadline._settings.layers import Found, Stored, leaves, strongest, without_replaced
+from leadline._settings.layers import leaves, strongest
 from leadline._settings.partial_validation import validate_partially
 from leadline._settings.pipelines import pipeline_layer
 from leadline._settings.plugin_sections import PluginSections, has_variable
 from leadline._settings.redaction import is_unstored, private_texts, public, secrets_of, withheld
 from leadline._settings.selection import Selector, kind_of
 from leadline._settings.sources import Sources
-from leadline._settings.task_settings import jinja_files, read_templates, render_prompts
-from leadline._settings.trust import CODE, OUTSIDE, Review, tables_of
+from leadline._settings.task_settings import read_prompts, template_notices, unknown_names, unused_prices
+from leadline._settings.trust import Review, tables_of
 from leadline.errors import ConfigError, PluginError, UntrustedSettings
 from leadline.hookspecs import PluginSettings
 from leadline.inventory import MASK, InstalledPipeline, InstalledPlugin, Setting
@@ -151,46 +151,41 @@ def load_settings(
     preset, unknown_preset = preset_layer(strongest(layers), defaults, catalog.names())
     is_other = stored is not None and above.value(("preset",)) is not None
     layers.insert(_ABOVE_STORED if is_other else len(given) + 1, preset)
-    layers = without_replaced(layers)
     origins = strongest(layers)
     core, invalid, invalid_keys = validate_partially(layers, origins.origin, catalog.names())
     if not core.pipelines and not catalog.defaults:
         raise ConfigError(NO_PLUGINS)
     sections = PluginSections(core.plugins, origins, sources.variables, sources.file_name, invalid_keys)
     review = Review(sources, origins, lambda name, key: has_variable(selected.plugins.get(name), key), reads)
-    written = {"prompts": core.prompts}
-    core = _without_untrusted_prompts(core, review)
-    jinja = jinja_files(core.prompts, sources.cwd)
-    prompts, unreadable = read_templates(core.prompts, sources.cwd, sections.place)
-    jinja = {name: path for name, path in jinja.items() if name in prompts}
-    # The templates of Jinja are filled in once the plugins are known, whose own texts they may include.
-    core = core.model_copy(update={"prompts": prompts | dict.fromkeys(jinja, "to be filled in")})
     core = _with_documents(core, defaults.documents, sections) if docs else core
     selected = Selector(catalog, sections, defaults, has_docs=bool(docs)).select(core)
     core = _with_sandbox(core, selected.names["code.sandbox"])
-    prompts, unfilled = render_prompts(core, jinja, selected.plugins.values(), sections.place)
-    core, unreadable = core.model_copy(update={"prompts": prompts}), [*unreadable, *unfilled]
-    problems = [*unknown_preset, *unfit, *invalid, *selected.problems, *unreadable]
     settings = _joined(core, selected.settings)
-    tables = tables_of(settings.model_copy(update=written))
-    if untrusted := review.untrusted(tables):
-        problems.append(str(untrusted))
+    tables = tables_of(settings)
+    untrusted = review.untrusted(tables)
     if untrusted and complete:
         raise untrusted
+    now = [*sources.written, sections.conventional]
+    if stored is not None:
+        layers = [layer for layer in layers if layer is not given[_ABOVE_STORED]]
+        today = strongest([*now, *layers])
+        others = {item.path: item.shown for item in find_drift(settings, stored, above, today)}
+        if foreign := [*review.foreign(tables, today, others, sealed=sealed, offline=offline)]:
+            raise ConfigError("\n".join(foreign))
+    plugins, unreadable = selected.plugins.values(), []
+    if not untrusted:  # reading a template executes it
+        settings, unreadable = read_prompts(settings, sources.cwd, plugins, origins)
+    unknown = unknown_names(settings, catalog, plugins, sections.place, defaults.tools)
+    problems = [*unknown_preset, *unfit, *invalid, *selected.problems, *unreadable, *unknown]
+    problems += [str(untrusted)] if untrusted else []
     if problems and complete:
         raise _error_of(problems, selected.traces)
     values, hidden = settings.model_dump(), withheld(settings)
     begun = Comparison(tags or {}) if offline else compare(tags or {}, tags_of(hidden, cache), sections.place)
     drift: list[Drift] = []
-    if stored is not None:
-        now = [*sources.written, sections.conventional]
-        if not offline:
-            drift = find_drift(settings, stored, above, strongest(now))
-            drift += withheld_drift(settings, begun.changed, above, origins)
-        today = strongest([*now, *(layer for layer in layers if layer is not given[_ABOVE_STORED])])
-        others = {item.path: item.shown for item in find_drift(settings, stored, above, today)}
-        if foreign := [*review.foreign(tables, today, others, sealed=sealed, offline=offline)]:
-            raise ConfigError("\n".join(foreign))
+    if stored is not None and not offline:
+        drift = find_drift(settings, stored, above, strongest(now))
+        drift += withheld_drift(settings, begun.changed, above, origins)
     if needed := [key for key in begun.lost if not is_unstored(settings, key)]:
         raise ConfigError("\n".join(f"{key}: {_NOT_KEPT}: set it again with --set {key}=…" for key in needed))
     return Loaded(
@@ -203,6 +198,8 @@ def load_settings(
         notices=(
             *sources.unread_files(),
             *selected.notices,
+            *template_notices(settings, plugins, sections.place),
+            *unused_prices(settings, selected.plugins, selected.settings, sections.place),
             *(f"{key}: {_NOT_KEPT}, and its default is used; set it again with --set {key}=…" for key in begun.lost),
             *drift_notices(drift),
         ),
@@ -215,15 +212,6 @@ def load_settings(
         untrusted=untrusted,
         cache=cache,
     )
-
-
-def _without_untrusted_prompts(core: Settings, review: Review) -> Settings:
-    """Return settings without templates that may not be read yet: reading them executes them."""
-    kinds: tuple[type[str], ...] = (Stored, Found) if review.untrusted([(core, ())]) else (Stored,)
-    uses = (use for kind in kinds for use in review.uses([(core, ())], kind))
-    gone = {use.path[1] for use in uses if use.path[0] == "prompts" and use.what in (CODE, OUTSIDE)}
-    prompts = {name: text for name, text in core.prompts.items() if name not in gone}
-    return core.model_copy(update={"prompts": prompts}) if gone else core
 
 
 def _with_sandbox(core: Settings, chosen: Sequence[str]) -> Settings:
@@ -288,7 +276,7 @@ def _plugin_sections(
     catalog: PluginCatalog, sets: Sequence[str], file: Path | None, arguments: Mapping[str, Any] | None = None
 ) -> PluginSections:
     sources = Sources(Path.cwd(), os.environ, file, plugins=catalog.names())
-    layers = without_replaced(sources.layers(arguments or {}, sets, None))
+    layers = sources.layers(arguments or {}, sets, None)
     origins = strongest(layers)
     core, invalid, _ = validate_partially(layers, origins.origin, catalog.names())
     if invalid:

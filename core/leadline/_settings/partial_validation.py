@@ -12,7 +12,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from leadline._settings.layers import PREFIX, Layer, merge
+from leadline._settings.layers import PREFIX, Layer, merge, without_replaced
 from leadline._settings.redaction import secrets_in_address
 from leadline._settings.schema import KeyPath, annotation_at, is_secret, model_of, secret_texts, unwrapped
 from leadline.display import choose_from, nearest
@@ -34,7 +34,8 @@ def validate_partially(
 
     Raises `ConfigError` if the settings are invalid with the defaults, too.
     """
-    given = [layer.nested() for layer in layers]
+    kept = without_replaced(layers)
+    given = [layer.nested() for layer in kept]
     try:
         return merge(given), [], set()
     except ValidationError as error:
@@ -42,7 +43,7 @@ def validate_partially(
     messages = [*error_messages(details, Settings, given, origin, plugins=plugins)]
     invalid = {_invalid_path(detail, given) for detail in details}
     try:
-        return merge([layer.without(invalid).nested() for layer in layers]), messages, invalid
+        return merge([layer.without(invalid).nested() for layer in kept]), messages, invalid
     except ValidationError:
         pass
     # Outside of `except`: the validation error contains values of the files, and must not be chained.

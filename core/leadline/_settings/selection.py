@@ -20,7 +20,6 @@ from leadline._settings.defaults import AutoOrder, Defaults
 from leadline._settings.pipelines import examine, keys_of_stages, stage_names
 from leadline._settings.plugin_sections import InvalidSection, PluginSections, RequiredSettingMissing
 from leadline._settings.secrets import Secrets
-from leadline._settings.task_settings import template_notices, unknown_names, unused_prices
 from leadline.display import choose_from, nearest
 from leadline.errors import ConfigError, PluginError
 from leadline.hookspecs import PluginSettings
@@ -142,15 +141,10 @@ class Selector:
             found.lacks |= {kind_of(key) for key in emptied}
         for fault in self._pipeline_faults(core) if stages and not pipelines_invalid else ():
             self._problem(f"{fault}{place(f'pipelines.{core.pipeline}')}")
-        plugins = found.plugins.values()
         for name in self._sections.names():
             if name not in found.settings and self._sections.base(name) in self._catalog.names():
                 self._check_section(name)
-        for problem in unknown_names(core, self._catalog, plugins, place, self._defaults.tools):
-            self._problem(problem)
         found.notices += self._unread_engines()
-        found.notices += template_notices(core, plugins, place)
-        found.notices += unused_prices(core, found.plugins, found.settings, place)
         found.choices += [text for key, text in self._choices.items() if key in _REQUIRED | used]
         return found
 

@@ -316,4 +316,3 @@ def _lines(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
 
 def _split(dotted: str) -> tuple[str, ...]:
     return tuple(part.strip().strip("\"'") for part in dotted.split("."))
-

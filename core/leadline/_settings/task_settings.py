@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from leadline._hosting.catalog import Plugin, PluginCatalog
+from leadline._settings.layers import Layer, Stored
 from leadline.display import choose_from
 from leadline.errors import ConfigError
 from leadline.hookspecs import PluginSettings
@@ -109,52 +110,38 @@ def _unknown(
 # --- prompt templates ------------------------------------------------------------------------------------------------
 
 
-def read_templates(prompts: Mapping[str, str], folder: Path, place: Place) -> tuple[dict[str, str], list[str]]:
-    """Return the templates and all errors; paths are read relative to `folder`."""
-    texts, problems = {}, []
-    for name, value in prompts.items():
-        try:
-            texts[name] = _template(value, folder)
-        except (OSError, ValueError) as error:
-            problems.append(f"prompts.{name}: {_template_problem(value, error)}{place(f'prompts.{name}')}")
-    return texts, problems
+def read_prompts(core: Settings, folder: Path, chosen: Iterable[Plugin], origins: Layer) -> tuple[Settings, list[str]]:
+    """Return settings with the text of every template, and all errors; paths are relative to `folder`.
 
+    What a run stored is the text itself: it is never read as a path, which another machine may have written.
 
-def jinja_files(prompts: Mapping[str, str], folder: Path) -> dict[str, Path]:
-    """Return the files of the prompts that are Jinja templates, by the names of their tasks."""
-    found = {name: value.strip() for name, value in prompts.items() if is_path(value, folder)}
-    return {name: _file(line, folder) for name, line in found.items() if line.endswith(SUFFIX)}
-
-
-def render_prompts(
-    core: Settings, files: Mapping[str, Path], chosen: Iterable[Plugin], place: Place
-) -> tuple[dict[str, str], list[str]]:
-    """Return the prompts with those of Jinja filled in, and all errors.
-
-    A template knows `builtin`, the text that it replaces; `task`, its name in `[prompts]`; and the tables `report`,
-    `research` and `search` of the settings with `language`. The inputs of a task are no variables: they are data, sent
-    separately.
+    A template of Jinja knows `builtin`, the text that it replaces; `task`, its name in `[prompts]`; and the tables
+    `report`, `research` and `search` of the settings with `language`. The inputs of a task are no variables: they are
+    data, sent separately.
     """
-    prompts, problems = dict(core.prompts), []
+    texts, problems = {}, []
     builtin = {name: text for item in declared(chosen) for name, text in item.task.parts.items()}
     builtin |= {item.task.name: item.task.prompt for item in declared(chosen)}
     tables = core.model_dump(include={"language", "report", "research", "search"})
-    for name, path in files.items():
-        try:
-            text = render_file(path, {"task": name, "builtin": builtin.get(name, ""), **tables}).strip()
-        except ConfigError as error:
-            problems.append(f"prompts.{name}: {error}{place(f'prompts.{name}')}")
+    for name, value in core.prompts.items():
+        origin = origins.origin(("prompts", name))
+        if isinstance(origin, Stored):
+            texts[name] = value
             continue
-        if not text:
-            problems.append(f"prompts.{name}: {path} writes nothing{place(f'prompts.{name}')}")
-        prompts[name] = f"{text}\n"
-    return prompts, problems
+        try:
+            texts[name] = _template(value, folder, {"task": name, "builtin": builtin.get(name, ""), **tables})
+        except (OSError, ValueError, ConfigError) as error:
+            problems.append(f"prompts.{name}: {_template_problem(value, error)} ({origin})")
+    return core.model_copy(update={"prompts": texts}), problems
 
 
-def _template(value: str, folder: Path) -> str:
+def _template(value: str, folder: Path, data: Mapping[str, Any]) -> str:
     if is_path(value, folder):
-        # The final newline prevents that a stored template is taken for a path on resume.
-        value = _file(value.strip(), folder).read_text(encoding="utf-8-sig").rstrip() + "\n"
+        path = _file(value.strip(), folder)
+        text = path.read_text(encoding="utf-8-sig")
+        if path.suffix == SUFFIX:
+            text = render_file(path, data).lstrip()
+        value = text.rstrip() + "\n"
     if not any(map(str.isalnum, value)):
         raise ValueError("the template is empty")
     return value
@@ -184,6 +171,8 @@ def _file(line: str, folder: Path) -> Path:
 
 
 def _template_problem(value: str, error: Exception) -> str:
+    if isinstance(error, ConfigError):
+        return str(error)
     if isinstance(error, OSError):
         return f"cannot read {value.strip()!r}: {error.strerror}: give the path of a template, or its text"
     if isinstance(error, UnicodeDecodeError):
