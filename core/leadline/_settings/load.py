@@ -62,6 +62,7 @@ class Loaded:
     defaults: Defaults
     plugins: Mapping[str, Plugin]
     chosen: Mapping[str, tuple[str, ...]]
+    selector: Selector
     choices: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
     dropped: Mapping[str, str] = field(default_factory=dict)
@@ -158,7 +159,8 @@ def load_settings(
     sections = PluginSections(core.plugins, origins, sources.variables, sources.file_name, invalid_keys)
     review = Review(sources, origins, lambda name, key: has_variable(selected.plugins.get(name), key), reads)
     core = _with_documents(core, defaults.documents, sections) if docs else core
-    selected = Selector(catalog, sections, defaults, has_docs=bool(docs)).select(core)
+    selector = Selector(catalog, sections, defaults, has_docs=bool(docs))
+    selected = selector.select(core)
     core = _with_sandbox(core, selected.names["code.sandbox"])
     settings = _joined(core, selected.settings)
     tables = tables_of(settings)
@@ -194,6 +196,7 @@ def load_settings(
         defaults=defaults,
         plugins=selected.plugins,
         chosen=selected.names,
+        selector=selector,
         choices=tuple(selected.choices),
         notices=(
             *sources.unread_files(),
@@ -241,47 +244,9 @@ def _error_of(problems: Sequence[str], traces: Mapping[str, str]) -> ConfigError
     return error
 
 
-def obstacles(
-    catalog: PluginCatalog,
-    plugins: Iterable[Plugin],
-    *,
-    instance: str = "",
-    arguments: Mapping[str, Any] | None = None,
-    sets: Sequence[str] = (),
-    file: Path | None = None,
-    docs: Sequence[str] = (),
-) -> dict[str, str]:
-    """Return by name why each plugin could not work if it were chosen; empty for one that could.
-
-    `instance` is the second instance of the plugin that is meant, if any. Raises `ConfigError` if the core's settings
-    are invalid.
-    """
-    defaults = read_defaults(catalog.defaults)
-    given = _folders(defaults, docs) | dict(arguments or {})
-    selector = Selector(catalog, _plugin_sections(catalog, sets, file, given), defaults)
-    return {plugin.name: selector.why_not(plugin, instance) for plugin in plugins}
-
-
-def base_plugin(catalog: PluginCatalog, name: str, *, sets: Sequence[str] = (), file: Path | None = None) -> str:
-    """Return the plugin of a name: another one if the section `use`s it. Raises `ConfigError` as `obstacles`."""
-    return _plugin_sections(catalog, sets, file).base(name)
-
-
 def _folders(defaults: Defaults, docs: Sequence[str]) -> dict[str, Any]:
     """Return folders of documents as a setting."""
     return {f"plugins.{defaults.documents}.folders": list(docs)} if docs else {}
-
-
-def _plugin_sections(
-    catalog: PluginCatalog, sets: Sequence[str], file: Path | None, arguments: Mapping[str, Any] | None = None
-) -> PluginSections:
-    sources = Sources(Path.cwd(), os.environ, file, plugins=catalog.names())
-    layers = sources.layers(arguments or {}, sets, None)
-    origins = strongest(layers)
-    core, invalid, _ = validate_partially(layers, origins.origin, catalog.names())
-    if invalid:
-        raise ConfigError("\n".join(invalid))
-    return PluginSections(core.plugins, origins, sources.variables, sources.file_name)
 
 
 def compose(models: Mapping[str, type[PluginSettings]]) -> type[Settings]:
@@ -318,10 +283,15 @@ def settings_of(loaded: Loaded) -> dict[str, Setting]:
     }
 
 
-def plugins_of(catalog: PluginCatalog, entries: Iterable[CatalogEntry], **given: Any) -> list[InstalledPlugin]:
-    """Return loaded plugins, with what they lack if there are arguments for `obstacles`."""
+def plugins_of(
+    catalog: PluginCatalog, entries: Iterable[CatalogEntry], loaded: Loaded | None = None, instance: str = ""
+) -> list[InstalledPlugin]:
+    """Return loaded plugins, with what they lack under the settings, if there are any.
+
+    `instance` is the second instance of the plugin that is meant, if any.
+    """
     able = [catalog.load(entry.name) for entry in entries if entry.status != "broken"]
-    lacks = obstacles(catalog, able, **given) if given else {}
+    lacks = {plugin.name: loaded.selector.why_not(plugin, instance) for plugin in able} if loaded else {}
     return [
         InstalledPlugin(
             name=entry.name,

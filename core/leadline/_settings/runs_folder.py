@@ -1,4 +1,4 @@
-"""The folder and the queue of the runs, from the settings alone: no plugin is loaded to look at a run."""
+"""The folder and the queue of the runs from the settings alone: no plugin is loaded to look at a run."""
 
 from __future__ import annotations
 
@@ -18,35 +18,22 @@ from leadline.settings import Runs
 DEFAULTS = "leadline.defaults"
 
 
-def runs_folder(
+def runs_settings(
     *, arguments: Mapping[str, Any] | None = None, sets: Sequence[str] = (), file: Path | None = None
-) -> Path:
-    """Return `runs.folder`, from the same sources as `load_settings`. Raises `ConfigError`."""
-    found = _settings(arguments or {}, sets, file).get("folder")
-    return Path(found) if found else Runs().folder
-
-
-def runs_queue(
-    *, arguments: Mapping[str, Any] | None = None, sets: Sequence[str] = (), file: Path | None = None
-) -> str:
-    """Return `runs.queue`, which may have a password. Raises `ConfigError`."""
-    return str(_settings(arguments or {}, sets, file).get("queue", ""))
-
-
-def _settings(arguments: Mapping[str, Any], sets: Sequence[str], file: Path | None) -> dict[str, str | Path]:
-    """Return the settings of `runs` that are set. Raises `UntrustedSettings` as `load_settings` does."""
+) -> Runs:
+    """Return the table `runs`, from the same sources as `load_settings`. Raises `ConfigError` as that does."""
     sources = Sources(Path.cwd(), os.environ, file)
-    layer = strongest([*sources.layers(arguments, sets, None), *read_defaults(entry_points(group=DEFAULTS)).settings])
-    found: dict[str, str | Path] = {}
+    defaults = read_defaults(entry_points(group=DEFAULTS)).settings
+    layer, found = strongest([*sources.layers(arguments or {}, sets, None), *defaults]), {}
     for name, what in (("folder", "the path of a folder"), ("queue", "a text")):
         value, origin = layer.value(("runs", name)), layer.origin(("runs", name))
         if not isinstance(value, str | Path | None):
             raise ConfigError(f"runs.{name}: must be {what} ({origin})")
-        if value:
-            found[name] = value
+        found |= {name: value} if value else {}
+    runs = Runs.model_validate(found)
     if any(isinstance(layer.origin(("runs", name)), Found) for name in found):
         from leadline._settings.trust import Review  # it imports every contract
 
-        if untrusted := Review(sources, layer).untrusted([(Runs.model_validate(found), ("runs",))]):
+        if untrusted := Review(sources, layer).untrusted([(runs, ("runs",))]):
             raise untrusted
-    return found
+    return runs

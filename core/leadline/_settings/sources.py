@@ -8,6 +8,7 @@ import os
 import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
@@ -24,7 +25,7 @@ from leadline._settings.layers import (
     Stored,
     leaves,
 )
-from leadline._settings.schema import Raw
+from leadline._settings.schema import KeyPath, Raw
 from leadline.errors import ConfigError, UsageError
 from leadline.files import home_folder, read_limited
 
@@ -42,6 +43,8 @@ _NO_SETTINGS = (FILE_VARIABLE, DEBUG_VARIABLE, TRUST_VARIABLE)
 # The origin of a value that was stored with a run.
 STORED = Stored("the run's own settings")
 Variables = Mapping[str, str | None]
+# The lines of the keys of a file.
+Lines = dict[KeyPath, int]
 
 
 @dataclass(frozen=True)
@@ -169,10 +172,7 @@ def _without_none(value: Any) -> Any:
 def read_file(path: Path, label: str, plugins: Collection[str] = ()) -> Layer:
     """Return the values of a settings file with their lines. Raises `ConfigError`."""
     text = _text(path, label)
-    if path.suffix in (".yaml", ".yml"):
-        values, lines = _yaml(text, label)
-    else:
-        values, lines = _toml(text, label), dict(reversed([*_lines(text)]))
+    values, lines = _yaml(text, label) if path.suffix in (".yaml", ".yml") else _toml(text, label)
     layer = Layer(plugins)
     try:
         for where, value in leaves(values):
@@ -221,9 +221,9 @@ def _exists(path: Path) -> bool:
     return os.path.exists(path)  # noqa: PTH110
 
 
-def _toml(text: str, label: str) -> dict[str, Any]:
+def _toml(text: str, label: str) -> tuple[dict[str, Any], Lines]:
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(f"{text}\n"), dict(reversed([*_lines(text)]))
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{label} is not valid TOML: {_toml_fault(text, str(error))}") from None
     except (ValueError, RecursionError):  # an integer of thousands of digits, lists in lists
@@ -239,20 +239,17 @@ def _toml_fault(text: str, message: str) -> str:
     begin = next((n for n, line in enumerate(lines[end:], end + 1) if line.strip() and line.lstrip()[0] != "#"), end)
     if f"at line {begin}," in message:
         return message
-    if begin and _is_toml(lines[begin - 1]):  # valid by itself, so the fault is what stands above it
-        return f"line {begin} sets a key or table that is set already: {message}"
     return f"the value that begins in line {begin} is not closed or not valid: {message}"
 
 
 def _is_toml(text: str) -> bool:
-    try:
+    with suppress(ValueError, RecursionError):
         tomllib.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
+        return True
+    return False
 
 
-def _yaml(text: str, label: str) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
+def _yaml(text: str, label: str) -> tuple[dict[str, Any], Lines]:
     import yaml  # only for those who write it
 
     class Loader(yaml.SafeLoader):
@@ -268,7 +265,7 @@ def _yaml(text: str, label: str) -> tuple[dict[str, Any], dict[tuple[str, ...], 
         node = loader.get_single_node()
         if sum(1 for _ in islice(_nodes(node), _MOST)) == _MOST:
             raise ConfigError(f"{label} has more than {_MOST:,} values, each alias counted as what it stands for")
-        lines: dict[tuple[str, ...], int] = {}
+        lines: Lines = {}
         for key, number in _yaml_lines(node):
             if key in lines:
                 name = ".".join(key)
@@ -296,7 +293,7 @@ def _nodes(top: Any) -> Iterator[Any]:
         waiting += chain.from_iterable(node.value) if node.id == "mapping" else node.value * (node.id == "sequence")
 
 
-def _yaml_lines(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:
+def _yaml_lines(node: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, int]]:
     """Yield the keys of a YAML node with their lines."""
     for key, value in node.value if getattr(node, "id", "") == "mapping" else ():
         if key.id == "scalar":
@@ -304,9 +301,9 @@ def _yaml_lines(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[s
             yield from _yaml_lines(value, (*path, key.value))
 
 
-def _lines(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
+def _lines(text: str) -> Iterator[tuple[KeyPath, int]]:
     """Yield the keys of a TOML text with their lines. A line may be wrong in rare cases; no value depends on it."""
-    section: tuple[str, ...] = ()
+    section: KeyPath = ()
     for number, line in enumerate(text.splitlines(), 1):
         if header := _HEADER.match(line):
             section = _split(header[1])
@@ -314,5 +311,5 @@ def _lines(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
             yield (*section, *_split(key[1])), number
 
 
-def _split(dotted: str) -> tuple[str, ...]:
+def _split(dotted: str) -> KeyPath:
     return tuple(part.strip().strip("\"'") for part in dotted.split("."))
