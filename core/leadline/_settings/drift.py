@@ -13,7 +13,7 @@ import hmac
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -22,8 +22,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from leadline._settings.layers import Layer, leaves, nested, refusal
-from leadline._settings.redaction import is_private_address, public, withheld
+from leadline._settings.layers import Layer, Leaf, leaves, nested, refusal
+from leadline._settings.redaction import public
 from leadline._settings.schema import KeyPath, is_secret, read_text
 from leadline.files import private_folder
 
@@ -33,80 +33,32 @@ _READ_FROM_FILES = "prompts"
 _KEY_FILE, _BYTES = "settings.key", 32
 
 
-@dataclass(frozen=True)
-class Drift:
-    """A setting whose value in the sources is not that of the run."""
-
-    path: KeyPath
-    stored: Any
-    current: Any
-    origin: str
-    # True for a value that the run did not store: it has the current one.
-    replaced: bool = False
-
-    @property
-    def key(self) -> str:
-        """The dotted key."""
-        return ".".join(self.path)
-
-    @property
-    def shown(self) -> str:
-        """The current value with its origin, as far as it can be shown."""
-        return f"{self.current if _can_be_shown(self.current) else 'another value'} ({self.origin})"
-
-
-def _can_be_shown(value: Any) -> bool:
-    return value is not None and not is_private_address(value)
-
-
-def find_drift(settings: BaseModel, stored: Mapping[str, Any], above: Layer, today: Layer) -> list[Drift]:
-    """Return the settings of `today` that differ from the stored ones, unless `above` sets them."""
+def find_drift(settings: BaseModel, stored: Mapping[str, Any], above: Layer, today: Layer) -> dict[KeyPath, Leaf]:
+    """Return the values of `today` that differ from the stored ones, unless `above` sets them."""
     current = read_text(today.nested(), type(settings), (), lambda path, why: refusal(path, why, today.origin(path)))
-    return [
-        Drift(path, old, new, today.origin(path))
-        for path, old, new in _differences(settings, stored, current, ())
-        if not above.origin(path)
-    ]
+    differences = _differences(settings, stored, current, ())
+    return {path: Leaf(value, today.origin(path)) for path, value in differences if not above.origin(path)}
 
 
-def withheld_drift(settings: BaseModel, changed: Sequence[str], above: Layer, origins: Layer) -> list[Drift]:
-    """Return the drift of settings that the run did not store, unless `above` sets them."""
-    values, paths = withheld(settings), {key: tuple(key.split(".")) for key in changed}
-    return [
-        Drift(path, None, values.get(key, _at(settings, path)), origins.origin(path) or "default", replaced=True)
-        for key, path in paths.items()
-        if not above.origin(path)
-    ]
+def drift_notices(kept: Mapping[KeyPath, str], replaced: Mapping[KeyPath, str]) -> Iterator[str]:
+    """Yield the notices about values that are not used, and about those that replace what was not stored.
 
-
-def drift_notices(drift: Sequence[Drift]) -> list[str]:
-    """Return the notices about values that are not used, and about those that replace what was not stored."""
-    kept, replaced = ([item for item in drift if item.replaced is which] for which in (False, True))
-    notices = []
+    Both by their origins.
+    """
     if kept:
-        notices.append(
-            f"the run keeps its own settings, which differ now: {_listed(kept)}; to use a new value, --set KEY=VALUE"
-        )
+        yield f"the run keeps its own settings, which differ now: {_listed(kept)}; to use a new value, --set KEY=VALUE"
     if replaced:
-        notices.append(f"settings that are not stored with a run differ now, and are used: {_listed(replaced)}")
-    return notices
+        yield f"settings that are not stored with a run differ now, and are used: {_listed(replaced)}"
 
 
-def _listed(drift: Sequence[Drift]) -> str:
-    return ", ".join(f"{item.key} ({item.origin})" for item in drift)
-
-
-def _at(settings: BaseModel, path: KeyPath) -> Any:
-    value: Any = settings
-    for key in path:
-        value = value.get(key) if isinstance(value, Mapping) else getattr(value, key, None)
-    return value
+def _listed(origins: Mapping[KeyPath, str]) -> str:
+    return ", ".join(f"{'.'.join(path)} ({origin})" for path, origin in origins.items())
 
 
 def _differences(
     model: BaseModel, stored: Mapping[str, Any], current: Mapping[str, Any], path: KeyPath
-) -> Iterator[tuple[KeyPath, Any, Any]]:
-    """Yield path, stored value and current value of each setting that both have, compared as their model reads them."""
+) -> Iterator[tuple[KeyPath, Any]]:
+    """Yield path and current value of each setting that both have and that differs as their model reads it."""
     for key, new in current.items():
         field, old = type(model).model_fields.get(key), stored.get(key)
         if field is None or key not in stored or is_secret(field.annotation) or (*path, key) == (_READ_FROM_FILES,):
@@ -118,7 +70,7 @@ def _differences(
             both = isinstance(old, Mapping) and isinstance(new, Mapping)
             whole = nested(chain(leaves(new), leaves(old))) if both else new
             if _read(type(model), stored, key, old) != _read(type(model), stored, key, whole):
-                yield (*path, key), old, new
+                yield (*path, key), new
 
 
 def _read(model: type[BaseModel], stored: Mapping[str, Any], key: str, value: Any) -> Any:

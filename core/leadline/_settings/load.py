@@ -19,12 +19,13 @@ from pydantic import Field, create_model
 from leadline._hosting.catalog import CatalogEntry, Plugin, PluginCatalog
 from leadline._hosting.loading import AnyOffer
 from leadline._settings.defaults import Defaults, preset_layer, read_defaults
-from leadline._settings.drift import Comparison, Drift, compare, drift_notices, find_drift, tags_of, withheld_drift
+from leadline._settings.drift import Comparison, compare, drift_notices, find_drift, tags_of
 from leadline._settings.layers import leaves, strongest
 from leadline._settings.partial_validation import validate_partially
 from leadline._settings.pipelines import pipeline_layer
 from leadline._settings.plugin_sections import PluginSections, has_variable
 from leadline._settings.redaction import is_unstored, private_texts, public, secrets_of, withheld
+from leadline._settings.schema import KeyPath
 from leadline._settings.selection import Selector, kind_of
 from leadline._settings.sources import Sources
 from leadline._settings.task_settings import read_prompts, template_notices, unknown_names, unused_prices
@@ -153,7 +154,7 @@ def load_settings(
     is_other = stored is not None and above.value(("preset",)) is not None
     layers.insert(_ABOVE_STORED if is_other else len(given) + 1, preset)
     origins = strongest(layers)
-    core, invalid, invalid_keys = validate_partially(layers, origins.origin, catalog.names())
+    core, invalid, invalid_keys = validate_partially(layers, origins, catalog.names())
     if not core.pipelines and not catalog.defaults:
         raise ConfigError(NO_PLUGINS)
     sections = PluginSections(core.plugins, origins, sources.variables, sources.file_name, invalid_keys)
@@ -171,10 +172,10 @@ def load_settings(
     if stored is not None:
         layers = [layer for layer in layers if layer is not given[_ABOVE_STORED]]
         today = strongest([*now, *layers])
-        others = {item.path: item.shown for item in find_drift(settings, stored, above, today)}
+        others = find_drift(settings, stored, above, today)
         if foreign := [*review.foreign(tables, today, others, sealed=sealed, offline=offline)]:
             raise ConfigError("\n".join(foreign))
-    plugins, unreadable = selected.plugins.values(), []
+    plugins, unreadable = selected.plugins.values(), list[str]()
     if not untrusted:  # reading a template executes it
         settings, unreadable = read_prompts(settings, sources.cwd, plugins, origins)
     unknown = unknown_names(settings, catalog, plugins, sections.place, defaults.tools)
@@ -184,10 +185,11 @@ def load_settings(
         raise _error_of(problems, selected.traces)
     values, hidden = settings.model_dump(), withheld(settings)
     begun = Comparison(tags or {}) if offline else compare(tags or {}, tags_of(hidden, cache), sections.place)
-    drift: list[Drift] = []
+    kept: dict[KeyPath, str] = {}
     if stored is not None and not offline:
-        drift = find_drift(settings, stored, above, strongest(now))
-        drift += withheld_drift(settings, begun.changed, above, origins)
+        differing = find_drift(settings, stored, above, strongest(now))
+        kept = {path: leaf.origin for path, leaf in differing.items()}
+    changed = [path for key in begun.changed if not above.origin(path := tuple(key.split(".")))]
     if needed := [key for key in begun.lost if not is_unstored(settings, key)]:
         raise ConfigError("\n".join(f"{key}: {_NOT_KEPT}: set it again with --set {key}=…" for key in needed))
     return Loaded(
@@ -204,7 +206,7 @@ def load_settings(
             *template_notices(settings, plugins, sections.place),
             *unused_prices(settings, selected.plugins, selected.settings, sections.place),
             *(f"{key}: {_NOT_KEPT}, and its default is used; set it again with --set {key}=…" for key in begun.lost),
-            *drift_notices(drift),
+            *drift_notices(kept, {path: origins.origin(path) or "default" for path in changed}),
         ),
         dropped=selected.dropped,
         secrets=tuple(dict.fromkeys(filter(None, secrets_of(values)))),

@@ -153,7 +153,7 @@ class PluginSections:
             details = error.errors()
             missing = [".".join(map(str, detail["loc"])) for detail in details if detail["type"] == "missing"]
             invalid = [detail for detail in details if detail["type"] != "missing"]
-            messages = [*error_messages(invalid, model, [given], self._origins.origin, prefix)]
+            messages = [*error_messages(invalid, model, given, self._origins, prefix)]
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - reported without its text, which may contain a secret

@@ -24,7 +24,8 @@ def runs_settings(
     """Return the table `runs`, from the same sources as `load_settings`. Raises `ConfigError` as that does."""
     sources = Sources(Path.cwd(), os.environ, file)
     defaults = read_defaults(entry_points(group=DEFAULTS)).settings
-    layer, found = strongest([*sources.layers(arguments or {}, sets, None), *defaults]), {}
+    layer = strongest([*sources.layers(arguments or {}, sets, None), *defaults])
+    found: dict[str, str | Path] = {}
     for name, what in (("folder", "the path of a folder"), ("queue", "a text")):
         value, origin = layer.value(("runs", name)), layer.origin(("runs", name))
         if not isinstance(value, str | Path | None):

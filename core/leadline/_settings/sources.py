@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -263,14 +262,15 @@ def _yaml(text: str, label: str) -> tuple[dict[str, Any], Lines]:
     try:
         loader = Loader(text)
         node = loader.get_single_node()
-        if sum(1 for _ in islice(_nodes(node), _MOST)) == _MOST:
-            raise ConfigError(f"{label} has more than {_MOST:,} values, each alias counted as what it stands for")
         lines: Lines = {}
-        for key, number in _yaml_lines(node):
-            if key in lines:
-                name = ".".join(key)
-                raise ConfigError(f"{label}: {name} is set twice, in lines {lines[key]} and {number}: remove one")
-            lines[key] = number
+        for count, (path, line) in enumerate(_yaml_nodes(node)):
+            if count == _MOST:
+                raise ConfigError(f"{label} has more than {_MOST:,} values, each alias counted as what it stands for")
+            if path in lines:
+                name = ".".join(path)
+                raise ConfigError(f"{label}: {name} is set twice, in lines {lines[path]} and {line}: remove one")
+            if path:
+                lines[path] = line
         values = loader.construct_document(node) if node else None
     except yaml.MarkedYAMLError as error:
         marks = [mark.line + 1 for mark in (error.problem_mark, error.context_mark) if mark]
@@ -285,20 +285,22 @@ def _yaml(text: str, label: str) -> tuple[dict[str, Any], Lines]:
     return values or {}, lines
 
 
-def _nodes(top: Any) -> Iterator[Any]:
-    """Yield the nodes of YAML, without an end for one that contains itself."""
-    waiting = [top] if top else []
+def _yaml_nodes(top: Any) -> Iterator[tuple[KeyPath, int]]:
+    """Yield the path and the line of each YAML node; those in lists have no path.
+
+    It has no end for a node that contains itself.
+    """
+    waiting: list[tuple[KeyPath, int, Any]] = [((), 0, top)] if top else []
     while waiting:
-        yield (node := waiting.pop())
-        waiting += chain.from_iterable(node.value) if node.id == "mapping" else node.value * (node.id == "sequence")
-
-
-def _yaml_lines(node: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, int]]:
-    """Yield the keys of a YAML node with their lines."""
-    for key, value in node.value if getattr(node, "id", "") == "mapping" else ():
-        if key.id == "scalar":
-            yield (*path, key.value), key.start_mark.line + 1
-            yield from _yaml_lines(value, (*path, key.value))
+        path, line, node = waiting.pop()
+        yield path, line
+        if node.id == "sequence":
+            waiting += [((), 0, item) for item in node.value]
+        elif node.id == "mapping":
+            has_path = (path or node is top) and len(path) <= _DEEPEST
+            for key, item in reversed(node.value):
+                below = (*path, key.value) if has_path and key.id == "scalar" else ()
+                waiting.append((below, key.start_mark.line + 1, item))
 
 
 def _lines(text: str) -> Iterator[tuple[KeyPath, int]]:

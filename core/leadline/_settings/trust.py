@@ -22,8 +22,8 @@ from typing import Any
 
 from pydantic import BaseModel, SecretBytes, SecretStr
 
-from leadline._settings.layers import TRUST_VARIABLE, Found, Layer, Stored, leaves
-from leadline._settings.redaction import secrets_in_address
+from leadline._settings.layers import TRUST_VARIABLE, Found, Layer, Leaf, Stored, leaves
+from leadline._settings.redaction import is_private_address, secrets_in_address
 from leadline._settings.schema import KeyPath, is_secret, unwrapped
 from leadline._settings.sources import Sources
 from leadline.display import one_line, shortened
@@ -198,7 +198,7 @@ class Review:
         return any(is_outside(path, self._sources.cwd) for path in (*self._reads, *named))
 
     def foreign(
-        self, tables: Tables, today: Layer, drift: Mapping[KeyPath, str], *, sealed: bool, offline: bool
+        self, tables: Tables, today: Layer, drift: Mapping[KeyPath, Leaf], *, sealed: bool, offline: bool
     ) -> Iterator[str]:
         """Yield an error for each stored value that the settings of `today` do not have; `drift` has their values.
 
@@ -208,11 +208,14 @@ class Review:
             for use in self.uses([(model, above)], Stored):
                 if (use.what == ADDRESS and not above) or (offline and (sealed or use.what != CODE)):
                     continue
-                other = next((value for path, value in drift.items() if use.path[: len(path)] == path), "")
+                other = next((leaf for path, leaf in drift.items() if use.path[: len(path)] == path), None)
                 default = type(model).model_fields[use.path[len(above)]].get_default(call_default_factory=True)
                 known = sealed or use.value == default or use.path in today.leaves
                 if other or not known:
-                    now = f"today's settings have {other}" if other else "nothing sets it today"
+                    now = "nothing sets it today"
+                    if other:
+                        hidden = other.value is None or is_private_address(other.value)
+                        now = f"today's settings have {'another value' if hidden else other.value} ({other.origin})"
                     yield f"{use}: a run is no source of it, and {now}: to use it, add --set {'.'.join(use.path)}=…"
 
 
