@@ -9,11 +9,10 @@ packages are read above it, in the order of their names.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from typing import Any
 
 from pydantic import Field, ValidationError
@@ -72,26 +71,33 @@ def read_defaults(points: Iterable[EntryPoint]) -> Defaults:
 
 @cache
 def _read(points: tuple[EntryPoint, ...]) -> Defaults:
-    parts = [_parsed(point) for point in points]
-    return Defaults(
-        auto={key: order for part in reversed(parts) for key, order in part.auto.items()},
-        presets={name: values for part in reversed(parts) for name, values in part.presets.items()},
-        documents=next((part.documents for part in parts if part.documents), ""),
-        progress=next((part.progress for part in parts if part.progress), ""),
-        checker=next((part.checker for part in parts if part.checker), ""),
-        settings=tuple(layer for part in parts for layer in part.settings),
-    )
+    merged: dict[str, Any] = {"settings": ()}
+    for part in map(_parsed, reversed(points)):  # the weakest first
+        merged["settings"] = (*part.settings, *merged["settings"])
+        for name, value in part:
+            if name != "settings" and value:
+                merged[name] = {**merged.get(name, {}), **value} if isinstance(value, Mapping) else value
+    return Defaults(**merged)
 
 
 def _parsed(point: EntryPoint) -> Defaults:
     """Return the defaults of one package. Raises `ConfigError`."""
-    where = f"{FILE} of {point.name}"
+    where = main = f"{FILE} of {point.name}"
     try:
         folder = files(point.module)
         values = tomllib.loads(folder.joinpath(FILE).read_text("utf-8"))
-        for where, name, text in _pipeline_files(folder, point.name):
-            _add_pipeline(values, name, tomllib.loads(text), where)
-        where = f"{FILE} of {point.name}"
+        known = values.setdefault("pipelines", {})
+        pipelines = folder.joinpath(PIPELINES)
+        found = [file for file in pipelines.iterdir() if file.name.endswith(".toml")] if pipelines.is_dir() else []
+        for file in sorted(found, key=lambda file: file.name):
+            where, name = f"{PIPELINES}/{file.name} of {point.name}", file.name.removesuffix(".toml")
+            table = tomllib.loads(file.read_text("utf-8"))
+            tables = table.get("pipelines")
+            if len(table) != 1 or not isinstance(tables, Mapping) or {*tables} != {name}:
+                raise ConfigError(f"{where}: the file must have the table [pipelines.{name}] and no other")
+            if name in known:
+                raise ConfigError(f"{where}: {FILE} has the table [pipelines.{name}], too: remove one of them")
+            known |= tables
     except (ImportError, OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{where} cannot be read: {error}; reinstall {point.name}") from error
     about = {name: values.pop(name) for name in Defaults.model_fields if name in values}
@@ -103,26 +109,7 @@ def _parsed(point: EntryPoint) -> Defaults:
         return Defaults(**{**about, "settings": (layer,)})
     except ValidationError as error:
         detail = error.errors()[0]
-        raise ConfigError(f"{where}: {'.'.join(map(str, detail['loc']))}: {detail['msg']}") from None
-
-
-def _pipeline_files(folder: Traversable, package: str) -> Iterator[tuple[str, str, str]]:
-    """Yield each file of a pipeline: how messages call it, the name of the pipeline, and the text."""
-    pipelines = folder.joinpath(PIPELINES)
-    found = pipelines.iterdir() if pipelines.is_dir() else ()
-    for file in sorted((file for file in found if file.name.endswith(".toml")), key=lambda file: file.name):
-        yield f"{PIPELINES}/{file.name} of {package}", file.name.removesuffix(".toml"), file.read_text("utf-8")
-
-
-def _add_pipeline(values: dict[str, Any], name: str, found: Mapping[str, Any], where: str) -> None:
-    """Add the table of a file to the defaults. Raises `ConfigError` unless it is the only one, and new."""
-    tables = found.get("pipelines")
-    if found.keys() != {"pipelines"} or not isinstance(tables, Mapping) or tables.keys() != {name}:
-        raise ConfigError(f"{where}: the file must have the table [pipelines.{name}] and no other")
-    known = values.setdefault("pipelines", {})
-    if name in known:
-        raise ConfigError(f"{where}: {FILE} has the table [pipelines.{name}], too: remove one of them")
-    known[name] = tables[name]
+        raise ConfigError(f"{main}: {'.'.join(map(str, detail['loc']))}: {detail['msg']}") from None
 
 
 def preset_layer(settings: Layer, defaults: Defaults, installed: Collection[str]) -> tuple[Layer, list[str]]:

@@ -274,8 +274,8 @@ def _yaml(text: str, label: str) -> tuple[dict[str, Any], Lines]:
         values = loader.construct_document(node) if node else None
     except yaml.MarkedYAMLError as error:
         marks = [mark.line + 1 for mark in (error.problem_mark, error.context_mark) if mark]
-        line = ", line " + ", in the value that begins in line ".join(map(str, dict.fromkeys(marks))) if marks else ""
-        raise ConfigError(f"{label} is not valid YAML: {error.problem}{line}") from None
+        where = ", line " + ", in the value that begins in line ".join(map(str, dict.fromkeys(marks))) if marks else ""
+        raise ConfigError(f"{label} is not valid YAML: {error.problem}{where}") from None
     except yaml.YAMLError as error:
         raise ConfigError(f"{label} is not valid YAML: {error}") from None
     except (ValueError, RecursionError):

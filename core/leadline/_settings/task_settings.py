@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from errno import ENOENT
 from pathlib import Path
@@ -65,18 +66,27 @@ def unknown_names(
     All plugins are loaded only if the chosen ones do not have the name.
     """
     chosen = tuple(chosen)
-    named = [(f"ai.tasks.{name}", name) for name in core.ai.tasks]
-    yield from _unknown(named, "asks a task of this name", _task_names, catalog, chosen, place)
-    named = [(f"prompts.{name}", name) for name in core.prompts]
-    yield from _unknown(named, "asks a task of this name", _prompt_names, catalog, chosen, place)
+
+    def unknown(keys: Mapping[str, str], what: str, names: Callable[[Iterable[Plugin]], set[str]]) -> Iterator[str]:
+        known = names(chosen)
+        rest = {key: name for key, name in keys.items() if name not in known}
+        known |= names(catalog.loadable()) if rest else set()
+        for key, name in rest.items():
+            if name not in known:
+                yield f"{key}: no plugin {what.format(name=name)}: {choose_from(name, known)}{place(key)}"
+
+    asks = "asks a task of this name"
+    yield from unknown({f"ai.tasks.{name}": name for name in core.ai.tasks}, asks, _task_names)
+    yield from unknown({f"prompts.{name}": name for name in core.prompts}, asks, _prompt_names)
     for task in (item.task for item in declared(chosen) if item.task.name in core.prompts):
         for part in task.parts.keys() & core.prompts.keys():
             if f"{{{part}}}" not in core.prompts[task.name]:
                 key = f"prompts.{part}"
                 yield f"{key}: it is not used, because prompts.{task.name} has no {{{part}}}{place(key)}"
-    masks = {f"pipelines.{name}.tools": pipeline.tools for name, pipeline in core.pipelines.items()}
-    named = [(key, tool) for key, mask in masks.items() for tool in mask if tool not in default_tools]
-    yield from _unknown(named, "has a tool {name!r}", _tool_names, catalog, chosen, place)
+    for name, pipeline in core.pipelines.items():
+        for tool in pipeline.tools:
+            if tool not in default_tools:
+                yield from unknown({f"pipelines.{name}.tools": tool}, "has a tool {name!r}", _tool_names)
 
 
 def _task_names(plugins: Iterable[Plugin]) -> set[str]:
@@ -89,22 +99,6 @@ def _prompt_names(plugins: Iterable[Plugin]) -> set[str]:
 
 def _tool_names(plugins: Iterable[Plugin]) -> set[str]:
     return {tool.name for plugin in plugins for offer in plugin.offers.values() for tool in offer.tools}
-
-
-def _unknown(
-    named: Iterable[tuple[str, str]],
-    what: str,
-    names: Callable[[Iterable[Plugin]], set[str]],
-    catalog: PluginCatalog,
-    chosen: tuple[Plugin, ...],
-    place: Place,
-) -> Iterator[str]:
-    known = names(chosen)
-    rest = [(key, name) for key, name in named if name not in known]
-    known |= names(catalog.loadable()) if rest else set()
-    for key, name in rest:
-        if name not in known:
-            yield f"{key}: no plugin {what.format(name=name)}: {choose_from(name, known)}{place(key)}"
 
 
 # --- prompt templates ------------------------------------------------------------------------------------------------
@@ -152,14 +146,11 @@ def is_path(value: str, folder: Path) -> bool:
     line = value.strip()
     if not line or "\n" in value:
         return False
-    return line.endswith(TEMPLATES) or bool(_PATH.fullmatch(line)) or _is_file(line, folder)
-
-
-def _is_file(line: str, folder: Path) -> bool:
-    try:
+    if line.endswith(TEMPLATES) or _PATH.fullmatch(line):
+        return True
+    with suppress(OSError):  # the text is longer than any file name
         return _file(line, folder).is_file()
-    except OSError:  # the text is longer than any file name
-        return False
+    return False
 
 
 def _file(line: str, folder: Path) -> Path:
@@ -207,28 +198,20 @@ def unused_prices(
     if not core.ai.prices:
         return
     callers = {name: sections[name] for name, plugin in plugins.items() if _CALL_MODELS & {*plugin.offers}}
-    used = _used_models(core, callers)
-    origin = place("ai.prices")
-    unused = [model for model in core.ai.prices if model not in used]
-    qualified = {model for model in unused if model.partition(":")[0] in callers and model.partition(":")[2]}
-    for model in unused:
-        if model in qualified:
-            name = model.partition(":")[2]
-            yield f"ai.prices.{model}: prices have the name of the model without its provider: write {name!r}{origin}"
-    offers = {name: plugins[name].offers.get("ai_providers") for name in callers}
-    if all(getattr(callers[name], "model", "") for name, offer in offers.items() if offer and not offer.free):
-        for model in unused:
-            if model not in qualified:
-                choices = choose_from(model, used)
-                yield f"ai.prices.{model}: no provider, role or task uses this model: {choices}{origin}"
-
-
-def _used_models(core: Settings, callers: Mapping[str, PluginSettings]) -> set[str]:
-    """Return the models that providers, roles and tasks name; a VENDOR/NAME also as NAME."""
-    used = {model for settings in callers.values() for model in _named_models(settings)}
     qualified = (*core.ai.roles.values(), *core.ai.tasks.values(), core.ai.embedder)
+    used = {model for settings in callers.values() for model in _named_models(settings)}
     used |= {model for name in qualified if (model := name.partition(":")[2])}
-    return used | {name for model in used if (name := model.partition("/")[2])}
+    used |= {name for model in used if (name := model.partition("/")[2])}  # a VENDOR/NAME also as NAME
+    offers = {name: plugins[name].offers.get("ai_providers") for name in callers}
+    all_known = all(getattr(callers[name], "model", "") for name, offer in offers.items() if offer and not offer.free)
+    for model in (model for model in core.ai.prices if model not in used):
+        provider, _, name = model.partition(":")
+        if name and provider in callers:
+            advice = f"prices have the name of the model without its provider: write {name!r}"
+            yield f"ai.prices.{model}: {advice}{place('ai.prices')}"
+        elif all_known:
+            advice = f"no provider, role or task uses this model: {choose_from(model, used)}"
+            yield f"ai.prices.{model}: {advice}{place('ai.prices')}"
 
 
 def _named_models(settings: PluginSettings) -> Iterator[str]:

@@ -63,17 +63,17 @@ class Use:
         return one_line(f"{self.origin} {'.'.join(self.path)} = {shortened(shown, _SHOWN)} ({self.what})")
 
 
-def uses_of(model: BaseModel, folder: Path, above: KeyPath = ()) -> Iterator[tuple[KeyPath, str, Any]]:
-    """Yield the values of a table that can act with the user's rights: path, what they are, and the value."""
+def uses_of(model: BaseModel, folder: Path, origins: Layer, above: KeyPath = ()) -> Iterator[Use]:
+    """Yield the values of a table that can act with the user's rights."""
     for name in type(model).model_fields:
         if isinstance(model, Settings) and name in ("pipelines", "plugins"):
             continue  # the settings of the chosen pipeline are a layer; sections are read with their models
         declared = getattr(model, "authority", {}).get(name, "")
         for path, value in leaves(getattr(model, name), (*above, name)):
             if isinstance(value, BaseModel):
-                yield from uses_of(value, folder, path)
+                yield from uses_of(value, folder, origins, path)
             elif value and (what := declared or _kind(value, folder)):
-                yield path, what, value
+                yield Use(path, what, value, origins.origin(path))
 
 
 def _kind(value: Any, folder: Path) -> str:
@@ -160,9 +160,11 @@ class Review:
         """Return the uses whose values have this kind of origin: `Found` or `Stored`."""
         if not any(isinstance(leaf.origin, kind) for leaf in self._origins.leaves.values()):
             return []
-        every = (use for model, above in tables for use in uses_of(model, self._sources.cwd, above))
-        uses = (Use(*use, self._origins.origin(use[0])) for use in every)
-        return [use for use in uses if isinstance(use.origin, kind)]
+        return [use for use in self._every(tables) if isinstance(use.origin, kind)]
+
+    def _every(self, tables: Tables) -> Iterator[Use]:
+        for model, above in tables:
+            yield from uses_of(model, self._sources.cwd, self._origins, above)
 
     def untrusted(self, tables: Tables) -> UntrustedSettings | None:
         """Return the error for found values that the user has not trusted; None if there are none."""
@@ -192,7 +194,7 @@ class Review:
 
     def _reads_outside(self, tables: Tables) -> bool:
         """Return whether a path, whoever set it, leads out of the folder: documents there could be sent away."""
-        values = (value for model, above in tables for _, _, value in uses_of(model, self._sources.cwd, above))
+        values = (use.value for use in self._every(tables))
         paths = (path for value in values for path in (value if isinstance(value, list | tuple) else [value]))
         named = (str(path) for path in paths if isinstance(path, Path))
         return any(is_outside(path, self._sources.cwd) for path in (*self._reads, *named))
