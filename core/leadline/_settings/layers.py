@@ -53,7 +53,8 @@ class Layer:
     leaves: dict[KeyPath, Leaf] = field(default_factory=dict)
     whole: set[KeyPath] = field(default_factory=set)
     defaults: bool = False
-    _tables: set[KeyPath] = field(default_factory=set)
+    # The origin of the first value in each table.
+    _tables: dict[KeyPath, str] = field(default_factory=dict)
 
     def put(self, written: KeyPath, value: Any, origin: str, *, whole: bool = False) -> None:
         """Add a value, with text parsed as the core's settings expect it; tables are merged unless they are `whole`.
@@ -78,7 +79,6 @@ class Layer:
             if self.leaves.get(above, leaf).value != {} and above in self.leaves:
                 raise self._clash(above, leaf.origin)
             self.leaves.pop(above, None)
-            self._tables.add(above)
         if path in self._tables:
             if leaf.value == {}:
                 return
@@ -87,7 +87,13 @@ class Layer:
         if other.short != leaf.short:
             origin = leaf.origin if leaf.short else other.origin
             raise ConfigError(f"{'.'.join(path[1:])} is also given as {'.'.join(path)}: remove one of them ({origin})")
+        self.set_leaf(path, leaf)
+
+    def set_leaf(self, path: KeyPath, leaf: Leaf) -> None:
+        """Set a value as it is."""
         self.leaves[path] = leaf
+        for depth in range(1, len(path)):
+            self._tables.setdefault(path[:depth], leaf.origin)
 
     def _clash(self, path: KeyPath, origin: str) -> ConfigError:
         return ConfigError(
@@ -106,7 +112,7 @@ class Layer:
             leaf = self.leaves.get(path[:depth])
             if leaf and (depth == len(path) or leaf.value != {}):
                 return leaf.origin
-        return next((leaf.origin for other, leaf in self.leaves.items() if other[: len(path)] == path), "")
+        return self._tables.get(path, "")
 
     def only(self, paths: Iterable[KeyPath]) -> Layer:
         """Return the layer with these paths alone."""
@@ -169,7 +175,8 @@ def strongest(layers: Iterable[Layer]) -> Layer:
     merged = Layer()
     for layer in without_replaced(layers):
         for path, leaf in layer.leaves.items():
-            merged.leaves.setdefault(path, leaf)
+            if path not in merged.leaves:
+                merged.set_leaf(path, leaf)
     return merged
 
 

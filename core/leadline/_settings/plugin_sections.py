@@ -198,10 +198,10 @@ class PluginSections:
             given_by = ((label, value) for label, variables in self._variables if (value := variables.get(variable)))
             for label, value in islice(given_by, 1):
                 path, leaf = ("plugins", name, key), Leaf(value, type(label)(f"{label} {variable}"))
-                self.conventional.leaves[path] = leaf
+                self.conventional.set_leaf(path, leaf)
                 if key not in given:
                     found[key] = value
-                    self._origins.leaves[path] = leaf
+                    self._origins.set_leaf(path, leaf)
         return found
 
     def _how_to_set(self, name: str, key: str, plugin: Plugin) -> str:
