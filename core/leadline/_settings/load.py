@@ -290,8 +290,11 @@ def plugins_of(
 ) -> list[InstalledPlugin]:
     """Return loaded plugins, with what they lack under the settings, if there are any.
 
-    `instance` is the second instance of the plugin that is meant, if any.
+    `instance` is the second instance of the plugin that is meant, if any. Raises `ConfigError` if the core's settings
+    are invalid.
     """
+    if loaded and loaded.selector.sections.invalid:
+        raise ConfigError("\n".join(loaded.problems))
     able = [catalog.load(entry.name) for entry in entries if entry.status != "broken"]
     lacks = {plugin.name: loaded.selector.why_not(plugin, instance) for plugin in able} if loaded else {}
     return [
