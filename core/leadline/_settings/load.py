@@ -143,7 +143,8 @@ def load_settings(
     """
     sources = Sources(cwd or Path.cwd(), os.environ if environ is None else environ, file, user_file, catalog.names())
     defaults = read_defaults(catalog.defaults)
-    given = sources.layers(_folders(defaults, docs) | dict(arguments or {}), sets, stored)
+    folders = {f"plugins.{defaults.documents}.folders": list(docs)} if docs else {}
+    given = sources.layers({**folders, **(arguments or {})}, sets, stored)
     above = strongest(given[:_ABOVE_STORED])
     # What a resumed run is told to use now overrides what it stored; else both are just above the defaults.
     layers = [*given, *defaults.settings]
@@ -182,14 +183,18 @@ def load_settings(
     problems = [*unknown_preset, *unfit, *invalid, *selected.problems, *unreadable, *unknown]
     problems += [str(untrusted)] if untrusted else []
     if problems and complete:
-        raise _error_of(problems, selected.traces)
+        if not selected.traces:
+            raise ConfigError("\n".join(problems))
+        error = PluginError("\n".join(problems))
+        error.traceback = "\n".join(selected.traces.values())
+        raise error
     values, hidden = settings.model_dump(), withheld(settings)
     begun = Comparison(tags or {}) if offline else compare(tags or {}, tags_of(hidden, cache), sections.place)
-    kept: dict[KeyPath, str] = {}
+    kept, replaced = dict[KeyPath, str](), dict[KeyPath, str]()
     if stored is not None and not offline:
-        differing = find_drift(settings, stored, above, strongest(now))
-        kept = {path: leaf.origin for path, leaf in differing.items()}
-    changed = [path for key in begun.changed if not above.origin(path := tuple(key.split(".")))]
+        kept = {path: leaf.origin for path, leaf in find_drift(settings, stored, above, strongest(now)).items()}
+        changed = (tuple(key.split(".")) for key in begun.changed)
+        replaced = {path: origins.origin(path) or "default" for path in changed if not above.origin(path)}
     if needed := [key for key in begun.lost if not is_unstored(settings, key)]:
         raise ConfigError("\n".join(f"{key}: {_NOT_KEPT}: set it again with --set {key}=…" for key in needed))
     return Loaded(
@@ -206,7 +211,7 @@ def load_settings(
             *template_notices(settings, plugins, sections.place),
             *unused_prices(settings, selected.plugins, selected.settings, sections.place),
             *(f"{key}: {_NOT_KEPT}, and its default is used; set it again with --set {key}=…" for key in begun.lost),
-            *drift_notices(kept, {path: origins.origin(path) or "default" for path in changed}),
+            *drift_notices(kept, replaced),
         ),
         dropped=selected.dropped,
         secrets=tuple(dict.fromkeys(filter(None, secrets_of(values)))),
@@ -235,20 +240,6 @@ def _with_documents(core: Settings, documents: str, sections: PluginSections) ->
         fetchers = (documents, *fetchers)
     search = core.search.model_copy(update={"engines": engines})
     return core.model_copy(update={"search": search, "read": core.read.model_copy(update={"fetchers": fetchers})})
-
-
-def _error_of(problems: Sequence[str], traces: Mapping[str, str]) -> ConfigError:
-    """Return the error with all problems, and the tracebacks of plugins that could not be loaded."""
-    if not traces:
-        return ConfigError("\n".join(problems))
-    error = PluginError("\n".join(problems))
-    error.traceback = "\n".join(traces.values())
-    return error
-
-
-def _folders(defaults: Defaults, docs: Sequence[str]) -> dict[str, Any]:
-    """Return folders of documents as a setting."""
-    return {f"plugins.{defaults.documents}.folders": list(docs)} if docs else {}
 
 
 def compose(models: Mapping[str, type[PluginSettings]]) -> type[Settings]:
