@@ -8,20 +8,25 @@ packages are read above it, in the order of their names.
 
 from __future__ import annotations
 
+import os
 import tomllib
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field, ValidationError
 
-from leadline._settings.layers import Layer, leaves
+from leadline._settings.layers import Found, Layer, leaves, strongest
+from leadline._settings.sources import Sources
 from leadline.display import choose_from
 from leadline.errors import ConfigError
-from leadline.settings import Section
+from leadline.settings import Runs, Section
 
+# `leadline.hookspecs.DEFAULTS`, whose module imports every contract.
+DEFAULTS = "leadline.defaults"
 FILE = "defaults.toml"
 # The folder of the pipelines beside it.
 PIPELINES = "pipelines"
@@ -122,3 +127,28 @@ def preset_layer(settings: Layer, defaults: Defaults, installed: Collection[str]
         if path and (path[0] != "plugins" or path[1] in installed):
             layer.put(path, value, f"preset {name}")
     return layer, []
+
+
+def runs_settings(
+    *, arguments: Mapping[str, Any] | None = None, sets: Sequence[str] = (), file: Path | None = None
+) -> Runs:
+    """Return the table `runs`, from the same sources as `load_settings`: no plugin is loaded to look at a run.
+
+    Raises `ConfigError` as that does.
+    """
+    sources = Sources(Path.cwd(), os.environ, file)
+    defaults = read_defaults(entry_points(group=DEFAULTS)).settings
+    layer = strongest([*sources.layers(arguments or {}, sets, None), *defaults])
+    found: dict[str, str | Path] = {}
+    for name, what in (("folder", "the path of a folder"), ("queue", "a text")):
+        value, origin = layer.value(("runs", name)), layer.origin(("runs", name))
+        if not isinstance(value, str | Path | None):
+            raise ConfigError(f"runs.{name}: must be {what} ({origin})")
+        found |= {name: value} if value else {}
+    runs = Runs.model_validate(found)
+    if any(isinstance(layer.origin(("runs", name)), Found) for name in found):
+        from leadline._settings.trust import Review  # it imports every contract
+
+        if untrusted := Review(sources, layer).untrusted([(runs, ("runs",))]):
+            raise untrusted
+    return runs

@@ -65,11 +65,6 @@ class PluginSections:
         """Return the names of all sections."""
         return tuple(self._values)
 
-    def has(self, name: str, field: str) -> bool:
-        """Return whether a section has a value for a field."""
-        section = self._values.get(name)
-        return isinstance(section, Mapping) and bool(section.get(field))
-
     def is_set(self, name: str) -> bool:
         """Return whether a section has any value."""
         return bool(self._values.get(name))

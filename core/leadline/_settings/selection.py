@@ -17,7 +17,7 @@ from typing import Any
 from leadline._hosting.catalog import Plugin, PluginCatalog, missing_packages
 from leadline._hosting.loading import NAME, AnyOffer
 from leadline._settings.defaults import AutoOrder, Defaults
-from leadline._settings.pipelines import examine, keys_of_stages, stage_names
+from leadline._settings.pipelines import Steps, examine, keys_of_stages, stage_names
 from leadline._settings.plugin_sections import InvalidSection, PluginSections, RequiredSettingMissing
 from leadline._settings.secrets import Secrets
 from leadline.display import choose_from, nearest
@@ -118,7 +118,8 @@ class Selector:
         """Return the plugins that the settings select; all errors are in `problems`."""
         found, place = self._selected, self.sections.place
         found.problems += self.sections.naming_problems(self._catalog, core.limits)
-        stages = self._stages(core)
+        steps = self._steps(core)
+        stages = tuple(dict.fromkeys(stage_names(steps)))
         keys = keys_of_stages(core.pipelines, core.pipeline) if stages else {}
         chosen = [Selection("pipeline", "stages", stages, keys=keys), *selections(core)]
         for selection in chosen:
@@ -139,7 +140,7 @@ class Selector:
             listed = "".join(f"\n  {name}: {reason}" for name, reason in reasons)
             self._problem(f"{', '.join(emptied)}: none of the chosen plugins can work here{listed}", *emptied)
             found.lacks |= {kind_of(key) for key in emptied}
-        for fault in self._pipeline_faults(core) if stages and not pipelines_invalid else ():
+        for fault in self._pipeline_faults(core.pipeline, steps) if stages and not pipelines_invalid else ():
             self._problem(f"{fault}{place(f'pipelines.{core.pipeline}')}")
         for name in self.sections.names():
             if name not in found.settings and self.sections.base(name) in self._catalog.names():
@@ -161,31 +162,27 @@ class Selector:
 
     # --- one selection -----------------------------------------------------------------------------------------------
 
-    def _stages(self, core: Settings) -> tuple[str, ...]:
-        """Return the stages of the pipeline; the other pipelines are resolved as well, to report typos."""
-        stages: tuple[str, ...] = ()
-        for name in dict.fromkeys((core.pipeline, *core.pipelines)):
-            steps, faults = examine(core.pipelines, name)
+    def _steps(self, core: Settings) -> Steps:
+        """Return the steps of the pipeline; the other pipelines are resolved as well, to report typos."""
+        resolved = {name: examine(core.pipelines, name) for name in dict.fromkeys((core.pipeline, *core.pipelines))}
+        for _, faults in resolved.values():
             for fault in faults:
                 key = f"pipelines.{fault.missing}" if fault.missing else fault.key
                 self._problem(f"{fault}{self.sections.place(fault.key)}", key)
-            if name == core.pipeline:
-                stages = stage_names(steps)
-        return tuple(dict.fromkeys(stages))
+        return resolved[core.pipeline][0]
 
-    def _pipeline_faults(self, core: Settings) -> list[str]:
+    def _pipeline_faults(self, pipeline: str, steps: Steps) -> list[str]:
         """Return the faults of the order of the stages, as far as these can be loaded."""
-        steps, _ = examine(core.pipelines, core.pipeline)
         offers: dict[str, Any] = {}
         for name in stage_names(steps):
             with suppress(ConfigError):  # that it cannot be loaded is a problem of its own
                 plugin = self._catalog.load(self.sections.base(name))
                 offers |= {name: plugin.offers["stages"]} if "stages" in plugin.offers else {}
-        return faults_of(core.pipeline, steps, offers, self._other_stages)
 
-    def _other_stages(self) -> Any:
-        """Return all installed stages by name, for suggestions. Loads all plugins."""
-        return {name: self._catalog.load(name).offers["stages"] for name in self._catalog.offering("stages")}
+        def others() -> Any:  # loads all plugins, for suggestions
+            return {name: self._catalog.load(name).offers["stages"] for name in self._catalog.offering("stages")}
+
+        return faults_of(pipeline, steps, offers, others)
 
     def _take(self, selection: Selection) -> None:
         """Take the plugins of a selection that can work, and report the others."""
@@ -247,7 +244,7 @@ class Selector:
             found += [name for name in order.otherwise if name in installed]
             return self._first(selection, order, found)
         documents = self._defaults.documents
-        if documents in found and self.sections.has(documents, "folders"):
+        if documents in found and self.sections.place(f"plugins.{documents}.folders"):
             return tuple(found)
         if any(self._checked(selection, name) is None for name in found):
             return tuple(found)
@@ -299,7 +296,9 @@ class Selector:
             found.dropped.setdefault(name, reason)
         needed = key not in _MAY_BE_EMPTY or (selection.names != ("auto",) and is_set)
         if needed and selection.names and not kept and len(reasons) == len(lost):
-            self._emptied.setdefault(tuple(reasons.items()) or self._none_installed(key), []).append(key)
+            looked = ", ".join(self._defaults.auto.get(key, _NO_ORDER).names)
+            none = ("auto", f"looks for {looked}, and none is installed; see `leadline plugins`")
+            self._emptied.setdefault(tuple(reasons.items()) or (none,), []).append(key)
 
     def _report_choice(self, selection: Selection, kept: tuple[str, ...], automatic: frozenset[str]) -> None:
         key = selection.key
@@ -318,10 +317,6 @@ class Selector:
         else:
             reason = self.sections.place(key).strip(" ()") or "as set"
         self._choices[key] = f"{key}: {', '.join(kept)} ({reason})"
-
-    def _none_installed(self, key: str) -> tuple[tuple[str, str]]:
-        names = ", ".join(self._defaults.auto.get(key, _NO_ORDER).names)
-        return (("auto", f"looks for {names}, and none is installed; see `leadline plugins`"),)
 
     # --- required keys -----------------------------------------------------------------------------------------------
 

@@ -152,7 +152,7 @@ def queue_url(args: Namespace) -> str:
 
 
 def _runs_of(args: Namespace) -> Runs:
-    from leadline._settings.runs_folder import runs_settings
+    from leadline._settings.defaults import runs_settings
 
     return runs_settings(arguments=_arguments_of(args), sets=args.set, file=_file_of(args))
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from leadline._hosting.catalog import PluginCatalog
-from leadline._settings import runs_folder as module
+from leadline._settings import defaults
+from leadline._settings.defaults import runs_settings
 from leadline._settings.load import load_settings
-from leadline._settings.runs_folder import runs_settings
 from leadline.errors import ConfigError
 from leadline.hookspecs import DEFAULTS
 
@@ -47,7 +47,7 @@ def test_a_value_that_is_no_path_is_refused(own_folders: Path) -> None:
 
 
 def test_the_entry_point_group_is_that_of_the_hooks() -> None:
-    assert module.DEFAULTS == DEFAULTS
+    assert defaults.DEFAULTS == DEFAULTS
 
 
 @pytest.mark.parametrize("argv", [["--help"], ["--version"], ["runs", "list"], ["runs", "search", "x"], ["runs"]])
