@@ -90,7 +90,8 @@ def tags_of(values: Mapping[str, Any], folder: Path | None) -> dict[str, str]:
         return {}
     key = _key(folder) if folder else secrets.token_bytes(_BYTES)
     own = hmac.digest(key, b"leadline: key of tags", "sha256").hex()[:8]
-    return {path: f"{own}:{_tag(key, path, value)}" for path, value in values.items()}
+    texts = {path: json.dumps([path, value], sort_keys=True) for path, value in values.items()}
+    return {path: f"{own}:{hmac.digest(key, text.encode(), 'sha256').hex()[:32]}" for path, text in texts.items()}
 
 
 @dataclass(frozen=True)
@@ -106,21 +107,17 @@ class Comparison:
 
 
 def compare(stored: Mapping[str, str], current: Mapping[str, str], is_set: Callable[[str], object]) -> Comparison:
-    """Compare the tags of a run with those of now; `is_set` tells whether a source sets a key."""
+    """Compare the tags of a run with those of now; `is_set` tells whether a source sets a key.
+
+    Tags under the keys of two machines count as those of one value.
+    """
     lost = tuple(key for key in stored if key not in current and not is_set(key))
-    gone = [key for key in stored if key not in current and key not in lost]
-    changed = [key for key, tag in current.items() if key not in stored or _differ(stored[key], tag)]
-    tags = {key: tag for key, tag in stored.items() if key not in gone and key not in changed}
-    return Comparison(tags | {key: current[key] for key in changed}, (*changed, *gone), lost)
-
-
-def _differ(stored: str, current: str) -> bool:
-    """Return whether two tags of one setting are known to be those of different values."""
-    return stored.partition(":")[0] == current.partition(":")[0] and stored != current
-
-
-def _tag(key: bytes, path: str, value: Any) -> str:
-    return hmac.digest(key, json.dumps([path, value], sort_keys=True).encode(), "sha256").hex()[:32]
+    gone = tuple(key for key in stored if key not in current and key not in lost)
+    same = [key for key, tag in current.items() if key in stored and stored[key] == tag]
+    elsewhere = [key for key in current if key in stored and stored[key].split(":")[0] != current[key].split(":")[0]]
+    changed = tuple(key for key in current if key not in same and key not in elsewhere)
+    tags = {key: tag for key, tag in stored.items() if key not in gone} | {key: current[key] for key in changed}
+    return Comparison(tags, (*changed, *gone), lost)
 
 
 def _key(folder: Path) -> bytes:

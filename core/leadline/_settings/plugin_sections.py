@@ -71,17 +71,16 @@ class PluginSections:
 
     def is_mentioned(self, name: str) -> bool:
         """Return whether a plugin has a section, or a variable that begins with its name."""
-        prefix = f"{name.upper()}_"
-        return self.is_set(name) or any(
-            key.startswith(prefix) and value for _, variables in self._variables for key, value in variables.items()
-        )
+        return self.is_set(name) or any(self._variables_of(name))
+
+    def _variables_of(self, name: str) -> Iterator[str]:
+        for _, variables in self._variables:
+            yield from (value for key, value in variables.items() if key.startswith(f"{name.upper()}_") and value)
 
     def texts(self, name: str) -> Iterator[str]:
         """Yield all texts of a section and of the variables of its plugin: without its model, any may be secret."""
         yield from (str(value) for _, value in leaves({name: self._values.get(name, "")}))
-        prefix = f"{self.base(name).upper()}_"
-        for _, variables in self._variables:
-            yield from (value for key, value in variables.items() if key.startswith(prefix) and value)
+        yield from self._variables_of(self.base(name))
 
     def place(self, key: str) -> str:
         """Return the origin of a key in brackets; empty for a default."""
