@@ -309,8 +309,7 @@ class Client(StoredRuns):
 
     def describe_plugins(self) -> list[InstalledPlugin]:
         """Return the installed plugins, and what they lack. Loads all of them. Raises `ConfigError`."""
-        given: Any = {"arguments": self._pipeline | self._arguments, "sets": self._sets, "docs": self._docs}
-        return plugins_of(self._catalog, self._catalog.entries(load=True), file=self._file, **given)
+        return plugins_of(self._catalog, self._catalog.entries(load=True), self.load(complete=False))
 
     def describe_pipelines(self) -> list[InstalledPipeline]:
         """Return the pipelines of the settings, and why some cannot run here."""

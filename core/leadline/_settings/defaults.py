@@ -8,27 +8,29 @@ packages are read above it, in the order of their names.
 
 from __future__ import annotations
 
+import os
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
-from importlib.metadata import EntryPoint
+from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field, ValidationError
 
-from leadline._settings.layers import Layer, leaves
+from leadline._settings.layers import Found, Layer, leaves, strongest
+from leadline._settings.sources import Sources
 from leadline.display import choose_from
 from leadline.errors import ConfigError
-from leadline.settings import Section
+from leadline.settings import Runs, Section
 
+# `leadline.hookspecs.DEFAULTS`, whose module imports every contract.
+DEFAULTS = "leadline.defaults"
 FILE = "defaults.toml"
 # The folder of the pipelines beside it.
 PIPELINES = "pipelines"
 OWN = "leadline"
-# Layers above the settings of an earlier run: arguments and `--set`.
-ABOVE_STORED = 2
 
 
 class AutoOrder(Section):
@@ -57,19 +59,14 @@ class Defaults(Section):
 
     def value(self, key: str) -> Any:
         """Return the default of a dotted key; None if no file has one."""
-        for layer in self.settings:
-            value: Any = layer.values
-            for name in key.split("."):
-                value = value.get(name) if isinstance(value, Mapping) else None
-            if value:
-                return value
-        return None
+        path = tuple(key.split("."))
+        return next((value for layer in self.settings if (value := layer.value(path))), None)
 
     @property
     def tools(self) -> set[str]:
         """The tools of all default pipelines: those of plugins that are not installed are no mistake of the user's."""
-        pipelines = (layer.values.get("pipelines", {}) for layer in self.settings)
-        return {tool for tables in pipelines for table in tables.values() for tool in table.get("tools", ())}
+        found = (item for layer in self.settings for item in layer.leaves.items())
+        return {tool for path, leaf in found if path[::2] == ("pipelines", "tools") for tool in leaf.value}
 
 
 def read_defaults(points: Iterable[EntryPoint]) -> Defaults:
@@ -79,30 +76,37 @@ def read_defaults(points: Iterable[EntryPoint]) -> Defaults:
 
 @cache
 def _read(points: tuple[EntryPoint, ...]) -> Defaults:
-    parts = [_parsed(point) for point in points]
-    return Defaults(
-        auto={key: order for part in reversed(parts) for key, order in part.auto.items()},
-        presets={name: values for part in reversed(parts) for name, values in part.presets.items()},
-        documents=next((part.documents for part in parts if part.documents), ""),
-        progress=next((part.progress for part in parts if part.progress), ""),
-        checker=next((part.checker for part in parts if part.checker), ""),
-        settings=tuple(layer for part in parts for layer in part.settings),
-    )
+    merged: dict[str, Any] = {"settings": ()}
+    for part in map(_parsed, reversed(points)):  # the weakest first
+        merged["settings"] = (*part.settings, *merged["settings"])
+        for name, value in part:
+            if name != "settings" and value:
+                merged[name] = {**merged.get(name, {}), **value} if isinstance(value, Mapping) else value
+    return Defaults(**merged)
 
 
 def _parsed(point: EntryPoint) -> Defaults:
     """Return the defaults of one package. Raises `ConfigError`."""
-    where = f"{FILE} of {point.name}"
+    where = main = f"{FILE} of {point.name}"
     try:
         folder = files(point.module)
         values = tomllib.loads(folder.joinpath(FILE).read_text("utf-8"))
-        for where, name, text in _pipeline_files(folder, point.name):
-            _add_pipeline(values, name, tomllib.loads(text), where)
-        where = f"{FILE} of {point.name}"
+        known = values.setdefault("pipelines", {})
+        pipelines = folder.joinpath(PIPELINES)
+        found = [file for file in pipelines.iterdir() if file.name.endswith(".toml")] if pipelines.is_dir() else []
+        for file in sorted(found, key=lambda file: file.name):
+            where, name = f"{PIPELINES}/{file.name} of {point.name}", file.name.removesuffix(".toml")
+            table = tomllib.loads(file.read_text("utf-8"))
+            tables = table.get("pipelines")
+            if len(table) != 1 or not isinstance(tables, Mapping) or {*tables} != {name}:
+                raise ConfigError(f"{where}: the file must have the table [pipelines.{name}] and no other")
+            if name in known:
+                raise ConfigError(f"{where}: {FILE} has the table [pipelines.{name}], too: remove one of them")
+            known |= tables
     except (ImportError, OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{where} cannot be read: {error}; reinstall {point.name}") from error
     about = {name: values.pop(name) for name in Defaults.model_fields if name in values}
-    layer = Layer()
+    layer = Layer(defaults=True)
     for path, value in leaves(values):
         # Leadline's own have no origin, and so count as defaults.
         layer.put(path, value, "" if point.name == OWN else f"defaults of {point.name}")
@@ -110,51 +114,41 @@ def _parsed(point: EntryPoint) -> Defaults:
         return Defaults(**{**about, "settings": (layer,)})
     except ValidationError as error:
         detail = error.errors()[0]
-        raise ConfigError(f"{where}: {'.'.join(map(str, detail['loc']))}: {detail['msg']}") from None
+        raise ConfigError(f"{main}: {'.'.join(map(str, detail['loc']))}: {detail['msg']}") from None
 
 
-def _pipeline_files(folder: Traversable, package: str) -> Iterator[tuple[str, str, str]]:
-    """Yield each file of a pipeline: how messages call it, the name of the pipeline, and the text."""
-    pipelines = folder.joinpath(PIPELINES)
-    found = pipelines.iterdir() if pipelines.is_dir() else ()
-    for file in sorted((file for file in found if file.name.endswith(".toml")), key=lambda file: file.name):
-        yield f"{PIPELINES}/{file.name} of {package}", file.name.removesuffix(".toml"), file.read_text("utf-8")
-
-
-def _add_pipeline(values: dict[str, Any], name: str, found: Mapping[str, Any], where: str) -> None:
-    """Add the table of a file to the defaults. Raises `ConfigError` unless it is the only one, and new."""
-    tables = found.get("pipelines")
-    if found.keys() != {"pipelines"} or not isinstance(tables, Mapping) or tables.keys() != {name}:
-        raise ConfigError(f"{where}: the file must have the table [pipelines.{name}] and no other")
-    known = values.setdefault("pipelines", {})
-    if name in known:
-        raise ConfigError(f"{where}: {FILE} has the table [pipelines.{name}], too: remove one of them")
-    known[name] = tables[name]
-
-
-def with_preset(
-    layers: Sequence[Layer], defaults: Defaults, installed: Collection[str], *, stored: bool
-) -> tuple[list[Layer], list[str]]:
-    """Return the layers with the preset's above the defaults, and what is wrong with its name.
-
-    Any setting that is given by name overrides the preset. On resume a preset that is given then overrides the stored
-    settings.
-    """
-    place = next((place for place, layer in enumerate(layers) if "preset" in layer.values), None)
-    name = layers[place].values["preset"] if place is not None else ""
+def preset_layer(settings: Layer, defaults: Defaults, installed: Collection[str]) -> tuple[Layer, list[str]]:
+    """Return the chosen preset as a layer, without sections of plugins that are not installed, and the problems."""
+    name, origin, layer = settings.value(("preset",)) or "", settings.origin(("preset",)), Layer()
     if not isinstance(name, str) or name not in defaults.presets:
-        where = layers[place].origin(("preset",)) if place is not None else ""
         problem = f"preset: there is no preset {str(name)!r}: {choose_from(str(name), defaults.presets)}"
-        return list(layers), [f"{problem} ({where})" if where else problem]
-    lowest = len(layers) - len(defaults.settings)
-    below = ABOVE_STORED if stored and place is not None and place < ABOVE_STORED else lowest
-    return [*layers[:below], _preset_layer(name, defaults.presets[name], installed), *layers[below:]], []
-
-
-def _preset_layer(name: str, values: Mapping[str, Any], installed: Collection[str]) -> Layer:
-    """Return the settings of a preset without the sections of plugins that are not installed."""
-    layer = Layer()
-    for path, value in leaves(values):
+        return layer, [f"{problem} ({origin})" if origin else problem]
+    for path, value in leaves(defaults.presets[name]):
         if path and (path[0] != "plugins" or path[1] in installed):
             layer.put(path, value, f"preset {name}")
-    return layer
+    return layer, []
+
+
+def runs_settings(
+    *, arguments: Mapping[str, Any] | None = None, sets: Sequence[str] = (), file: Path | None = None
+) -> Runs:
+    """Return the table `runs`, from the same sources as `load_settings`: no plugin is loaded to look at a run.
+
+    Raises `ConfigError` as that does.
+    """
+    sources = Sources(Path.cwd(), os.environ, file)
+    defaults = read_defaults(entry_points(group=DEFAULTS)).settings
+    layer = strongest([*sources.layers(arguments or {}, sets, None), *defaults])
+    found: dict[str, str | Path] = {}
+    for name, what in (("folder", "the path of a folder"), ("queue", "a text")):
+        value, origin = layer.value(("runs", name)), layer.origin(("runs", name))
+        if not isinstance(value, str | Path | None):
+            raise ConfigError(f"runs.{name}: must be {what} ({origin})")
+        found |= {name: value} if value else {}
+    runs = Runs.model_validate(found)
+    if any(isinstance(layer.origin(("runs", name)), Found) for name in found):
+        from leadline._settings.trust import Review  # it imports every contract
+
+        if untrusted := Review(sources, layer).untrusted([(runs, ("runs",))]):
+            raise untrusted
+    return runs

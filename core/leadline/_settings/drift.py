@@ -13,18 +13,18 @@ import hmac
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from leadline._settings.defaults import ABOVE_STORED
-from leadline._settings.layers import Layer, origin_of
-from leadline._settings.redaction import is_private_address, public, withheld
-from leadline._settings.schema import KeyPath, is_secret
+from leadline._settings.layers import Layer, Leaf, leaves, nested, refusal
+from leadline._settings.redaction import public
+from leadline._settings.schema import KeyPath, is_secret, read_text
 from leadline.files import private_folder
 
 # A run stores the text of its templates, where the sources have a path.
@@ -33,85 +33,32 @@ _READ_FROM_FILES = "prompts"
 _KEY_FILE, _BYTES = "settings.key", 32
 
 
-@dataclass(frozen=True)
-class Drift:
-    """A setting whose value in the sources is not that of the run."""
-
-    path: KeyPath
-    stored: Any
-    current: Any
-    origin: str
-    # True for a value that the run did not store: it has the current one.
-    replaced: bool = False
-
-    @property
-    def key(self) -> str:
-        """The dotted key."""
-        return ".".join(self.path)
-
-    @property
-    def shown(self) -> str:
-        """The current value with its origin, as far as it can be shown."""
-        return f"{self.current if _can_be_shown(self.current) else 'another value'} ({self.origin})"
+def find_drift(settings: BaseModel, stored: Mapping[str, Any], above: Layer, today: Layer) -> dict[KeyPath, Leaf]:
+    """Return the values of `today` that differ from the stored ones, unless `above` sets them."""
+    current = read_text(today.nested(), type(settings), (), lambda path, why: refusal(path, why, today.origin(path)))
+    differences = _differences(settings, stored, current, ())
+    return {path: Leaf(value, today.origin(path)) for path, value in differences if not above.origin(path)}
 
 
-def _can_be_shown(value: Any) -> bool:
-    return value is not None and not is_private_address(value)
+def drift_notices(kept: Mapping[KeyPath, str], replaced: Mapping[KeyPath, str]) -> Iterator[str]:
+    """Yield the notices about values that are not used, and about those that replace what was not stored.
 
-
-def find_drift(
-    settings: BaseModel, stored: Mapping[str, Any], above: Sequence[Layer], below: Sequence[Layer]
-) -> list[Drift]:
-    """Return the settings of the layers `below` that differ from the stored ones, unless a layer `above` sets them."""
-    current: dict[str, Any] = {}
-    for layer in reversed(below):
-        current = _merged(current, layer.read(type(settings)))
-    return [
-        Drift(path, old, new, origin_of(below, path))
-        for path, old, new in _differences(settings, stored, current, ())
-        if not any(layer.origin(path) for layer in above)
-    ]
-
-
-def withheld_drift(settings: BaseModel, changed: Sequence[str], layers: Sequence[Layer]) -> list[Drift]:
-    """Return the drift of settings that the run did not store, unless an argument or `--set` sets them."""
-    values = withheld(settings)
-    found = ((tuple(key.split(".")), key) for key in changed)
-    return [
-        Drift(path, None, values.get(key, _at(settings, path)), origin_of(layers, path), replaced=True)
-        for path, key in found
-        if not any(layer.origin(path) for layer in layers[:ABOVE_STORED])
-    ]
-
-
-def drift_notices(drift: Sequence[Drift]) -> list[str]:
-    """Return the notices about values that are not used, and about those that replace what was not stored."""
-    kept, replaced = ([item for item in drift if item.replaced is which] for which in (False, True))
-    notices = []
+    Both by their origins.
+    """
     if kept:
-        notices.append(
-            f"the run keeps its own settings, which differ now: {_listed(kept)}; to use a new value, --set KEY=VALUE"
-        )
+        yield f"the run keeps its own settings, which differ now: {_listed(kept)}; to use a new value, --set KEY=VALUE"
     if replaced:
-        notices.append(f"settings that are not stored with a run differ now, and are used: {_listed(replaced)}")
-    return notices
+        yield f"settings that are not stored with a run differ now, and are used: {_listed(replaced)}"
 
 
-def _listed(drift: Sequence[Drift]) -> str:
-    return ", ".join(f"{item.key} ({item.origin})" for item in drift)
-
-
-def _at(settings: BaseModel, path: KeyPath) -> Any:
-    value: Any = settings
-    for key in path:
-        value = value.get(key) if isinstance(value, Mapping) else getattr(value, key, None)
-    return value
+def _listed(origins: Mapping[KeyPath, str]) -> str:
+    return ", ".join(f"{'.'.join(path)} ({origin})" for path, origin in origins.items())
 
 
 def _differences(
     model: BaseModel, stored: Mapping[str, Any], current: Mapping[str, Any], path: KeyPath
-) -> Iterator[tuple[KeyPath, Any, Any]]:
-    """Yield path, stored value and current value of each setting that both have, compared as their model reads them."""
+) -> Iterator[tuple[KeyPath, Any]]:
+    """Yield path and current value of each setting that both have and that differs as their model reads it."""
     for key, new in current.items():
         field, old = type(model).model_fields.get(key), stored.get(key)
         if field is None or key not in stored or is_secret(field.annotation) or (*path, key) == (_READ_FROM_FILES,):
@@ -120,9 +67,10 @@ def _differences(
         if isinstance(inner, BaseModel) and isinstance(new, Mapping) and isinstance(old, Mapping):
             yield from _differences(inner, old, new, (*path, key))
         else:
-            whole = _merged(old, new) if isinstance(old, Mapping) and isinstance(new, Mapping) else new
+            both = isinstance(old, Mapping) and isinstance(new, Mapping)
+            whole = nested(chain(leaves(new), leaves(old))) if both else new
             if _read(type(model), stored, key, old) != _read(type(model), stored, key, whole):
-                yield (*path, key), old, new
+                yield (*path, key), new
 
 
 def _read(model: type[BaseModel], stored: Mapping[str, Any], key: str, value: Any) -> Any:
@@ -131,15 +79,6 @@ def _read(model: type[BaseModel], stored: Mapping[str, Any], key: str, value: An
         return public(model.model_validate({**stored, key: value})).get(key)
     except (ValidationError, ValueError, TypeError):
         return value
-
-
-def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Return two nested tables merged; the second wins."""
-    merged = dict(below)
-    for key, value in above.items():
-        old = merged.get(key)
-        merged[key] = _merged(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
-    return merged
 
 
 # --- tags of values that are not stored -------------------------------------------------------------------------------
@@ -151,7 +90,8 @@ def tags_of(values: Mapping[str, Any], folder: Path | None) -> dict[str, str]:
         return {}
     key = _key(folder) if folder else secrets.token_bytes(_BYTES)
     own = hmac.digest(key, b"leadline: key of tags", "sha256").hex()[:8]
-    return {path: f"{own}:{_tag(key, path, value)}" for path, value in values.items()}
+    texts = {path: json.dumps([path, value], sort_keys=True) for path, value in values.items()}
+    return {path: f"{own}:{hmac.digest(key, text.encode(), 'sha256').hex()[:32]}" for path, text in texts.items()}
 
 
 @dataclass(frozen=True)
@@ -167,21 +107,17 @@ class Comparison:
 
 
 def compare(stored: Mapping[str, str], current: Mapping[str, str], is_set: Callable[[str], object]) -> Comparison:
-    """Compare the tags of a run with those of now; `is_set` tells whether a source sets a key."""
+    """Compare the tags of a run with those of now; `is_set` tells whether a source sets a key.
+
+    Tags under the keys of two machines count as those of one value.
+    """
     lost = tuple(key for key in stored if key not in current and not is_set(key))
-    gone = [key for key in stored if key not in current and key not in lost]
-    changed = [key for key, tag in current.items() if key not in stored or _differ(stored[key], tag)]
-    tags = {key: tag for key, tag in stored.items() if key not in gone and key not in changed}
-    return Comparison(tags | {key: current[key] for key in changed}, (*changed, *gone), lost)
-
-
-def _differ(stored: str, current: str) -> bool:
-    """Return whether two tags of one setting are known to be those of different values."""
-    return stored.partition(":")[0] == current.partition(":")[0] and stored != current
-
-
-def _tag(key: bytes, path: str, value: Any) -> str:
-    return hmac.digest(key, json.dumps([path, value], sort_keys=True).encode(), "sha256").hex()[:32]
+    gone = tuple(key for key in stored if key not in current and key not in lost)
+    same = [key for key, tag in current.items() if key in stored and stored[key] == tag]
+    elsewhere = [key for key in current if key in stored and stored[key].split(":")[0] != current[key].split(":")[0]]
+    changed = tuple(key for key in current if key not in same and key not in elsewhere)
+    tags = {key: tag for key, tag in stored.items() if key not in gone} | {key: current[key] for key in changed}
+    return Comparison(tags, (*changed, *gone), lost)
 
 
 def _key(folder: Path) -> bytes:

@@ -1,15 +1,14 @@
-"""Layers of settings: the values of one source with their origins."""
+"""Layers of settings: the values of one source with their origins, and how layers are merged."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-from pydantic import BaseModel
+from functools import cache
+from typing import Any, NamedTuple
 
 from leadline._settings.schema import KeyPath, Raw, annotation_at, is_table, read_text
-from leadline.errors import ConfigError, UsageError
+from leadline.errors import ConfigError
 from leadline.settings import Settings
 
 PREFIX = "LEADLINE_"
@@ -19,10 +18,6 @@ FILE_VARIABLE = "LEADLINE_SETTINGS"
 DEBUG_VARIABLE = "LEADLINE_DEBUG"
 # With `1`, the settings that Leadline finds by itself are trusted; never read from `.env`.
 TRUST_VARIABLE = "LEADLINE_TRUST"
-# Variables with the prefix that are no settings.
-_NO_SETTINGS = (FILE_VARIABLE, DEBUG_VARIABLE, TRUST_VARIABLE)
-# Keys from a setting up to the top. No model has more tables in each other.
-DEEPEST = 20
 
 
 class Found(str):
@@ -37,184 +32,174 @@ class Stored(str):
     __slots__ = ()
 
 
+class Leaf(NamedTuple):
+    """A value and its origin; `short` if the table of its plugin was written without `plugins`."""
+
+    value: Any
+    origin: str
+    short: bool = False
+
+
 @dataclass
 class Layer:
-    """The nested values of one source, and the origin of each leaf.
+    """The values of one source by path; a table is among them only if it is empty.
 
-    `whole` are the tables that the source gives as a whole: maps among them replace those of weaker layers.
+    `plugins` are the installed ones: `[NAME]` is `[plugins.NAME]` for one whose name is no table of the core. `whole`
+    are the maps that the source gives as a whole: they replace those of weaker layers, except the pipelines of
+    `defaults`, which users extend.
     """
 
-    values: dict[str, Any] = field(default_factory=dict)
-    origins: dict[KeyPath, str] = field(default_factory=dict)
+    plugins: Collection[str] = ()
+    leaves: dict[KeyPath, Leaf] = field(default_factory=dict)
     whole: set[KeyPath] = field(default_factory=set)
+    defaults: bool = False
+    # The origin of the first value in each table.
+    _tables: dict[KeyPath, str] = field(default_factory=dict)
 
-    def put(self, path: KeyPath, value: Any, origin: str) -> None:
-        """Add a leaf. Raises `ConfigError` for a value and a table of the same name."""
-        table = self.values
-        for depth, key in enumerate(path[:-1]):
-            table = table.setdefault(key, {})
-            if not isinstance(table, dict):
-                raise self._clash(path[: depth + 1], origin)
-        if isinstance(table.get(path[-1]), dict):
-            raise self._clash(path, origin)
-        table[path[-1]] = value
-        self.origins[path] = origin
+    def put(self, written: KeyPath, value: Any, origin: str, *, whole: bool = False) -> None:
+        """Add a value, with text parsed as the core's settings expect it; tables are merged unless they are `whole`.
 
-    def put_whole(self, path: KeyPath, value: Any, origin: str) -> None:
-        """Add a value; each table in it is given as a whole."""
-        for where, leaf in leaves(value, path):
-            self.put(where, leaf, origin)
-        self.whole.update(tables(value, path))
-
-    def parsed(self) -> Layer:
-        """Return the layer with the text of the core's settings parsed.
-
-        A table in such a text is given as a whole, and so is an empty map.
+        Raises `ConfigError` for a value and a table of the same name, and for a plugin's key that is given twice.
         """
-        found = Layer(whole=set(self.whole))
-        for path, value in leaves(self.values):
-            section = path[0] == "plugins" and len(path) <= len(("plugins", "NAME"))
-            annotation = dict[str, Any] if section else annotation_at(Settings, path)
-            parsed = read_text(value, annotation, path, self._refuse)
-            whole = isinstance(value, Raw) or (value == {} and is_map(path))
-            (found.put_whole if whole else found.put)(path, parsed, self.origin(path))
-        return found
+        short = written[0] in self.plugins and written[0] not in Settings.model_fields
+        path = ("plugins", *written) if short else written
+        if not isinstance(value, Mapping):
+            whole = whole or isinstance(value, Raw)
+            value = read_text(value, _annotation(path), path, lambda path, why: refusal(path, why, origin))
+        if isinstance(value, Mapping):
+            if (whole or not value) and _is_replaceable(path, whole=whole):
+                self.whole.add(path)
+            for key, item in value.items():
+                self.put((*written, str(key)), item, origin, whole=whole)
+        if not isinstance(value, Mapping) or not value:
+            self._add(path, Leaf(value, origin, short))
 
-    def without(self, replaced: Collection[KeyPath]) -> Layer:
-        """Return the layer without these tables."""
-        if not replaced:
-            return self
-        found = Layer(whole=self.whole)
-        for path, value in leaves(self.values):
-            if not any(path[:depth] in replaced for depth in range(1, len(path) + 1)):
-                found.put(path, value, self.origin(path))
-        return found
+    def _add(self, path: KeyPath, leaf: Leaf) -> None:
+        for above in (path[:depth] for depth in range(1, len(path))):
+            if self.leaves.get(above, leaf).value != {} and above in self.leaves:
+                raise self._clash(above, leaf.origin)
+            self.leaves.pop(above, None)
+        if path in self._tables:
+            if leaf.value == {}:
+                return
+            raise self._clash(path, leaf.origin)
+        other = self.leaves.get(path, leaf)
+        if other.short != leaf.short:
+            origin = leaf.origin if leaf.short else other.origin
+            raise ConfigError(f"{'.'.join(path[1:])} is also given as {'.'.join(path)}: remove one of them ({origin})")
+        self.set_leaf(path, leaf)
 
-    def read(self, model: type[BaseModel]) -> dict[str, Any]:
-        """Return the values with lists and tables parsed from text, as the model expects them."""
-        values: dict[str, Any] = read_text(self.values, model, (), self._refuse)
-        return values
-
-    def _refuse(self, path: KeyPath, why: str) -> ConfigError:
-        return ConfigError(f"{'.'.join(path)}: {why} ({self.origin(path)})")
+    def set_leaf(self, path: KeyPath, leaf: Leaf) -> None:
+        """Set a value as it is."""
+        self.leaves[path] = leaf
+        for depth in range(1, len(path)):
+            self._tables.setdefault(path[:depth], leaf.origin)
 
     def _clash(self, path: KeyPath, origin: str) -> ConfigError:
-        others = [origin for other, origin in self.origins.items() if other[: len(path)] == path]
         return ConfigError(
-            f"{'.'.join(path)}: given as a value and as a table, by {others[0]} and {origin}: remove one of them"
+            f"{'.'.join(path)}: given as a value and as a table, by {self.origin(path)} and {origin}: "
+            "remove one of them"
         )
+
+    def value(self, path: KeyPath) -> Any:
+        """Return the value at a path; None for a table and for what the layer does not have."""
+        leaf = self.leaves.get(path)
+        return leaf.value if leaf else None
 
     def origin(self, path: KeyPath) -> str:
         """Return the origin of a value, or of the first value of a table; empty if the layer has neither."""
         for depth in range(len(path), 0, -1):
-            if path[:depth] in self.origins and (depth == len(path) or not self._is_empty_table(path[:depth])):
-                return self.origins[path[:depth]]
-        return next((origin for other, origin in self.origins.items() if other[: len(path)] == path), "")
+            leaf = self.leaves.get(path[:depth])
+            if leaf and (depth == len(path) or leaf.value != {}):
+                return leaf.origin
+        return self._tables.get(path, "")
 
-    def _is_empty_table(self, path: KeyPath) -> bool:
-        value: Any = self.values
-        for key in path:
-            value = value[key]
-        return bool(value == {})
+    def only(self, paths: Iterable[KeyPath]) -> Layer:
+        """Return the layer with these paths alone."""
+        return Layer(self.plugins, {path: self.leaves[path] for path in paths}, self.whole, self.defaults)
+
+    def without(self, invalid: Collection[KeyPath]) -> Layer:
+        """Return the layer without the values at, above and below these paths."""
+        kept = (path for path in self.leaves if not any(path[: len(bad)] == bad[: len(path)] for bad in invalid))
+        return self.only(kept)
+
+    def nested(self) -> dict[str, Any]:
+        """Return the values as nested tables; of a value and a table of the same name, the first one."""
+        return nested((path, leaf.value) for path, leaf in self.leaves.items())
 
 
-def is_map(path: KeyPath) -> bool:
+def refusal(path: KeyPath, why: str, origin: str) -> ConfigError:
+    """Return the error about a value."""
+    return ConfigError(f"{'.'.join(path)}: {why} ({origin})")
+
+
+@cache
+def _annotation(path: KeyPath) -> Any:
+    section = path[0] == "plugins" and len(path) <= len(("plugins", "NAME"))
+    return dict[str, Any] if section else annotation_at(Settings, path)
+
+
+@cache
+def _is_map(path: KeyPath) -> bool:
     """Return whether the table at a path has any keys (`ai.roles`), unlike a section (`ai`, `plugins.NAME`)."""
     if path[:1] == ("plugins",):
         return len(path) > len(("plugins", "NAME"))
     return is_table(annotation_at(Settings, path))
 
 
-def is_replaceable(path: KeyPath) -> bool:
-    """Return whether a table that is given as a whole replaces weaker ones: a map, or an entry of one.
+def _is_replaceable(path: KeyPath, *, whole: bool) -> bool:
+    """Return whether a table replaces weaker ones: a map, or an entry of one that is given as a whole.
 
     Sections are merged key by key.
     """
-    return is_map(path) or is_map(path[:-1])
+    return _is_map(path) or (whole and _is_map(path[:-1]))
 
 
-def without_replaced(layers: Iterable[Layer], defaults: Iterable[Layer] = ()) -> list[Layer]:
-    """Return the layers, strongest first, and the defaults, without tables that a stronger layer replaces.
-
-    The pipelines of the defaults stay: users extend them.
-    """
+def without_replaced(layers: Iterable[Layer]) -> list[Layer]:
+    """Return the layers, strongest first, without the tables that a stronger layer replaces."""
     found: list[Layer] = []
     replaced: set[KeyPath] = set()
     for layer in layers:
-        found.append(layer.without(replaced))
-        replaced.update(filter(is_replaceable, layer.whole))
-    replaced = {path for path in replaced if path[:1] != ("pipelines",)}
-    return found + [layer.without(replaced) for layer in defaults]
-
-
-def with_plugin_tables(layer: Layer, plugins: Collection[str]) -> Layer:
-    """Return a layer with `[NAME]` as `[plugins.NAME]`, for a plugin whose name is no table of the core.
-
-    Raises `ConfigError` for a key that both have.
-    """
-    short = {name for name in layer.values if name in plugins and name not in Settings.model_fields}
-    if not short:
-        return layer
-    found = Layer(whole={("plugins", *path) if path[0] in short else path for path in layer.whole})
-    for path, value in sorted(leaves(layer.values), key=lambda leaf: leaf[0][0] in short):
-        where = ("plugins", *path) if path[0] in short else path
-        if where in found.origins:
-            raise ConfigError(
-                f"{'.'.join(path)} is also given as {'.'.join(where)}: remove one of them ({layer.origin(path)})"
-            )
-        found.put(where, value, layer.origin(path))
+        gone = {path for path in replaced if path[0] != "pipelines"} if layer.defaults else replaced
+        found.append(
+            layer.only(path for path in layer.leaves if not any(path[:end] in gone for end in range(1, len(path) + 1)))
+            if gone
+            else layer
+        )
+        replaced |= layer.whole
     return found
 
 
-def origin_of(layers: Iterable[Layer], path: KeyPath) -> str:
-    """Return the origin of the strongest value; `default` if no layer has one."""
-    return next(filter(None, (layer.origin(path) for layer in layers)), "default")
+def strongest(layers: Iterable[Layer]) -> Layer:
+    """Return the strongest value at each path, and its origin."""
+    merged = Layer()
+    for layer in without_replaced(layers):
+        for path, leaf in layer.leaves.items():
+            if path not in merged.leaves:
+                merged.set_leaf(path, leaf)
+    return merged
 
 
-def from_arguments(arguments: Mapping[str, Any]) -> Layer:
-    """Return the arguments of a call, dotted or nested; None counts as not given."""
-    layer = Layer()
-    for key, value in arguments.items():
-        given = _given(value)
-        if given is not None:
-            layer.put_whole(tuple(key.split(".")), given, "argument")
-    return layer
+@cache
+def _merged_model() -> Any:
+    from pydantic_settings import BaseSettings, InitSettingsSource  # costs 70 ms of CPU
+
+    class Merged(Settings, BaseSettings):  # type: ignore[misc]  # each types its own config; ours wins
+        @classmethod
+        def settings_customise_sources(cls, settings_cls: Any, init_settings: Any, *_: Any, **__: Any) -> Any:
+            return tuple(InitSettingsSource(settings_cls, values) for values in init_settings.init_kwargs["layers"])
+
+    return Merged
 
 
-def _given(value: Any) -> Any:
-    """Return a value without None in its tables; None if nothing else was given."""
-    if not isinstance(value, Mapping):
-        return value
-    found = {key: given for key, item in value.items() if (given := _given(item)) is not None}
-    return found if found or not value else None
+def merge(layers: Sequence[Mapping[str, Any]]) -> Settings:
+    """Return the core's settings from nested values, the strongest first; `plugins` is left as it is written.
 
-
-def from_sets(sets: Iterable[str]) -> Layer:
-    """Return the values of `--set KEY=VALUE`; the last one of a key wins."""
-    layer = Layer()
-    for text in sets:
-        key, equals, value = text.partition("=")
-        path = tuple(part.strip() for part in key.split("."))
-        if not equals or not all(path):
-            raise UsageError(f"--set {text!r}: write KEY=VALUE, such as --set search.strategy=race")
-        layer.put(path, Raw(value), f"--set {key.strip()}")
-    return layer
-
-
-def from_environment(variables: Mapping[str, str | None], label: str) -> Layer:
-    """Return the settings among variables, `LEADLINE_TABLE__KEY`; `label` names the source of the variables.
-
-    An empty variable counts as not set, as in the shell's `${NAME:-default}`.
+    The sources of pydantic-settings itself are not used: they fail on a foreign key in `.env`, ignore a misspelt
+    variable, and lose the origin of a value. Raises `ValidationError`.
     """
-    layer = Layer()
-    for name, value in variables.items():
-        if not name.startswith(PREFIX) or name in _NO_SETTINGS or value == "":
-            continue
-        path = tuple(name.removeprefix(PREFIX).lower().split("__"))
-        if value is None or not all(path) or len(path) > DEEPEST:
-            raise ConfigError(f"{label} {name:.80}: write {PREFIX}KEY=VALUE or {PREFIX}TABLE__KEY=VALUE")
-        layer.put(path, Raw(value), type(label)(f"{label} {name}"))
-    return layer
+    settings: Settings = _merged_model()(layers=layers)
+    return settings
 
 
 def leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
@@ -226,27 +211,13 @@ def leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
         yield path, value
 
 
-def tables(value: Any, path: KeyPath = ()) -> Iterator[KeyPath]:
-    """Yield the paths of all tables in a value, itself included."""
-    if isinstance(value, Mapping):
-        yield path
-        for key, item in value.items():
-            yield from tables(item, (*path, str(key)))
-
-
-def merge(layers: Iterable[Mapping[str, Any]]) -> Settings:
-    """Return the core's settings from nested values, the strongest first; `plugins` is left as it is written.
-
-    The sources of pydantic-settings itself are not used: they fail on a foreign key in `.env`, ignore a misspelt
-    variable, and lose the origin of a value.
-    """
-    from pydantic_settings import BaseSettings, InitSettingsSource  # costs 70 ms of CPU
-
-    ordered = tuple(layers)
-
-    class Merged(Settings, BaseSettings):  # type: ignore[misc]  # each types its own config; ours wins
-        @classmethod
-        def settings_customise_sources(cls, settings_cls: type[BaseSettings], *_: Any, **__: Any) -> Any:
-            return tuple(InitSettingsSource(settings_cls, dict(values)) for values in ordered)
-
-    return Merged()
+def nested(values: Iterable[tuple[KeyPath, Any]]) -> dict[str, Any]:
+    """Return leaves as nested tables; of a value and a table of the same name, the first one."""
+    found: dict[str, Any] = {}
+    for path, value in values:
+        table: Any = found
+        for key in path[:-1]:
+            table = table.setdefault(key, {}) if isinstance(table, dict) else None
+        if isinstance(table, dict):
+            table.setdefault(path[-1], {} if value == {} else value)
+    return found

@@ -18,17 +18,18 @@ from pydantic import Field, create_model
 
 from leadline._hosting.catalog import CatalogEntry, Plugin, PluginCatalog
 from leadline._hosting.loading import AnyOffer
-from leadline._settings.defaults import ABOVE_STORED, Defaults, read_defaults, with_preset
-from leadline._settings.drift import Comparison, Drift, compare, drift_notices, find_drift, tags_of, withheld_drift
-from leadline._settings.layers import Found, Stored, leaves, origin_of, without_replaced
+from leadline._settings.defaults import Defaults, preset_layer, read_defaults
+from leadline._settings.drift import Comparison, compare, drift_notices, find_drift, tags_of
+from leadline._settings.layers import leaves, strongest
 from leadline._settings.partial_validation import validate_partially
-from leadline._settings.pipelines import with_pipeline
+from leadline._settings.pipelines import pipeline_layer
 from leadline._settings.plugin_sections import PluginSections, has_variable
 from leadline._settings.redaction import is_unstored, private_texts, public, secrets_of, withheld
+from leadline._settings.schema import KeyPath
 from leadline._settings.selection import Selector, kind_of
 from leadline._settings.sources import Sources
-from leadline._settings.task_settings import jinja_files, read_templates, render_prompts
-from leadline._settings.trust import CODE, OUTSIDE, Review, tables_of
+from leadline._settings.task_settings import read_prompts, template_notices, unknown_names, unused_prices
+from leadline._settings.trust import Review, tables_of
 from leadline.errors import ConfigError, PluginError, UntrustedSettings
 from leadline.hookspecs import PluginSettings
 from leadline.inventory import MASK, InstalledPipeline, InstalledPlugin, Setting
@@ -42,6 +43,8 @@ NO_PLUGINS = (
 
 # The beginnings of the origins of values that no user set.
 _NOT_GIVEN = ("default", "preset ", "pipeline ")
+# The layers of arguments and `--set`, above the settings of an earlier run.
+_ABOVE_STORED = 2
 _NOT_KEPT = "was not stored with the run, because it may be private"
 
 
@@ -60,6 +63,7 @@ class Loaded:
     defaults: Defaults
     plugins: Mapping[str, Plugin]
     chosen: Mapping[str, tuple[str, ...]]
+    selector: Selector
     choices: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
     dropped: Mapping[str, str] = field(default_factory=dict)
@@ -139,63 +143,75 @@ def load_settings(
     """
     sources = Sources(cwd or Path.cwd(), os.environ if environ is None else environ, file, user_file, catalog.names())
     defaults = read_defaults(catalog.defaults)
-    given = _folders(defaults, docs) | dict(arguments or {})
-    layers = without_replaced(sources.layers(given, sets, stored), defaults.settings)
-    above = ABOVE_STORED if stored is not None else None
-    layers, unfit = with_pipeline(layers, len(defaults.settings), catalog.names(), above)
-    layers, unknown_preset = with_preset(layers, defaults, catalog.names(), stored=stored is not None)
-    core, invalid, invalid_keys = validate_partially(layers, catalog.names())
+    folders = {f"plugins.{defaults.documents}.folders": list(docs)} if docs else {}
+    given = sources.layers({**folders, **(arguments or {})}, sets, stored)
+    above = strongest(given[:_ABOVE_STORED])
+    # What a resumed run is told to use now overrides what it stored; else both are just above the defaults.
+    layers = [*given, *defaults.settings]
+    chosen, unfit = pipeline_layer(strongest(layers), catalog.names())
+    is_other = stored is not None and above.value(("pipeline",)) not in (None, stored.get("pipeline"))
+    layers.insert(_ABOVE_STORED if is_other else len(given), chosen)
+    preset, unknown_preset = preset_layer(strongest(layers), defaults, catalog.names())
+    is_other = stored is not None and above.value(("preset",)) is not None
+    layers.insert(_ABOVE_STORED if is_other else len(given) + 1, preset)
+    origins = strongest(layers)
+    core, invalid, invalid_keys = validate_partially(layers, origins, catalog.names())
     if not core.pipelines and not catalog.defaults:
         raise ConfigError(NO_PLUGINS)
-    sections = PluginSections(core.plugins, layers, sources.variables, sources.file_name, invalid_keys)
-    review = Review(sources, layers, lambda name, key: has_variable(selected.plugins.get(name), key), reads)
-    written = {"prompts": core.prompts}
-    core = _without_untrusted_prompts(core, review)
-    jinja = jinja_files(core.prompts, sources.cwd)
-    prompts, unreadable = read_templates(core.prompts, sources.cwd, sections.place)
-    jinja = {name: path for name, path in jinja.items() if name in prompts}
-    # The templates of Jinja are filled in once the plugins are known, whose own texts they may include.
-    core = core.model_copy(update={"prompts": prompts | dict.fromkeys(jinja, "to be filled in")})
+    sections = PluginSections(core.plugins, origins, sources.variables, sources.file_name, invalid_keys)
+    review = Review(sources, origins, lambda name, key: has_variable(selected.plugins.get(name), key), reads)
     core = _with_documents(core, defaults.documents, sections) if docs else core
-    selected = Selector(catalog, sections, defaults, has_docs=bool(docs)).select(core)
+    selector = Selector(catalog, sections, defaults, has_docs=bool(docs))
+    selected = selector.select(core)
     core = _with_sandbox(core, selected.names["code.sandbox"])
-    prompts, unfilled = render_prompts(core, jinja, selected.plugins.values(), sections.place)
-    core, unreadable = core.model_copy(update={"prompts": prompts}), [*unreadable, *unfilled]
-    problems = [*unknown_preset, *unfit, *invalid, *selected.problems, *unreadable]
     settings = _joined(core, selected.settings)
-    tables = tables_of(settings.model_copy(update=written))
-    if untrusted := review.untrusted(tables):
-        problems.append(str(untrusted))
+    tables = tables_of(settings)
+    untrusted = review.untrusted(tables)
     if untrusted and complete:
         raise untrusted
-    if problems and complete:
-        raise _error_of(problems, selected.traces)
-    values, hidden = settings.model_dump(), withheld(settings)
-    begun = Comparison(tags or {}) if offline else compare(tags or {}, tags_of(hidden, cache), sections.place)
-    drift: list[Drift] = []
-    if stored and not offline:
-        drift = find_drift(settings, stored, layers[:ABOVE_STORED], [*sources.written, sections.conventional])
-        drift += withheld_drift(settings, begun.changed, layers)
+    now = [*sources.written, sections.conventional]
     if stored is not None:
-        below = (layer for layer in layers if not any(isinstance(each, Stored) for each in layer.origins.values()))
-        today = [*sources.written, sections.conventional, *below]
-        others = {item.path: item.shown for item in find_drift(settings, stored, layers[:ABOVE_STORED], today)}
+        layers = [layer for layer in layers if layer is not given[_ABOVE_STORED]]
+        today = strongest([*now, *layers])
+        others = find_drift(settings, stored, above, today)
         if foreign := [*review.foreign(tables, today, others, sealed=sealed, offline=offline)]:
             raise ConfigError("\n".join(foreign))
+    plugins, unreadable = selected.plugins.values(), list[str]()
+    if not untrusted:  # reading a template executes it
+        settings, unreadable = read_prompts(settings, sources.cwd, plugins, origins)
+    unknown = unknown_names(settings, catalog, plugins, sections.place, defaults.tools)
+    problems = [*unknown_preset, *unfit, *invalid, *selected.problems, *unreadable, *unknown]
+    problems += [str(untrusted)] if untrusted else []
+    if problems and complete:
+        if not selected.traces:
+            raise ConfigError("\n".join(problems))
+        error = PluginError("\n".join(problems))
+        error.traceback = "\n".join(selected.traces.values())
+        raise error
+    values, hidden = settings.model_dump(), withheld(settings)
+    begun = Comparison(tags or {}) if offline else compare(tags or {}, tags_of(hidden, cache), sections.place)
+    kept, replaced = dict[KeyPath, str](), dict[KeyPath, str]()
+    if stored is not None and not offline:
+        kept = {path: leaf.origin for path, leaf in find_drift(settings, stored, above, strongest(now)).items()}
+        changed = (tuple(key.split(".")) for key in begun.changed)
+        replaced = {path: origins.origin(path) or "default" for path in changed if not above.origin(path)}
     if needed := [key for key in begun.lost if not is_unstored(settings, key)]:
         raise ConfigError("\n".join(f"{key}: {_NOT_KEPT}: set it again with --set {key}=…" for key in needed))
     return Loaded(
         settings,
-        origins={".".join(path): origin_of(layers, path) for path, _ in leaves(values)},
+        origins={".".join(path): origins.origin(path) or "default" for path, _ in leaves(values)},
         defaults=defaults,
         plugins=selected.plugins,
         chosen=selected.names,
+        selector=selector,
         choices=tuple(selected.choices),
         notices=(
             *sources.unread_files(),
             *selected.notices,
+            *template_notices(settings, plugins, sections.place),
+            *unused_prices(settings, selected.plugins, selected.settings, sections.place),
             *(f"{key}: {_NOT_KEPT}, and its default is used; set it again with --set {key}=…" for key in begun.lost),
-            *drift_notices(drift),
+            *drift_notices(kept, replaced),
         ),
         dropped=selected.dropped,
         secrets=tuple(dict.fromkeys(filter(None, secrets_of(values)))),
@@ -206,15 +222,6 @@ def load_settings(
         untrusted=untrusted,
         cache=cache,
     )
-
-
-def _without_untrusted_prompts(core: Settings, review: Review) -> Settings:
-    """Return settings without templates that may not be read yet: reading them executes them."""
-    kinds: tuple[type[str], ...] = (Stored, Found) if review.untrusted([(core, ())]) else (Stored,)
-    uses = (use for kind in kinds for use in review.uses([(core, ())], kind))
-    gone = {use.path[1] for use in uses if use.path[0] == "prompts" and use.what in (CODE, OUTSIDE)}
-    prompts = {name: text for name, text in core.prompts.items() if name not in gone}
-    return core.model_copy(update={"prompts": prompts}) if gone else core
 
 
 def _with_sandbox(core: Settings, chosen: Sequence[str]) -> Settings:
@@ -233,57 +240,6 @@ def _with_documents(core: Settings, documents: str, sections: PluginSections) ->
         fetchers = (documents, *fetchers)
     search = core.search.model_copy(update={"engines": engines})
     return core.model_copy(update={"search": search, "read": core.read.model_copy(update={"fetchers": fetchers})})
-
-
-def _error_of(problems: Sequence[str], traces: Mapping[str, str]) -> ConfigError:
-    """Return the error with all problems, and the tracebacks of plugins that could not be loaded."""
-    if not traces:
-        return ConfigError("\n".join(problems))
-    error = PluginError("\n".join(problems))
-    error.traceback = "\n".join(traces.values())
-    return error
-
-
-def obstacles(
-    catalog: PluginCatalog,
-    plugins: Iterable[Plugin],
-    *,
-    instance: str = "",
-    arguments: Mapping[str, Any] | None = None,
-    sets: Sequence[str] = (),
-    file: Path | None = None,
-    docs: Sequence[str] = (),
-) -> dict[str, str]:
-    """Return by name why each plugin could not work if it were chosen; empty for one that could.
-
-    `instance` is the second instance of the plugin that is meant, if any. Raises `ConfigError` if the core's settings
-    are invalid.
-    """
-    defaults = read_defaults(catalog.defaults)
-    given = _folders(defaults, docs) | dict(arguments or {})
-    selector = Selector(catalog, _plugin_sections(catalog, sets, file, given), defaults)
-    return {plugin.name: selector.why_not(plugin, instance) for plugin in plugins}
-
-
-def base_plugin(catalog: PluginCatalog, name: str, *, sets: Sequence[str] = (), file: Path | None = None) -> str:
-    """Return the plugin of a name: another one if the section `use`s it. Raises `ConfigError` as `obstacles`."""
-    return _plugin_sections(catalog, sets, file).base(name)
-
-
-def _folders(defaults: Defaults, docs: Sequence[str]) -> dict[str, Any]:
-    """Return folders of documents as a setting."""
-    return {f"plugins.{defaults.documents}.folders": list(docs)} if docs else {}
-
-
-def _plugin_sections(
-    catalog: PluginCatalog, sets: Sequence[str], file: Path | None, arguments: Mapping[str, Any] | None = None
-) -> PluginSections:
-    sources = Sources(Path.cwd(), os.environ, file, plugins=catalog.names())
-    layers = sources.layers(arguments or {}, sets, None)
-    core, invalid, _ = validate_partially(layers, catalog.names())
-    if invalid:
-        raise ConfigError("\n".join(invalid))
-    return PluginSections(core.plugins, layers, sources.variables, sources.file_name)
 
 
 def compose(models: Mapping[str, type[PluginSettings]]) -> type[Settings]:
@@ -320,10 +276,18 @@ def settings_of(loaded: Loaded) -> dict[str, Setting]:
     }
 
 
-def plugins_of(catalog: PluginCatalog, entries: Iterable[CatalogEntry], **given: Any) -> list[InstalledPlugin]:
-    """Return loaded plugins, with what they lack if there are arguments for `obstacles`."""
+def plugins_of(
+    catalog: PluginCatalog, entries: Iterable[CatalogEntry], loaded: Loaded | None = None, instance: str = ""
+) -> list[InstalledPlugin]:
+    """Return loaded plugins, with what they lack under the settings, if there are any.
+
+    `instance` is the second instance of the plugin that is meant, if any. Raises `ConfigError` if the core's settings
+    are invalid.
+    """
+    if loaded and loaded.selector.sections.invalid:
+        raise ConfigError("\n".join(loaded.problems))
     able = [catalog.load(entry.name) for entry in entries if entry.status != "broken"]
-    lacks = obstacles(catalog, able, **given) if given else {}
+    lacks = {plugin.name: loaded.selector.why_not(plugin, instance) for plugin in able} if loaded else {}
     return [
         InstalledPlugin(
             name=entry.name,

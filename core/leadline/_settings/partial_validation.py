@@ -6,73 +6,47 @@ message contains a secret.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from leadline._settings.layers import PREFIX, Layer, merge, origin_of
+from leadline._settings.layers import PREFIX, Layer, merge, without_replaced
 from leadline._settings.redaction import secrets_in_address
 from leadline._settings.schema import KeyPath, annotation_at, is_secret, model_of, secret_texts, unwrapped
 from leadline.display import choose_from, nearest
 from leadline.errors import ConfigError
 from leadline.settings import Settings
 
-Values = Mapping[str, Any]
-Origin = Callable[[KeyPath], str]
 # The keys of a pipeline that name stages.
 _STAGES = ("stages", "without", "replace", "before", "after")
 # Characters of an invalid value that a message repeats.
 _SHOWN = 60
 
 
-def validate_partially(layers: Sequence[Layer], plugins: Collection[str] = ()) -> tuple[Settings, list[str], set[str]]:
-    """Return the core's settings with defaults for invalid values, the messages, and the dotted keys of those values.
+def validate_partially(
+    layers: Sequence[Layer], origins: Layer, plugins: Collection[str] = ()
+) -> tuple[Settings, list[str], set[KeyPath]]:
+    """Return the core's settings with defaults for invalid values, the messages, and the paths of those values.
 
-    Raises `ConfigError` if the settings are invalid with the defaults, too.
+    `origins` has the strongest value at each path. Raises `ConfigError` if the settings are invalid with the defaults,
+    too.
     """
-    given: list[Values] = [layer.read(Settings) for layer in layers]
+    kept = without_replaced(layers)
     try:
-        return merge(given), [], set()
+        return merge([layer.nested() for layer in kept]), [], set()
     except ValidationError as error:
         details = error.errors()
-    messages = [*error_messages(details, Settings, given, partial(origin_of, layers), plugins=plugins)]
-    invalid = {_removed_path(_invalid_path(detail, given), given) for detail in details}
-    for path in invalid:
-        given = [_cut(values, path) for values in given]
+    given = origins.nested()
+    messages = [*error_messages(details, Settings, given, origins, plugins=plugins)]
+    invalid = {_path_of(detail, given) for detail in details}
     try:
-        return merge(given), messages, {".".join(path) for path in invalid}
+        return merge([layer.without(invalid).nested() for layer in kept]), messages, invalid
     except ValidationError:
         pass
     # Outside of `except`: the validation error contains values of the files, and must not be chained.
     raise ConfigError("\n".join(messages))
-
-
-def _invalid_path(detail: ErrorDetails, given: Sequence[Values]) -> KeyPath:
-    path = _path_of(detail, given)
-    return path[:-1] if detail["type"] == "missing" else path
-
-
-def _removed_path(path: KeyPath, given: Sequence[Values]) -> KeyPath:
-    """Return the path that `_cut` removes: only as far as it leads through tables."""
-    inner: list[Any] = [*given]
-    for depth, key in enumerate(path, start=1):
-        inner = [values[key] for values in inner if isinstance(values, Mapping) and key in values]
-        if any(not isinstance(values, Mapping) for values in inner):
-            return path[:depth]
-    return path
-
-
-def _cut(values: Values, path: KeyPath) -> Values:
-    """Return a table without the value at a path; a list is removed whole."""
-    key, *below = path or ("",)
-    if key not in values:
-        return values
-    if below and isinstance(inner := values[key], Mapping):
-        return {**values, key: _cut(inner, tuple(below))}
-    return {name: value for name, value in values.items() if name != key}
 
 
 # --- messages --------------------------------------------------------------------------------------------------------
@@ -81,25 +55,25 @@ def _cut(values: Values, path: KeyPath) -> Values:
 def error_messages(
     details: Iterable[ErrorDetails],
     model: type[BaseModel],
-    given: Sequence[Any],
-    origin: Origin,
+    given: Any,
+    origins: Layer,
     prefix: KeyPath = (),
     plugins: Collection[str] = (),
 ) -> Iterator[str]:
-    """Yield one sentence for each of pydantic's errors about the layers `given`, which are below `prefix`.
+    """Yield one sentence for each of pydantic's errors about the values `given`, which are below `prefix`.
 
     `plugins` are names that are valid tables beside those of the model.
     """
-    hidden = [text for values in given for text in secret_texts(model, values) if len(text) > 3]
+    hidden = [text for text in secret_texts(model, given) if len(text) > 3]
     for detail in details:
         path = _path_of(detail, given)
-        # A missing key has no place; its table has one.
-        place = origin((*prefix, *(path[:-1] if detail["type"] == "missing" else path)))
+        place = origins.origin((*prefix, *path))
+        path += (str(detail["loc"][-1]),) if detail["type"] == "missing" else ()
         problem = _underscore_problem(place, path, model, plugins) or _problem(detail, model, path, plugins)
         sentence = f"{'.'.join((*prefix, *path)) or 'settings'}: {problem}"
         for text in hidden:
             sentence = sentence.replace(text, "***")
-        yield f"{sentence} ({place})" if place != "default" else sentence
+        yield f"{sentence} ({place})" if place else sentence
 
 
 def _underscore_problem(place: str, path: KeyPath, model: type[BaseModel], plugins: Collection[str]) -> str:
@@ -126,22 +100,18 @@ def _keys(model: type[BaseModel], above: KeyPath = ()) -> Iterator[KeyPath]:
             yield from _keys(table, (*above, name))
 
 
-def _path_of(detail: ErrorDetails, given: Sequence[Any]) -> KeyPath:
-    """Return the path of an error without the names that pydantic adds for the branches of unions."""
+def _path_of(detail: ErrorDetails, given: Any) -> KeyPath:
+    """Return the path of a faulty value, or of the table that lacks one.
+
+    The names that pydantic adds for the branches of unions are no part of it.
+    """
     path: list[str] = []
     for step in detail["loc"]:
-        if below := [values[step] for values in given if _has(values, step)]:
+        is_item = isinstance(step, int) and isinstance(given, list | tuple) and step < len(given)
+        if is_item or (isinstance(given, Mapping) and step in given):
             path.append(str(step))
-            given = below
-    if detail["type"] == "missing":
-        path.append(str(detail["loc"][-1]))
+            given = given[step]
     return tuple(path)
-
-
-def _has(values: Any, step: str | int) -> bool:
-    if isinstance(step, int):
-        return isinstance(values, list | tuple) and step < len(values)
-    return isinstance(values, Mapping) and step in values
 
 
 def _problem(detail: ErrorDetails, model: type[BaseModel], path: KeyPath, plugins: Collection[str]) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from leadline._settings.layers import Layer, leaves, with_plugin_tables
+from leadline._settings.layers import Layer, Leaf
 from leadline._settings.schema import KeyPath
 from leadline.display import choose_from
 from leadline.errors import ConfigError
@@ -112,54 +112,23 @@ def _changed(step: str | Loop, changes: Mapping[str, Stages]) -> Iterable[Any]:
 # --- the settings of a pipeline --------------------------------------------------------------------------------------
 
 
-def with_pipeline(
-    layers: Sequence[Layer], defaults: int, plugins: Collection[str], above_stored: int | None
-) -> tuple[list[Layer], list[str]]:
-    """Return the layers with the settings of the chosen pipeline above the last `defaults` ones, and the problems.
-
-    What any other source sets is stronger. On resume, with `above_stored` layers above the stored settings, another
-    pipeline that these choose overrides the stored settings.
-    """
-    name = _first(layers, ("pipeline",))
-    values = dict(_settings(layers, name)) if isinstance(name, str) else {}
-    problems = [
+def pipeline_layer(settings: Layer, plugins: Collection[str]) -> tuple[Layer, list[str]]:
+    """Return the settings of the chosen pipeline as a layer, and the problems."""
+    name, layer = settings.value(("pipeline",)), Layer(plugins)
+    values = _settings(settings, name) if isinstance(name, str) else {}
+    for path, leaf in values.items():
+        if path[0] not in _NOT_OWN:
+            layer.put(path, leaf.value, type(leaf.origin)(f"pipeline {name}"))
+    return layer, [
         f"pipelines.{name}.settings: a pipeline cannot set {'.'.join(path)!r}, but only what its stages use"
         for path in values
         if path[0] in _NOT_OWN
     ]
-    layer = Layer()
-    for path, (value, origin) in values.items():
-        if path[0] not in _NOT_OWN:
-            layer.put(path, value, type(origin)(f"pipeline {name}"))
-    if not layer.values:
-        return list(layers), problems
-    below = len(layers) - defaults
-    stored = None if above_stored is None else _at(layers[above_stored], ("pipeline",))
-    if above_stored is not None and stored not in (None, name):
-        below = above_stored
-    return [*layers[:below], with_plugin_tables(layer, plugins), *layers[below:]], problems
 
 
-def _settings(
-    layers: Sequence[Layer], name: str, seen: tuple[str, ...] = ()
-) -> Iterator[tuple[KeyPath, tuple[Any, str]]]:
-    """Yield the settings of a pipeline with their origins, the weakest first: of its base, then of each layer."""
-    base = _first(layers, ("pipelines", name, "extends"))
-    if isinstance(base, str) and base and base not in (*seen, name):
-        yield from _settings(layers, base, (*seen, name))
-    for layer in reversed(layers):
-        table = _at(layer, within := ("pipelines", name, "settings"))
-        for path, value in leaves(table) if isinstance(table, Mapping) and table else ():
-            yield tuple(part for key in path for part in key.split(".")), (value, layer.origin((*within, *path)))
-
-
-def _first(layers: Iterable[Layer], path: KeyPath) -> Any:
-    """Return the strongest value at a path; None if no layer has one."""
-    return next((value for layer in layers if (value := _at(layer, path)) is not None), None)
-
-
-def _at(layer: Layer, path: KeyPath) -> Any:
-    value: Any = layer.values
-    for key in path:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
+def _settings(settings: Layer, name: str, seen: Stages = ()) -> dict[KeyPath, Leaf]:
+    """Return the settings of a pipeline: those of its base, overridden by its own."""
+    base, within = settings.value(("pipelines", name, "extends")), ("pipelines", name, "settings")
+    inherited = _settings(settings, base, (*seen, name)) if isinstance(base, str) and base not in (*seen, name) else {}
+    own = {path[3:]: leaf for path, leaf in settings.leaves.items() if path[:3] == within and path[3:]}
+    return inherited | {tuple(".".join(path).split(".")): leaf for path, leaf in own.items()}

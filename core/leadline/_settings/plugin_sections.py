@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Sized
+from itertools import islice
 from typing import Any
 
 from pydantic import Field, SecretStr, ValidationError, create_model
 
 from leadline._hosting.catalog import Plugin, PluginCatalog
 from leadline._hosting.loading import NAME, AnyOffer
-from leadline._settings.layers import PREFIX, Layer, leaves, origin_of
+from leadline._settings.layers import PREFIX, Layer, Leaf, leaves
 from leadline._settings.partial_validation import error_messages
 from leadline._settings.redaction import public
 from leadline._settings.schema import KeyPath, read_text, unquoted
@@ -36,16 +37,16 @@ class PluginSections:
     def __init__(
         self,
         values: Any,
-        layers: list[Layer],
+        origins: Layer,
         variables: Sequence[tuple[str, Mapping[str, str | None]]],
         file: str,
-        invalid: Collection[str] = (),
+        invalid: Collection[KeyPath] = (),
     ) -> None:
-        """`invalid` are the dotted keys of the core whose values are defaults, in place of invalid ones."""
+        """`invalid` are the paths of the core whose values are defaults, in place of invalid ones."""
         self.invalid = invalid
         self._malformed = not isinstance(values, Mapping)
         self._values = {} if self._malformed else values
-        self._layers = layers
+        self._origins = origins
         self._variables = variables
         self._file = file
         # All conventional variables that are set, also where another source is stronger.
@@ -64,37 +65,32 @@ class PluginSections:
         """Return the names of all sections."""
         return tuple(self._values)
 
-    def has(self, name: str, field: str) -> bool:
-        """Return whether a section has a value for a field."""
-        section = self._values.get(name)
-        return isinstance(section, Mapping) and bool(section.get(field))
-
     def is_set(self, name: str) -> bool:
         """Return whether a section has any value."""
         return bool(self._values.get(name))
 
     def is_mentioned(self, name: str) -> bool:
         """Return whether a plugin has a section, or a variable that begins with its name."""
-        prefix = f"{name.upper()}_"
-        return self.is_set(name) or any(
-            key.startswith(prefix) and value for _, variables in self._variables for key, value in variables.items()
-        )
+        return self.is_set(name) or any(self._variables_of(name))
+
+    def _variables_of(self, name: str) -> Iterator[str]:
+        for _, variables in self._variables:
+            yield from (value for key, value in variables.items() if key.startswith(f"{name.upper()}_") and value)
 
     def texts(self, name: str) -> Iterator[str]:
         """Yield all texts of a section and of the variables of its plugin: without its model, any may be secret."""
         yield from (str(value) for _, value in leaves({name: self._values.get(name, "")}))
-        prefix = f"{self.base(name).upper()}_"
-        for _, variables in self._variables:
-            yield from (value for key, value in variables.items() if key.startswith(prefix) and value)
+        yield from self._variables_of(self.base(name))
 
     def place(self, key: str) -> str:
         """Return the origin of a key in brackets; empty for a default."""
-        origin = origin_of(self._layers, tuple(key.split(".")))
-        return f" ({origin})" if origin != "default" else ""
+        origin = self._origins.origin(tuple(key.split(".")))
+        return f" ({origin})" if origin else ""
 
     def is_invalid(self, key: str) -> bool:
         """Return whether a key, a table above it or a key below it had an invalid value."""
-        return any(f"{key}.".startswith(f"{other}.") or other.startswith(f"{key}.") for other in self.invalid)
+        path = tuple(key.split("."))
+        return any(path[: len(other)] == other[: len(path)] for other in self.invalid)
 
     def naming_problems(self, catalog: PluginCatalog, limits: Iterable[str]) -> Iterator[str]:
         """Yield the problems with the names of sections, and of the tables of `[limits]`."""
@@ -151,7 +147,7 @@ class PluginSections:
             details = error.errors()
             missing = [".".join(map(str, detail["loc"])) for detail in details if detail["type"] == "missing"]
             invalid = [detail for detail in details if detail["type"] != "missing"]
-            messages = [*error_messages(invalid, model, [given], self._origin, prefix)]
+            messages = [*error_messages(invalid, model, given, self._origins, prefix)]
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - reported without its text, which may contain a secret
@@ -181,11 +177,8 @@ class PluginSections:
         use = Field(plugin.name, description="The plugin of this second instance.")
         return create_model(plugin.settings.__name__, __base__=plugin.settings, use=(str, use))
 
-    def _origin(self, path: KeyPath) -> str:
-        return origin_of(self._layers, path)
-
     def _refuse(self, path: KeyPath, why: str) -> ConfigError:
-        return InvalidSection(f"{'.'.join(path)}: {why} ({self._origin(path)})")
+        return InvalidSection(f"{'.'.join(path)}: {why} ({self._origins.origin(path)})")
 
     def _conventional(self, name: str, plugin: Plugin, given: Mapping[str, Any]) -> dict[str, str]:
         """Return the values of conventional variables for fields that no source sets, and note their origins.
@@ -194,16 +187,15 @@ class PluginSections:
         """
         if self.base(name) != name or name != plugin.name:
             return {}
-        found, layer = {}, Layer()
+        found = {}
         for key, variable in _conventions(plugin).items():
             given_by = ((label, value) for label, variables in self._variables if (value := variables.get(variable)))
-            for label, value in list(given_by)[:1]:
-                self.conventional.put(("plugins", name, key), value, type(label)(f"{label} {variable}"))
+            for label, value in islice(given_by, 1):
+                path, leaf = ("plugins", name, key), Leaf(value, type(label)(f"{label} {variable}"))
+                self.conventional.set_leaf(path, leaf)
                 if key not in given:
                     found[key] = value
-                    layer.put(("plugins", name, key), value, type(label)(f"{label} {variable}"))
-        if found:
-            self._layers.append(layer)
+                    self._origins.set_leaf(path, leaf)
         return found
 
     def _how_to_set(self, name: str, key: str, plugin: Plugin) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, get_args
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -35,9 +36,8 @@ _IN_ADDRESS = re.compile(
 
 def secrets_in_address(value: Any) -> list[str]:
     """Return the secrets in an address as they are written; empty for any other value."""
-    if not isinstance(value, str) or "://" not in value or not _ADDRESS.fullmatch(value):
-        return []
-    return [text for found in _IN_ADDRESS.finditer(value) for text in found.groups() if text]
+    matches = _IN_ADDRESS.finditer(value) if _is_address(value) else ()
+    return [text for match in matches for text in match.groups() if text]
 
 
 def is_private_address(value: Any) -> bool:
@@ -45,21 +45,22 @@ def is_private_address(value: Any) -> bool:
     return bool(_parts_in_address(value))
 
 
+def _is_address(value: Any) -> bool:
+    return isinstance(value, str) and "://" in value and bool(_ADDRESS.fullmatch(value))
+
+
 def _parts_in_address(value: Any) -> list[str]:
     """Return what stands before the @ of an address and the values of its query."""
-    if not isinstance(value, str) or "://" not in value or not _ADDRESS.fullmatch(value):
-        return []
-    try:
-        parts = urlsplit(value.strip())
-        before = [text for text in (parts.username, parts.password) if text]
-        return [*before, *(text for _, text in parse_qsl(parts.query, keep_blank_values=True) if text)]
-    except ValueError:  # not a valid address
-        return []
+    with suppress(ValueError):  # not a valid address
+        parts = urlsplit(value.strip() if _is_address(value) else "")
+        found = [parts.username, parts.password, *(text for _, text in parse_qsl(parts.query, keep_blank_values=True))]
+        return [text for text in found if text]
+    return []
 
 
 def public(settings: BaseModel) -> dict[str, Any]:
     """Return settings as JSON data without secrets and withheld texts: the form that a run stores."""
-    return divided(settings)[0]
+    return _divided(settings)[0]
 
 
 def withheld(settings: BaseModel) -> dict[str, Any]:
@@ -68,7 +69,7 @@ def withheld(settings: BaseModel) -> dict[str, Any]:
     In the sections of plugins: the fields that are `unstored`, texts in tables of free form, which are passed on to a
     service as they are, and addresses with a query or a user. A value that is the default is not withheld.
     """
-    return divided(settings)[1]
+    return _divided(settings)[1]
 
 
 def is_unstored(settings: BaseModel, key: str) -> bool:
@@ -89,7 +90,7 @@ def private_texts(withheld: Iterable[Any]) -> Iterator[str]:
             yield from private_texts(value)
 
 
-def divided(settings: BaseModel) -> tuple[dict[str, Any], dict[str, Any]]:
+def _divided(settings: BaseModel) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what `public` and what `withheld` return."""
     left: dict[str, Any] = {}
     kept = _kept(settings, settings.model_dump(), "", left)

@@ -15,7 +15,6 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, SecretBytes, SecretStr
-from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 KeyPath = tuple[str, ...]
@@ -146,66 +145,44 @@ def _is_toml(text: str, annotation: Any) -> bool:
 def commented_toml(defaults: BaseModel) -> str:
     """Return a settings file with every key and value of these settings, commented out."""
     lines = ["# Leadline's settings. Every key has its default here: remove the # to change one.", ""]
-    return "\n".join([*lines, *_table_lines(type(defaults), (), dict(defaults))]).rstrip() + "\n"
+    return "\n".join([*lines, *_table_lines((), defaults, set())]).strip() + "\n"
 
 
-def _table_lines(model: type[BaseModel], path: tuple[str, ...], values: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the keys of a table, and then the tables in it."""
-    tables = {name: list(_tables(field, values[name])) for name, field in model.model_fields.items()}
+def _table_lines(path: KeyPath, table: BaseModel, described: set[type[BaseModel]]) -> Iterator[str]:
+    """Yield the keys of a table, and then the tables in it; only the first table of its kind has all keys."""
+    model, tables, lines = type(table), dict[KeyPath, BaseModel](), list[str]()
     for name, field in model.model_fields.items():
-        if not tables[name]:
-            yield key_line(name, field, values[name])
-    for name, inner in tables.items():
-        described: set[type[BaseModel]] = set()
-        for below, table, inside in inner:
-            if table in described:  # the first of its kind describes all keys
-                yield from ("", f"[{'.'.join((*path, name, *below))}]", *_changed_lines(table, inside))
-            elif table.model_fields:
-                described.add(table)
-                where = (*path, name, *below)
-                yield from ("", *([f"# {_summary(table)}"] if _summary(table) else []))
-                if any(not list(_tables(field, inside[key])) for key, field in table.model_fields.items()):
-                    yield f"[{'.'.join(where)}]"
-                yield from _table_lines(table, where, inside)
+        value = getattr(table, name)
+        inner = {(): value} if isinstance(value, BaseModel) else {(key,): item for key, item in _models(value)}
+        tables |= {(*path, name, *below): item for below, item in inner.items()}
+        written = f"# {name} = {toml_value(to_jsonable_python(value))}"
+        if model not in described and not inner:
+            comment = " ".join(filter(None, ("Required." if field.is_required() else "", field.description)))
+            lines.append(f"{written:<{_COLUMN}} # {comment}" if comment else written)
+        elif not inner and value != field.get_default(call_default_factory=True):
+            lines.append(written)
+    summary = (model.__doc__ or "").strip().partition("\n")[0]
+    if path and model.model_fields:
+        yield from ("", *([f"# {summary}"] if summary and model not in described else []))
+        yield from [f"[{'.'.join(path)}]"] if lines or model in described else []
+    described.add(model)
+    yield from lines
+    for where, item in tables.items():
+        yield from _table_lines(where, item, described)
 
 
-def _changed_lines(model: type[BaseModel], values: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the keys whose values are not the defaults of the model."""
-    for name, field in model.model_fields.items():
-        if values[name] != field.get_default(call_default_factory=True):
-            yield f"# {name} = {toml_value(to_jsonable_python(values[name]))}"
-
-
-def _tables(field: FieldInfo, value: Any) -> Iterator[tuple[tuple[str, ...], type[BaseModel], Mapping[str, Any]]]:
-    """Yield the tables of a field: a model, or models by name."""
-    if model := model_of(field.annotation):
-        yield (), model, dict(value)
-    elif isinstance(value, Mapping):
-        for name, item in value.items():
-            if isinstance(item, BaseModel):
-                yield (name,), type(item), dict(item)
-
-
-def _summary(model: type[BaseModel]) -> str:
-    return (model.__doc__ or "").strip().partition("\n")[0]
-
-
-def key_line(name: str, field: FieldInfo, value: Any) -> str:
-    """Return one commented key with its value and description."""
-    comment = " ".join(filter(None, ("Required." if field.is_required() else "", field.description or "")))
-    written = f"# {name} = {toml_value(to_jsonable_python(value))}"
-    return f"{written:<{_COLUMN}} # {comment}" if comment else written
+def _models(value: Any) -> Iterator[tuple[str, BaseModel]]:
+    """Yield the models by name in the value of a field."""
+    if isinstance(value, Mapping):
+        yield from ((name, item) for name, item in value.items() if isinstance(item, BaseModel))
 
 
 def toml_value(value: Any) -> str:
     """Return a value as TOML; None, which TOML does not have, as an empty text."""
     if isinstance(value, Mapping):
-        pairs = (f"{_toml_key(key)} = {toml_value(item)}" for key, item in value.items() if item is not None)
+        keys = {key: key if _BARE_KEY.fullmatch(key) else json.dumps(key, ensure_ascii=False) for key in value}
+        pairs = (f"{keys[key]} = {toml_value(item)}" for key, item in value.items() if item is not None)
         return f"{{ {inside} }}" if (inside := ", ".join(pairs)) else "{}"
     if isinstance(value, list):
         return f"[{', '.join(map(toml_value, value))}]"
     return '""' if value is None else json.dumps(value, ensure_ascii=False)
-
-
-def _toml_key(key: str) -> str:
-    return key if _BARE_KEY.fullmatch(key) else json.dumps(key, ensure_ascii=False)

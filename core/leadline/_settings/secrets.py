@@ -43,13 +43,6 @@ def _all_forms(values: Iterable[str]) -> list[str]:
     return sorted(forms, key=len, reverse=True)
 
 
-def _common(one: str, other: str) -> int:
-    """Return the length of the common beginning of two texts."""
-    return next(
-        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
-
-
 def _pattern(forms: list[str]) -> re.Pattern[str] | None:
     return re.compile("|".join(map(re.escape, forms))) if forms else None
 
@@ -98,9 +91,9 @@ class Secrets:
         parts, end = [], 0
         while self._starts and (found := self._starts.search(text, end)):
             begin = found.start()
-            length = max(_common(form, text[begin:]) for form in self._secret)
             parts += [text[end:begin], MASK]
-            end = begin + length
+            forms = self._secret
+            end = begin + max(n for form in forms for n in range(len(form) + 1) if text.startswith(form[:n], begin))
         return "".join([*parts, text[end:]])
 
     def clean(self, tree: JsonValue) -> JsonValue:

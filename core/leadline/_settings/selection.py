@@ -17,10 +17,9 @@ from typing import Any
 from leadline._hosting.catalog import Plugin, PluginCatalog, missing_packages
 from leadline._hosting.loading import NAME, AnyOffer
 from leadline._settings.defaults import AutoOrder, Defaults
-from leadline._settings.pipelines import examine, keys_of_stages, stage_names
+from leadline._settings.pipelines import Steps, examine, keys_of_stages, stage_names
 from leadline._settings.plugin_sections import InvalidSection, PluginSections, RequiredSettingMissing
 from leadline._settings.secrets import Secrets
-from leadline._settings.task_settings import template_notices, unknown_names, unused_prices
 from leadline.display import choose_from, nearest
 from leadline.errors import ConfigError, PluginError
 from leadline.hookspecs import PluginSettings
@@ -107,7 +106,7 @@ class Selector:
         # The plugin of the folders that an option names; without it, no run may start.
         self._documents = defaults.documents if has_docs else ""
         self._defaults = defaults
-        self._sections = sections
+        self.sections = sections
         self._selected = Selected()
         # The plugins whose settings, or what their settings name, are at fault.
         self._unfit: set[str] = set()
@@ -117,9 +116,10 @@ class Selector:
 
     def select(self, core: Settings) -> Selected:
         """Return the plugins that the settings select; all errors are in `problems`."""
-        found, place = self._selected, self._sections.place
-        found.problems += self._sections.naming_problems(self._catalog, core.limits)
-        stages = self._stages(core)
+        found, place = self._selected, self.sections.place
+        found.problems += self.sections.naming_problems(self._catalog, core.limits)
+        steps = self._steps(core)
+        stages = tuple(dict.fromkeys(stage_names(steps)))
         keys = keys_of_stages(core.pipelines, core.pipeline) if stages else {}
         chosen = [Selection("pipeline", "stages", stages, keys=keys), *selections(core)]
         for selection in chosen:
@@ -131,7 +131,7 @@ class Selector:
         for selection in chosen[1:]:
             self._require(selection, used)
         pipelines_invalid = any(
-            self._sections.is_invalid(f"pipelines.{name}.{key}") for name in core.pipelines for key in _LAYOUT
+            self.sections.is_invalid(f"pipelines.{name}.{key}") for name in core.pipelines for key in _LAYOUT
         )
         if not pipelines_invalid and (problem := self._unserved_stages(core.pipeline)):
             found.problems.insert(0, problem)
@@ -140,17 +140,11 @@ class Selector:
             listed = "".join(f"\n  {name}: {reason}" for name, reason in reasons)
             self._problem(f"{', '.join(emptied)}: none of the chosen plugins can work here{listed}", *emptied)
             found.lacks |= {kind_of(key) for key in emptied}
-        for fault in self._pipeline_faults(core) if stages and not pipelines_invalid else ():
+        for fault in self._pipeline_faults(core.pipeline, steps) if stages and not pipelines_invalid else ():
             self._problem(f"{fault}{place(f'pipelines.{core.pipeline}')}")
-        plugins = found.plugins.values()
-        for name in self._sections.names():
-            if name not in found.settings and self._sections.base(name) in self._catalog.names():
+        for name in self.sections.names():
+            if name not in found.settings and self.sections.base(name) in self._catalog.names():
                 self._check_section(name)
-        for problem in unknown_names(core, self._catalog, plugins, place, self._defaults.tools):
-            self._problem(problem)
-        found.notices += self._unread_engines()
-        found.notices += template_notices(core, plugins, place)
-        found.notices += unused_prices(core, found.plugins, found.settings, place)
         found.choices += [text for key, text in self._choices.items() if key in _REQUIRED | used]
         return found
 
@@ -168,31 +162,27 @@ class Selector:
 
     # --- one selection -----------------------------------------------------------------------------------------------
 
-    def _stages(self, core: Settings) -> tuple[str, ...]:
-        """Return the stages of the pipeline; the other pipelines are resolved as well, to report typos."""
-        stages: tuple[str, ...] = ()
-        for name in dict.fromkeys((core.pipeline, *core.pipelines)):
-            steps, faults = examine(core.pipelines, name)
+    def _steps(self, core: Settings) -> Steps:
+        """Return the steps of the pipeline; the other pipelines are resolved as well, to report typos."""
+        resolved = {name: examine(core.pipelines, name) for name in dict.fromkeys((core.pipeline, *core.pipelines))}
+        for _, faults in resolved.values():
             for fault in faults:
                 key = f"pipelines.{fault.missing}" if fault.missing else fault.key
-                self._problem(f"{fault}{self._sections.place(fault.key)}", key)
-            if name == core.pipeline:
-                stages = stage_names(steps)
-        return tuple(dict.fromkeys(stages))
+                self._problem(f"{fault}{self.sections.place(fault.key)}", key)
+        return resolved[core.pipeline][0]
 
-    def _pipeline_faults(self, core: Settings) -> list[str]:
+    def _pipeline_faults(self, pipeline: str, steps: Steps) -> list[str]:
         """Return the faults of the order of the stages, as far as these can be loaded."""
-        steps, _ = examine(core.pipelines, core.pipeline)
         offers: dict[str, Any] = {}
         for name in stage_names(steps):
             with suppress(ConfigError):  # that it cannot be loaded is a problem of its own
-                plugin = self._catalog.load(self._sections.base(name))
+                plugin = self._catalog.load(self.sections.base(name))
                 offers |= {name: plugin.offers["stages"]} if "stages" in plugin.offers else {}
-        return faults_of(core.pipeline, steps, offers, self._other_stages)
 
-    def _other_stages(self) -> Any:
-        """Return all installed stages by name, for suggestions. Loads all plugins."""
-        return {name: self._catalog.load(name).offers["stages"] for name in self._catalog.offering("stages")}
+        def others() -> Any:  # loads all plugins, for suggestions
+            return {name: self._catalog.load(name).offers["stages"] for name in self._catalog.offering("stages")}
+
+        return faults_of(pipeline, steps, offers, others)
 
     def _take(self, selection: Selection) -> None:
         """Take the plugins of a selection that can work, and report the others."""
@@ -212,7 +202,7 @@ class Selector:
             self._problem(str(error))
         except ConfigError as error:
             key = selection.key_of(name)
-            self._problem(f"{key}: {error}{self._sections.place(key)}", key)
+            self._problem(f"{key}: {error}{self.sections.place(key)}", key)
         return ""
 
     def _expanded(self, selection: Selection) -> tuple[tuple[str, ...], frozenset[str]]:
@@ -234,29 +224,13 @@ class Selector:
         found: list[str] = []
         engines = self._selected.names["search.engines"]
         for name in fetchers:
-            instances = [engine for engine in engines if engine != name == self._sections.base(engine)]
-            found += [name] if self._sections.is_set(name) or not instances else []
+            instances = [engine for engine in engines if engine != name == self.sections.base(engine)]
+            found += [name] if self.sections.is_set(name) or not instances else []
             found += instances
-        if not self._sections.place("read.fetchers"):
+        if not self.sections.place("read.fetchers"):
             plugins = self._selected.plugins
             found += [engine for engine in engines if "fetchers" in plugins[engine].offers]
         return tuple(dict.fromkeys(found))
-
-    def _unread_engines(self) -> Iterator[str]:
-        """Yield a notice for each engine that could also fetch, but is not among the fetchers."""
-        names, plugins = self._selected.names, self._selected.plugins
-        for name in names.get("search.engines", ()):
-            plugin = plugins[name]
-            offer = plugin.offers.get("fetchers")
-            if (
-                offer is not None
-                and name not in names["read.fetchers"]
-                and not _obstacle(plugin, offer, self._selected.settings[name])
-            ):
-                yield (
-                    f"read.fetchers: {name} is missing, a search engine that also fetches: what it finds is read only "
-                    f"if another fetcher accepts the address; add {name} to read.fetchers"
-                )
 
     def _automatic(self, selection: Selection, order: AutoOrder) -> tuple[str, ...]:
         """Return the plugins that `auto` selects: those that are configured, or else those that need nothing.
@@ -265,12 +239,12 @@ class Selector:
         """
         installed = self._catalog.names()
         # A plugin without a key or a section cannot work: it is not even imported.
-        found = [name for name in order.configured if name in installed and self._sections.is_mentioned(name)]
+        found = [name for name in order.configured if name in installed and self.sections.is_mentioned(name)]
         if order.first:
             found += [name for name in order.otherwise if name in installed]
             return self._first(selection, order, found)
         documents = self._defaults.documents
-        if documents in found and self._sections.has(documents, "folders"):
+        if documents in found and self.sections.place(f"plugins.{documents}.folders"):
             return tuple(found)
         if any(self._checked(selection, name) is None for name in found):
             return tuple(found)
@@ -290,7 +264,7 @@ class Selector:
             return tuple(names)
         for other, reason in lost.items():
             text = f"{selection.key}: {other} is set up, but cannot work: {reason}"
-            if self._sections.is_set(other):
+            if self.sections.is_set(other):
                 self._problem(f"{text}; to do without it: --set {selection.key}={name}", selection.key)
             else:
                 self._selected.notices.append(f"{text}; {name} is used instead")
@@ -301,7 +275,7 @@ class Selector:
         self, selection: Selection, kept: tuple[str, ...], lost: Mapping[str, str], automatic: frozenset[str]
     ) -> None:
         key, found = selection.key, self._selected
-        is_set = bool(self._sections.place(key))
+        is_set = bool(self.sections.place(key))
         reasons = {name: reason for name, reason in lost.items() if reason}
         if reason := reasons.pop(self._documents, ""):
             self._problem(f"--docs: {reason}")
@@ -314,24 +288,26 @@ class Selector:
             named = name not in automatic and is_set
             if named and kept and key in _NAMED and name in self._unfit:
                 self._problem(
-                    f"{key}: {name} cannot work: {reason}; or leave it out of {key}{self._sections.place(key)}",
+                    f"{key}: {name} cannot work: {reason}; or leave it out of {key}{self.sections.place(key)}",
                     key,
                 )
-            elif (named or self._sections.is_mentioned(name)) and kept and name not in found.dropped:
+            elif (named or self.sections.is_mentioned(name)) and kept and name not in found.dropped:
                 found.notices.append(f"{key}: {name} is left out: {reason}")
             found.dropped.setdefault(name, reason)
         needed = key not in _MAY_BE_EMPTY or (selection.names != ("auto",) and is_set)
         if needed and selection.names and not kept and len(reasons) == len(lost):
-            self._emptied.setdefault(tuple(reasons.items()) or self._none_installed(key), []).append(key)
+            looked = ", ".join(self._defaults.auto.get(key, _NO_ORDER).names)
+            none = ("auto", f"looks for {looked}, and none is installed; see `leadline plugins`")
+            self._emptied.setdefault(tuple(reasons.items()) or (none,), []).append(key)
 
     def _report_choice(self, selection: Selection, kept: tuple[str, ...], automatic: frozenset[str]) -> None:
         key = selection.key
-        alone = key == "search.engines" and self._documents and not self._sections.place(key)
+        alone = key == "search.engines" and self._documents and not self.sections.place(key)
         if not kept or not (automatic or key == "ai.providers" or alone):
             return
         order = self._defaults.auto.get(key, _NO_ORDER)
         if alone:
-            others = [*filter(self._sections.is_mentioned, order.configured), *order.otherwise]
+            others = [*filter(self.sections.is_mentioned, order.configured), *order.otherwise]
             other = next((name for name in others if name != self._documents), "NAME")
             reason = f"only the documents; to search elsewhere too: --set {key}={self._documents},{other}"
         elif order.reason and {*kept} <= {*order.otherwise}:
@@ -339,12 +315,8 @@ class Selector:
         elif automatic & {*kept}:
             reason = "chosen by auto"
         else:
-            reason = self._sections.place(key).strip(" ()") or "as set"
+            reason = self.sections.place(key).strip(" ()") or "as set"
         self._choices[key] = f"{key}: {', '.join(kept)} ({reason})"
-
-    def _none_installed(self, key: str) -> tuple[tuple[str, str]]:
-        names = ", ".join(self._defaults.auto.get(key, _NO_ORDER).names)
-        return (("auto", f"looks for {names}, and none is installed; see `leadline plugins`"),)
 
     # --- required keys -----------------------------------------------------------------------------------------------
 
@@ -365,7 +337,7 @@ class Selector:
         example = ",".join(usual) if isinstance(usual, list) else usual
         self._problem(
             f"{key}: the value is empty, and a run needs one: choose from: {', '.join(choices)}; "
-            f"such as --set {key}={example}{self._sections.place(key)}",
+            f"such as --set {key}={example}{self.sections.place(key)}",
             key,
         )
 
@@ -384,10 +356,10 @@ class Selector:
 
     def _model_advice(self) -> str:
         """Return how to set up a language model."""
-        order, place = self._defaults.auto.get("ai.providers", _NO_ORDER), self._sections.place("ai.providers")
+        order, place = self._defaults.auto.get("ai.providers", _NO_ORDER), self.sections.place("ai.providers")
         usual = next(iter(order.names), "PROVIDER")
         with suppress(ConfigError):  # not installed
-            if lacking := self.why_not(self._catalog.load(self._sections.base(usual))):
+            if lacking := self.why_not(self._catalog.load(self.sections.base(usual))):
                 return f"{usual}: {lacking}"
         return f"choose one, such as --set ai.providers={usual}{place}"
 
@@ -410,21 +382,21 @@ class Selector:
 
     def _unloaded(self, name: str, error: PluginError) -> str:
         """Return why a plugin could not be loaded, without the texts of its section, which may be secret."""
-        secrets = Secrets(self._sections.texts(name))
+        secrets = Secrets(self.sections.texts(name))
         if error.traceback:
             self._selected.traces[name] = secrets.scrub(error.traceback)
         return secrets.scrub(str(error))
 
     def _base(self, selection: Selection, name: str) -> str:
         """Return the installed plugin of a name: itself, or the plugin that its section `use`s."""
-        base = self._sections.base(name)
+        base = self.sections.base(name)
         if base in self._catalog.names():
             return base
         if base in self._catalog.refused:
             raise ConfigError(self._catalog.refused[base])
-        instances = (other for other in self._sections.instances() if NAME.fullmatch(other))
+        instances = (other for other in self.sections.instances() if NAME.fullmatch(other))
         choices = {*self._catalog.offering(selection.kind), *instances}
-        if base == name and self._sections.is_set(name) and not nearest(base, choices):
+        if base == name and self.sections.is_set(name) and not nearest(base, choices):
             raise ConfigError(f"no plugin {base!r} is installed, and [plugins.{name}] names none with `use`")
         message = f"no plugin {base!r} is installed: {choose_from(base, choices)}"
         raise ConfigError(f"{message}{self._model_hint(selection)}; see `leadline plugins`")
@@ -441,11 +413,11 @@ class Selector:
     def _configure(self, plugin: Plugin, offer: AnyOffer, name: str) -> str:
         """Read the section of a plugin, or return what is missing."""
         try:
-            settings = self._selected.settings.get(name) or self._sections.read(name, plugin)
+            settings = self._selected.settings.get(name) or self.sections.read(name, plugin)
         except RequiredSettingMissing as missing:
             self._unfit.add(name)
             return str(missing)
-        self._sections.refuse_unsendable(name, offer, settings)
+        self.sections.refuse_unsendable(name, offer, settings)
         reason = _obstacle(plugin, offer, settings)
         if not reason:
             self._selected.settings[name] = settings
@@ -456,7 +428,7 @@ class Selector:
     def _check_section(self, name: str) -> None:
         """Report the faults of the section of a plugin that is not chosen; it need not be complete."""
         try:
-            self._sections.read(name, self._catalog.load(self._sections.base(name)))
+            self.sections.read(name, self._catalog.load(self.sections.base(name)))
         except (RequiredSettingMissing, PluginError):
             return  # not set up, or broken: no matter while it is not chosen
         except ConfigError as error:
@@ -464,7 +436,7 @@ class Selector:
 
     def _problem(self, text: str, *keys: str) -> None:
         """Report a problem, unless all the keys that it is about are invalid: then it is only a consequence."""
-        if keys and all(map(self._sections.is_invalid, keys)):
+        if keys and all(map(self.sections.is_invalid, keys)):
             return
         if text not in self._selected.problems:
             self._selected.problems.append(text)

@@ -8,29 +8,24 @@ import os
 import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from leadline._settings.layers import (
-    DEEPEST,
+    DEBUG_VARIABLE,
     FILE_VARIABLE,
+    PREFIX,
     TRUST_VARIABLE,
     Found,
     Layer,
     Stored,
-    from_arguments,
-    from_environment,
-    from_sets,
-    is_map,
     leaves,
-    tables,
-    with_plugin_tables,
-    without_replaced,
 )
-from leadline.errors import ConfigError
+from leadline._settings.schema import KeyPath, Raw
+from leadline.errors import ConfigError, UsageError
 from leadline.files import home_folder, read_limited
 
 PROJECT_FILE = "leadline.toml"
@@ -40,9 +35,15 @@ _HEADER = re.compile(r"\s*\[\[?([^\[\]]+)\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(r"([A-Za-z0-9_\-.\"' \t]+)=")
 # Bytes of a settings file, and values in it; of a faulty one, characters times lines where the fault is searched for.
 _LARGEST, _MOST, _SEARCHED = 2**18, 20_000, 5_000_000
+# Keys from a setting up to the top. No model has more tables in each other.
+_DEEPEST = 20
+# Variables with the prefix that are no settings.
+_NO_SETTINGS = (FILE_VARIABLE, DEBUG_VARIABLE, TRUST_VARIABLE)
 # The origin of a value that was stored with a run.
 STORED = Stored("the run's own settings")
 Variables = Mapping[str, str | None]
+# The lines of the keys of a file.
+Lines = dict[KeyPath, int]
 
 
 @dataclass(frozen=True)
@@ -61,15 +62,19 @@ class Sources:
         """The environment and `.env` with their names, strongest first."""
         return ("environment", self.environ), (Found(".env"), read_dotenv(self.cwd / ".env"))
 
-    @property
-    def user_folder(self) -> Path:
-        """The folder of the user's own settings."""
-        return (self.user_file or _user_file(self.environ)).parent
+    @cached_property
+    def user_path(self) -> Path:
+        """The user's own settings file, by the XDG rules."""
+        if self.user_file is not None:
+            return self.user_file
+        home = Path(self.environ["HOME"]) if self.environ.get("HOME") else home_folder()
+        folder = Path(self.environ.get("XDG_CONFIG_HOME") or home / ".config") / "leadline"
+        return next(iter(_settings_files(folder)), folder / PROJECT_FILE)
 
     @property
     def file_name(self) -> str:
         """The name of the settings file, whether it exists or not."""
-        return _label(self._project_file() or self.cwd / PROJECT_FILE, self.cwd)
+        return self._label(self._project_file() or self.cwd / PROJECT_FILE)
 
     def unread_files(self) -> list[str]:
         """Return a notice for each settings file of the folder, and for each variable of `.env`, that is not read."""
@@ -84,31 +89,55 @@ class Sources:
     def layers(
         self, arguments: Mapping[str, Any], sets: Sequence[str], stored: Mapping[str, Any] | None
     ) -> list[Layer]:
-        """Return all layers, strongest first; below `stored` only the plugins' sections, for their secrets."""
-        above = [self._read(layer) for layer in (from_arguments(arguments), from_sets(sets))]
+        """Return all layers, strongest first; below `stored` only the plugins' sections, for their secrets.
+
+        `arguments` are dotted or nested; None counts as not given. `sets` are those of `--set`.
+        """
+        given, options = Layer(self.plugins), Layer(self.plugins)
+        for key, value in arguments.items():
+            if (set_now := _without_none(value)) is not None:
+                given.put(tuple(key.split(".")), set_now, "argument", whole=True)
+        for text in sets:
+            key, equals, value = text.partition("=")
+            path = tuple(part.strip() for part in key.split("."))
+            if not equals or not all(path):
+                raise UsageError(f"--set {text!r}: write KEY=VALUE, such as --set search.strategy=race")
+            options.put(path, Raw(value), f"--set {key.strip()}")
         if stored is None:
-            return [*above, *self.written]
-        return [*above, with_plugin_tables(_stored(stored), self.plugins), *map(_only_plugins, self.written)]
+            return [given, options, *self.written]
+        # The tables of a run are whole, except those of plugins, which lack their secrets.
+        run = Layer(self.plugins)
+        for key, value in stored.items():
+            run.put((key,), value, STORED, whole=key != "plugins")
+        sections = (layer.only(path for path in layer.leaves if path[0] == "plugins") for layer in self.written)
+        return [given, options, run, *sections]
 
     @cached_property
     def written(self) -> list[Layer]:
         """The layers of the environment and of the files, strongest first."""
-        layers = [from_environment(variables, label) for label, variables in self.variables]
-        layers += [read_file(path, self._origin(path)) for path in self._files()]
-        return without_replaced(map(self._read, layers))
+        layers = [self._environment(variables, label) for label, variables in self.variables]
+        named = self.file or self.environ.get(FILE_VARIABLE)
+        if project := self._project_file():
+            label = self._label(project) if named or project == self.user_path else Found(self._label(project))
+            layers.append(read_file(project, label, self.plugins))
+        if _exists(self.user_path):
+            layers.append(read_file(self.user_path, self._label(self.user_path), self.plugins))
+        return layers
 
-    def _origin(self, path: Path) -> str:
-        """Return the name of a settings file, as `Found` unless the user named it or it is the user's own."""
-        label = _label(path, self.cwd)
-        named = self.file or self.environ.get(FILE_VARIABLE) or path == (self.user_file or _user_file(self.environ))
-        return label if named else Found(label)
+    def _environment(self, variables: Variables, label: str) -> Layer:
+        """Return the settings among variables, `LEADLINE_TABLE__KEY`.
 
-    def _read(self, layer: Layer) -> Layer:
-        return with_plugin_tables(layer, self.plugins).parsed()
-
-    def _files(self) -> list[Path]:
-        user = self.user_file or _user_file(self.environ)
-        return [path for path in (self._project_file(), user) if path is not None and _exists(path)]
+        An empty variable counts as not set, as in the shell's `${NAME:-default}`.
+        """
+        layer = Layer(self.plugins)
+        for name, value in variables.items():
+            if not name.startswith(PREFIX) or name in _NO_SETTINGS or value == "":
+                continue
+            path = tuple(name.removeprefix(PREFIX).lower().split("__"))
+            if value is None or not all(path) or len(path) > _DEEPEST:
+                raise ConfigError(f"{label} {name:.80}: write {PREFIX}KEY=VALUE or {PREFIX}TABLE__KEY=VALUE")
+            layer.put(path, Raw(value), type(label)(f"{label} {name}"))
+        return layer
 
     def _named(self) -> Path | str | None:
         """Return the settings file that an option or a variable names."""
@@ -124,44 +153,35 @@ class Sources:
             raise ConfigError(f"{named}: there is no such settings file; `leadline config init` writes one")
         return path
 
-
-def _label(path: Path, cwd: Path) -> str:
-    return str(path.relative_to(cwd)) if path.is_relative_to(cwd) else str(path)
-
-
-def _stored(values: Mapping[str, Any]) -> Layer:
-    """Return the settings of a run. Its tables are whole, except those of plugins, which lack their secrets."""
-    core = {key: value for key, value in values.items() if key != "plugins"}
-    layer = Layer(whole=set(filter(is_map, tables(core))))
-    for path, value in leaves(values):
-        layer.put(path, value, STORED)
-    return layer
+    def _label(self, path: Path) -> str:
+        return str(path.relative_to(self.cwd)) if path.is_relative_to(self.cwd) else str(path)
 
 
-def _only_plugins(layer: Layer) -> Layer:
-    origins = {path: where for path, where in layer.origins.items() if path[0] == "plugins"}
-    return Layer({key: value for key, value in layer.values.items() if key == "plugins"}, origins)
+def _without_none(value: Any) -> Any:
+    """Return a value without None in its tables; None if nothing else was given."""
+    if not isinstance(value, Mapping):
+        return value
+    found = {key: given for key, item in value.items() if (given := _without_none(item)) is not None}
+    return found if found or not value else None
 
 
 # --- files -----------------------------------------------------------------------------------------------------------
 
 
-def read_file(path: Path, label: str) -> Layer:
+def read_file(path: Path, label: str, plugins: Collection[str] = ()) -> Layer:
     """Return the values of a settings file with their lines. Raises `ConfigError`."""
     text = _text(path, label)
-    if path.suffix in (".yaml", ".yml"):
-        values, lines = _yaml(text, label)
-    else:
-        values, lines = _toml(text, label), dict(reversed([*_lines(text)]))
-    layer = Layer()
+    values, lines = _yaml(text, label) if path.suffix in (".yaml", ".yml") else _toml(text, label)
+    layer = Layer(plugins)
     try:
         for where, value in leaves(values):
-            if len(where) > DEEPEST:
+            if len(where) > _DEEPEST:
                 raise RecursionError
             if where:
-                layer.put(where, value, _place(label, where, lines))
+                line = next((lines[where[:end]] for end in range(len(where), 0, -1) if where[:end] in lines), None)
+                layer.put(where, value, type(label)(f"{label}:{line}") if line else label)
     except RecursionError:
-        raise ConfigError(f"{label} has tables in tables, more than {DEEPEST} deep") from None
+        raise ConfigError(f"{label} has tables in tables, more than {_DEEPEST} deep") from None
     return layer
 
 
@@ -190,13 +210,6 @@ def read_dotenv(path: Path) -> Mapping[str, str | None]:
     return dotenv_values(stream=io.StringIO(_text(path, str(path))), interpolate=False)
 
 
-def _user_file(environ: Mapping[str, str]) -> Path:
-    """Return the path of the user's own settings file, by the XDG rules."""
-    home = Path(environ["HOME"]) if environ.get("HOME") else home_folder()
-    folder = Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "leadline"
-    return next(iter(_settings_files(folder)), folder / PROJECT_FILE)
-
-
 def _settings_files(folder: Path) -> list[Path]:
     """Return the settings files of a folder, in their order."""
     return [path for name in FILES if _exists(path := folder / name)]
@@ -207,9 +220,9 @@ def _exists(path: Path) -> bool:
     return os.path.exists(path)  # noqa: PTH110
 
 
-def _toml(text: str, label: str) -> dict[str, Any]:
+def _toml(text: str, label: str) -> tuple[dict[str, Any], Lines]:
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(f"{text}\n"), dict(reversed([*_lines(text)]))
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{label} is not valid TOML: {_toml_fault(text, str(error))}") from None
     except (ValueError, RecursionError):  # an integer of thousands of digits, lists in lists
@@ -225,20 +238,17 @@ def _toml_fault(text: str, message: str) -> str:
     begin = next((n for n, line in enumerate(lines[end:], end + 1) if line.strip() and line.lstrip()[0] != "#"), end)
     if f"at line {begin}," in message:
         return message
-    if begin and _is_toml(lines[begin - 1]):  # valid by itself, so the fault is what stands above it
-        return f"line {begin} sets a key or table that is set already: {message}"
     return f"the value that begins in line {begin} is not closed or not valid: {message}"
 
 
 def _is_toml(text: str) -> bool:
-    try:
+    with suppress(ValueError, RecursionError):
         tomllib.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
+        return True
+    return False
 
 
-def _yaml(text: str, label: str) -> tuple[dict[str, Any], dict[tuple[str, ...], int]]:
+def _yaml(text: str, label: str) -> tuple[dict[str, Any], Lines]:
     import yaml  # only for those who write it
 
     class Loader(yaml.SafeLoader):
@@ -252,19 +262,20 @@ def _yaml(text: str, label: str) -> tuple[dict[str, Any], dict[tuple[str, ...], 
     try:
         loader = Loader(text)
         node = loader.get_single_node()
-        if sum(1 for _ in islice(_nodes(node), _MOST)) == _MOST:
-            raise ConfigError(f"{label} has more than {_MOST:,} values, each alias counted as what it stands for")
-        lines: dict[tuple[str, ...], int] = {}
-        for key, number in _yaml_lines(node):
-            if key in lines:
-                name = ".".join(key)
-                raise ConfigError(f"{label}: {name} is set twice, in lines {lines[key]} and {number}: remove one")
-            lines[key] = number
+        lines: Lines = {}
+        for count, (path, line) in enumerate(_yaml_nodes(node)):
+            if count == _MOST:
+                raise ConfigError(f"{label} has more than {_MOST:,} values, each alias counted as what it stands for")
+            if path in lines:
+                name = ".".join(path)
+                raise ConfigError(f"{label}: {name} is set twice, in lines {lines[path]} and {line}: remove one")
+            if path:
+                lines[path] = line
         values = loader.construct_document(node) if node else None
     except yaml.MarkedYAMLError as error:
         marks = [mark.line + 1 for mark in (error.problem_mark, error.context_mark) if mark]
-        line = ", line " + ", in the value that begins in line ".join(map(str, dict.fromkeys(marks))) if marks else ""
-        raise ConfigError(f"{label} is not valid YAML: {error.problem}{line}") from None
+        where = ", line " + ", in the value that begins in line ".join(map(str, dict.fromkeys(marks))) if marks else ""
+        raise ConfigError(f"{label} is not valid YAML: {error.problem}{where}") from None
     except yaml.YAMLError as error:
         raise ConfigError(f"{label} is not valid YAML: {error}") from None
     except (ValueError, RecursionError):
@@ -274,25 +285,27 @@ def _yaml(text: str, label: str) -> tuple[dict[str, Any], dict[tuple[str, ...], 
     return values or {}, lines
 
 
-def _nodes(top: Any) -> Iterator[Any]:
-    """Yield the nodes of YAML, without an end for one that contains itself."""
-    waiting = [top] if top else []
+def _yaml_nodes(top: Any) -> Iterator[tuple[KeyPath, int]]:
+    """Yield the path and the line of each YAML node; those in lists have no path.
+
+    It has no end for a node that contains itself.
+    """
+    waiting: list[tuple[KeyPath, int, Any]] = [((), 0, top)] if top else []
     while waiting:
-        yield (node := waiting.pop())
-        waiting += chain.from_iterable(node.value) if node.id == "mapping" else node.value * (node.id == "sequence")
+        path, line, node = waiting.pop()
+        yield path, line
+        if node.id == "sequence":
+            waiting += [((), 0, item) for item in node.value]
+        elif node.id == "mapping":
+            has_path = (path or node is top) and len(path) <= _DEEPEST
+            for key, item in reversed(node.value):
+                below = (*path, key.value) if has_path and key.id == "scalar" else ()
+                waiting.append((below, key.start_mark.line + 1, item))
 
 
-def _yaml_lines(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], int]]:
-    """Yield the keys of a YAML node with their lines."""
-    for key, value in node.value if getattr(node, "id", "") == "mapping" else ():
-        if key.id == "scalar":
-            yield (*path, key.value), key.start_mark.line + 1
-            yield from _yaml_lines(value, (*path, key.value))
-
-
-def _lines(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
+def _lines(text: str) -> Iterator[tuple[KeyPath, int]]:
     """Yield the keys of a TOML text with their lines. A line may be wrong in rare cases; no value depends on it."""
-    section: tuple[str, ...] = ()
+    section: KeyPath = ()
     for number, line in enumerate(text.splitlines(), 1):
         if header := _HEADER.match(line):
             section = _split(header[1])
@@ -300,10 +313,5 @@ def _lines(text: str) -> Iterator[tuple[tuple[str, ...], int]]:
             yield (*section, *_split(key[1])), number
 
 
-def _split(dotted: str) -> tuple[str, ...]:
+def _split(dotted: str) -> KeyPath:
     return tuple(part.strip().strip("\"'") for part in dotted.split("."))
-
-
-def _place(label: str, path: tuple[str, ...], lines: Mapping[tuple[str, ...], int]) -> str:
-    line = next((lines[path[:depth]] for depth in range(len(path), 0, -1) if path[:depth] in lines), None)
-    return type(label)(f"{label}:{line}") if line else label

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from errno import ENOENT
 from pathlib import Path
 from typing import Any
 
 from leadline._hosting.catalog import Plugin, PluginCatalog
+from leadline._settings.layers import Layer, Stored
 from leadline.display import choose_from
 from leadline.errors import ConfigError
 from leadline.hookspecs import PluginSettings
@@ -64,18 +66,27 @@ def unknown_names(
     All plugins are loaded only if the chosen ones do not have the name.
     """
     chosen = tuple(chosen)
-    named = [(f"ai.tasks.{name}", name) for name in core.ai.tasks]
-    yield from _unknown(named, "asks a task of this name", _task_names, catalog, chosen, place)
-    named = [(f"prompts.{name}", name) for name in core.prompts]
-    yield from _unknown(named, "asks a task of this name", _prompt_names, catalog, chosen, place)
+
+    def unknown(keys: Mapping[str, str], what: str, names: Callable[[Iterable[Plugin]], set[str]]) -> Iterator[str]:
+        known = names(chosen)
+        rest = {key: name for key, name in keys.items() if name not in known}
+        known |= names(catalog.loadable()) if rest else set()
+        for key, name in rest.items():
+            if name not in known:
+                yield f"{key}: no plugin {what.format(name=name)}: {choose_from(name, known)}{place(key)}"
+
+    asks = "asks a task of this name"
+    yield from unknown({f"ai.tasks.{name}": name for name in core.ai.tasks}, asks, _task_names)
+    yield from unknown({f"prompts.{name}": name for name in core.prompts}, asks, _prompt_names)
     for task in (item.task for item in declared(chosen) if item.task.name in core.prompts):
         for part in task.parts.keys() & core.prompts.keys():
             if f"{{{part}}}" not in core.prompts[task.name]:
                 key = f"prompts.{part}"
                 yield f"{key}: it is not used, because prompts.{task.name} has no {{{part}}}{place(key)}"
-    masks = {f"pipelines.{name}.tools": pipeline.tools for name, pipeline in core.pipelines.items()}
-    named = [(key, tool) for key, mask in masks.items() for tool in mask if tool not in default_tools]
-    yield from _unknown(named, "has a tool {name!r}", _tool_names, catalog, chosen, place)
+    for name, pipeline in core.pipelines.items():
+        for tool in pipeline.tools:
+            if tool not in default_tools:
+                yield from unknown({f"pipelines.{name}.tools": tool}, "has a tool {name!r}", _tool_names)
 
 
 def _task_names(plugins: Iterable[Plugin]) -> set[str]:
@@ -90,71 +101,41 @@ def _tool_names(plugins: Iterable[Plugin]) -> set[str]:
     return {tool.name for plugin in plugins for offer in plugin.offers.values() for tool in offer.tools}
 
 
-def _unknown(
-    named: Iterable[tuple[str, str]],
-    what: str,
-    names: Callable[[Iterable[Plugin]], set[str]],
-    catalog: PluginCatalog,
-    chosen: tuple[Plugin, ...],
-    place: Place,
-) -> Iterator[str]:
-    known = names(chosen)
-    rest = [(key, name) for key, name in named if name not in known]
-    known |= names(catalog.loadable()) if rest else set()
-    for key, name in rest:
-        if name not in known:
-            yield f"{key}: no plugin {what.format(name=name)}: {choose_from(name, known)}{place(key)}"
-
-
 # --- prompt templates ------------------------------------------------------------------------------------------------
 
 
-def read_templates(prompts: Mapping[str, str], folder: Path, place: Place) -> tuple[dict[str, str], list[str]]:
-    """Return the templates and all errors; paths are read relative to `folder`."""
-    texts, problems = {}, []
-    for name, value in prompts.items():
-        try:
-            texts[name] = _template(value, folder)
-        except (OSError, ValueError) as error:
-            problems.append(f"prompts.{name}: {_template_problem(value, error)}{place(f'prompts.{name}')}")
-    return texts, problems
+def read_prompts(core: Settings, folder: Path, chosen: Iterable[Plugin], origins: Layer) -> tuple[Settings, list[str]]:
+    """Return settings with the text of every template, and all errors; paths are relative to `folder`.
 
+    What a run stored is the text itself: it is never read as a path, which another machine may have written.
 
-def jinja_files(prompts: Mapping[str, str], folder: Path) -> dict[str, Path]:
-    """Return the files of the prompts that are Jinja templates, by the names of their tasks."""
-    found = {name: value.strip() for name, value in prompts.items() if is_path(value, folder)}
-    return {name: _file(line, folder) for name, line in found.items() if line.endswith(SUFFIX)}
-
-
-def render_prompts(
-    core: Settings, files: Mapping[str, Path], chosen: Iterable[Plugin], place: Place
-) -> tuple[dict[str, str], list[str]]:
-    """Return the prompts with those of Jinja filled in, and all errors.
-
-    A template knows `builtin`, the text that it replaces; `task`, its name in `[prompts]`; and the tables `report`,
-    `research` and `search` of the settings with `language`. The inputs of a task are no variables: they are data, sent
-    separately.
+    A template of Jinja knows `builtin`, the text that it replaces; `task`, its name in `[prompts]`; and the tables
+    `report`, `research` and `search` of the settings with `language`. The inputs of a task are no variables: they are
+    data, sent separately.
     """
-    prompts, problems = dict(core.prompts), []
+    texts, problems = {}, []
     builtin = {name: text for item in declared(chosen) for name, text in item.task.parts.items()}
     builtin |= {item.task.name: item.task.prompt for item in declared(chosen)}
     tables = core.model_dump(include={"language", "report", "research", "search"})
-    for name, path in files.items():
-        try:
-            text = render_file(path, {"task": name, "builtin": builtin.get(name, ""), **tables}).strip()
-        except ConfigError as error:
-            problems.append(f"prompts.{name}: {error}{place(f'prompts.{name}')}")
+    for name, value in core.prompts.items():
+        origin = origins.origin(("prompts", name))
+        if isinstance(origin, Stored):
+            texts[name] = value
             continue
-        if not text:
-            problems.append(f"prompts.{name}: {path} writes nothing{place(f'prompts.{name}')}")
-        prompts[name] = f"{text}\n"
-    return prompts, problems
+        try:
+            texts[name] = _template(value, folder, {"task": name, "builtin": builtin.get(name, ""), **tables})
+        except (OSError, ValueError, ConfigError) as error:
+            problems.append(f"prompts.{name}: {_template_problem(value, error)} ({origin})")
+    return core.model_copy(update={"prompts": texts}), problems
 
 
-def _template(value: str, folder: Path) -> str:
+def _template(value: str, folder: Path, data: Mapping[str, Any]) -> str:
     if is_path(value, folder):
-        # The final newline prevents that a stored template is taken for a path on resume.
-        value = _file(value.strip(), folder).read_text(encoding="utf-8-sig").rstrip() + "\n"
+        path = _file(value.strip(), folder)
+        text = path.read_text(encoding="utf-8-sig")
+        if path.suffix == SUFFIX:
+            text = render_file(path, data).lstrip()
+        value = text.rstrip() + "\n"
     if not any(map(str.isalnum, value)):
         raise ValueError("the template is empty")
     return value
@@ -165,14 +146,11 @@ def is_path(value: str, folder: Path) -> bool:
     line = value.strip()
     if not line or "\n" in value:
         return False
-    return line.endswith(TEMPLATES) or bool(_PATH.fullmatch(line)) or _is_file(line, folder)
-
-
-def _is_file(line: str, folder: Path) -> bool:
-    try:
+    if line.endswith(TEMPLATES) or _PATH.fullmatch(line):
+        return True
+    with suppress(OSError):  # the text is longer than any file name
         return _file(line, folder).is_file()
-    except OSError:  # the text is longer than any file name
-        return False
+    return False
 
 
 def _file(line: str, folder: Path) -> Path:
@@ -184,6 +162,8 @@ def _file(line: str, folder: Path) -> Path:
 
 
 def _template_problem(value: str, error: Exception) -> str:
+    if isinstance(error, ConfigError):
+        return str(error)
     if isinstance(error, OSError):
         return f"cannot read {value.strip()!r}: {error.strerror}: give the path of a template, or its text"
     if isinstance(error, UnicodeDecodeError):
@@ -218,28 +198,21 @@ def unused_prices(
     if not core.ai.prices:
         return
     callers = {name: sections[name] for name, plugin in plugins.items() if _CALL_MODELS & {*plugin.offers}}
-    used = _used_models(core, callers)
-    origin = place("ai.prices")
-    unused = [model for model in core.ai.prices if model not in used]
-    qualified = {model for model in unused if model.partition(":")[0] in callers and model.partition(":")[2]}
-    for model in unused:
-        if model in qualified:
-            name = model.partition(":")[2]
-            yield f"ai.prices.{model}: prices have the name of the model without its provider: write {name!r}{origin}"
-    offers = {name: plugins[name].offers.get("ai_providers") for name in callers}
-    if all(getattr(callers[name], "model", "") for name, offer in offers.items() if offer and offer.work != "local"):
-        for model in unused:
-            if model not in qualified:
-                choices = choose_from(model, used)
-                yield f"ai.prices.{model}: no provider, role or task uses this model: {choices}{origin}"
-
-
-def _used_models(core: Settings, callers: Mapping[str, PluginSettings]) -> set[str]:
-    """Return the models that providers, roles and tasks name; a VENDOR/NAME also as NAME."""
-    used = {model for settings in callers.values() for model in _named_models(settings)}
     qualified = (*core.ai.roles.values(), *core.ai.tasks.values(), core.ai.embedder)
+    used = {model for settings in callers.values() for model in _named_models(settings)}
     used |= {model for name in qualified if (model := name.partition(":")[2])}
-    return used | {name for model in used if (name := model.partition("/")[2])}
+    used |= {name for model in used if (name := model.partition("/")[2])}  # a VENDOR/NAME also as NAME
+    offers = {name: plugins[name].offers.get("ai_providers") for name in callers}
+    chats = [callers[name] for name, offer in offers.items() if offer and offer.work != "local"]
+    all_known = all(getattr(settings, "model", "") for settings in chats)
+    for model in (model for model in core.ai.prices if model not in used):
+        provider, _, name = model.partition(":")
+        if name and provider in callers:
+            advice = f"prices have the name of the model without its provider: write {name!r}"
+            yield f"ai.prices.{model}: {advice}{place('ai.prices')}"
+        elif all_known:
+            advice = f"no provider, role or task uses this model: {choose_from(model, used)}"
+            yield f"ai.prices.{model}: {advice}{place('ai.prices')}"
 
 
 def _named_models(settings: PluginSettings) -> Iterator[str]:

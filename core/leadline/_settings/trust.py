@@ -22,8 +22,8 @@ from typing import Any
 
 from pydantic import BaseModel, SecretBytes, SecretStr
 
-from leadline._settings.layers import TRUST_VARIABLE, Found, Layer, Stored, leaves, origin_of
-from leadline._settings.redaction import secrets_in_address
+from leadline._settings.layers import TRUST_VARIABLE, Found, Layer, Leaf, Stored, leaves
+from leadline._settings.redaction import is_private_address, secrets_in_address
 from leadline._settings.schema import KeyPath, is_secret, unwrapped
 from leadline._settings.sources import Sources
 from leadline.display import one_line, shortened
@@ -63,17 +63,17 @@ class Use:
         return one_line(f"{self.origin} {'.'.join(self.path)} = {shortened(shown, _SHOWN)} ({self.what})")
 
 
-def uses_of(model: BaseModel, folder: Path, above: KeyPath = ()) -> Iterator[tuple[KeyPath, str, Any]]:
-    """Yield the values of a table that can act with the user's rights: path, what they are, and the value."""
+def uses_of(model: BaseModel, folder: Path, origins: Layer, above: KeyPath = ()) -> Iterator[Use]:
+    """Yield the values of a table that can act with the user's rights."""
     for name in type(model).model_fields:
         if isinstance(model, Settings) and name in ("pipelines", "plugins"):
             continue  # the settings of the chosen pipeline are a layer; sections are read with their models
         declared = getattr(model, "authority", {}).get(name, "")
         for path, value in leaves(getattr(model, name), (*above, name)):
             if isinstance(value, BaseModel):
-                yield from uses_of(value, folder, path)
+                yield from uses_of(value, folder, origins, path)
             elif value and (what := declared or _kind(value, folder)):
-                yield path, what, value
+                yield Use(path, what, value, origins.origin(path))
 
 
 def _kind(value: Any, folder: Path) -> str:
@@ -138,7 +138,7 @@ def tables_of(settings: Settings) -> Tables:
 
 
 class Review:
-    """Finds the values that need consent among settings and their layers.
+    """Finds the values that need consent among settings and their origins.
 
     `has_variable` returns whether a field of a plugin has a conventional variable. Where an empty secret has none, the
     SDK of the plugin may find one by itself. `reads` are paths of documents that no setting names.
@@ -147,22 +147,24 @@ class Review:
     def __init__(
         self,
         sources: Sources,
-        layers: Sequence[Layer],
+        origins: Layer,
         has_variable: Callable[[str, str], bool] = lambda *_: True,
         reads: Sequence[str] = (),
     ) -> None:
         self._sources = sources
-        self._layers = layers
+        self._origins = origins
         self._reads = reads
         self._has_variable = has_variable
 
     def uses(self, tables: Tables, kind: type[str]) -> list[Use]:
         """Return the uses whose values have this kind of origin: `Found` or `Stored`."""
-        if not any(isinstance(origin, kind) for layer in self._layers for origin in layer.origins.values()):
+        if not any(isinstance(leaf.origin, kind) for leaf in self._origins.leaves.values()):
             return []
-        every = (use for model, above in tables for use in uses_of(model, self._sources.cwd, above))
-        uses = (Use(*use, self._origin(use[0])) for use in every)
-        return [use for use in uses if isinstance(use.origin, kind)]
+        return [use for use in self._every(tables) if isinstance(use.origin, kind)]
+
+    def _every(self, tables: Tables) -> Iterator[Use]:
+        for model, above in tables:
+            yield from uses_of(model, self._sources.cwd, self._origins, above)
 
     def untrusted(self, tables: Tables) -> UntrustedSettings | None:
         """Return the error for found values that the user has not trusted; None if there are none."""
@@ -183,7 +185,7 @@ class Review:
         """Return whether a plugin has a secret that was not found, or may read one by itself."""
         for path, value in leaves(section.model_dump(), above):
             secret = isinstance(value, _SECRETS) or any(map(secrets_in_address, _texts(value)))
-            if secret and any(_texts(value)) and not isinstance(self._origin(path), Found):
+            if secret and any(_texts(value)) and not isinstance(self._origins.origin(path), Found):
                 return True
         fields = {key: field.annotation for key, field in type(section).model_fields.items()}
         secrets = [key for key in fields if unwrapped(fields[key]) in _SECRETS]
@@ -192,13 +194,13 @@ class Review:
 
     def _reads_outside(self, tables: Tables) -> bool:
         """Return whether a path, whoever set it, leads out of the folder: documents there could be sent away."""
-        values = (value for model, above in tables for _, _, value in uses_of(model, self._sources.cwd, above))
+        values = (use.value for use in self._every(tables))
         paths = (path for value in values for path in (value if isinstance(value, list | tuple) else [value]))
         named = (str(path) for path in paths if isinstance(path, Path))
         return any(is_outside(path, self._sources.cwd) for path in (*self._reads, *named))
 
     def foreign(
-        self, tables: Tables, today: Sequence[Layer], drift: Mapping[KeyPath, str], *, sealed: bool, offline: bool
+        self, tables: Tables, today: Layer, drift: Mapping[KeyPath, Leaf], *, sealed: bool, offline: bool
     ) -> Iterator[str]:
         """Yield an error for each stored value that the settings of `today` do not have; `drift` has their values.
 
@@ -208,15 +210,15 @@ class Review:
             for use in self.uses([(model, above)], Stored):
                 if (use.what == ADDRESS and not above) or (offline and (sealed or use.what != CODE)):
                     continue
-                other = next((value for path, value in drift.items() if use.path[: len(path)] == path), "")
+                other = next((leaf for path, leaf in drift.items() if use.path[: len(path)] == path), None)
                 default = type(model).model_fields[use.path[len(above)]].get_default(call_default_factory=True)
-                known = sealed or use.value == default or any(use.path in layer.origins for layer in today)
+                known = sealed or use.value == default or use.path in today.leaves
                 if other or not known:
-                    now = f"today's settings have {other}" if other else "nothing sets it today"
+                    now = "nothing sets it today"
+                    if other:
+                        hidden = other.value is None or is_private_address(other.value)
+                        now = f"today's settings have {'another value' if hidden else other.value} ({other.origin})"
                     yield f"{use}: a run is no source of it, and {now}: to use it, add --set {'.'.join(use.path)}=…"
-
-    def _origin(self, path: KeyPath) -> str:
-        return origin_of(self._layers, path)
 
 
 # --- what was trusted ------------------------------------------------------------------------------------------------
@@ -233,13 +235,13 @@ def _plain(value: Any) -> Any:
 
 def _trusted(sources: Sources) -> dict[str, str]:
     """Return the digests of the sections that the user trusted in the working folder."""
-    found: dict[str, str] = _read(sources.user_folder / FILE).get(str(sources.cwd.resolve()), {})
+    found: dict[str, str] = _read(sources.user_path.parent / FILE).get(str(sources.cwd.resolve()), {})
     return found
 
 
 def trust(sources: Sources, digests: Mapping[str, str]) -> Path:
     """Remember sections of the working folder; return the file. Raises `ConfigError`."""
-    path = sources.user_folder / FILE
+    path = sources.user_path.parent / FILE
     known, folder = _read(path), str(sources.cwd.resolve())
     known[folder] = {**known.get(folder, {}), **digests}
     temporary = path.with_name(f".{FILE}.{os.getpid()}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,8 @@ from pydantic import SecretBytes, SecretStr
 from pydantic_core import to_jsonable_python
 
 from leadline._hosting.catalog import PluginCatalog
-from leadline._runtime.plugins import PluginRuntime
 from leadline._settings.layers import leaves
-from leadline._settings.load import Loaded, load_settings
+from leadline._settings.load import load_settings
 from leadline._settings.redaction import secrets_in_address
 from leadline._settings.schema import commented_toml
 from leadline.commands import client_of
@@ -59,45 +59,25 @@ def _text(value: Any) -> str:
 
 
 def check(args: argparse.Namespace) -> int:
-    """Print all errors; return 0 or the exit code of invalid settings."""
+    """Print all errors; return 0 or the exit code of invalid settings.
+
+    Each other pipeline that the user defined or changed is checked as if it were selected.
+    """
     loaded = client_of(args).load(complete=False)
-    problems = _errors(loaded)
-    for name in _others(loaded):
-        problems += [
-            problem for problem in _errors(client_of(args, name).load(complete=False)) if problem not in problems
-        ]
+    origins = loaded.origins.items()
+    written = {key.split(".")[1] for key, origin in origins if key.startswith("pipelines.") and origin != "default"}
+    problems = [*loaded.problems]
+    for name in loaded.settings.pipelines:
+        if name in written and name != loaded.settings.pipeline:
+            problems += client_of(args, name).load(complete=False).problems
     for notice in loaded.notices:
         say(f"note: {notice}")
     if not problems:
         write("The settings are valid.")
-    return _print_errors(problems)
+    return _print_errors(dict.fromkeys(problems))
 
 
-def _others(loaded: Loaded) -> list[str]:
-    """Return the other pipelines that the user defined or changed."""
-    written = {key.split(".")[1] for key, origin in loaded.origins.items() if _is_written(key, origin)}
-    return [name for name in loaded.settings.pipelines if name in written and name != loaded.settings.pipeline]
-
-
-def _is_written(key: str, origin: str) -> bool:
-    return key.startswith("pipelines.") and origin != "default"
-
-
-def _errors(loaded: Loaded) -> list[str]:
-    """Return the errors in the settings, or else the error that prevents the stages of the pipeline from working.
-
-    Each pipeline is checked as if it were selected.
-    """
-    if loaded.problems:
-        return list(loaded.problems)
-    try:
-        PluginRuntime(loaded).pipeline()
-    except ConfigError as error:
-        return str(error).splitlines()
-    return []
-
-
-def _print_errors(problems: list[str] | tuple[str, ...]) -> int:
+def _print_errors(problems: Collection[str]) -> int:
     for problem in problems:
         say(f"leadline: {problem}")
     return ConfigError.exit_code if problems else 0

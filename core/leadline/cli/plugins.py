@@ -6,7 +6,6 @@ import argparse
 import json
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -15,8 +14,9 @@ from pydantic_core import to_jsonable_python
 
 from leadline._hosting.catalog import CatalogEntry, PluginCatalog
 from leadline._hosting.loading import AnyOffer, Plugin
-from leadline._settings.load import base_plugin, plugins_of
+from leadline._settings.load import plugins_of
 from leadline._settings.plugin_sections import variable_of
+from leadline.commands import client_of
 from leadline.commands.output import say, table, write, write_json
 from leadline.display import choose_from
 from leadline.errors import ConfigError, UsageError
@@ -44,8 +44,7 @@ def _described(
 ) -> list[InstalledPlugin]:
     """Return plugins with what they lack, if the settings can be read."""
     try:
-        file = Path(args.settings) if args.settings else None
-        return plugins_of(catalog, entries, instance=instance, sets=args.set, file=file)
+        return plugins_of(catalog, entries, client_of(args).load(complete=False), instance)
     except ConfigError as error:
         say(f"leadline: cannot check what the plugins need, because the settings cannot be read:\n{error}")
         return plugins_of(catalog, entries)
@@ -79,7 +78,7 @@ def _base_name(catalog: PluginCatalog, args: argparse.Namespace) -> str:
     """Return the installed plugin of a name or of a second instance. Raises `UsageError`."""
     if args.name in {*catalog.names(), *catalog.refused}:
         return str(args.name)
-    base = base_plugin(catalog, args.name, sets=args.set, file=Path(args.settings) if args.settings else None)
+    base = client_of(args).load(complete=False).selector.sections.base(args.name)
     if base not in catalog.names():
         raise UsageError(f"no such plugin: {args.name!r}; {choose_from(args.name, catalog.names())}")
     return base

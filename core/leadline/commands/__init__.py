@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from leadline.client import Client
     from leadline.permits import Permits
     from leadline.runs import RunInfo
+    from leadline.settings import Runs
 
 T = TypeVar("T")
 
@@ -142,16 +143,18 @@ def client_of(
 
 def folder_of(args: Namespace) -> Path:
     """Return the folder of the runs for the options of a command, without loading a plugin."""
-    from leadline._settings.runs_folder import runs_folder
-
-    return runs_folder(arguments=_arguments_of(args), sets=args.set, file=_file_of(args))
+    return _runs_of(args).folder
 
 
 def queue_url(args: Namespace) -> str:
     """Return the queue of runs that the settings choose, which may have a password; empty for that of their folder."""
-    from leadline._settings.runs_folder import runs_queue
+    return _runs_of(args).queue.get_secret_value()
 
-    return runs_queue(arguments=_arguments_of(args), sets=args.set, file=_file_of(args))
+
+def _runs_of(args: Namespace) -> Runs:
+    from leadline._settings.defaults import runs_settings
+
+    return runs_settings(arguments=_arguments_of(args), sets=args.set, file=_file_of(args))
 
 
 def _arguments_of(args: Namespace) -> dict[str, str]:

@@ -147,6 +147,7 @@ async def test_a_change_of_what_was_not_stored_is_told(
     began: dict[str, Any], written: dict[str, Any], told: str, tmp_path: Path
 ) -> None:
     first = await resumable(began, tmp_path)
+    assert "differ now" not in " ".join(first.metadata.notices), "a new run has nothing to differ from"
     file = tmp_path / "leadline.toml"
     file.write_text("\n".join(["[plugins.asked]", *(f"{key} = {toml_value(item)}" for key, item in written.items())]))
     async with leadline.Client(settings=file, **options(tmp_path)) as runs:

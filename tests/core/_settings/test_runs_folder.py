@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from leadline._hosting.catalog import PluginCatalog
-from leadline._settings import runs_folder as module
+from leadline._settings import defaults
+from leadline._settings.defaults import runs_settings
 from leadline._settings.load import load_settings
-from leadline._settings.runs_folder import runs_folder
 from leadline.errors import ConfigError
 from leadline.hookspecs import DEFAULTS
 
@@ -36,18 +36,18 @@ def test_the_folder_is_that_of_the_settings(
     if environ:
         monkeypatch.setenv("LEADLINE_RUNS__FOLDER", environ)
     Path("leadline.toml").write_text(file)
-    assert runs_folder(**options) == Path(expected)
+    assert runs_settings(**options).folder == Path(expected)
     assert load_settings(PluginCatalog.discover(), complete=False, **options).settings.runs.folder == Path(expected)
 
 
 def test_a_value_that_is_no_path_is_refused(own_folders: Path) -> None:
     Path("leadline.toml").write_text("[runs]\nfolder = 3")
     with pytest.raises(ConfigError, match=r"runs.folder: must be the path of a folder \(leadline.toml:2\)"):
-        runs_folder()
+        runs_settings()
 
 
 def test_the_entry_point_group_is_that_of_the_hooks() -> None:
-    assert module.DEFAULTS == DEFAULTS
+    assert defaults.DEFAULTS == DEFAULTS
 
 
 @pytest.mark.parametrize("argv", [["--help"], ["--version"], ["runs", "list"], ["runs", "search", "x"], ["runs"]])

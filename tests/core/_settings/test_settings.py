@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field, SecretStr, ValidationError, field_validat
 from leadline import hookspecs
 from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime.plugins import default_cache
-from leadline._settings.load import Loaded, load_settings, obstacles
+from leadline._settings.load import Loaded, load_settings
 from leadline._settings.pipelines import resolve, stage_names
 from leadline._settings.redaction import answer_options, public
 from leadline.errors import ConfigError, UsageError
@@ -146,9 +146,10 @@ def fault(load: Load, *sets: str, **more: Any) -> str:
 def test_documents_that_a_client_was_given_are_what_their_engine_needs(tmp_path: Path) -> None:
     catalog = PluginCatalog.discover()
     local = catalog.load("local")
-    assert obstacles(catalog, [local])["local"].startswith("no folder is set: plugins.local.folders")
+    selector = load_settings(catalog, complete=False).selector
+    assert selector.why_not(local).startswith("no folder is set: plugins.local.folders")
     (tmp_path / "note.md").touch()
-    assert obstacles(catalog, [local], docs=[str(tmp_path)]) == {"local": ""}
+    assert load_settings(catalog, docs=[str(tmp_path)]).selector.why_not(local) == ""
 
 
 def test_the_defaults_are_enough(load: Load) -> None:

@@ -197,3 +197,7 @@ def test_a_replay_executes_no_code_file_of_a_run(load: Load) -> None:
     stored["prompts"] = {"plan": "plan.md.j2"}
     with pytest.raises(ConfigError, match=r"prompts.plan = .*a code file"):
         load(stored=stored, environ=KEY, offline=True)
+    with pytest.raises(ConfigError, match=r"prompts.plan = .*a code file"):
+        load("ai.roles={}", stored=stored, environ=KEY, offline=True)
+    stored["prompts"] = {"plan": "/etc/passwd"}
+    assert load(stored=stored, environ=KEY, offline=True).settings.prompts == {"plan": "/etc/passwd"}, "it is not read"

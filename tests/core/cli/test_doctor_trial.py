@@ -85,7 +85,6 @@ def test_a_fetcher_with_a_section_of_its_own_stays_beside_its_instances(cli: Cli
 
 
 def test_documents_that_no_fetcher_reads_are_found_before_a_run(cli: Cli, two_folders: Path) -> None:
-    assert "papers is missing, a search engine" in cli("config", "check", "--set", "read.fetchers=web").err
     code, found = findings(cli, "--set", "read.fetchers=web", "--set", "search.engines=papers")
     assert code == 78
     state, detail = found["fetcher"]

@@ -12,7 +12,7 @@ from typing import Any
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.runs.conversations import Place
 from leadline._runtime.runs.folder import JOURNAL, folder_name
-from leadline._settings.layers import Layer, leaves
+from leadline._settings.layers import leaves, nested
 from leadline._settings.load import Loaded, seal_of
 from leadline._settings.redaction import public
 from leadline.errors import LeadlineError, UsageError
@@ -95,11 +95,8 @@ class RunRequest(Order):
     @property
     def given_settings(self) -> dict[str, Any]:
         """The settings that a user set, except the pipeline: those that hold for any pipeline."""
-        layer = Layer()
-        for path, value in leaves(self.settings):
-            if ".".join(path) in self.given and path != ("pipeline",):
-                layer.put(path, value, "")
-        return layer.values
+        given = {*self.given} - {"pipeline"}
+        return nested((path, value) for path, value in leaves(self.settings) if ".".join(path) in given)
 
     @property
     def own_settings(self) -> dict[str, Any]:
