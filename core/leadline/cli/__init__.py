@@ -77,7 +77,7 @@ def _run(argv: Sequence[str]) -> int:
     try:
         code: int = command(args) or 0
     except UntrustedSettings as error:
-        from leadline.cli.trust import consented
+        from leadline.cli.config import consented
 
         if not consented(error):
             raise

@@ -338,7 +338,7 @@ def _doctor(parser: argparse.ArgumentParser) -> None:
 
 
 def _trust(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(command="trust")
+    parser.set_defaults(command="config:trust_folder")
     parser.add_argument("--pipeline", default="", metavar="NAME", help="pipeline to run (default: research)")
     settings_options(parser)
 

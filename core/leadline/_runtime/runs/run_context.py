@@ -22,10 +22,10 @@ from leadline._runtime.calls.keys import fingerprint
 from leadline._runtime.calls.retry import RetryPolicy
 from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.journal import Journal
+from leadline._runtime.journal.rows import models
 from leadline._runtime.models.prices import EmbedEstimates, Prices
 from leadline._runtime.models.task_performer import TaskPerformer
 from leadline._runtime.plugins import PluginRuntime, ProviderInstance
-from leadline._runtime.runs.call_statistics import models
 from leadline._runtime.runs.folder import path_inside, write_atomically
 from leadline._runtime.runs.questions import Asker, Questions, UserQuestion
 from leadline._runtime.runs.retrieval import DocumentReader, EngineSearch

@@ -25,7 +25,7 @@ from leadline.contracts import Context
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.records import Record
 from leadline.testing.context import FakeCall, FakeRun, fake_context
-from leadline.testing.contracts.blame import PluginCode, held_by, record_opened
+from leadline.testing.contracts.blame import PluginCode, heavy_imports, held_by, modules_of, record_opened
 from leadline.testing.contracts.checks import (
     GRACE,
     Failure,
@@ -40,7 +40,6 @@ from leadline.testing.contracts.checks import (
     record_tasks,
     within,
 )
-from leadline.testing.contracts.imports import heavy_imports, modules_of
 from leadline.testing.plugins import plugin as entry_point
 
 # The value of secrets in the settings of a tested plugin.
