@@ -11,7 +11,6 @@ import shutil
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -70,7 +69,6 @@ def _advise(found: list[Finding], ready: bool, research: str) -> None:
 
 def _examine(client: Client, *, quiet: bool) -> Iterator[Finding]:
     yield Finding("leadline", "ok", f"{__version__}, Python {platform.python_version()}, {platform.platform()}")
-    yield from _distributions()
     broken = (entry for entry in client.catalog.entries(load=True) if entry.status == "broken")
     yield from (Finding(f"plugin {entry.name}", "note", entry.problem) for entry in broken)
     try:
@@ -85,33 +83,6 @@ def _examine(client: Client, *, quiet: bool) -> Iterator[Finding]:
         yield from _trials(loaded)
     yield _folder("runs folder", loaded.settings.runs.folder.absolute(), "leadline doctor --folder DIR")
     yield _folder("cache folder", default_cache(), "export XDG_CACHE_HOME=DIR")
-
-
-def _distributions() -> Iterator[Finding]:
-    """Check the required distributions."""
-    try:
-        needs = distribution("leadline").requires or []
-    except PackageNotFoundError:
-        yield Finding(
-            "packages", "note", "leadline runs from its source tree and is not installed", "pip install leadline"
-        )
-        return
-    names = [re.split(r"[^\w.-]", need)[0] for need in needs if "extra ==" not in need]
-    versions = {name: _version(name) for name in names}
-    absent = [name for name, version in versions.items() if not version]
-    if absent:
-        yield Finding(
-            "packages", "bad", f"not installed: {', '.join(absent)}", "pip install --force-reinstall leadline"
-        )
-    else:
-        yield Finding("packages", "ok", ", ".join(f"{name} {version}" for name, version in versions.items()))
-
-
-def _version(name: str) -> str:
-    try:
-        return distribution(name).version
-    except PackageNotFoundError:
-        return ""
 
 
 def _settings(loaded: Loaded) -> Iterator[Finding]:

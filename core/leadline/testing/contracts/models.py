@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from leadline._hosting.faults import words
 from leadline._settings.secrets import Secrets
 from leadline.contracts import AIProvider
 from leadline.errors import Unsupported
@@ -30,7 +31,7 @@ from leadline.records import (
 from leadline.tasks import Task
 from leadline.testing.context import FakeCall
 from leadline.testing.contracts.base import AT_ONCE, PluginContract
-from leadline.testing.contracts.checks import answered, describe, must, outcome, within
+from leadline.testing.contracts.checks import answered, must, outcome, within
 from leadline.testing.contracts.reports import evidence, sources
 
 _TOOL = Tool(
@@ -75,7 +76,7 @@ class AIProviderContract(PluginContract[ChatRequest, ChatReply]):
         try:
             traits, again = plugin.traits(model), plugin.traits(model)
         except Exception as error:
-            raise AssertionError(f"traits({model!r}) raised {describe(error)}") from error
+            raise AssertionError(f"traits({model!r}) raised {words(error)}") from error
         must(isinstance(traits, ModelTraits), f"traits({model!r}) is {type(traits).__name__}, not ModelTraits")
         must(traits == again, f"traits({model!r}) differs between two calls")
         known = traits.context_tokens

@@ -10,13 +10,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from leadline._hosting.faults import words
 from leadline._settings.secrets import Secrets
 from leadline.contracts import Search
 from leadline.errors import CallFailed
 from leadline.records import Blob, Document, Failure, FetchRequest, Hit, SearchPage, SearchRequest
 from leadline.testing.context import FakeCall
 from leadline.testing.contracts.base import AT_ONCE, PluginContract
-from leadline.testing.contracts.checks import describe, must, within
+from leadline.testing.contracts.checks import must, within
 
 _ODD = ("", " ", "/", "x", ":", "http://", "http://[", "javascript:alert(1)", "text/html; charset=\ud800", "a" * 5000)
 _FEW = 64
@@ -29,7 +30,7 @@ def check_accepts(plugin: Any, wanted: Sequence[str]) -> None:
             accepted = plugin.accepts(text)
         except Exception as error:
             raise AssertionError(
-                f"accepts({text!r:.60}) raised {describe(error)}; it must return True or False"
+                f"accepts({text!r:.60}) raised {words(error)}; it must return True or False"
             ) from error
         must(isinstance(accepted, bool), f"accepts({text!r:.60}) returned {accepted!r}; it must return True or False")
     refused = [text for text in wanted if not plugin.accepts(text)]
@@ -192,7 +193,7 @@ class SearchStrategyContract(_SearchContract):
             missing = [name for name in _ENGINES if name not in str([str(one) for one in group.exceptions])]
             must(not missing, f"raises without the failures of {missing}; raise all of them as an ExceptionGroup")
         except* Exception as group:
-            raise AssertionError(f"raises {describe(group)} if all engines fail; raise their failures") from group
+            raise AssertionError(f"raises {words(group)} if all engines fail; raise their failures") from group
         else:
             raise AssertionError(f"returns {page!r} if all engines fail; raise their failures")
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from leadline._hosting.faults import words
 from leadline._runtime.runs.engine import misfit
 from leadline._settings.secrets import Secrets
 from leadline.errors import Unavailable
@@ -31,7 +32,7 @@ from leadline.records import (
 )
 from leadline.testing.context import FakeCall, FakeRun, fake_findings
 from leadline.testing.contracts.base import PluginContract
-from leadline.testing.contracts.checks import Failure, accepted, describe, must, outcome, within
+from leadline.testing.contracts.checks import Failure, accepted, must, outcome, within
 
 Values = Mapping[Key[Any], Any]
 
@@ -79,7 +80,7 @@ class StageContract(PluginContract[Any, Any]):
         """Return what the stage wrote, as JSON data by the name of the key."""
         found = await within(self.patience, outcome(self.ask(plugin, request, call), secrets))
         if isinstance(found, Failure):
-            raise AssertionError(f"failed instead of writing findings: {describe(found)}") from found
+            raise AssertionError(f"failed instead of writing findings: {words(found)}") from found
         self.check(request, found, call)
         return found
 
@@ -200,9 +201,7 @@ class MiddlewareContract(PluginContract[Any, Any]):
         """Return the reply that passed, a record of the same type as the provider's."""
         found = await within(self.patience, outcome(self.ask(plugin, request, call), secrets))
         if isinstance(found, Failure):
-            raise AssertionError(
-                f"refuses {type(request).__name__}: {describe(found)}; give other `requests`"
-            ) from found
+            raise AssertionError(f"refuses {type(request).__name__}: {words(found)}; give other `requests`") from found
         return accepted(found, type(self.answer(request)))
 
     async def failure_or_reply(self, plugin: Any, request: Record, call: FakeCall, secrets: Secrets) -> Any:
@@ -291,7 +290,7 @@ class ObserverContract(PluginContract[Any, Any]):
         """Send an event, which must succeed and return nothing."""
         found = await within(self.patience, outcome(self.ask(plugin, request, call), secrets))
         if isinstance(found, Failure):
-            raise AssertionError(f"failed at the event {request.kind}: {describe(found)}") from found
+            raise AssertionError(f"failed at the event {request.kind}: {words(found)}") from found
         must(found is None, f"returns {type(found).__name__} for {request.kind}; an observer returns nothing")
         return found
 
