@@ -392,7 +392,7 @@ def read(reply: ChatReply, task: Task[R]) -> ParsedReply[R]:
     A task that `continues` takes the complete part instead, since it asks for the rest.
     """
     cut = reply.finish_reason == "length"
-    if cut and not task.continues:
+    if cut and not task.kind.continues:
         raise BadReply(f"{CUT}: write less")
     found = parse_reply(reply.message.text, task.reply, cut=cut)
     if found.broken and not cut:
@@ -426,7 +426,7 @@ def _less(found: ParsedReply[R], task: Task[R]) -> list[str]:
 
 
 def _lacking(said: str, found: ParsedReply[R], task: Task[R]) -> str:
-    lacks = task.lacks(task.inputs, found.reply) if task.lacks else ""
+    lacks = task.kind.lacks(task.inputs, found.reply) if task.kind.lacks else ""
     return f"{task.name}: {said} ({lacks})" if lacks else f"{task.name}: {said}"
 
 
@@ -445,7 +445,7 @@ def accept_last(said: ChatReply, task: Task[R]) -> tuple[R, list[str]]:
     try:
         return checked(found.reply, task), told
     except BadReply:
-        mend = None if said.finish_reason == "content_filter" else task.mend
+        mend = None if said.finish_reason == "content_filter" else task.kind.mend
         of_use = mend(task.inputs, found.reply) if mend else None
         if of_use is None:
             raise

@@ -28,7 +28,7 @@ from leadline.records import (
     Tool,
     ToolCall,
 )
-from leadline.tasks import Task
+from leadline.tasks import Task, TaskKind
 from leadline.testing.context import FakeCall
 from leadline.testing.contracts.base import AT_ONCE, PluginContract
 from leadline.testing.contracts.checks import answered, must, outcome, within
@@ -128,7 +128,7 @@ class TaskProviderContract(PluginContract[Any, Any]):
     async def test_a_task_it_does_not_know_is_unsupported(
         self, plugin: Any, new_call: Callable[[], FakeCall], secrets: Secrets
     ) -> None:
-        task = Task("a_task_nobody_knows", _Unheard(), _Unheard)
+        task = TaskKind("a_task_nobody_knows", _Unheard, _Unheard).of(_Unheard())
         found = await within(self.patience, outcome(self.ask(plugin, task, new_call()), secrets))
         must(isinstance(found, Unsupported), f"returns {found!r} for an unknown task; raise Unsupported")
 
