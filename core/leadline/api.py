@@ -19,7 +19,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from leadline._runtime import loop_shutdown
+from leadline._runtime import task_groups
 from leadline.client import Client
 from leadline.errors import UsageError
 from leadline.permits import Permits
@@ -51,7 +51,7 @@ def research_sync(question: str, *, tags: Mapping[str, str] | None = None, **opt
     with contextlib.suppress(RuntimeError):
         asyncio.get_running_loop()
         raise UsageError("an event loop is running in this thread: await leadline.research(…) instead")
-    return loop_shutdown.run(research(question, tags=tags, **options))
+    return task_groups.run_loop(research(question, tags=tags, **options))
 
 
 def tune_gc() -> None:

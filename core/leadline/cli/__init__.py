@@ -37,9 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     finally:
         finish()
     if argv is None and (
-        loop_shutdown := sys.modules.get("leadline._runtime.loop_shutdown")
+        task_groups := sys.modules.get("leadline._runtime.task_groups")
     ):  # otherwise no event loop ran
-        loop_shutdown.ensure_exit(code)
+        task_groups.ensure_exit(code)
     return code
 
 

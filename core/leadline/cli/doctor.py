@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from leadline import __version__
-from leadline._runtime import loop_shutdown
+from leadline._runtime import task_groups
 from leadline._runtime.calls.job import Kind
 from leadline._runtime.plugins import PluginRuntime, ProviderInstance, default_cache
 from leadline._runtime.runs.adhoc_session import adhoc_session
@@ -124,7 +124,7 @@ def _pipeline(loaded: Loaded) -> Finding:
 def _trials(loaded: Loaded) -> Iterator[Finding]:
     """Try each chosen engine and fetcher; research needs one engine that works, and a fetcher for what it finds."""
     try:
-        trials, notices = loop_shutdown.run(try_out(loaded))
+        trials, notices = task_groups.run_loop(try_out(loaded))
     except ConfigError as error:
         yield Finding("trial", "bad", str(error), "leadline config check")
         return
