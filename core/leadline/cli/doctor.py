@@ -9,10 +9,10 @@ import re
 import shlex
 import shutil
 import tempfile
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from leadline import __version__
 from leadline._runtime import task_groups
@@ -24,7 +24,6 @@ from leadline._settings.load import Loaded
 from leadline.client import Client
 from leadline.commands import client_of, near
 from leadline.commands.output import say, table, write, write_json
-from leadline.contracts import Call
 from leadline.display import shortened
 from leadline.errors import ConfigError, LeadlineError
 from leadline.records import Blob, FetchRequest, Hit, SearchPage, SearchRequest
@@ -188,13 +187,9 @@ async def try_out(loaded: Loaded) -> tuple[list[Trial], tuple[str, ...]]:
 
 async def _search(run: RunContext, name: str) -> tuple[Trial, Hit | None]:
     key, engine = "search.engines", run.plugins.instance("search_providers", name)
-
-    async def do(request: SearchRequest, call: Call) -> Any:
-        return await (await engine.get()).search(request, call)
-
     try:
         for query in QUERIES:
-            page = await _request(run, engine, "search", SearchPage, SearchRequest(query=query, limit=1), do)
+            page = await _request(run, engine, "search", SearchPage, SearchRequest(query=query, limit=1))
             for hit in page.hits[:1]:
                 found = hit.model_copy(update={"engine": name})
                 return Trial(key, name, f"answers; its first hit is {shortened(hit.url, 100)}"), found
@@ -233,11 +228,8 @@ async def _accepting(fetchers: Iterable[ProviderInstance], url: str) -> Provider
 
 
 async def _fetch(run: RunContext, fetcher: ProviderInstance, url: str) -> Trial:
-    async def do(request: FetchRequest, call: Call) -> Any:
-        return await (await fetcher.get()).fetch(request, call)
-
     try:
-        blob = await _request(run, fetcher, "fetch", Blob, FetchRequest(url=url), do)
+        blob = await _request(run, fetcher, "fetch", Blob, FetchRequest(url=url))
     except LeadlineError as error:
         return Trial("read.fetchers", fetcher.name, fault=str(error))
     return Trial("read.fetchers", fetcher.name, f"reads {shortened(url, 100)}: {len(blob.data):,} bytes")
@@ -249,8 +241,7 @@ async def _request(
     name: str,
     reply: type[R],
     request: Record,
-    do: Callable[[Any, Call], Awaitable[Any]],
 ) -> R:
     """Make one request as a run would, within the same time, but without repeating it."""
     kind = Kind(name=name, reply=reply, keep=False, single_attempt=True)
-    return await run.calls.call(kind, request, do, provider=instance.identity, task="doctor")
+    return await run.calls.call(kind, request, instance.method(name), provider=instance.identity, task="doctor")

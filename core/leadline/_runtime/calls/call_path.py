@@ -27,7 +27,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Set
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -81,7 +81,7 @@ _CORE = ProviderIdentity("leadline")
 
 
 class CallPath:
-    """The call path of one run. Create it on the event loop of the run, and end it with `close`."""
+    """The call path of one run. Create it on the event loop of the run, and end it with `in_flight.close`."""
 
     def __init__(
         self,
@@ -107,9 +107,9 @@ class CallPath:
         self._monotonic = monotonic
         self._principal = principal
         self._events = CallEvents(bus, budget)
-        self._in_flight: SingleFlight[CallResult] = SingleFlight()
-        self._store = CallStore(journal, self._events, self._secrets, answers, offline=offline)
-        self._shutdown = Shutdown(budget, self._events.notice)
+        self.in_flight: SingleFlight[CallResult] = SingleFlight()
+        self.store = CallStore(journal, self._events, self._secrets, answers, offline=offline)
+        self.shutdown = Shutdown(budget, self._events.notice)
         self._attempts = Attempts(
             run, journal, budget, bus, self._events, self._secrets, dict(middleware or {}), monotonic
         )
@@ -149,17 +149,17 @@ class CallPath:
         heard = within_context(listener)
         job = Job(kind, provider, request, do, sample, task, caller, heard, shows, answers, self._principal)
         start = partial(self._find_or_make, job)
-        result, shared = await self._in_flight.join(job.key, job.label, start, caller.key if caller else "")
+        result, shared = await self.in_flight.join(job.key, job.label, start, caller.key if caller else "")
         if shared:
             await self._events.finished(job, result.row, result.body, "shared")
         for notice in result.row.notices:
             await self._run.emit("notice", {"message": notice})
-        return self._store.deliver(kind, result, shared=shared)
+        return self.store.deliver(kind, result, shared=shared)
 
     async def _find_or_make(self, job: Job, in_flight: InFlight[CallResult]) -> CallResult:
-        result = await self._store.find(job)
+        result = await self.store.find(job)
         if result is None:
-            self._store.mark_made(job)
+            self.store.mark_made(job)
             log, began, build = AttemptLog(), self._monotonic(), self._builder(job.kind.name, job.provider)
             try:
                 outcome: Outcome | str | None = self._refusal(job, build)
@@ -170,15 +170,15 @@ class CallPath:
                     if job.kind.composite:
                         outcome = await self._attempts.composite(job, log, build)
                     else:
-                        outcome = await self._shutdown.interruptible(job, partial(self._run_leaf, job, log, build))
+                        outcome = await self.shutdown.interruptible(job, partial(self._run_leaf, job, log, build))
                 if isinstance(outcome, str):
                     outcome = build.refused(outcome, log.attempts, by=SHUTDOWN)
             except BaseException:
-                if job.kind.keep and not self._interrupted and self._in_flight.is_current(in_flight):
+                if job.kind.keep and not self._interrupted and self.in_flight.is_current(in_flight):
                     self._journal.abandon(job.key)
                 raise
-            seconds, current = self._monotonic() - began, self._in_flight.is_current(in_flight)
-            result = await self._store.commit(job, outcome, log, seconds, current=current)
+            seconds, current = self._monotonic() - began, self.in_flight.is_current(in_flight)
+            result = await self.store.commit(job, outcome, log, seconds, current=current)
         await self._events.finished(job, result.row, result.body, result.origin)
         return result
 
@@ -189,7 +189,7 @@ class CallPath:
         if self._secrets and (path := self._secrets.find(job.tree)):
             why = "secrets stay with the provider that needs them"
             return build.refused(f"{job.label}: {path} holds a configured secret; {why}")
-        if reason := self._shutdown.refuses(job):
+        if reason := self.shutdown.refuses(job):
             return build.refused(reason, by=SHUTDOWN)
         return None
 
@@ -227,10 +227,6 @@ class CallPath:
         key_text = call_text(kind.name, provider.name, provider.fingerprint, tree, 0, self._principal)
         return self._journal.has(digest(key_text))
 
-    async def ended(self, key: str) -> None:
-        """Wait until the outcome of the call with this key is stored, if the call is in flight."""
-        await self._in_flight.ended(key)
-
     # --- rows that are no requests -----------------------------------------------------------------------------------
 
     async def fault(self, kind: str, provider: ProviderIdentity, error: BaseException) -> CallFailed:
@@ -267,42 +263,22 @@ class CallPath:
         async def do(_: _Name, call: Call) -> _Value:
             return _Value()
 
-        if self.shutdown_reason is None and not self._offline:
+        if self.shutdown.reason is None and not self._offline:
             return False
         try:
             await self.call(_END, _Name(name=f"before {name}"), do, provider=_CORE)
         except JournalMissing:
             return False
         except CallRefused as refused:
-            self._shutdown.begin(refused.record.message)
+            self.shutdown.begin(refused.record.message)
             return True
         return False
 
     # --- shutdown ----------------------------------------------------------------------------------------------------
 
-    def shut_down(self, reason: str, *, writing: bool = False) -> None:
-        """Refuse all calls outside the closing stages and interrupt those in flight; the first reason is kept.
-
-        With `writing` closing stages start no chats either; those in flight are awaited.
-        """
-        self._shutdown.begin(reason, writing=writing)
-
     def interrupt(self) -> None:
         """Have the calls in flight counted as interrupted, before the session is cancelled."""
         self._interrupted = True
-
-    def awaited_replies(self) -> int:
-        """Return the number of model replies that a run in shutdown still waits for."""
-        return self._shutdown.awaited_chats
-
-    @property
-    def shutdown_reason(self) -> str | None:
-        """The reason of the shutdown; None without one."""
-        return self._shutdown.reason
-
-    async def close(self) -> None:
-        """Cancel all calls in flight and wait for their end."""
-        await self._in_flight.close()
 
     # --- the calls so far ---------------------------------------------------------------------------------------------
 
@@ -312,17 +288,12 @@ class CallPath:
 
     def rows(self) -> list[Row]:
         """Return the rows of the calls of all sessions, including calls that are not journalled."""
-        return [row for row in self._store.rows() if row.kind not in (_FACT.name, _FAULT)]
+        return [row for row in self.store.rows() if row.kind not in (_FACT.name, _FAULT)]
 
     def answered(self) -> frozenset[str]:
         """Return the providers that answered a chat in any session of this run; replies of other runs do not count."""
-        rows = self._store.rows()
+        rows = self.store.rows()
         return frozenset(row.provider for row in rows if (row.kind, row.outcome) == (CHAT, "reply") and not row.cached)
-
-    @property
-    def replayed(self) -> Set[str]:
-        """Keys of the calls that this session answered from the journal, from an earlier session."""
-        return self._store.replayed
 
 
 T = TypeVar("T")

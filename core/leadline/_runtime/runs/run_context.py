@@ -329,7 +329,7 @@ class RunContext:
         if any((row.key, row.kind, row.outcome) == (question_id, _ASK.name, "reply") for row in self.calls.rows()):
             raise AlreadyAnswered(question_id)
         self.questions.answer(question_id, answer)
-        await self.calls.ended(question_id)
+        await self.calls.in_flight.ended(question_id)
         if not any(row.key == question_id for row in self.calls.rows()):
             raise LeadlineError(f"the run ended before the answer to question {question_id} was stored")
 
@@ -363,7 +363,7 @@ class RunContext:
     async def close(self) -> None:
         """Cancel prefetched work and calls in flight."""
         await self._prefetch.stop()
-        await self.calls.close()
+        await self.calls.in_flight.close()
 
     async def save(self, file: Blob, /) -> Path:
         return await asyncio.to_thread(self._save, file)
