@@ -67,7 +67,7 @@ class Parser(argparse.ArgumentParser):
             raise UsageError(f"no such {name}: {value!r}; {choose_from(str(value), map(str, action.choices))}")
 
 
-# The statuses of `leadline._runtime.runs.state`, and those of folders without a readable state.
+# The statuses of `leadline.runs.Status`, and those of folders without a readable state.
 STATUSES = (
     *("pending", "running", "waiting", "complete", "partial", "no_evidence", "failed", "cancelled"),
     *("interrupted", "unreadable"),
