@@ -87,6 +87,6 @@ async def open_call_path(
     try:
         yield OpenCallPath(calls, journal, budget, bus, seen)
     finally:
-        await calls.close()
+        await calls.in_flight.close()
         await bus.close()
         await journal.close(status)

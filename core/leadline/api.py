@@ -19,9 +19,8 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from leadline._runtime import loop_shutdown
+from leadline._runtime import task_groups
 from leadline.client import Client
-from leadline.display import choose_from
 from leadline.errors import UsageError
 from leadline.permits import Permits
 from leadline.runs import Result
@@ -43,27 +42,16 @@ class ClientOptions(TypedDict, total=False):
 
 async def research(question: str, *, tags: Mapping[str, str] | None = None, **options: Unpack[ClientOptions]) -> Result:
     """Answer a question; the options are those of `Client`."""
-    _check_options("research", options)
     async with Client(**options) as client:
         return await client.research(question, tags=tags)
 
 
 def research_sync(question: str, *, tags: Mapping[str, str] | None = None, **options: Unpack[ClientOptions]) -> Result:
     """Answer a question, from code that is not async."""
-    _check_options("research_sync", options)
     with contextlib.suppress(RuntimeError):
         asyncio.get_running_loop()
         raise UsageError("an event loop is running in this thread: await leadline.research(…) instead")
-    return loop_shutdown.run(research(question, tags=tags, **options))
-
-
-def _check_options(function: str, options: Iterable[str]) -> None:
-    """Raise `TypeError` for an unknown argument, like Python does, but with the nearest known one."""
-    known = ClientOptions.__annotations__
-    for name in options:
-        if name not in known:
-            choices = choose_from(name, ("tags", *known))
-            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}: {choices}")
+    return task_groups.run_loop(research(question, tags=tags, **options))
 
 
 def tune_gc() -> None:

@@ -54,14 +54,12 @@ class Scope:
 
 
 class Expected(Record):
-    """The expected calls of a task, and the tokens of one call: of its inputs (without instructions) and of its reply.
+    """The likely calls of a task, and the tokens of one call: of its inputs (without instructions) and of its reply.
 
     `basis` states an assumption beyond the scope.
     """
 
-    likely: int = 1
-    least: int = 1
-    most: int = 1
+    calls: int = 1
     inputs: int = 0
     reply: int = 0
     basis: str = ""
@@ -113,8 +111,6 @@ class TaskEstimate(Record):
     provider: str
     model: str = ""
     calls: int = 0
-    least: int = 0
-    most: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     cost: Decimal | None = None
@@ -130,8 +126,6 @@ class Estimate(Record):
     tasks: tuple[TaskEstimate, ...]
     queries: int
     calls: int
-    least: int
-    most: int
     input_tokens: int
     output_tokens: int
     cost: Decimal | None

@@ -1,6 +1,6 @@
-"""HTTP clients for plugins: httpx, with certificates that are loaded once for the whole process.
+"""HTTP for plugins: clients of httpx, and provider errors for the answers of services.
 
-Loading them takes 90 ms, so clients share one context. Providers limit their own parallel requests, so that
+Loading certificates takes 90 ms, so clients share one context. Providers limit their own parallel requests, so that
 connections are not limited here. NO_PROXY is read as by curl and Go: hosts, domains and networks, which httpx ignores.
 """
 
@@ -20,6 +20,11 @@ from leadline.errors import Unsupported
 
 if TYPE_CHECKING:
     from httpx import AsyncBaseTransport, AsyncClient, Request, Response
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from leadline.errors import Denied, ProviderError, QuotaSpent, RateLimited, TooLong, Unavailable
 
 # Idle connections that a client keeps. Each request inspects all of them.
 IDLE_CONNECTIONS = 16
@@ -117,3 +122,32 @@ def make_client(**options: Any) -> AsyncClient:
             names = ("verify", "cert", "http1", "http2", "limits", "trust_env")
             options["transport"] = _transport_by_environment(**{key: options[key] for key in names if key in options})
     return httpx.AsyncClient(headers=headers, **options)
+
+
+# --- errors of HTTP services ------------------------------------------------------------------------------------------
+
+
+# Statuses that mean the same at every service. A plugin adds its own: `{**ERRORS_BY_STATUS, 414: TooLong}`.
+ERRORS_BY_STATUS: Mapping[int, type[ProviderError]] = {
+    401: Denied,
+    402: QuotaSpent,
+    403: Denied,
+    408: Unavailable,
+    413: TooLong,
+    425: Unavailable,
+    429: RateLimited,
+}
+# Words that services use in place of status 429.
+RATE_LIMIT_WORDS = re.compile(r"rate.?limit|too many requests", re.IGNORECASE)
+
+
+def retry_after_seconds(header: str) -> float | None:
+    """Return the seconds that a Retry-After header asks for (RFC 9110: seconds or a date); None if it has neither."""
+    if header.strip().isdigit():
+        return float(header)
+    try:
+        date = parsedate_to_datetime(header)
+    except ValueError:
+        return None
+    date = date if date.tzinfo else date.replace(tzinfo=UTC)
+    return max(0.0, (date - datetime.now(UTC)).total_seconds())

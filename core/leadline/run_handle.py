@@ -18,7 +18,7 @@ class RunHandle:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._events = session.events()
+        self._events = session.run.bus.subscribe()
         self._task = asyncio.create_task(self._walk(), name=f"run {self.id}")
 
     @property
@@ -37,7 +37,7 @@ class RunHandle:
 
     def subscribe(self) -> Subscription:
         """Return the events from now on, for a further reader."""
-        return self._session.events()
+        return self._session.run.bus.subscribe()
 
     def publish(self) -> None:
         """Let readers in other processes on this machine have the pieces of streamed replies, until the run ends.
@@ -65,7 +65,7 @@ class RunHandle:
 
     def awaited_replies(self) -> int:
         """Return the number of model replies for which a stopped run still waits."""
-        return self._session.run.calls.awaited_replies()
+        return self._session.run.calls.shutdown.awaited_chats
 
     def when_ended(self, do: Callable[[RunHandle], object]) -> None:
         """Call a function on the event loop when the run has ended in any way."""

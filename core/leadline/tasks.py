@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeVar
 
 from leadline.display import visible
 from leadline.encoding import prompt_json
@@ -24,8 +24,8 @@ Role = Literal["thinking", "task"]
 
 
 @dataclass(frozen=True)
-class Task(Generic[R]):
-    """A typed request to a model.
+class TaskKind(Generic[Q, R]):
+    """The declaration of a task in `tasks` of an offer.
 
     The prompt:
 
@@ -48,38 +48,12 @@ class Task(Generic[R]):
     Other fields:
 
     - `name`: the key in `[ai.tasks]` and `[prompts]`.
-    - `sample`: distinguishes deliberate repetitions.
     - `shrink`: returns smaller inputs when they exceed the model's context, without the least relevant part; None if
       nothing can be left out.
-    - `heard`: is called with the number of the attempt and each piece of a streamed reply; not for replayed and
-      corrected replies.
     - `shows`: names the fields of a reply, at any depth, that people read while it is streamed.
     - `answers`: they are the report as it stands, so that a chat may take them as the answer while they are streamed.
+    - `expects`: estimates the cost for `leadline explain`; None: unknown.
     """
-
-    name: str
-    inputs: Record
-    reply: type[R]
-    prompt: str = ""
-    parts: Mapping[str, str] = field(default_factory=dict)
-    role: Role = "task"
-    sample: int = 0
-    shrink: Callable[[Any], Record | None] | None = None
-    heard: Callable[[int, str], None] | None = None
-    check: Callable[[Any, Any], str] | None = None
-    mend: Callable[[Any, Any], tuple[Any, str] | None] | None = None
-    lacks: Callable[[Any, Any], str] | None = None
-    continues: bool = False
-    shows: tuple[str, ...] = ()
-    answers: bool = False
-    schema: Json | None = None
-    example: str = ""
-    show: Callable[[Any], str] | None = None
-
-
-@dataclass(frozen=True)
-class TaskKind(Generic[Q, R]):
-    """The declaration of a task in `uses` of a decorator. The fields are those of `Task`."""
 
     __pydantic_config__ = {"strict": True, "revalidate_instances": "always"}  # fields are checked in offers
     name: str
@@ -99,13 +73,34 @@ class TaskKind(Generic[Q, R]):
     example: str = ""
     show: Callable[[Any], str] | None = None
     expects: Callable[[Scope], Expected] | None = None
-    """Estimates the cost for `leadline explain`; None: unknown."""
 
     def of(self, inputs: Q, *, sample: int = 0) -> Task[R]:
         """Return the task with these inputs."""
-        shared = {form.name: getattr(self, form.name) for form in fields(self) if form.name != "inputs"}
-        shared.pop("expects")
-        return Task(inputs=inputs, sample=sample, **shared)
+        return Task(self, inputs, sample)
+
+
+@dataclass(frozen=True)
+class Task(Generic[R]):
+    """A typed request to a model: a kind of task with its inputs, which `TaskKind.of` returns.
+
+    `sample` distinguishes deliberate repetitions. `heard` is called with the number of the attempt and each piece of a
+    streamed reply; not for replayed and corrected replies.
+    """
+
+    kind: TaskKind[Any, R]
+    inputs: Record
+    sample: int = 0
+    heard: Callable[[int, str], None] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the kind."""
+        return self.kind.name
+
+    @property
+    def reply(self) -> type[R]:
+        """The record of the reply."""
+        return self.kind.reply
 
 
 class TaskRequest(Record):
@@ -137,20 +132,7 @@ class Performed(Record):
     notices: tuple[Text, ...] = ()
 
 
-class ReplyForm(Protocol):
-    """The parts of a `Task` or `TaskKind` that describe the reply."""
-
-    @property
-    def reply(self) -> type[Record]: ...
-
-    @property
-    def schema(self) -> Json | None: ...
-
-    @property
-    def example(self) -> str: ...
-
-
-def template_of(task: Task[Any] | TaskKind[Any, Any], prompts: Mapping[str, str]) -> str:
+def template_of(task: TaskKind[Any, Any], prompts: Mapping[str, str]) -> str:
     """Return the instructions of a task with its parts; `prompts` replaces the template and parts by their names."""
     text = prompts.get(task.name, task.prompt)
     for name, part in task.parts.items():
@@ -158,9 +140,10 @@ def template_of(task: Task[Any] | TaskKind[Any, Any], prompts: Mapping[str, str]
     return text
 
 
-def reply_schema(task: ReplyForm) -> Json:
+def reply_schema(task: TaskKind[Any, Any]) -> Json:
     """Return the JSON schema of a task's reply, as the prompt shows it and as it is sent beside the prompt."""
-    return schema_of(task.reply) if task.schema is None else task.schema
+    reply: type[Record] = task.reply
+    return schema_of(reply) if task.schema is None else task.schema
 
 
 # The name of the tag around data, which may contain text from anywhere.
@@ -185,7 +168,8 @@ UNUSABLE = "the reply is unusable: "
 
 def checked(reply: R, task: Task[R]) -> R:
     """Return the reply if it passes the check of the task. Raises `BadReply`."""
-    problem = task.check(task.inputs, reply) if task.check else ""
+    check = task.kind.check
+    problem = check(task.inputs, reply) if check else ""
     if problem:
         raise BadReply(f"{UNUSABLE}{problem}")
     return reply

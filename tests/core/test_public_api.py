@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, assert_type
+from typing import assert_type
 
 import pytest
 
@@ -80,15 +80,6 @@ async def test_the_methods_of_a_client_return_their_declared_types(tmp_path: Pat
         client.delete(run.id)
         assert client.runs() == []
     assert assert_type(result.files, tuple[Path, ...])
-
-
-async def test_an_unknown_argument_is_an_error_with_the_nearest_one() -> None:
-    options: Any = {"dcos": "docs"}
-    told = r"got an unexpected keyword argument 'dcos': did you mean 'docs'\? \(choose from: "
-    with pytest.raises(TypeError, match=rf"^research\(\) {told}"):
-        await leadline.research("How deep is it?", **options)
-    with pytest.raises(TypeError, match=rf"^research_sync\(\) {told}"):
-        leadline.research_sync("How deep is it?", **options)
 
 
 def public_api() -> str:

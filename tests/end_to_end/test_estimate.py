@@ -23,8 +23,6 @@ async def test_a_run_costs_about_what_was_estimated(tools: Any, tmp_path: Path, 
     lines = map(json.loads, (result.folder / "events.jsonl").read_text().splitlines())
     done = [line["data"] for line in lines if line["kind"] == "call.finished"]
     asked = Counter(data["task"] for data in done if data["kind"] == "chat")
-    for one in told.tasks:
-        assert one.least <= asked[one.task] <= one.most or not one.model, one
     assert abs(told.calls - asked.total()) <= 3
     assert asked["synthesize"] == (1 if length else 6), "a short report in one call; else sections and their summary"
     usage = result.metadata.usage
@@ -40,5 +38,3 @@ async def test_as_many_calls_are_likely_as_a_run_should_make(
         async with tools.client(world, tmp_path, {"preset": preset}) as runs:
             told = await runs.estimate(tools.question())
     assert least <= told.calls <= most
-    (written,) = (one for one in told.tasks if one.task == "synthesize")
-    assert written.most == 9, "a call for each section, and one for the summary"

@@ -28,7 +28,7 @@ from leadline.pipeline import Loop, Pipeline, rounds
 from leadline.records import Usage
 from leadline.tasks import reply_schema, template_of
 
-_COUNTS = ("calls", "least", "most", "input_tokens", "output_tokens")
+_COUNTS = ("calls", "input_tokens", "output_tokens")
 
 
 def explain(plugins: PluginRuntime) -> Explanation:
@@ -108,7 +108,7 @@ async def estimate(plugins: PluginRuntime, question: str = "") -> Estimate:
         unpriced=tuple(dict.fromkeys(task.model for task in by_model if task.cost is None)),
         unknown=tuple(item.task.name for item in all_tasks if not item.task.expects),
         over=tuple(_exceeded_budgets(plugins, counts, costs)),
-        basis=tuple(_assumptions(scope, [item for item in expected.values() if item.most])),
+        basis=tuple(_assumptions(scope, [item for item in expected.values() if item.calls])),
     )
 
 
@@ -125,15 +125,13 @@ async def _task_estimate(plugins: PluginRuntime, item: Declared, expected: Expec
     schema = json.dumps(reply_schema(task), ensure_ascii=False) if traits.json_schema else ""
     fixed = (len(prompt) + len(schema)) // CHARACTERS_PER_TOKEN
     usage = Usage(
-        input_tokens=expected.likely * (expected.inputs + fixed), output_tokens=expected.likely * expected.reply
+        input_tokens=expected.calls * (expected.inputs + fixed), output_tokens=expected.calls * expected.reply
     )
     price = Prices(settings.ai.prices).of(choice.model or traits.model)
     return base.model_copy(
         update={
             "model": choice.model or traits.model or choice.name,
-            "calls": expected.likely,
-            "least": expected.least,
-            "most": expected.most,
+            "calls": expected.calls,
             "input_tokens": usage.input_tokens,
             "output_tokens": usage.output_tokens,
             "cost": None if price is None else cost(usage, price),

@@ -37,9 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     finally:
         finish()
     if argv is None and (
-        loop_shutdown := sys.modules.get("leadline._runtime.loop_shutdown")
+        task_groups := sys.modules.get("leadline._runtime.task_groups")
     ):  # otherwise no event loop ran
-        loop_shutdown.ensure_exit(code)
+        task_groups.ensure_exit(code)
     return code
 
 
@@ -77,7 +77,7 @@ def _run(argv: Sequence[str]) -> int:
     try:
         code: int = command(args) or 0
     except UntrustedSettings as error:
-        from leadline.cli.trust import consented
+        from leadline.cli.config import consented
 
         if not consented(error):
             raise

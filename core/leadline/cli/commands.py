@@ -7,7 +7,6 @@ command that is none of the core.
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -46,7 +45,6 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", HelpFormatter)
         super().__init__(allow_abbrev=False, **options)
-        self.color = False  # Python 3.14 has colours of its own
 
     def error(self, message: str) -> NoReturn:
         """Raise `UsageError`."""
@@ -55,12 +53,6 @@ class Parser(argparse.ArgumentParser):
         near = nearest(word, options) if word.startswith("--") else ""
         hint = f" (did you mean {near!r}?)" if near else ""
         raise UsageError(f"{message}{hint}; see `{self.prog} --help`")
-
-    def print_help(self, file: Any = None) -> None:
-        """Print the help, in colours on a terminal."""
-        file = file or sys.stdout
-        text = self.format_help()
-        self._print_message(coloured(text) if may_colour(file) else text, file)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse; report unknown arguments with the usage of the command that received them."""
@@ -75,30 +67,7 @@ class Parser(argparse.ArgumentParser):
             raise UsageError(f"no such {name}: {value!r}; {choose_from(str(value), map(str, action.choices))}")
 
 
-# Headings, and the names of commands, options and arguments in the first column.
-_COLOURED = re.compile(
-    r"^(?P<heading>(?:usage|[a-z ]+):)|^ {2,4}(?P<name>(?:-|[a-z]|[A-Z])\S*(?:,? \S+)*)", re.MULTILINE
-)
-_BOLD, _CYAN, _RESET = "\x1b[1m", "\x1b[36m", "\x1b[0m"
-
-
-def may_colour(file: Any) -> bool:
-    """Return whether text for this stream may have colours: a terminal, unless NO_COLOR or TERM=dumb forbid it."""
-    return bool(file.isatty()) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def coloured(text: str) -> str:
-    """Return a help text with bold headings and coloured names."""
-
-    def colour(match: re.Match[str]) -> str:
-        style = _BOLD if match["heading"] else _CYAN
-        name = match["heading"] or match["name"]
-        return match[0].replace(name, f"{style}{name}{_RESET}", 1)
-
-    return _COLOURED.sub(colour, text)
-
-
-# The statuses of `leadline._runtime.runs.state`, and those of folders without a readable state.
+# The statuses of `leadline.runs.Status`, and those of folders without a readable state.
 STATUSES = (
     *("pending", "running", "waiting", "complete", "partial", "no_evidence", "failed", "cancelled"),
     *("interrupted", "unreadable"),
@@ -338,7 +307,7 @@ def _doctor(parser: argparse.ArgumentParser) -> None:
 
 
 def _trust(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(command="trust")
+    parser.set_defaults(command="config:trust_folder")
     parser.add_argument("--pipeline", default="", metavar="NAME", help="pipeline to run (default: research)")
     settings_options(parser)
 

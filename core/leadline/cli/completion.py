@@ -55,7 +55,6 @@ complete -c leadline -f -a '(__leadline_choices)'
 complete -c leadline -n 'test -z "$(__leadline_choices)"' -F
 """,
 }
-SHELLS = tuple(_SCRIPTS)
 
 
 def run(args: argparse.Namespace) -> int:

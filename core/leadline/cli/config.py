@@ -1,9 +1,10 @@
-"""`leadline config`: show settings with their origins, check them, write a commented file."""
+"""`leadline config`: show settings with their origins, check them, write a commented file; `leadline trust`."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,11 @@ from leadline._settings.layers import leaves
 from leadline._settings.load import load_settings
 from leadline._settings.redaction import secrets_in_address
 from leadline._settings.schema import commented_toml
-from leadline.commands import client_of
+from leadline._settings.sources import Sources
+from leadline._settings.trust import trust
+from leadline.commands import agrees, client_of, interactive
 from leadline.commands.output import say, table, write, write_json
-from leadline.errors import ConfigError, LeadlineError, UsageError
+from leadline.errors import ConfigError, LeadlineError, UntrustedSettings, UsageError
 from leadline.inventory import MASK
 
 # A folder without a settings file.
@@ -97,3 +100,26 @@ def init(args: argparse.Namespace) -> int:
         raise LeadlineError(f"cannot write {path}: {error.strerror or error}") from error
     write(f"Wrote {path}: every setting with its default. To see the current settings: leadline config show")
     return 0
+
+
+# --- leadline trust ---------------------------------------------------------------------------------------------------
+
+
+def trust_folder(args: argparse.Namespace) -> int:
+    """Trust what the settings of the working folder set now, and print it."""
+    if error := client_of(args).load(complete=False).untrusted:
+        path = trust(Sources(Path.cwd(), os.environ), error.digests)
+        write("\n".join([*error.lines, f"Trusted in {Path.cwd()} while these values stay; remembered in {path}."]))
+    else:
+        write("The settings of this folder need no consent, or have it.")
+    return 0
+
+
+def consented(error: UntrustedSettings) -> bool:
+    """Return whether the user at the terminal agrees, and remember it."""
+    if not interactive():
+        return False
+    say("\n  ".join(["The settings of this folder could act with your rights:", *error.lines]))
+    if agree := agrees("Do you know who wrote them, and trust them?"):
+        trust(Sources(Path.cwd(), os.environ), error.digests)
+    return agree

@@ -11,12 +11,11 @@ import shutil
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from leadline import __version__
-from leadline._runtime import loop_shutdown
+from leadline._runtime import task_groups
 from leadline._runtime.calls.job import Kind
 from leadline._runtime.plugins import PluginRuntime, ProviderInstance, default_cache
 from leadline._runtime.runs.adhoc_session import adhoc_session
@@ -71,7 +70,6 @@ def _advise(found: list[Finding], ready: bool, research: str) -> None:
 
 def _examine(client: Client, *, quiet: bool) -> Iterator[Finding]:
     yield Finding("leadline", "ok", f"{__version__}, Python {platform.python_version()}, {platform.platform()}")
-    yield from _distributions()
     broken = (entry for entry in client.catalog.entries(load=True) if entry.status == "broken")
     yield from (Finding(f"plugin {entry.name}", "note", entry.problem) for entry in broken)
     try:
@@ -86,33 +84,6 @@ def _examine(client: Client, *, quiet: bool) -> Iterator[Finding]:
         yield from _trials(loaded)
     yield _folder("runs folder", loaded.settings.runs.folder.absolute(), "leadline doctor --folder DIR")
     yield _folder("cache folder", default_cache(), "export XDG_CACHE_HOME=DIR")
-
-
-def _distributions() -> Iterator[Finding]:
-    """Check the required distributions."""
-    try:
-        needs = distribution("leadline").requires or []
-    except PackageNotFoundError:
-        yield Finding(
-            "packages", "note", "leadline runs from its source tree and is not installed", "pip install leadline"
-        )
-        return
-    names = [re.split(r"[^\w.-]", need)[0] for need in needs if "extra ==" not in need]
-    versions = {name: _version(name) for name in names}
-    absent = [name for name, version in versions.items() if not version]
-    if absent:
-        yield Finding(
-            "packages", "bad", f"not installed: {', '.join(absent)}", "pip install --force-reinstall leadline"
-        )
-    else:
-        yield Finding("packages", "ok", ", ".join(f"{name} {version}" for name, version in versions.items()))
-
-
-def _version(name: str) -> str:
-    try:
-        return distribution(name).version
-    except PackageNotFoundError:
-        return ""
 
 
 def _settings(loaded: Loaded) -> Iterator[Finding]:
@@ -154,7 +125,7 @@ def _pipeline(loaded: Loaded) -> Finding:
 def _trials(loaded: Loaded) -> Iterator[Finding]:
     """Try each chosen engine and fetcher; research needs one engine that works, and a fetcher for what it finds."""
     try:
-        trials, notices = loop_shutdown.run(try_out(loaded))
+        trials, notices = task_groups.run_loop(try_out(loaded))
     except ConfigError as error:
         yield Finding("trial", "bad", str(error), "leadline config check")
         return
@@ -263,11 +234,8 @@ async def _accepting(fetchers: Iterable[ProviderInstance], url: str) -> Provider
 
 
 async def _fetch(run: RunContext, fetcher: ProviderInstance, url: str) -> Trial:
-    async def do(request: FetchRequest, call: Call) -> Any:
-        return await (await fetcher.get()).fetch(request, call)
-
     try:
-        blob = await _request(run, fetcher, "fetch", Blob, FetchRequest(url=url), do)
+        blob = await _request(run, fetcher, "fetch", Blob, FetchRequest(url=url))
     except LeadlineError as error:
         return Trial("read.fetchers", fetcher.name, fault=str(error))
     return Trial("read.fetchers", fetcher.name, f"reads {shortened(url, 100)}: {len(blob.data):,} bytes")
@@ -279,8 +247,8 @@ async def _request(
     name: str,
     reply: type[R],
     request: Record,
-    do: Callable[[Any, Call], Awaitable[Any]],
+    do: Callable[[Any, Call], Awaitable[Any]] | None = None,
 ) -> R:
     """Make one request as a run would, within the same time, but without repeating it."""
     kind = Kind(name=name, reply=reply, keep=False, single_attempt=True)
-    return await run.calls.call(kind, request, do, provider=instance.identity, task="doctor")
+    return await run.calls.call(kind, request, do or instance.method(name), provider=instance.identity, task="doctor")

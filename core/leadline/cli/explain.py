@@ -66,9 +66,9 @@ def estimated(found: Estimate) -> Iterator[str]:
     if not any(one.model for one in found.tasks):
         yield "Estimated model calls: none. Every task is performed by an algorithm."
         return
-    yield "Estimated model calls (likely number, with minimum and maximum; not a limit):"
-    rows = [_row(one) for one in found.tasks if one.most]
-    total = ("all", "", "", _calls(found), f"{found.input_tokens:,}", f"{found.output_tokens:,}", _money(found.cost))
+    yield "Estimated model calls (likely number, not a limit):"
+    rows = [_row(one) for one in found.tasks if one.calls]
+    total = ("all", "", "", f"{found.calls}", f"{found.input_tokens:,}", f"{found.output_tokens:,}", _money(found.cost))
     yield table([*rows, total], _HEADERS, indent="  ")
     if free := [one.task for one in found.tasks if not one.model]:
         yield f"  Performed by an algorithm, at no cost: {', '.join(free)}."
@@ -83,11 +83,7 @@ def estimated(found: Estimate) -> Iterator[str]:
 
 def _row(one: TaskEstimate) -> tuple[str, ...]:
     tokens = (f"{one.input_tokens:,}", f"{one.output_tokens:,}")
-    return one.task, one.asked_by, f"{one.provider}:{one.model}", _calls(one), *tokens, _money(one.cost)
-
-
-def _calls(found: TaskEstimate | Estimate) -> str:
-    return f"{found.calls} ({found.least}-{found.most})" if found.least != found.most else f"{found.calls}"
+    return one.task, one.asked_by, f"{one.provider}:{one.model}", f"{one.calls}", *tokens, _money(one.cost)
 
 
 def _money(cost: Decimal | None) -> str:

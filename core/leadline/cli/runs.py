@@ -43,8 +43,6 @@ def search(args: argparse.Namespace) -> int:
         raise UsageError("nothing to search for; write a word, such as: leadline runs search harbour")
     index = RunIndex(folder := folder_of(args))
     runs = index.search(text, status=args.status, limit=args.limit)
-    if index.notice:
-        say(f"note: {index.notice}")
     if args.json:
         write_json([{**_data(run), "excerpt": run.excerpt} for run in runs])
     elif runs:

@@ -215,9 +215,9 @@ def agrees(question: str) -> bool:
 
 def run_coroutine(work: Coroutine[Any, Any, T]) -> T:
     """Return the result of a coroutine, run as commands are: it ends within seconds after Ctrl-C."""
-    from leadline._runtime import loop_shutdown
+    from leadline._runtime import task_groups
 
-    return loop_shutdown.run(work)
+    return task_groups.run_loop(work)
 
 
 # --- too little memory ------------------------------------------------------------------------------------------------

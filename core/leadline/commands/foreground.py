@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Any, Protocol
 
 from leadline._hosting.context import PluginContext
-from leadline._runtime import loop_shutdown
+from leadline._runtime import task_groups
 from leadline._runtime.plugins import default_cache
 from leadline._runtime.runs.run_request import MAX_QUESTION, check_question
 from leadline._settings.defaults import read_defaults
@@ -44,7 +44,7 @@ def answer(args: argparse.Namespace, words: Sequence[str], follows: Path | None 
     if question is None:
         raise UsageError('no question given; write one, such as: leadline research "How does …?" --docs FOLDER')
     question, tags = check_question(question), pairs(getattr(args, "tag", ()), "--tag")
-    result = loop_shutdown.run(_answer(args, question, tags, follows))
+    result = task_groups.run_loop(_answer(args, question, tags, follows))
     show(result, as_json=args.json)
     advise(result, args)
     return result.exit_code

@@ -23,7 +23,6 @@ from leadline.records.base import (
     Tier,
     Usage,
 )
-from leadline.records.conversations import Conversation, Turn
 from leadline.records.documents import (
     Blob,
     Block,
@@ -43,11 +42,20 @@ from leadline.records.knowledge import (
     AddedDocuments,
     DocumentList,
     DocumentSelection,
+    DocumentVectors,
     NewDocuments,
     PassageRequest,
     Passages,
     StoredDocument,
     UnreadFile,
+    VectorBatch,
+    VectorCollection,
+    VectorCount,
+    VectorListing,
+    VectorMatch,
+    VectorMatches,
+    VectorQuery,
+    VectorRemoval,
 )
 from leadline.records.models import (
     ChatReply,
@@ -69,6 +77,7 @@ from leadline.records.reports import (
     Chart,
     Claim,
     Conflict,
+    Conversation,
     Correction,
     DataPoint,
     Figure,
@@ -80,20 +89,10 @@ from leadline.records.reports import (
     Synthesis,
     SynthesisRequest,
     Table,
+    Turn,
     Uncited,
     Verdict,
     VerdictKind,
-)
-from leadline.records.vectors import (
-    DocumentVectors,
-    VectorBatch,
-    VectorCollection,
-    VectorCount,
-    VectorListing,
-    VectorMatch,
-    VectorMatches,
-    VectorQuery,
-    VectorRemoval,
 )
 
 __all__ = [

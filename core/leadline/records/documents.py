@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
-from pydantic import model_validator
-
 from leadline.records.base import Failure, Json, Labels, Record, Text, Tier
 
 
@@ -113,11 +111,6 @@ class Image(Record):
     url: str
     alt: Text = ""
     caption: Text = ""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _address_alone(cls, data: object) -> object:
-        return {"url": data} if isinstance(data, str) else data  # the form in old journals
 
 
 BlockKind = Literal["heading", "paragraph", "list", "definition", "table", "code", "quote", "caption"]

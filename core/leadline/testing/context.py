@@ -96,6 +96,10 @@ class FakeCall:
         self.spent.append(usage)
 
 
+# Makes the call for a request.
+NewCall = Callable[[], FakeCall]
+
+
 class _Parsers:
     """The parsers of a context, created after it because they receive it."""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from leadline.client import Client
+from leadline.client import REPORT, Client, is_run, read_report
 from leadline.commands import client_of, folder_option, json_option, settings_options
 from leadline.commands.outcome import cost
 from leadline.commands.output import plural, say, table, write, write_json
@@ -19,7 +19,6 @@ from leadline.display import one_line
 from leadline.errors import NoEvidence, UsageError
 from leadline.records import Report
 from leadline.research_findings import FAILED
-from leadline.stored_runs import REPORT, is_run, read_report
 from leadline_plugins.verification.external_reports import CheckedReport, CitedSource, check, cited_sources, recheck
 from leadline_plugins.verification.paragraph_files import paragraphs_as_markdown, read_paragraphs, with_paragraphs
 from leadline_plugins.verification.report_sources import Found, from_folder, from_run, from_web

@@ -26,8 +26,7 @@ from leadline.errors import (
     Unavailable,
     Unsupported,
 )
-from leadline.http import untrusted
-from leadline.http_errors import ERRORS_BY_STATUS, RATE_LIMIT_WORDS
+from leadline.http import ERRORS_BY_STATUS, RATE_LIMIT_WORDS, untrusted
 from leadline_plugins.ai.openai.errors import wait_seconds
 
 if TYPE_CHECKING:

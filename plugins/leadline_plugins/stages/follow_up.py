@@ -22,7 +22,7 @@ from leadline_plugins.prompting.inputs import question_input, start_date, templa
 
 def no_calls(scope: Scope) -> Expected:
     """Expect none: an estimate is for a question that continues no other."""
-    return Expected(likely=0, least=0, most=0)
+    return Expected(calls=0)
 
 
 TASK = TaskKind(

@@ -79,9 +79,8 @@ class PlanStage:
             hits=await _hits(ahead, run) if ahead else (),
             today=start_date(run),
         )
-        task, last_resort = TASK.of(request), single_section_plan(question)
-        if size:
-            task = replace(task, schema=LONG_PLAN_SCHEMA, example=LONG_PLAN_EXAMPLE)
+        kind = replace(TASK, schema=LONG_PLAN_SCHEMA, example=LONG_PLAN_EXAMPLE) if size else TASK
+        task, last_resort = kind.of(request), single_section_plan(question)
         if ahead:
             task = replace(task, heard=ahead.receive)
         # A spent budget costs the outline, not the report.

@@ -69,7 +69,7 @@ def _fault(request: RouteRequest, reply: Chosen) -> str:
 
 def _estimate(scope: Scope) -> Expected:
     """Expect no call where a rule decides; the chosen pipeline makes calls of its own."""
-    return Expected(least=0, likely=0 if scope.question and by_rules(scope.question, _PIPELINES) else 1, most=1)
+    return Expected(calls=0 if scope.question and by_rules(scope.question, _PIPELINES) else 1)
 
 
 TASK = TaskKind(

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from leadline._runtime import loop_shutdown
+from leadline._runtime import task_groups
 
 
 class Stubborn:
@@ -27,9 +27,9 @@ class Stubborn:
 
 
 def test_a_loop_ends_although_a_task_ignores_its_cancellation(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop_shutdown, "TASK_GRACE", 0.05)
+    monkeypatch.setattr(task_groups, "TASK_GRACE", 0.05)
     abandoned: list[asyncio.Runner] = []
-    monkeypatch.setattr(loop_shutdown, "_abandoned", abandoned)
+    monkeypatch.setattr(task_groups, "_abandoned", abandoned)
     stubborn: list[Stubborn] = []
 
     async def main() -> int:
@@ -38,12 +38,12 @@ def test_a_loop_ends_although_a_task_ignores_its_cancellation(monkeypatch: pytes
         await asyncio.sleep(0)
         return 7
 
-    assert loop_shutdown.run(main()) == 7
+    assert task_groups.run_loop(main()) == 7
     (runner,) = abandoned
     stubborn[0].let_go.set()
     runner.run(asyncio.sleep(0.01))
     runner.close()
-    assert loop_shutdown.run(asyncio.sleep(0, 3)) == 3
+    assert task_groups.run_loop(asyncio.sleep(0, 3)) == 3
     assert len(abandoned) == 1
 
 
@@ -57,10 +57,10 @@ def test_a_loop_ends_although_a_task_ignores_its_cancellation(monkeypatch: pytes
 def test_the_process_exits_with_its_code_although_a_task_or_thread_is_left(goes_on: str) -> None:
     code = f"""
 import asyncio, sys, threading, time
-from leadline._runtime import loop_shutdown
+from leadline._runtime import task_groups
 from leadline.cli import main
 loop = []
-loop_shutdown.THREAD_GRACE = 0.2
+task_groups.THREAD_GRACE = 0.2
 async def forever():
     while True:
         try:
@@ -71,7 +71,7 @@ async def work():
     {goes_on}
     await asyncio.sleep(0)
 def run(args):
-    loop_shutdown.run(work())
+    task_groups.run_loop(work())
     print("last words")
     return 4
 from leadline.cli import doctor

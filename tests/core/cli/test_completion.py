@@ -119,15 +119,3 @@ def test_zsh_completes(tmp_path: Path) -> None:
         os.close(terminal)
         shell.kill()
         shell.wait()
-
-
-def test_help_has_colours_on_a_terminal_only(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    assert "\x1b" not in cli("runs", "--help").out
-    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    shown = cli("runs", "--help").out
-    assert "\x1b[1musage:\x1b[0m leadline runs" in shown
-    assert "\x1b[36mshow\x1b[0m " in shown
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b" not in cli("runs", "--help").out

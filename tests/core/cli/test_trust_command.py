@@ -62,12 +62,12 @@ def test_no_command_starts_the_program_of_a_folder(
 def test_one_yes_on_a_terminal_is_remembered(
     cli: Cli, program: Path, monkeypatch: pytest.MonkeyPatch, answer: str, *, runs: bool
 ) -> None:
-    monkeypatch.setattr("leadline.cli.trust.interactive", lambda: True)
+    monkeypatch.setattr("leadline.cli.config.interactive", lambda: True)
     monkeypatch.setattr(sys, "stdin", Terminal(answer))
     done = cli("research", QUESTION, "--docs", "docs", "-q")
     assert 'plugins.evil.command = "./x.sh"' in done.err
     assert (program.exists(), done.code == 78) == (runs, not runs)
-    monkeypatch.setattr("leadline.cli.trust.interactive", lambda: False)
+    monkeypatch.setattr("leadline.cli.config.interactive", lambda: False)
     assert (cli("research", QUESTION, "--docs", "docs", "-q").code == 78) is not runs
 
 

@@ -26,7 +26,7 @@ FINDS = {
     "not_json": ("it_answers", "the reply does not survive JSON: "),
     "sync": ("it_answers", "write `async def search`"),
     "own_fault": ("it_answers", "raised KeyError: 'region' at "),
-    "odd_error": ("it_answers", "raised OddError, whose __str__ raises RuntimeError"),
+    "odd_error": ("it_answers", "raised OddError: its text cannot be read"),
     "exits": ("it_answers", "raised SystemExit: bye"),
     "cancels_itself": ("it_answers", "raised CancelledError"),
     "key_in_error": ("it_answers", "the message of its ConnectionError contains a secret"),

@@ -13,7 +13,7 @@ from leadline._hosting.catalog import PluginCatalog
 from leadline._hosting.context import PluginContext
 from leadline.hookspecs import Offer, PluginSettings
 from leadline.research_findings import Plan, Question
-from leadline.tasks import Task
+from leadline.tasks import Task, TaskKind
 from leadline.testing.contracts import KEY, AIProviderContract, TaskProviderContract
 from leadline.testing.servers import ScriptedAnswer, ScriptedServer, json_answer, scripted_server
 from leadline_plugins.ai.openai.settings import OpenAISettings
@@ -72,4 +72,4 @@ class TestEmbedded(TaskProviderContract):
 
     @pytest.fixture
     def requests(self) -> Sequence[Task[Any]]:
-        return [Task("plan", PlanRequest(question=Question(text=text)), Plan) for text in QUESTIONS]
+        return [TaskKind("plan", PlanRequest, Plan).of(PlanRequest(question=Question(text=text))) for text in QUESTIONS]

@@ -6,7 +6,7 @@ import pytest
 
 from leadline.errors import Unsupported
 from leadline.research_findings import Plan, Question
-from leadline.tasks import Task
+from leadline.tasks import TaskKind
 from leadline.testing.context import FakeCall
 from leadline_plugins.ai.embedded import Embedded
 from leadline_plugins.prompting.research_tasks import PlanRequest, Queries, QueryRequest
@@ -34,6 +34,6 @@ async def test_it_proposes_no_query() -> None:
 
 
 async def test_a_task_that_needs_understanding_is_refused_and_the_message_says_what_to_do() -> None:
-    task = Task(name="chart", inputs=PlanRequest(question=HARBOUR), reply=Queries)
+    task = TaskKind("chart", PlanRequest, Queries).of(PlanRequest(question=HARBOUR))
     with pytest.raises(Unsupported, match=r"no algorithm for the task 'chart'.*Put a language model"):
         await Embedded().perform(task, FakeCall())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leadline.records import Blob, Document, Image
+from leadline.records import Blob, Image
 from leadline_plugins.parse.html import parse
 
 TEXT = "".join(f"<p>The harbour was measured at sounding {n}, and it was deep enough for ships.</p>" for n in range(9))
@@ -96,8 +96,3 @@ def test_of_several_sizes_the_one_for_a_page_is_taken(image: str, chosen: str) -
 
 def test_a_page_of_ten_thousand_pictures_has_twenty() -> None:
     assert len(urls("".join(f"<img src={n}.jpg>" for n in range(10_000)))) == 20
-
-
-def test_a_document_of_an_old_journal_is_read() -> None:
-    old = Document.model_validate_json('{"text": "x", "images": ["https://example.org/1.png"]}')
-    assert old.images == (Image(url="https://example.org/1.png"),)

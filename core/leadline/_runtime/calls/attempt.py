@@ -16,12 +16,12 @@ from typing import Any, Literal, TypeVar
 
 from leadline._hosting.faults import Held
 from leadline._runtime.calls.budget import Budget, Reservation, used_by
-from leadline._runtime.calls.job import ActiveCall, Job, current_call, current_stage, stage_span, total
+from leadline._runtime.calls.job import ActiveCall, Job, current_call, current_stage, stage_span
 from leadline._runtime.calls.outcomes import Outcome, OutcomeBuilder
 from leadline._runtime.calls.retry import translate
 from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.journal import Journal
-from leadline._runtime.journal.rows import Need, Row
+from leadline._runtime.journal.rows import Need, Row, total
 from leadline._runtime.replies.streamed_text import StreamedText
 from leadline._runtime.task_groups import contain
 from leadline._settings.secrets import Secrets

@@ -4,7 +4,7 @@ A call passes, from top to bottom:
 
     single flight    identical calls at the same time share one task        here
     store            journal of the run, then the cache across runs         store.py
-    admission        secrets in the request, shutdown, journal writable     here, shutdown.py
+    admission        secrets in the request, shutdown, journal writable     here
     attempts         retries with pauses; each attempt: permit, budget      here, retry.py, attempt.py
                      reservation, timeout, middleware, provider
     commit           the outcome is a row of the journal                    store.py
@@ -14,6 +14,12 @@ The key of a call is made of its content. Its outcome is committed before it is 
 same call: at the same time, later, or after a crash. There are two ranks. A leaf is one outside request. A composite
 (a search strategy, a chain of models, render and repair) makes leaf calls, and its outcome is a row too, so that
 whatever depends on timing replays. A leaf makes no calls.
+
+A shutdown, by a stop or because the time of the run is spent, refuses calls outside the closing stages and interrupts
+those in flight, by a timeout scope and never by `task.cancel()`, whose CancelledError would reach everybody who waits
+for the call. Calls with an effect are never interrupted. Free work (parsing, judging without a model) goes on until one
+later deadline, so that pages that were fetched are read; before any of it has a reply it goes on without end, for
+without a reply there is no report.
 """
 
 from __future__ import annotations
@@ -21,7 +27,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Set
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -34,7 +40,6 @@ from leadline._runtime.calls.job import CHAT, Job, Kind, ProviderIdentity, curre
 from leadline._runtime.calls.keys import call_text, outline, plain
 from leadline._runtime.calls.outcomes import MIDDLEWARE, SHUTDOWN, Outcome, OutcomeBuilder, error_of, failed_call_keys
 from leadline._runtime.calls.retry import RetryPolicy, translate
-from leadline._runtime.calls.shutdown import Shutdown
 from leadline._runtime.calls.store import CallResult, CallStore, ReplyCache
 from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.journal import Journal
@@ -76,7 +81,7 @@ _CORE = ProviderIdentity("leadline")
 
 
 class CallPath:
-    """The call path of one run. Create it on the event loop of the run, and end it with `close`."""
+    """The call path of one run. Create it on the event loop of the run, and end it with `in_flight.close`."""
 
     def __init__(
         self,
@@ -102,9 +107,9 @@ class CallPath:
         self._monotonic = monotonic
         self._principal = principal
         self._events = CallEvents(bus, budget)
-        self._in_flight: SingleFlight[CallResult] = SingleFlight()
-        self._store = CallStore(journal, self._events, self._secrets, answers, offline=offline)
-        self._shutdown = Shutdown(budget, self._events.notice)
+        self.in_flight: SingleFlight[CallResult] = SingleFlight()
+        self.store = CallStore(journal, self._events, self._secrets, answers, offline=offline)
+        self.shutdown = Shutdown(budget, self._events.notice)
         self._attempts = Attempts(
             run, journal, budget, bus, self._events, self._secrets, dict(middleware or {}), monotonic
         )
@@ -144,17 +149,17 @@ class CallPath:
         heard = within_context(listener)
         job = Job(kind, provider, request, do, sample, task, caller, heard, shows, answers, self._principal)
         start = partial(self._find_or_make, job)
-        result, shared = await self._in_flight.join(job.key, job.label, start, caller.key if caller else "")
+        result, shared = await self.in_flight.join(job.key, job.label, start, caller.key if caller else "")
         if shared:
             await self._events.finished(job, result.row, result.body, "shared")
         for notice in result.row.notices:
             await self._run.emit("notice", {"message": notice})
-        return self._store.deliver(kind, result, shared=shared)
+        return self.store.deliver(kind, result, shared=shared)
 
     async def _find_or_make(self, job: Job, in_flight: InFlight[CallResult]) -> CallResult:
-        result = await self._store.find(job)
+        result = await self.store.find(job)
         if result is None:
-            self._store.mark_made(job)
+            self.store.mark_made(job)
             log, began, build = AttemptLog(), self._monotonic(), self._builder(job.kind.name, job.provider)
             try:
                 outcome: Outcome | str | None = self._refusal(job, build)
@@ -165,15 +170,15 @@ class CallPath:
                     if job.kind.composite:
                         outcome = await self._attempts.composite(job, log, build)
                     else:
-                        outcome = await self._shutdown.interruptible(job, partial(self._run_leaf, job, log, build))
+                        outcome = await self.shutdown.interruptible(job, partial(self._run_leaf, job, log, build))
                 if isinstance(outcome, str):
                     outcome = build.refused(outcome, log.attempts, by=SHUTDOWN)
             except BaseException:
-                if job.kind.keep and not self._interrupted and self._in_flight.is_current(in_flight):
+                if job.kind.keep and not self._interrupted and self.in_flight.is_current(in_flight):
                     self._journal.abandon(job.key)
                 raise
-            seconds, current = self._monotonic() - began, self._in_flight.is_current(in_flight)
-            result = await self._store.commit(job, outcome, log, seconds, current=current)
+            seconds, current = self._monotonic() - began, self.in_flight.is_current(in_flight)
+            result = await self.store.commit(job, outcome, log, seconds, current=current)
         await self._events.finished(job, result.row, result.body, result.origin)
         return result
 
@@ -184,7 +189,7 @@ class CallPath:
         if self._secrets and (path := self._secrets.find(job.tree)):
             why = "secrets stay with the provider that needs them"
             return build.refused(f"{job.label}: {path} holds a configured secret; {why}")
-        if reason := self._shutdown.refuses(job):
+        if reason := self.shutdown.refuses(job):
             return build.refused(reason, by=SHUTDOWN)
         return None
 
@@ -222,10 +227,6 @@ class CallPath:
         key_text = call_text(kind.name, provider.name, provider.fingerprint, tree, 0, self._principal)
         return self._journal.has(digest(key_text))
 
-    async def ended(self, key: str) -> None:
-        """Wait until the outcome of the call with this key is stored, if the call is in flight."""
-        await self._in_flight.ended(key)
-
     # --- rows that are no requests -----------------------------------------------------------------------------------
 
     async def fault(self, kind: str, provider: ProviderIdentity, error: BaseException) -> CallFailed:
@@ -262,42 +263,22 @@ class CallPath:
         async def do(_: _Name, call: Call) -> _Value:
             return _Value()
 
-        if self.shutdown_reason is None and not self._offline:
+        if self.shutdown.reason is None and not self._offline:
             return False
         try:
             await self.call(_END, _Name(name=f"before {name}"), do, provider=_CORE)
         except JournalMissing:
             return False
         except CallRefused as refused:
-            self._shutdown.begin(refused.record.message)
+            self.shutdown.begin(refused.record.message)
             return True
         return False
 
     # --- shutdown ----------------------------------------------------------------------------------------------------
 
-    def shut_down(self, reason: str, *, writing: bool = False) -> None:
-        """Refuse all calls outside the closing stages and interrupt those in flight; the first reason is kept.
-
-        With `writing` closing stages start no chats either; those in flight are awaited.
-        """
-        self._shutdown.begin(reason, writing=writing)
-
     def interrupt(self) -> None:
         """Have the calls in flight counted as interrupted, before the session is cancelled."""
         self._interrupted = True
-
-    def awaited_replies(self) -> int:
-        """Return the number of model replies that a run in shutdown still waits for."""
-        return self._shutdown.awaited_chats
-
-    @property
-    def shutdown_reason(self) -> str | None:
-        """The reason of the shutdown; None without one."""
-        return self._shutdown.reason
-
-    async def close(self) -> None:
-        """Cancel all calls in flight and wait for their end."""
-        await self._in_flight.close()
 
     # --- the calls so far ---------------------------------------------------------------------------------------------
 
@@ -307,17 +288,12 @@ class CallPath:
 
     def rows(self) -> list[Row]:
         """Return the rows of the calls of all sessions, including calls that are not journalled."""
-        return [row for row in self._store.rows() if row.kind not in (_FACT.name, _FAULT)]
+        return [row for row in self.store.rows() if row.kind not in (_FACT.name, _FAULT)]
 
     def answered(self) -> frozenset[str]:
         """Return the providers that answered a chat in any session of this run; replies of other runs do not count."""
-        rows = self._store.rows()
+        rows = self.store.rows()
         return frozenset(row.provider for row in rows if (row.kind, row.outcome) == (CHAT, "reply") and not row.cached)
-
-    @property
-    def replayed(self) -> Set[str]:
-        """Keys of the calls that this session answered from the journal, from an earlier session."""
-        return self._store.replayed
 
 
 T = TypeVar("T")
@@ -414,3 +390,107 @@ class SingleFlight(Generic[T]):
         call.task.cancel()
         # Bounded, although a provider may ignore its cancellation: an attempt waits a few seconds for it.
         await asyncio.wait({call.task})
+
+
+# --- shutdown ---------------------------------------------------------------------------------------------------------
+
+
+_SPENT = "the run's time is spent"
+# Free work lasts at least so many seconds longer than other calls.
+FREE_SECONDS = 10.0
+
+
+class Shutdown:
+    """Refuses and interrupts the calls of one run; `notice` receives the reason."""
+
+    def __init__(self, budget: Budget, notice: Callable[[str], None]) -> None:
+        self.reason: str | None = None
+        self._budget = budget
+        self._notice = notice
+        self._no_new_chats = False
+        self._interruptible: set[asyncio.Timeout] = set()
+        # Chats in flight that a shutdown does not interrupt.
+        self.awaited_chats = 0
+        # Free work in flight, and whether any has a reply.
+        self._free: set[asyncio.Timeout] = set()
+        self._free_replied = False
+        # The time of the shutdown, in seconds of the budget.
+        self._began: float | None = None
+
+    def begin(self, reason: str, *, writing: bool = False) -> None:
+        """Refuse all calls outside the closing stages and interrupt those in flight; the first reason is kept.
+
+        With `writing` closing stages start no chats either; those in flight are awaited.
+        """
+        self._no_new_chats = self._no_new_chats or writing
+        if self.reason is None:
+            self.reason, self._began = reason, self._budget.seconds()
+            self._notice(reason)
+            self._limit_free_work()
+        for scope in self._interruptible:
+            if not scope.expired():
+                scope.reschedule(0)
+
+    def refuses(self, job: Job) -> str | None:
+        """Return the reason if this call may not start any more."""
+        no_chat = self._no_new_chats and job.kind.name == CHAT
+        return self._check_time() if no_chat or not self._exempt(job) else None
+
+    async def interruptible(self, job: Job, run: Callable[[], Awaitable[Outcome]]) -> Outcome | str:
+        """Return the outcome of a call, or the reason for which it was interrupted."""
+        outcome: Outcome | None = None
+        exempt = self._exempt(job) or job.kind.effect
+        awaited = exempt and job.kind.name == CHAT
+        self.awaited_chats += awaited
+        scope = asyncio.timeout(self._seconds_for(job))
+        try:
+            async with scope:
+                if job.kind.free and not self._budget.in_closing_stage:
+                    self._free.add(scope)
+                if not exempt:
+                    self._interruptible.add(scope)
+                outcome = await run()
+        except TimeoutError:
+            self._check_time()  # it is the scope's: attempts translate their own timeouts
+        finally:
+            self.awaited_chats -= awaited
+            self._interruptible.discard(scope)
+            self._free.discard(scope)
+        if outcome is None or (outcome.kind != "reply" and scope.expired()):
+            return self.reason or _SPENT
+        if job.kind.free and outcome.kind == "reply" and not self._free_replied:
+            self._free_replied = True
+            self._limit_free_work()
+        return outcome  # a reply that came in spite of the interruption is paid for
+
+    def _exempt(self, job: Job) -> bool:
+        if self._budget.in_closing_stage or job.kind.internal:
+            return True
+        return job.kind.free and ((left := self._free_left()) is None or left > 0)
+
+    def _seconds_for(self, job: Job) -> float | None:
+        if job.kind.effect:
+            return None
+        return self._free_left() if job.kind.free else self._budget.time_left()
+
+    def _free_left(self) -> float | None:
+        """Return the seconds left to free work; None without a limit."""
+        if self._budget.in_closing_stage or not self._free_replied:
+            return None
+        left = self._budget.time_left() if self._began is None else self._began - self._budget.seconds()
+        return None if left is None else left + max(FREE_SECONDS, self._budget.closing_seconds)
+
+    def _limit_free_work(self) -> None:
+        """Let the free work in flight go on until its deadline, as that is now."""
+        if (left := self._free_left()) is not None:
+            end = asyncio.get_running_loop().time() + max(0.0, left)
+            for scope in self._free:
+                if not scope.expired():
+                    scope.reschedule(end)
+
+    def _check_time(self) -> str | None:
+        """Begin the shutdown if the time of the run is spent; return its reason."""
+        left = self._budget.time_left()
+        if left is not None and left <= 0:
+            self.begin(f"{_SPENT}; more with --set budget.seconds={2 * (self._budget.limits.seconds or 0):g}")
+        return self.reason

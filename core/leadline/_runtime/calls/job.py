@@ -66,20 +66,6 @@ def new_span() -> str:
     return f"{_chance.getrandbits(64):016x}"
 
 
-def total(usages: list[Usage]) -> Usage | None:
-    """Return the sum, or None if nothing was reported; its cost is None unless one was reported."""
-    if not usages:
-        return None
-    costs = [usage.cost for usage in usages if usage.cost is not None]
-    return Usage(
-        input_tokens=sum(usage.input_tokens for usage in usages),
-        cached_tokens=sum(usage.cached_tokens for usage in usages),
-        output_tokens=sum(usage.output_tokens for usage in usages),
-        reasoning_tokens=sum(usage.reasoning_tokens for usage in usages),
-        cost=sum(costs[1:], costs[0]) if costs else None,
-    )
-
-
 @dataclass
 class ActiveCall:
     """One attempt at a call; implements `leadline.contracts.Call`."""

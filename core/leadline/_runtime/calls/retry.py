@@ -36,8 +36,7 @@ from leadline.errors import (
     Unavailable,
     Unsupported,
 )
-from leadline.http import untrusted
-from leadline.http_errors import ERRORS_BY_STATUS, retry_after_seconds
+from leadline.http import ERRORS_BY_STATUS, retry_after_seconds, untrusted
 
 if TYPE_CHECKING:
     import httpx

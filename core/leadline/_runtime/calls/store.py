@@ -17,10 +17,10 @@ from typing import Any, Literal, TypeVar
 from pydantic import ValidationError
 
 from leadline._runtime.calls.attempt import AttemptLog, CallEvents
-from leadline._runtime.calls.job import Job, Kind, current_stage, total
+from leadline._runtime.calls.job import Job, Kind, current_stage
 from leadline._runtime.calls.outcomes import Outcome, error_of
 from leadline._runtime.journal.journal import Journal, explain_missing
-from leadline._runtime.journal.rows import Row
+from leadline._runtime.journal.rows import Row, total
 from leadline._settings.secrets import Secrets
 from leadline.disk_cache import DiskCache
 from leadline.encoding import decode, digest, is_valid, json_bytes

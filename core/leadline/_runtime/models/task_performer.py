@@ -140,7 +140,9 @@ class TaskChat:
             try:
                 reply, notices = await exchange(choice, task)
             except CallFailed as failed:
-                smaller = task.shrink(task.inputs) if task.shrink and failed.record.type == "TooLong" else None
+                smaller = (
+                    task.kind.shrink(task.inputs) if task.kind.shrink and failed.record.type == "TooLong" else None
+                )
                 if smaller is None:
                     raise
                 task, shrunk = replace(task, inputs=smaller), True
@@ -151,18 +153,18 @@ class TaskChat:
     async def _fit(self, choice: Choice, task: Task[R]) -> tuple[Task[R], bool]:
         """Shrink the inputs to the context that the provider states; return the task and whether it shrank."""
         shrunk, context = False, (await self._traits(choice)).context_tokens
-        while context and task.shrink and exceeds_context(self._messages(choice, task), context):
-            smaller = task.shrink(task.inputs)
+        while context and task.kind.shrink and exceeds_context(self._messages(choice, task), context):
+            smaller = task.kind.shrink(task.inputs)
             if smaller is None:  # the estimate may be wrong; the vendor decides
                 break
             task, shrunk = replace(task, inputs=smaller), True
         return task, shrunk
 
-    def instructions(self, task: Task[Any] | TaskKind[Any, Any]) -> str:
+    def instructions(self, task: TaskKind[Any, Any]) -> str:
         """Return the system message of a task."""
         return instructions(task, self._template(task))
 
-    def _template(self, task: Task[Any] | TaskKind[Any, Any]) -> str:
+    def _template(self, task: TaskKind[Any, Any]) -> str:
         return template_of(task, self._settings.prompts)
 
     async def _parsed_reply(self, choice: Choice, task: Task[R]) -> tuple[R, list[str]]:
@@ -180,7 +182,7 @@ class TaskChat:
         try:
             return accept_first(await _in_thread_if_long(read, reply, task), task)
         except BadReply as error:
-            messages = repair(messages, reply.message.text, error, task.example)
+            messages = repair(messages, reply.message.text, error, task.kind.example)
         # The listener has the pieces of the first reply; a second one would repeat them.
         reply = await self._chat(choice, replace(task, heard=None), messages)
         try:
@@ -202,8 +204,8 @@ class TaskChat:
 
     def _messages(self, choice: Choice, task: Task[Any]) -> tuple[Message, ...]:
         if isinstance(task.inputs, Talk):
-            return talk(task, self._template(task), task.inputs.turns, _speaker(choice))
-        return render(task, self._template(task))
+            return talk(task, self._template(task.kind), task.inputs.turns, _speaker(choice))
+        return render(task, self._template(task.kind))
 
     async def _chat(self, choice: Choice, task: Task[R], messages: tuple[Message, ...]) -> ChatReply:
         traits = await self._traits(choice)
@@ -211,7 +213,7 @@ class TaskChat:
         if isinstance(task.inputs, Talk):
             request = request.model_copy(update={"tools": task.inputs.tools, "allowed": task.inputs.allowed})
         elif traits.json_schema:
-            request = request.model_copy(update={"json_schema": reply_schema(task)})
+            request = request.model_copy(update={"json_schema": reply_schema(task.kind)})
         kind = Kind(
             name=CHAT,
             reply=ChatReply,
@@ -230,8 +232,8 @@ class TaskChat:
             sample=task.sample,
             task=task.name,
             listener=task.heard,
-            shows=task.shows,
-            answers=task.answers,
+            shows=task.kind.shows,
+            answers=task.kind.answers,
         )
 
     async def _traits(self, choice: Choice) -> ModelTraits:
@@ -294,7 +296,7 @@ class TaskPerformer:
 
         Raises `CallFailed` if none can, `ModelUnreachable` if moreover none has answered anything in this run.
         """
-        chain = self._chain(task.name, task.role)
+        chain = self._chain(task.name, task.kind.role)
         provider = None if chain[0].name in self._health.excluded else await self._created(chain[0])
         if performs_tasks(provider):
             # Its reply needs no repair, so one call suffices, unless it fails and a fallback is left.
@@ -311,7 +313,7 @@ class TaskPerformer:
 
         kind = Kind(name=TASK, reply=Performed, composite=True)
         # The identity has all models and prompts of the chain: a changed prompt is a different call.
-        identity = self._chain_identity(chain, task)
+        identity = self._chain_identity(chain, task.kind)
         try:
             done = await self._calls.call(
                 kind, task_request(task), do, provider=identity, sample=task.sample, task=task.name
@@ -348,7 +350,7 @@ class TaskPerformer:
     def _chain(self, task: str, role: str) -> list[Choice]:
         return list(chain_of(self._plugins, self._plugins.chosen["ai.providers"], task, role))
 
-    def _chain_identity(self, chain: list[Choice], task: Task[Any] | TaskKind[Any, Any]) -> ProviderIdentity:
+    def _chain_identity(self, chain: list[Choice], task: TaskKind[Any, Any]) -> ProviderIdentity:
         parts = {choice.name: [choice.instance.identity.fingerprint, choice.model] for choice in chain}
         options = fingerprint(parts | {"prompt": self._chat.instructions(task)})
         return ProviderIdentity(name=THEN.join(parts), fingerprint=options)
@@ -388,7 +390,7 @@ class TaskPerformer:
 
         Such text is left out instead: its stage reports the gap, and the next session tries again.
         """
-        writes = task.role == "thinking" and self._closing()
+        writes = task.kind.role == "thinking" and self._closing()
         if not writes or choice.instance.offer.work != "local":
             return False
         if not any(failed.record.kind in CHAT_FAILURES for failed in skipped):

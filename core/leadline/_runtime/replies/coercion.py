@@ -127,27 +127,13 @@ def shape_of(form: Any, marks: tuple[Any, ...] = ()) -> Shape:
 Tree = Mapping[str, Any]
 # Texts that mean an empty list.
 _NOTHING = frozenset({"", "none", "null", "n/a", "无", "無", "なし"})
-# The beginning of a sentence that means "none" in the place of objects.
-_NOTHING_SAID = re.compile(
-    r"(?:none|no|nothing|not any|unchanged|keine?|aucune?|ningun[oa]?|nessun[oa]?)\b|[无無沒没]", re.I
-)
-_SHARES = {"high": 0.9, "medium": 0.6, "low": 0.3}
 # A number above the first value, up to the second, is a percentage; a smaller one may be points.
 _PERCENT = 10.0, 100.0
 # From this value on, floats do not represent all integers.
 _EXACT = 2.0**53
-# A number as people write it, without words such as thousand: its unit may contain them too.
-_FIGURE = re.compile(r"[~≈]?\s?[$€£¥]?\s?([-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?)\s?[%‰€]?")
-_WHOLE = re.compile(r"(?:#|no\.?|piece|number|item)?\s?(\d{1,9})", re.IGNORECASE)
 _LISTED = re.compile(r"\s*[,;、]\s*")
-_RANGE = re.compile(r"#?(\d{1,4})\s?[-–—]\s?#?(\d{1,4})")
-# Maximum size of a range.
-_MOST = 200
-_DIGIT = re.compile(r"\d")
 # A cited id: `[@a]`, `@a`, `[a]`.
 _MARKED = re.compile(r"[\s\[(]*@\s?([^\s\[\]()@,;]+)[\s\])]*|\s*\[([^\s\[\]()@,;]+)\]\s*")
-# Fields beside a text that only classify it.
-_ASIDE = frozenset({"id", "section", "sectionid", "priority", "number"})
 
 
 def coerce(tree: Tree, model: type[Record]) -> dict[str, Any]:
@@ -187,8 +173,6 @@ def _value(said: Any, shape: Shape, name: str = "") -> Any:
             return _choice(said, shape.choices)
         case "share":
             return _share(said)
-        case "number" | "whole" if isinstance(said, str):
-            return _figure(said, shape)
         case _:
             return said
 
@@ -201,54 +185,20 @@ def _record(said: Any, model: type[Record]) -> Any:
 
 def _list(said: Any, item: Shape) -> Any:
     if isinstance(said, str):
-        said = _said_list(said, item)
-    if isinstance(said, dict) and item.kind == "record":
-        said = _keyed(said, item.model)
-    elif isinstance(said, dict) and all(key.isdecimal() for key in said):
+        said = _said_list(said.strip(), item)
+    if isinstance(said, dict) and all(key.isdecimal() for key in said):
         said = list(said.values())
     listed = said if isinstance(said, list) else [said]
-    if item.kind in ("number", "whole"):
-        listed = [number for one in listed for number in (_said_list(one, item) if isinstance(one, str) else [one])]
     return [_value(one, item) for one in listed if one is not None or item.nullable]
 
 
-def _said_list(said: str, item: Shape) -> Any:
-    """Return the list that a text means: an empty list, cited ids, or numbers separated by commas.
-
-    Words without a number, such as `all others`, name no number.
-    """
-    text = said.strip()
+def _said_list(text: str, item: Shape) -> Any:
+    """Return the list that a text means: an empty one, cited ids, or numbers separated by commas."""
     if text.lower() in _NOTHING:
-        return []
-    if item.kind == "record" and not text_field(item.model) and _NOTHING_SAID.match(text):
         return []
     if item.kind == "text" and not item.prose and (ids := cited(text)):
         return ids
-    if item.kind not in ("number", "whole"):
-        return said
-    parts = [part for part in _LISTED.split(text) if _DIGIT.search(part)]
-    return [number for part in parts for number in (_ranged(part) if item.kind == "whole" else [part])]
-
-
-def _ranged(said: str) -> list[Any]:
-    """Return the numbers of a range such as `3-5`; any other text unchanged, as a list."""
-    found = _RANGE.fullmatch(said.strip())
-    first, last = map(int, found.groups()) if found else (1, 0)
-    return list(range(first, last + 1)) if first <= last < first + _MOST else [said]
-
-
-def _keyed(said: dict[str, Any], model: type[Record]) -> Any:
-    """Return the list for an object whose keys are the ids or numbers of the items."""
-    fields = fields_of(model)
-    if not said or any(field_named(key, model) for key in said):
-        return said if said else []
-    if all(isinstance(one, dict) for one in said.values()):
-        ids = "id" in fields and not all(key.isdecimal() for key in said)
-        return [{"id": key} | one if ids and "id" not in one else one for key, one in said.items()]
-    needed = [name for name, field in fields.items() if field.required]
-    if len(needed) == 2 and needed[0] == "id":
-        return [{"id": key, needed[1]: one} for key, one in said.items()]
-    return list(said.values()) if all(key.isdecimal() for key in said) else said
+    return _LISTED.split(text) if item.kind in ("number", "whole") else text
 
 
 def _text(said: Any, shape: Shape, name: str) -> Any:
@@ -257,31 +207,15 @@ def _text(said: Any, shape: Shape, name: str) -> Any:
         joined = texts and (shape.prose or len(texts) == 1) and all(isinstance(one, str) for one in texts)
         return "\n\n".join(texts) if joined else said
     if isinstance(said, dict):
-        inner = said.get(name) if name in said else _only_text(said, shape)
+        if not shape.prose and isinstance(said.get("id"), str | int):
+            return str(said["id"])
+        inner = said.get(name, next(iter(said.values()), None) if len(said) == 1 else None)
         return inner if isinstance(inner, str) else said
     if isinstance(said, str) and not shape.prose and (marked := _MARKED.fullmatch(said)):
         return marked[1] or marked[2]
     if isinstance(said, bool) or not isinstance(said, int | float):
         return said
     return str(int(said)) if abs(said) < _EXACT and said == int(said) else str(said)
-
-
-def _only_text(said: dict[str, Any], shape: Shape) -> Any:
-    """Return the only value of an object in place of a text; for an id its id, for prose the value beside labels."""
-    if not shape.prose and isinstance(said.get("id"), str | int):
-        return str(said["id"])
-    values = [one for key, one in said.items() if len(said) == 1 or key.casefold().replace("_", "") not in _ASIDE]
-    return values[0] if len(values) == 1 else None
-
-
-def _figure(said: str, shape: Shape) -> Any:
-    """Return the number in a text such as `~1,200 %`."""
-    text = said.strip()
-    if shape.kind == "whole":
-        whole = _WHOLE.fullmatch(text)
-        return int(whole[1]) if whole else said
-    figure = _FIGURE.fullmatch(text)
-    return float(figure[1].replace(",", "").replace("−", "-")) if figure else said
 
 
 def _choice(said: Any, choices: tuple[Any, ...]) -> Any:
@@ -293,15 +227,9 @@ def _choice(said: Any, choices: tuple[Any, ...]) -> Any:
 
 
 def _share(said: Any) -> Any:
-    """Return a share from 0 to 1 for a percentage or a word such as `high`."""
-    if isinstance(said, str):
-        word = _choice(said, tuple(_SHARES))
-        if word in _SHARES:
-            return _SHARES[word]
-        number = _number(said.strip().removesuffix("%"))
-        if number is None:
-            return said
-        return number / 100 if said.strip().endswith("%") else _share(number) if number > 1 else said
+    """Return a share from 0 to 1 for a percentage."""
+    if isinstance(said, str) and (number := _number(said.strip().removesuffix("%"))) is not None:
+        return number / 100 if said.strip().endswith("%") else _share(number)
     least, most = _PERCENT
     return said / 100 if isinstance(said, int | float) and least < said <= most else said
 

@@ -16,9 +16,6 @@ from leadline._runtime.replies.coercion import (
     coerce,
     field_named,
     fields_of,
-    normalized,
-    normalized_names,
-    text_field,
 )
 from leadline._runtime.replies.json_reader import (
     Candidate,
@@ -246,8 +243,8 @@ def parse_reply(text: str, reply: type[R], *, cut: bool = False, last: bool = Fa
     """Parse a reply: choose the JSON object in the text that matches best. Raises `BadReply`.
 
     * An object without any field of the reply is not a reply, even if all fields have defaults.
-    * Of several matches, the one with the most fields wins; among equals, the last. Two objects without a common field
-      are two halves of one reply. An object that needs coercion loses against one that does not.
+    * Of several matches, the one with the most fields wins; among equals, the last. An object that needs coercion loses
+      against one that does not.
     * A list is the value of the only field that can hold it.
     * Prose with citations is the text of a reply that only requires a text.
 
@@ -256,18 +253,15 @@ def parse_reply(text: str, reply: type[R], *, cut: bool = False, last: bool = Fa
     """
     said, best = without_thoughts(text), Best(reply, last=last)
     whole = listed(said)
-    if texts := _of_texts(whole, reply):
-        return ParsedReply(reply.model_validate(texts))
-    found = list(sound_objects(said))
-    for one in (*found, *_halves(found, reply)):
+    for one in sound_objects(said):
         best.consider(one)
     if not best.certain:
         for one in repaired_objects(said):
             best.consider(one, cut=cut)
     if best.found is None and whole == [] and len(fields_of(reply)) == 1:
         best.guess({name: [] for name, field in fields_of(reply).items() if field.shape.kind == "list"})
-    if best.found is None:
-        _guess(best, whole if isinstance(whole, list) else found[-1].value if found else None, reply)
+    if best.found is None and whole and isinstance(whole, list):
+        _guess(best, whole, reply)
     if best.found is not None:
         return ParsedReply(best.found, best.broken, best.left_out)
     text_alone = prose(said, reply, cut=cut)
@@ -276,39 +270,11 @@ def parse_reply(text: str, reply: type[R], *, cut: bool = False, last: bool = Fa
     return ParsedReply(text_alone)
 
 
-def _of_texts(value: object, reply: type[Record]) -> dict[str, Any]:
-    """Return the text reply for a list of texts, or of objects with one text each."""
-    name = text_field(reply)
-    if not isinstance(value, list) or len(value) < 2 or not name:
-        return {}
-    texts = [next(iter(one.values())) if isinstance(one, dict) and len(one) == 1 else one for one in value]
-    alike = len({isinstance(one, dict) and next(iter(one)) for one in value}) == 1
-    return {name: "\n\n".join(texts)} if alike and all(isinstance(text, str) for text in texts) else {}
-
-
-def _halves(found: list[Candidate], reply: type[Record]) -> Iterator[Candidate]:
-    """Yield the union of several objects if no field occurs twice."""
-    objects = [one.value for one in found if one.whole and isinstance(one.value, dict)]
-    names = normalized_names(reply)
-    fields = [{names[normalized(key)] for key in one if normalized(key) in names} for one in objects]
-    parts = [one for one, has in zip(objects, fields, strict=True) if has]
-    if len(parts) > 1 and sum(map(len, fields)) == len(set[str]().union(*fields)):
-        yield Candidate({key: value for one in parts for key, value in one.items()}, whole=True)
-
-
-def _guess(best: Best[Any], value: object, reply: type[Record]) -> None:
-    """Try a list, or an object keyed by ids, as the value of the only list field."""
+def _guess(best: Best[Any], value: list[Any], reply: type[Record]) -> None:
+    """Try a list as the value of a field that holds a list of records."""
     for name, field in fields_of(reply).items():
-        shape = field.shape
-        if shape.kind != "list" or shape.items[0].kind != "record":
-            continue
-        item = shape.items[0].model
-        keyed = (
-            isinstance(value, dict)
-            and not is_schema(value, reply)
-            and not any(field_named(key, reply) or field_named(key, item) for key in value)
-        )
-        if value and (keyed or isinstance(value, list)) and best.guess({name: value}):
+        is_records = field.shape.kind == "list" and field.shape.items[0].kind == "record"
+        if is_records and best.guess({name: value}):
             return
 
 
@@ -418,16 +384,6 @@ _PARTLY_USED = {
     "length": "the second reply was cut off at the length limit; its complete part is used",
     "content_filter": "the vendor's content filter stopped the reply; its complete part is used",
 }
-# Maximum number of characters of a mere refusal.
-_SHORT = 600
-_DECLINES = re.compile(
-    r"""\W*(?:
-      (?:i['’]?m|i\sam|we['’]?re)\s+(?:\w+\s+)?(?:sorry|unable|not\sable)\b|sorry\b|i\s+(?:cannot|can['’]?t|won['’]?t)\b
-    | (?:很|非常)?抱歉|对不起|對不起|我(?:无法|無法|不能)|申し訳|お手伝いできま|죄송|извините
-    | lo\ssiento|no\spuedo|es\stut\smir|ich\skann\s(?:\w+\s)*nicht|(?:je\ssuis\s)?désolée?|je\sne\speux\spas
-    )""",
-    re.IGNORECASE | re.VERBOSE,
-)
 
 
 def read(reply: ChatReply, task: Task[R]) -> ParsedReply[R]:
@@ -436,7 +392,7 @@ def read(reply: ChatReply, task: Task[R]) -> ParsedReply[R]:
     A task that `continues` takes the complete part instead, since it asks for the rest.
     """
     cut = reply.finish_reason == "length"
-    if cut and not task.continues:
+    if cut and not task.kind.continues:
         raise BadReply(f"{CUT}: write less")
     found = parse_reply(reply.message.text, task.reply, cut=cut)
     if found.broken and not cut:
@@ -447,16 +403,15 @@ def read(reply: ChatReply, task: Task[R]) -> ParsedReply[R]:
 def describe_refusal(error: BadReply, said: ChatReply) -> str:
     """Return for users why a reply was refused, without the instructions that the message contains for the model.
 
-    Those follow a colon in each clause. A refusal or a stopped reply is not reported as a wrong form.
+    Those follow a colon in each clause. A stopped reply is not reported as a wrong form.
     """
-    wrong, text = str(error), said.message.text
-    declines = len(text) <= _SHORT and _DECLINES.match(text)
-    if said.finish_reason == "content_filter" and not declines:
+    wrong = str(error)
+    if said.finish_reason == "content_filter":
         return FILTERED
     if said.finish_reason == "length":
         return CUT
     if isinstance(error, WrongForm):
-        wrong = "it declines the task" if declines else "it does not have the requested form"
+        wrong = "it does not have the requested form"
     clauses = wrong.removeprefix(UNUSABLE).split("; ")
     return f"the model's reply could not be used: {'; '.join(clause.partition(': ')[0] for clause in clauses)}"
 
@@ -471,7 +426,7 @@ def _less(found: ParsedReply[R], task: Task[R]) -> list[str]:
 
 
 def _lacking(said: str, found: ParsedReply[R], task: Task[R]) -> str:
-    lacks = task.lacks(task.inputs, found.reply) if task.lacks else ""
+    lacks = task.kind.lacks(task.inputs, found.reply) if task.kind.lacks else ""
     return f"{task.name}: {said} ({lacks})" if lacks else f"{task.name}: {said}"
 
 
@@ -490,7 +445,7 @@ def accept_last(said: ChatReply, task: Task[R]) -> tuple[R, list[str]]:
     try:
         return checked(found.reply, task), told
     except BadReply:
-        mend = None if said.finish_reason == "content_filter" else task.mend
+        mend = None if said.finish_reason == "content_filter" else task.kind.mend
         of_use = mend(task.inputs, found.reply) if mend else None
         if of_use is None:
             raise

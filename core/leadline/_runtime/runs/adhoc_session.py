@@ -26,7 +26,6 @@ from leadline.errors import UsageError
 from leadline.records import (
     AddedDocuments,
     Blob,
-    Document,
     DocumentList,
     DocumentSelection,
     NewDocuments,
@@ -43,10 +42,8 @@ class AdhocRun:
     def __init__(self, session: Session) -> None:
         self._session = session
         self.run: Run = session.run
-
-    async def parse(self, blob: Blob) -> Document:
-        """Parse a file with the first parser of the settings that accepts it."""
-        return await self._session.run.parse(blob)
+        # Parses a file with the first parser of the settings that accepts it.
+        self.parse = session.run.parse
 
     @property
     def notices(self) -> tuple[str, ...]:

@@ -34,25 +34,24 @@ _METADATA = "metadata.json"
 # Bytes.
 LARGEST_METADATA = 32 * 2**20
 # Increased with every change of the tables or of `index_text`.
-_VERSION = 2
+_VERSION = 3
 # Seconds to wait for another process that updates the index.
 _TIMEOUT = 5.0
 _POLL = 0.01
+# `porter` joins the forms of English words and leaves other languages unchanged.
 _TABLES = f"""
 PRAGMA user_version = {_VERSION};
 CREATE TABLE runs (
     id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, stamp TEXT NOT NULL, data TEXT NOT NULL,
     has_text INTEGER NOT NULL DEFAULT 0
 );
+CREATE VIRTUAL TABLE words USING fts5(about, body, tokenize = 'porter unicode61');
 """
-# `porter` joins the forms of English words and leaves other languages unchanged.
-_WORDS = "CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(about, body, tokenize = 'porter unicode61')"
 _WITHOUT_TEXT = "SELECT id, name, data FROM runs WHERE NOT has_text"
 # A hit in the question or the tags counts as much as several in the report.
 _SEARCH = """
 SELECT name, data FROM words JOIN runs ON runs.id = words.rowid WHERE words MATCH ? ORDER BY bm25(words, 5.0, 1.0)
 """
-NO_FULL_TEXT = "this build of SQLite has no FTS5: every report is read, and words must occur as they are written"
 # Keys of `metadata.json` that a list shows.
 _KEYS = ("status", "question", "pipeline", "reason", "exit_code", "began", "ended", "seconds", "tags")
 # Keys that runs of older versions lack.
@@ -61,18 +60,13 @@ Rows = list[tuple[str, str]]
 
 
 class RunIndex:
-    """The runs of a folder. Threads and processes may use it at the same time; each call opens the file anew.
-
-    `notice` says what the last call did without.
-    """
+    """The runs of a folder. Threads and processes may use it at the same time; each call opens the file anew."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.absolute()
-        self.notice = ""
 
     def runs(self, *, status: str | None = None, conversation: str = "", limit: int | None = None) -> list[RunSummary]:
         """Return the runs, newest first; those of a conversation are its first run, and all with its id."""
-        self.notice = ""
         rows = self._query(lambda database: database.execute("SELECT name, data FROM runs").fetchall())
         runs = [self._summary(name, data) for name, data in rows]
         runs.sort(key=lambda run: (run.began.timestamp() if run.began else 0.0, run.id), reverse=True)
@@ -85,22 +79,20 @@ class RunIndex:
 
         Words in double quotes must follow one another. Chinese, Japanese, Korean and Thai text needs no spaces.
         """
-        self.notice = ""
         terms = terms_of(text)
         if not terms:  # punctuation only
             return []
-        rows = self._query(lambda database: self._found(database, terms), with_text=True)
+        rows = self._query(lambda database: _found(database, match_expression(terms)), with_text=True)
         runs = (self._summary(name, data) for name, data in rows)
         chosen = [run for run in runs if _matches(run, status, conversation)][:limit]
         return [replace(run, excerpt=excerpt(report_text(run.folder), terms)) for run in chosen]
 
     def related(self, question: str) -> list[RunSummary]:
         """Return the runs whose question or tags contain a word of a question, the best first."""
-        self.notice = ""
         words = words_of(question)
         if not words:
             return []
-        rows = self._query(lambda database: self._found(database, words, any_word=True), with_text=True)
+        rows = self._query(lambda database: _found(database, match_expression(words, any_word=True)), with_text=True)
         return [self._summary(name, data) for name, data in rows]
 
     def forget_deleted(self) -> None:
@@ -119,21 +111,6 @@ class RunIndex:
         status = "interrupted" if gone and _is_active(data) else data["status"]
         began, ended = (datetime.fromisoformat(data[key]) if data[key] else None for key in ("began", "ended"))
         return RunSummary(name, folder, **{**data, "began": began, "ended": ended, "status": status})
-
-    def _found(self, database: sqlite3.Connection, terms: Sequence[str], *, any_word: bool = False) -> Rows:
-        try:
-            return database.execute(_SEARCH, (match_expression(terms, any_word=any_word),)).fetchall()
-        except sqlite3.OperationalError as error:
-            if not _lacks_full_text(error):
-                raise
-        self.notice = NO_FULL_TEXT
-        rows: Rows = database.execute("SELECT name, data FROM runs").fetchall()
-        enough = any if any_word else all
-        return [(name, data) for name, data in rows if enough(self._contained(name, data, terms))]
-
-    def _contained(self, name: str, data: str, terms: Sequence[str]) -> Iterator[bool]:
-        text = fold(f"{_about(json.loads(data))}\n{report_text(self._folder / name)}")
-        return (fold(term) in text for term in terms)
 
     # --- the file --------------------------------------------------------------------------------------------------
 
@@ -211,9 +188,8 @@ class RunIndex:
     def _update_runs(self, database: sqlite3.Connection, found: Mapping[str, str]) -> None:
         known = dict(database.execute("SELECT name, stamp FROM runs"))
         stale = [name for name, stamp in known.items() if found.get(name) != stamp]
-        if _has_words(database):
-            for name in stale:
-                database.execute("DELETE FROM words WHERE rowid = (SELECT id FROM runs WHERE name = ?)", (name,))
+        unsearched = "DELETE FROM words WHERE rowid = (SELECT id FROM runs WHERE name = ?)"
+        database.executemany(unsearched, ((name,) for name in stale))
         database.executemany("DELETE FROM runs WHERE name = ?", ((name,) for name in stale))
         database.executemany(
             "INSERT INTO runs (name, stamp, data) VALUES (?, ?, ?)",
@@ -226,16 +202,11 @@ class RunIndex:
 
     def _add_text(self, database: sqlite3.Connection) -> None:
         """Add the text of the reports that were not searched before."""
-        try:
-            with _transaction(database):
-                database.execute(_WORDS)
-                for key, name, data in database.execute(_WITHOUT_TEXT).fetchall():
-                    row = (key, index_text(_about(json.loads(data))), index_text(report_text(self._folder / name)))
-                    database.execute("INSERT INTO words (rowid, about, body) VALUES (?, ?, ?)", row)
-                database.execute("UPDATE runs SET has_text = 1")
-        except sqlite3.OperationalError as error:
-            if not _lacks_full_text(error):
-                raise
+        with _transaction(database):
+            for key, name, data in database.execute(_WITHOUT_TEXT).fetchall():
+                row = (key, index_text(_about(json.loads(data))), index_text(report_text(self._folder / name)))
+                database.execute("INSERT INTO words (rowid, about, body) VALUES (?, ?, ?)", row)
+            database.execute("UPDATE runs SET has_text = 1")
 
 
 def _connect(path: Path | str) -> sqlite3.Connection:
@@ -244,7 +215,7 @@ def _connect(path: Path | str) -> sqlite3.Connection:
         with suppress(OSError):  # not writable: SQLite says so below
             private_file(path)
     database = sqlite3.connect(path, timeout=_TIMEOUT, isolation_level=None)
-    if not has_layout(database, _TABLES, _WORDS):
+    if not has_layout(database, _TABLES):
         database.close()
         raise sqlite3.DatabaseError("somebody else's tables")
     # Without waiting for the disk: after a power failure the file may be damaged, and is built again.
@@ -278,12 +249,8 @@ class _transaction:  # noqa: N801 - used as a function
         self._database.execute("ROLLBACK" if kind else "COMMIT")
 
 
-def _has_words(database: sqlite3.Connection) -> bool:
-    return bool(database.execute("SELECT 1 FROM sqlite_master WHERE name = 'words'").fetchone())
-
-
-def _lacks_full_text(error: sqlite3.OperationalError) -> bool:
-    return "no such module" in str(error) or "no such table: words" in str(error)
+def _found(database: sqlite3.Connection, expression: str) -> Rows:
+    return database.execute(_SEARCH, (expression,)).fetchall()
 
 
 # --- the folders -----------------------------------------------------------------------------------------------------

@@ -9,9 +9,8 @@ from typing import Any
 
 from leadline._runtime.calls.job import CHAT
 from leadline._runtime.journal.journal import Journal
-from leadline._runtime.journal.rows import Row
+from leadline._runtime.journal.rows import Row, call_counts, models, usage_by, usage_totals, without_usage
 from leadline._runtime.journal.rows import Session as JournalSession
-from leadline._runtime.runs.call_statistics import call_counts, models, usage_by, usage_totals, without_usage
 from leadline._runtime.runs.engine import Engine, FindingsBoard
 from leadline._runtime.runs.folder import JOURNAL
 from leadline._runtime.runs.run_context import RunContext

@@ -9,10 +9,9 @@ from typing import Any
 from leadline._runtime.calls.job import CHAT, TASK
 from leadline._runtime.calls.outcomes import MIDDLEWARE
 from leadline._runtime.journal.journal import Journal
-from leadline._runtime.journal.rows import Row
+from leadline._runtime.journal.rows import Row, answering_models, refused_stages, useless_models
 from leadline._runtime.models.task_performer import chain_of
 from leadline._runtime.plugins import PluginRuntime
-from leadline._runtime.runs.call_statistics import answering_models, refused_stages, useless_models
 from leadline._runtime.runs.engine import Engine, FindingsBoard
 from leadline.display import shortened
 from leadline.errors import JournalError, NoEvidence

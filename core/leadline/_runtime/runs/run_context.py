@@ -22,10 +22,10 @@ from leadline._runtime.calls.keys import fingerprint
 from leadline._runtime.calls.retry import RetryPolicy
 from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.journal import Journal
+from leadline._runtime.journal.rows import models
 from leadline._runtime.models.prices import EmbedEstimates, Prices
 from leadline._runtime.models.task_performer import TaskPerformer
 from leadline._runtime.plugins import PluginRuntime, ProviderInstance
-from leadline._runtime.runs.call_statistics import models
 from leadline._runtime.runs.folder import path_inside, write_atomically
 from leadline._runtime.runs.questions import Asker, Questions, UserQuestion
 from leadline._runtime.runs.retrieval import DocumentReader, EngineSearch
@@ -336,7 +336,7 @@ class RunContext:
         if any((row.key, row.kind, row.outcome) == (question_id, _ASK.name, "reply") for row in self.calls.rows()):
             raise AlreadyAnswered(question_id)
         self.questions.answer(question_id, answer)
-        await self.calls.ended(question_id)
+        await self.calls.in_flight.ended(question_id)
         if not any(row.key == question_id for row in self.calls.rows()):
             raise LeadlineError(f"the run ended before the answer to question {question_id} was stored")
 
@@ -370,7 +370,7 @@ class RunContext:
     async def close(self) -> None:
         """Cancel prefetched work and calls in flight."""
         await self._prefetch.stop()
-        await self.calls.close()
+        await self.calls.in_flight.close()
 
     async def save(self, file: Blob, /) -> Path:
         return await asyncio.to_thread(self._save, file)

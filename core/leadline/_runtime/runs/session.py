@@ -34,7 +34,6 @@ from leadline._runtime.runs.run_state import MetadataWriter
 from leadline.contracts import Middleware, Observer
 from leadline.encoding import digest
 from leadline.errors import CallFailed, ConfigError, LeadlineError, ModelUnreachable, NeedsClarification, NoEvidence
-from leadline.events import Subscription
 from leadline.pipeline import Pipeline
 from leadline.records import Answer, Conversation, Failure
 from leadline.research_findings import CONVERSATION, QUESTION, REPORT, ROUTE, Question, Route
@@ -186,10 +185,6 @@ class Session:
             conversation=conversation,
         )
 
-    def events(self) -> Subscription:
-        """Return the events from now on."""
-        return self.run.bus.subscribe()
-
     def stop(self, reason: str) -> None:
         """Stop searching and write up the findings so far.
 
@@ -197,7 +192,7 @@ class Session:
         """
         self._stopped = True
         writing = self.run.state.current_step in self.pipeline.closing_stages()
-        self.run.calls.shut_down(reason, writing=writing)
+        self.run.calls.shutdown.begin(reason, writing=writing)
 
     async def walk(self) -> Result:
         """Walk the pipeline and return the result. If it is cancelled, nothing keeps running."""
@@ -209,7 +204,7 @@ class Session:
                 await self._walk_pipeline()
             await self._decide_outcome()
         except NoEvidence as error:
-            await self._end_without_evidence(no_evidence_reason(error, self.engine, self.run.calls.shutdown_reason))
+            await self._end_without_evidence(no_evidence_reason(error, self.engine, self.run.calls.shutdown.reason))
         except NeedsClarification as error:
             self._end("waiting", str(error), NeedsClarification.exit_code)
         except asyncio.CancelledError:
@@ -273,7 +268,7 @@ class Session:
                     raise
                 await self.journal.mark_escaped(keys)
                 # A failure of an earlier session is repeated at once; it may succeed now.
-                replayed = bool(keys & run.calls.replayed)
+                replayed = bool(keys & run.calls.store.replayed)
                 pause = None
                 if isinstance(failed, CallFailed) and self.pipeline.level == "agent":
                     pause = retry.run_delay(attempt + 1, failed.record)
@@ -335,11 +330,11 @@ class Session:
         run, engine, rows = self.run, self.engine, self.journal.rows()
         assert engine is not None
         if run.readonly:  # without the calls that only other sessions made
-            rows = with_descendants(rows, run.calls.replayed)
+            rows = with_descendants(rows, run.calls.store.replayed)
         for failed in run.state.format_failures.values():
             run.state.add_error(failed)
         formats = {name: failed.record.message for name, failed in run.state.format_failures.items()}
-        status, reason = await outcome(engine, run.plugins, self.journal, rows, run.calls.shutdown_reason, formats)
+        status, reason = await outcome(engine, run.plugins, self.journal, rows, run.calls.shutdown.reason, formats)
         rejected = rejection(engine.board, decides=True)
         if status == "no_evidence":
             await self._end_without_evidence(reason)

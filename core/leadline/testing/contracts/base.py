@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from itertools import cycle, islice
@@ -24,8 +24,8 @@ from leadline._settings.secrets import SHORTEST, Secrets
 from leadline.contracts import Context
 from leadline.hookspecs import Offer, PluginSettings, offers_of
 from leadline.records import Record
-from leadline.testing.context import FakeCall, FakeRun, fake_context
-from leadline.testing.contracts.blame import PluginCode, held_by, record_opened
+from leadline.testing.context import FakeCall, FakeRun, NewCall, fake_context
+from leadline.testing.contracts.blame import PluginCode, heavy_imports, held_by, modules_of, record_opened
 from leadline.testing.contracts.checks import (
     GRACE,
     Failure,
@@ -40,7 +40,6 @@ from leadline.testing.contracts.checks import (
     record_tasks,
     within,
 )
-from leadline.testing.contracts.imports import heavy_imports, modules_of
 from leadline.testing.plugins import plugin as entry_point
 
 # The value of secrets in the settings of a tested plugin.
@@ -125,7 +124,7 @@ class PluginContract(Generic[Q, R]):
         return None
 
     @pytest.fixture
-    def new_call(self) -> Callable[[], FakeCall]:
+    def new_call(self) -> NewCall:
         """Return a function that creates a call; its run has settings and a clock, but makes no calls."""
 
         def make() -> FakeCall:
@@ -204,14 +203,12 @@ class PluginContract(Generic[Q, R]):
             f"ready must return None or a reason, not {reason!r}",
         )
 
-    async def test_it_answers(
-        self, plugin: Any, requests: Sequence[Q], new_call: Callable[[], FakeCall], secrets: Secrets
-    ) -> None:
+    async def test_it_answers(self, plugin: Any, requests: Sequence[Q], new_call: NewCall, secrets: Secrets) -> None:
         for request in requests:
             await self.reply(plugin, request, new_call(), secrets)
 
     async def test_it_answers_ten_at_once(
-        self, plugin: Any, requests: Sequence[Q], new_call: Callable[[], FakeCall], secrets: Secrets
+        self, plugin: Any, requests: Sequence[Q], new_call: NewCall, secrets: Secrets
     ) -> None:
         several = list(islice(cycle(requests), AT_ONCE))
         together = await asyncio.gather(*(self.reply(plugin, one, new_call(), secrets) for one in several))
@@ -223,7 +220,7 @@ class PluginContract(Generic[Q, R]):
             must(not mixed, f"{count} ({where}): {_MIXED}")
 
     async def test_it_lets_itself_be_cancelled(
-        self, plugin: Any, requests: Sequence[Q], new_call: Callable[[], FakeCall], secrets: Secrets
+        self, plugin: Any, requests: Sequence[Q], new_call: NewCall, secrets: Secrets
     ) -> None:
         for turns in _TURNS:
             task = asyncio.create_task(outcome(self.ask(plugin, requests[0], new_call()), secrets))
@@ -236,12 +233,7 @@ class PluginContract(Generic[Q, R]):
         await self.reply(plugin, requests[0], new_call(), secrets)
 
     async def test_it_leaves_nothing_running(
-        self,
-        plugin: Any,
-        requests: Sequence[Q],
-        new_call: Callable[[], FakeCall],
-        secrets: Secrets,
-        code: PluginCode,
+        self, plugin: Any, requests: Sequence[Q], new_call: NewCall, secrets: Secrets, code: PluginCode
     ) -> None:
         with record_tasks(code) as begun:
             await self.reply(plugin, requests[0], new_call(), secrets)
@@ -259,7 +251,7 @@ class PluginContract(Generic[Q, R]):
         settings: PluginSettings,
         context: PluginContext,
         requests: Sequence[Q],
-        new_call: Callable[[], FakeCall],
+        new_call: NewCall,
         secrets: Secrets,
         code: PluginCode,
     ) -> None:
@@ -280,12 +272,7 @@ class PluginContract(Generic[Q, R]):
                 must(not heavy, f"the module {module} imports {', '.join(heavy)} at its top: {_HEAVY}")
 
     async def test_it_leaves_the_event_loop_free(
-        self,
-        plugin: Any,
-        requests: Sequence[Q],
-        new_call: Callable[[], FakeCall],
-        secrets: Secrets,
-        code: PluginCode,
+        self, plugin: Any, requests: Sequence[Q], new_call: NewCall, secrets: Secrets, code: PluginCode
     ) -> None:
         await self.reply(plugin, requests[0], new_call(), secrets)  # imports of the first call do not count
         held = await held_by(self.reply(plugin, requests[0], new_call(), secrets), code)
@@ -293,12 +280,7 @@ class PluginContract(Generic[Q, R]):
         must(held.cpu <= self.longest_hold, f"computed on the event loop for {held.cpu:.1f} s: {_HELD}")
 
     async def test_its_secrets_stay_inside(
-        self,
-        plugin: Any,
-        requests: Sequence[Q],
-        new_call: Callable[[], FakeCall],
-        secrets: Secrets,
-        caplog: pytest.LogCaptureFixture,
+        self, plugin: Any, requests: Sequence[Q], new_call: NewCall, secrets: Secrets, caplog: pytest.LogCaptureFixture
     ) -> None:
         if not secrets:
             pytest.skip("its settings have no secret")
@@ -310,7 +292,7 @@ class PluginContract(Generic[Q, R]):
             must(secrets.scrub(text) == text, f"a secret is in {place}")
 
     async def test_a_refusal_is_raised(
-        self, refused: Any, requests: Sequence[Q], new_call: Callable[[], FakeCall], secrets: Secrets
+        self, refused: Any, requests: Sequence[Q], new_call: NewCall, secrets: Secrets
     ) -> None:
         if refused is None:
             pytest.skip("no fixture `refused`")

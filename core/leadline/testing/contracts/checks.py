@@ -17,6 +17,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, TypeVar
 
+from leadline._hosting.faults import words
 from leadline._runtime.calls.retry import translate
 from leadline._settings.secrets import Secrets
 from leadline.encoding import encode
@@ -43,14 +44,6 @@ def must(holds: bool, message: str) -> None:
         raise AssertionError(message)
 
 
-def describe(error: BaseException) -> str:
-    """Return the type and message of an error, even if its `__str__` fails."""
-    try:
-        return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    except Exception as odd:  # noqa: BLE001 - this error is reported
-        return f"{type(error).__name__}, whose __str__ raises {type(odd).__name__}"
-
-
 async def outcome(work: object, secrets: Secrets) -> object:
     """Return the result of a plugin, or the failure it raised as Leadline translates it.
 
@@ -74,7 +67,7 @@ def _cancelled() -> bool:
 
 
 def _read(error: BaseException, secrets: Secrets) -> Failure:
-    text = describe(error)
+    text = words(error)
     must(
         secrets.scrub(text) == text,
         f"the message of its {type(error).__name__} contains a secret: {secrets.scrub(text)}",
@@ -106,7 +99,7 @@ async def answered(work: object, record: type[R], secrets: Secrets, seconds: flo
     """Return the reply of a plugin: the right record, equal to itself after a round trip through JSON."""
     reply = await within(seconds, outcome(work, secrets))
     if isinstance(reply, Failure):
-        raise AssertionError(f"failed instead of returning a reply: {describe(reply)}") from reply
+        raise AssertionError(f"failed instead of returning a reply: {words(reply)}") from reply
     return accepted(reply, record)
 
 
@@ -198,6 +191,6 @@ def check_spent(call: FakeCall) -> None:
 def ended(task: Task[object]) -> str:
     """Describe the end of a task that ignored its cancellation."""
     if error := task.exception():
-        return f"raises {describe(error)}"
+        return f"raises {words(error)}"
     found = task.result()
-    return f"raises {describe(found)}" if isinstance(found, BaseException) else f"returns {type(found).__name__}"
+    return f"raises {words(found)}" if isinstance(found, BaseException) else f"returns {type(found).__name__}"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
 import pytest
 
+from leadline._hosting.faults import words
 from leadline._settings.secrets import Secrets
 from leadline.contracts import AIProvider
 from leadline.errors import Unsupported
@@ -27,10 +28,10 @@ from leadline.records import (
     Tool,
     ToolCall,
 )
-from leadline.tasks import Task
-from leadline.testing.context import FakeCall
+from leadline.tasks import Task, TaskKind
+from leadline.testing.context import FakeCall, NewCall
 from leadline.testing.contracts.base import AT_ONCE, PluginContract
-from leadline.testing.contracts.checks import answered, describe, must, outcome, within
+from leadline.testing.contracts.checks import answered, must, outcome, within
 from leadline.testing.contracts.reports import evidence, sources
 
 _TOOL = Tool(
@@ -75,7 +76,7 @@ class AIProviderContract(PluginContract[ChatRequest, ChatReply]):
         try:
             traits, again = plugin.traits(model), plugin.traits(model)
         except Exception as error:
-            raise AssertionError(f"traits({model!r}) raised {describe(error)}") from error
+            raise AssertionError(f"traits({model!r}) raised {words(error)}") from error
         must(isinstance(traits, ModelTraits), f"traits({model!r}) is {type(traits).__name__}, not ModelTraits")
         must(traits == again, f"traits({model!r}) differs between two calls")
         known = traits.context_tokens
@@ -84,18 +85,14 @@ class AIProviderContract(PluginContract[ChatRequest, ChatReply]):
         )
 
     async def test_it_answers_where_nobody_follows(
-        self, plugin: Any, requests: Sequence[ChatRequest], new_call: Callable[[], FakeCall], secrets: Secrets
+        self, plugin: Any, requests: Sequence[ChatRequest], new_call: NewCall, secrets: Secrets
     ) -> None:
         call = new_call()
         call.followed = False
         await self.reply(plugin, requests[0], call, secrets)
 
     async def test_it_takes_a_talk_with_tools(
-        self,
-        plugin: AIProvider,
-        requests: Sequence[ChatRequest],
-        new_call: Callable[[], FakeCall],
-        secrets: Secrets,
+        self, plugin: AIProvider, requests: Sequence[ChatRequest], new_call: NewCall, secrets: Secrets
     ) -> None:
         """A tool call is sent back to the model together with its result."""
         if not plugin.traits(requests[0].model).tools:
@@ -125,9 +122,9 @@ class TaskProviderContract(PluginContract[Any, Any]):
         return await answered(self.ask(plugin, request, call), request.reply, secrets, self.patience)
 
     async def test_a_task_it_does_not_know_is_unsupported(
-        self, plugin: Any, new_call: Callable[[], FakeCall], secrets: Secrets
+        self, plugin: Any, new_call: NewCall, secrets: Secrets
     ) -> None:
-        task = Task("a_task_nobody_knows", _Unheard(), _Unheard)
+        task = TaskKind("a_task_nobody_knows", _Unheard, _Unheard).of(_Unheard())
         found = await within(self.patience, outcome(self.ask(plugin, task, new_call()), secrets))
         must(isinstance(found, Unsupported), f"returns {found!r} for an unknown task; raise Unsupported")
 
@@ -158,12 +155,12 @@ class EmbedderContract(PluginContract[EmbedRequest, Embeddings]):
         )
 
     async def test_no_texts_have_no_vectors(
-        self, plugin: Any, requests: Sequence[EmbedRequest], new_call: Callable[[], FakeCall], secrets: Secrets
+        self, plugin: Any, requests: Sequence[EmbedRequest], new_call: NewCall, secrets: Secrets
     ) -> None:
         await self.reply(plugin, requests[0].model_copy(update={"texts": ()}), new_call(), secrets)
 
     async def test_vectors_are_as_long_whatever_the_text(
-        self, plugin: Any, requests: Sequence[EmbedRequest], new_call: Callable[[], FakeCall], secrets: Secrets
+        self, plugin: Any, requests: Sequence[EmbedRequest], new_call: NewCall, secrets: Secrets
     ) -> None:
         replies = [await self.reply(plugin, request, new_call(), secrets) for request in requests]
         sizes = {len(vector) for reply in replies for vector in reply.vectors}
@@ -192,9 +189,7 @@ class RerankerContract(PluginContract[RerankRequest, Ranking]):
         must(given == wanted, f"returns {given} scores for {wanted} texts; return one per text, in order")
         must(all(map(isfinite, reply.scores)), "returns scores that are not finite numbers")
 
-    async def test_no_texts_have_no_scores(
-        self, plugin: Any, new_call: Callable[[], FakeCall], secrets: Secrets
-    ) -> None:
+    async def test_no_texts_have_no_scores(self, plugin: Any, new_call: NewCall, secrets: Secrets) -> None:
         await self.reply(plugin, RerankRequest(query=_TEXTS[0], texts=()), new_call(), secrets)
 
 
@@ -249,14 +244,12 @@ class ClaimJudgeContract(PluginContract[JudgeRequest, Judgements]):
                     must(occurs, f"quotes words that no cited passage contains: {words!r}")
 
     async def test_a_claim_without_a_passage_is_not_supported(
-        self, plugin: Any, new_call: Callable[[], FakeCall], secrets: Secrets
+        self, plugin: Any, new_call: NewCall, secrets: Secrets
     ) -> None:
         request = _request([(text, ()) for text, _ in _CLAIMS]).model_copy(update={"passages": (), "sources": ()})
         reply = await self.reply(plugin, request, new_call(), secrets)
         supported = [one.claim_id for one in reply.judgements if one.verdict == "supported"]
         must(not supported, f"supports claims that cite no passage: {supported}")
 
-    async def test_no_claims_have_no_judgements(
-        self, plugin: Any, new_call: Callable[[], FakeCall], secrets: Secrets
-    ) -> None:
+    async def test_no_claims_have_no_judgements(self, plugin: Any, new_call: NewCall, secrets: Secrets) -> None:
         await self.reply(plugin, _request([]), new_call(), secrets)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -28,7 +28,7 @@ from leadline.records import (
     SynthesisRequest,
 )
 from leadline.runs import METADATA
-from leadline.testing.context import FakeCall
+from leadline.testing.context import FakeCall, NewCall
 from leadline.testing.contracts.base import PluginContract
 from leadline.testing.contracts.checks import must
 from leadline.testing.contracts.search import check_accepts
@@ -92,7 +92,7 @@ class SynthesizerContract(PluginContract[SynthesisRequest, Synthesis]):
             )
 
     async def test_without_evidence_it_says_nothing(
-        self, plugin: Any, requests: Sequence[SynthesisRequest], new_call: Callable[[], FakeCall], secrets: Secrets
+        self, plugin: Any, requests: Sequence[SynthesisRequest], new_call: NewCall, secrets: Secrets
     ) -> None:
         bare = requests[0].book.outline[0].model_copy(update={"evidence_ids": ()})
         request = requests[0].model_copy(update={"book": Book(outline=(bare,))})
@@ -133,7 +133,7 @@ class ReportFormatterContract(PluginContract[Report, Files]):
         self,
         plugin: Any,
         requests: Sequence[Report],
-        new_call: Callable[[], FakeCall],
+        new_call: NewCall,
         secrets: Secrets,
         tmp_path: Path,
         monkeypatch: pytest.MonkeyPatch,
@@ -177,7 +177,7 @@ class ChartRunnerContract(PluginContract[Chart, Figure]):
         check_accepts(plugin, [chart.language for chart in requests])
 
     async def test_a_chart_that_cannot_be_drawn_is_a_failure_and_no_fault(
-        self, plugin: Any, requests: Sequence[Chart], new_call: Callable[[], FakeCall], secrets: Secrets
+        self, plugin: Any, requests: Sequence[Chart], new_call: NewCall, secrets: Secrets
     ) -> None:
         odd: Sequence[dict[str, Any]] = (
             {"rows": (), "code": ""},
@@ -211,21 +211,21 @@ class SandboxContract(PluginContract[Code, Execution]):
         must(reply.seconds >= 0, f"reports {reply.seconds} s")
 
     async def test_code_that_ends_well_ends_with_0(
-        self, plugin: Any, requests: Sequence[Code], new_call: Callable[[], FakeCall], secrets: Secrets
+        self, plugin: Any, requests: Sequence[Code], new_call: NewCall, secrets: Secrets
     ) -> None:
         for code in requests:
             reply = await self.reply(plugin, code, new_call(), secrets)
             must(reply.exit_code == 0, f"exits with {reply.exit_code} for {code.text!r}: {reply.stderr[-200:]}")
 
     async def test_code_that_fails_is_an_execution(
-        self, plugin: Any, failing: Sequence[Code], new_call: Callable[[], FakeCall], secrets: Secrets
+        self, plugin: Any, failing: Sequence[Code], new_call: NewCall, secrets: Secrets
     ) -> None:
         for code in failing:
             reply = await self.reply(plugin, code, new_call(), secrets)
             must(reply.exit_code != 0, f"exits with 0 for code that fails: {code.text!r}")
 
     async def test_another_language_is_unsupported(
-        self, plugin: Any, requests: Sequence[Code], new_call: Callable[[], FakeCall], secrets: Secrets
+        self, plugin: Any, requests: Sequence[Code], new_call: NewCall, secrets: Secrets
     ) -> None:
         code = requests[0].model_copy(update={"language": "no-such-language"})
         found = await self.failure_or_reply(plugin, code, new_call(), secrets)

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 import pytest
 
+from leadline._hosting.faults import words
 from leadline._runtime.runs.retrieval import as_page
 from leadline._settings.secrets import Secrets
 from leadline.contracts import Search
 from leadline.errors import CallFailed
 from leadline.records import Blob, Document, Failure, FetchRequest, Hit, SearchPage, SearchRequest
-from leadline.testing.context import FakeCall
+from leadline.testing.context import FakeCall, NewCall
 from leadline.testing.contracts.base import AT_ONCE, PluginContract
-from leadline.testing.contracts.checks import describe, must, within
+from leadline.testing.contracts.checks import must, within
 
 _ODD = ("", " ", "/", "x", ":", "http://", "http://[", "javascript:alert(1)", "text/html; charset=\ud800", "a" * 5000)
 _FEW = 64
@@ -30,7 +31,7 @@ def check_accepts(plugin: Any, wanted: Sequence[str]) -> None:
             accepted = plugin.accepts(text)
         except Exception as error:
             raise AssertionError(
-                f"accepts({text!r:.60}) raised {describe(error)}; it must return True or False"
+                f"accepts({text!r:.60}) raised {words(error)}; it must return True or False"
             ) from error
         must(isinstance(accepted, bool), f"accepts({text!r:.60}) returned {accepted!r}; it must return True or False")
     refused = [text for text in wanted if not plugin.accepts(text)]
@@ -64,7 +65,7 @@ class FetcherContract(PluginContract[FetchRequest, Blob]):
         check_accepts(plugin, [request.url for request in requests])
 
     async def test_it_keeps_to_what_is_wanted(
-        self, plugin: Any, requests: Sequence[FetchRequest], new_call: Callable[[], FakeCall], secrets: Secrets
+        self, plugin: Any, requests: Sequence[FetchRequest], new_call: NewCall, secrets: Secrets
     ) -> None:
         """For a small `size` or a missing picture, it obeys the limit or raises `Unsupported`."""
         if not self.heeds:
@@ -89,14 +90,14 @@ class ParserContract(PluginContract[Blob, Document]):
         check_accepts(plugin, [request.media_type for request in requests])
 
     async def test_there_is_text(
-        self, plugin: Any, requests: Sequence[Blob], new_call: Callable[[], FakeCall], secrets: Secrets
+        self, plugin: Any, requests: Sequence[Blob], new_call: NewCall, secrets: Secrets
     ) -> None:
         for request in requests:
             reply = await self.reply(plugin, request, new_call(), secrets)
             must(bool(reply.text.strip()), f"finds no text in {request.name}")
 
     async def test_a_broken_file_is_a_failure_and_no_fault(
-        self, plugin: Any, requests: Sequence[Blob], new_call: Callable[[], FakeCall], secrets: Secrets
+        self, plugin: Any, requests: Sequence[Blob], new_call: NewCall, secrets: Secrets
     ) -> None:
         for request in requests:
             half = len(request.data) // 2
@@ -134,7 +135,7 @@ class _SearchContract(PluginContract[SearchRequest, SearchPage]):
             )
 
     async def test_it_gives_no_more_than_is_wanted(
-        self, plugin: Any, requests: Sequence[SearchRequest], new_call: Callable[[], FakeCall], secrets: Secrets
+        self, plugin: Any, requests: Sequence[SearchRequest], new_call: NewCall, secrets: Secrets
     ) -> None:
         await self.reply(plugin, requests[0].model_copy(update={"limit": 1}), new_call(), secrets)
 
@@ -149,7 +150,7 @@ class SearchProviderContract(_SearchContract):
         return as_page(await super().ask(plugin, request, call))
 
     async def test_it_takes_any_query(
-        self, plugin: Any, requests: Sequence[SearchRequest], new_call: Callable[[], FakeCall], secrets: Secrets
+        self, plugin: Any, requests: Sequence[SearchRequest], new_call: NewCall, secrets: Secrets
     ) -> None:
         for query in ("海藻の森 숲", "\U0001f30a?", '"a" AND (b OR -c) & d=%20', "x" * 300):
             request = requests[0].model_copy(update={"query": query, "language": "ja"})
@@ -176,19 +177,14 @@ class SearchStrategyContract(_SearchContract):
 
     @pytest.mark.parametrize("broken", _ENGINES)
     async def test_it_does_without_an_engine_that_fails(
-        self,
-        broken: str,
-        plugin: Any,
-        requests: Sequence[SearchRequest],
-        new_call: Callable[[], FakeCall],
-        secrets: Secrets,
+        self, broken: str, plugin: Any, requests: Sequence[SearchRequest], new_call: NewCall, secrets: Secrets
     ) -> None:
         engines: Mapping[str, Search] = {name: engine(name, fails=name == broken) for name in _ENGINES}
         page = await within(self.patience, plugin.search(requests[0], engines, new_call()))
         must(isinstance(page, SearchPage) and bool(page.hits), "returns no hits if one of three engines fails")
 
     async def test_it_raises_where_all_engines_fail(
-        self, plugin: Any, requests: Sequence[SearchRequest], new_call: Callable[[], FakeCall], secrets: Secrets
+        self, plugin: Any, requests: Sequence[SearchRequest], new_call: NewCall, secrets: Secrets
     ) -> None:
         engines: Mapping[str, Search] = {name: engine(name, fails=True) for name in _ENGINES}
         try:
@@ -197,12 +193,12 @@ class SearchStrategyContract(_SearchContract):
             missing = [name for name in _ENGINES if name not in str([str(one) for one in group.exceptions])]
             must(not missing, f"raises without the failures of {missing}; raise all of them as an ExceptionGroup")
         except* Exception as group:
-            raise AssertionError(f"raises {describe(group)} if all engines fail; raise their failures") from group
+            raise AssertionError(f"raises {words(group)} if all engines fail; raise their failures") from group
         else:
             raise AssertionError(f"returns {page!r} if all engines fail; raise their failures")
 
     async def test_it_waits_for_no_engine_for_ever(
-        self, plugin: Any, requests: Sequence[SearchRequest], new_call: Callable[[], FakeCall], secrets: Secrets
+        self, plugin: Any, requests: Sequence[SearchRequest], new_call: NewCall, secrets: Secrets
     ) -> None:
         """If it is cancelled while engines are running, it cancels them."""
         ended: list[str] = []

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from leadline._hosting.faults import words
 from leadline._runtime.runs.engine import misfit
 from leadline._settings.secrets import Secrets
 from leadline.errors import Unavailable
@@ -29,9 +30,9 @@ from leadline.records import (
     SearchPage,
     SearchRequest,
 )
-from leadline.testing.context import FakeCall, FakeRun, fake_findings
+from leadline.testing.context import FakeCall, FakeRun, NewCall, fake_findings
 from leadline.testing.contracts.base import PluginContract
-from leadline.testing.contracts.checks import Failure, accepted, describe, must, outcome, within
+from leadline.testing.contracts.checks import Failure, accepted, must, outcome, within
 
 Values = Mapping[Key[Any], Any]
 
@@ -51,7 +52,7 @@ class StageContract(PluginContract[Any, Any]):
         return FakeRun
 
     @pytest.fixture
-    def new_call(self, new_run: Callable[[], Any]) -> Callable[[], FakeCall]:
+    def new_call(self, new_run: Callable[[], Any]) -> NewCall:
         """Return a function that creates a call with the run of the stage."""
 
         def make() -> FakeCall:
@@ -79,7 +80,7 @@ class StageContract(PluginContract[Any, Any]):
         """Return what the stage wrote, as JSON data by the name of the key."""
         found = await within(self.patience, outcome(self.ask(plugin, request, call), secrets))
         if isinstance(found, Failure):
-            raise AssertionError(f"failed instead of writing findings: {describe(found)}") from found
+            raise AssertionError(f"failed instead of writing findings: {words(found)}") from found
         self.check(request, found, call)
         return found
 
@@ -107,7 +108,7 @@ class StageContract(PluginContract[Any, Any]):
         return plain
 
     async def test_it_does_without_what_it_only_wants(
-        self, plugin: Any, requests: Sequence[Values], new_call: Callable[[], FakeCall], secrets: Secrets
+        self, plugin: Any, requests: Sequence[Values], new_call: NewCall, secrets: Secrets
     ) -> None:
         wanted = {key.name for key in self.offered.wants}
         for request in requests:
@@ -200,9 +201,7 @@ class MiddlewareContract(PluginContract[Any, Any]):
         """Return the reply that passed, a record of the same type as the provider's."""
         found = await within(self.patience, outcome(self.ask(plugin, request, call), secrets))
         if isinstance(found, Failure):
-            raise AssertionError(
-                f"refuses {type(request).__name__}: {describe(found)}; give other `requests`"
-            ) from found
+            raise AssertionError(f"refuses {type(request).__name__}: {words(found)}; give other `requests`") from found
         return accepted(found, type(self.answer(request)))
 
     async def failure_or_reply(self, plugin: Any, request: Record, call: FakeCall, secrets: Secrets) -> Any:
@@ -218,7 +217,7 @@ class MiddlewareContract(PluginContract[Any, Any]):
         must(isinstance(live, bool), f"`live` is {live!r}; set it to True, or to False to see whole replies first")
 
     async def test_a_failure_of_the_provider_is_no_fault_of_it(
-        self, plugin: Any, requests: Sequence[Record], new_call: Callable[[], FakeCall], secrets: Secrets
+        self, plugin: Any, requests: Sequence[Record], new_call: NewCall, secrets: Secrets
     ) -> None:
         async def fails(_: Any) -> Any:
             await asyncio.sleep(0)
@@ -227,9 +226,7 @@ class MiddlewareContract(PluginContract[Any, Any]):
         for request in requests:
             await self._passed(self.ask(plugin, request, new_call(), fails), request, secrets)
 
-    async def test_a_call_of_an_unknown_kind_passes(
-        self, plugin: Any, new_call: Callable[[], FakeCall], secrets: Secrets
-    ) -> None:
+    async def test_a_call_of_an_unknown_kind_passes(self, plugin: Any, new_call: NewCall, secrets: Secrets) -> None:
         """Plugins make calls with records of their own (`run.call`)."""
         await self.failure_or_reply(plugin, _UnknownRequest(subject="harbour"), new_call(), secrets)
 
@@ -291,7 +288,7 @@ class ObserverContract(PluginContract[Any, Any]):
         """Send an event, which must succeed and return nothing."""
         found = await within(self.patience, outcome(self.ask(plugin, request, call), secrets))
         if isinstance(found, Failure):
-            raise AssertionError(f"failed at the event {request.kind}: {describe(found)}") from found
+            raise AssertionError(f"failed at the event {request.kind}: {words(found)}") from found
         must(found is None, f"returns {type(found).__name__} for {request.kind}; an observer returns nothing")
         return found
 
@@ -308,7 +305,7 @@ class ObserverContract(PluginContract[Any, Any]):
         must(isinstance(deltas, bool), f"`deltas` is {deltas!r}; it must be True or False")
 
     async def test_it_keeps_runs_apart(
-        self, plugin: Any, requests: Sequence[Event], new_call: Callable[[], FakeCall], secrets: Secrets
+        self, plugin: Any, requests: Sequence[Event], new_call: NewCall, secrets: Secrets
     ) -> None:
         """Runs share an observer, a killed one has no `run.finished`, and a resumed one begins with a higher number."""
         for request in requests:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from math import isfinite, sin
 from typing import Any, ClassVar
@@ -24,7 +24,7 @@ from leadline.records import (
     VectorQuery,
     VectorRemoval,
 )
-from leadline.testing.context import FakeCall
+from leadline.testing.context import FakeCall, NewCall
 from leadline.testing.contracts.base import AT_ONCE, PluginContract
 from leadline.testing.contracts.checks import Failure, answered, must, outcome, within
 
@@ -168,7 +168,7 @@ class VectorStoreContract(PluginContract[VectorQuery, VectorMatches]):
             must(found == [(name or _SHARED, name, 0)], f"does not find a document called {name!r:.40}: {found}")
 
     async def test_an_interrupted_replacement_leaves_one_version_whole(
-        self, plugin: Any, new_call: Callable[[], FakeCall], secrets: Secrets
+        self, plugin: Any, new_call: NewCall, secrets: Secrets
     ) -> None:
         for turns in (1, 2, 4, 8, 16, 64):
             request = VectorBatch(collection=_SHARED, documents=(_document("one", *range(60, 65)),))

@@ -23,7 +23,7 @@ from leadline.errors import (
     Unavailable,
     Unsupported,
 )
-from leadline.http_errors import ERRORS_BY_STATUS, RATE_LIMIT_WORDS, retry_after_seconds
+from leadline.http import ERRORS_BY_STATUS, RATE_LIMIT_WORDS, retry_after_seconds
 
 # Codes of a 400 that is the model's fault: another attempt may succeed.
 MODEL_FAULTS = ("tool_use_failed", "json_validate_failed", "output_parse_failed")

@@ -503,7 +503,7 @@ async def test_failed_attempts_count(tmp_path: Path) -> None:
         assert opened.budget.spent()["tokens"] == 22
         await opened.calls.call(kind, SearchRequest(query="a"), do, provider=FAKE)
         assert opened.budget.spent()["tokens"] == 22
-        assert opened.calls.replayed == {row.key}
+        assert opened.calls.store.replayed == {row.key}
 
 
 async def test_calls_in_flight_at_a_kill_are_told_and_counted_once_but_cost_what_they_reserved(tmp_path: Path) -> None:
@@ -559,7 +559,7 @@ async def test_only_calls_of_earlier_sessions_count_as_replayed(tmp_path: Path) 
         for _ in range(2):
             with pytest.raises(CallFailed):
                 await ask(opened, engine, "bad")
-        assert opened.calls.replayed == set()
+        assert opened.calls.store.replayed == set()
     async with open_call_path(tmp_path) as opened:
         await ask(opened, engine, "a")
-        assert len(opened.calls.replayed) == 1
+        assert len(opened.calls.store.replayed) == 1

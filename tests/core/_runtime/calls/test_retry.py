@@ -22,7 +22,7 @@ from leadline.errors import (
     Unavailable,
     Unsupported,
 )
-from leadline.http_errors import retry_after_seconds
+from leadline.http import retry_after_seconds
 
 
 def http_error(status: int, **headers: str) -> httpx.HTTPStatusError:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.call_paths import FakeSearch, OpenCallPath, open_call_path
 
-from leadline._runtime.calls import shutdown
+from leadline._runtime.calls import call_path
 from leadline._runtime.calls.budget import Budget, Limits
 from leadline._runtime.calls.job import Kind, ProviderIdentity
 from leadline._runtime.calls.limits import Limiter
@@ -111,7 +111,7 @@ async def test_closing_cancels_calls_in_flight(tmp_path: Path) -> None:
     async with open_call_path(tmp_path) as opened:
         caller = start(opened, engine, "a")
         await until(engine, 1)
-        await opened.calls.close()
+        await opened.calls.in_flight.close()
         assert {task for task in asyncio.all_tasks() if task.get_name().startswith("call ")} == set()
         await asyncio.gather(caller, return_exceptions=True)
 
@@ -126,7 +126,7 @@ async def test_a_shutdown_refuses_new_calls_and_calls_in_flight(tmp_path: Path) 
             under_way = start(opened, engine, "a")
             if not opened.journal.keys():
                 await until(engine, 1)
-                opened.calls.shut_down("stopped by the user")
+                opened.calls.shutdown.begin("stopped by the user")
             with pytest.raises(CallRefused, match="stopped by the user"):
                 await under_way
             with pytest.raises(CallRefused, match="stopped by the user"):
@@ -141,7 +141,7 @@ async def test_a_shutdown_interrupts_the_wait_for_a_permit(tmp_path: Path) -> No
         call = opened.calls.call(SEARCH, SearchRequest(query="a"), FakeSearch().search, provider=provider)
         waiting = asyncio.create_task(call)
         await asyncio.sleep(0.01)
-        opened.calls.shut_down("stop")
+        opened.calls.shutdown.begin("stop")
         with pytest.raises(CallRefused, match="stop"):
             await waiting
 
@@ -149,7 +149,7 @@ async def test_a_shutdown_interrupts_the_wait_for_a_permit(tmp_path: Path) -> No
 async def test_closing_stages_go_on(tmp_path: Path) -> None:
     engine = FakeSearch()
     async with open_call_path(tmp_path) as opened:
-        opened.calls.shut_down("stop")
+        opened.calls.shutdown.begin("stop")
         with opened.budget.closing():
             assert (await start(opened, engine, "a")).hits
         with pytest.raises(CallRefused):
@@ -165,12 +165,12 @@ async def test_the_number_of_awaited_chats_is_known(tmp_path: Path) -> None:
             awaited = [start(opened, engine, query, chat) for query in "bc"]
             awaited.append(start(opened, engine, "d"))
         await until(engine, 4)
-        opened.calls.shut_down("stop", writing=True)
-        assert opened.calls.awaited_replies() == 2
+        opened.calls.shutdown.begin("stop", writing=True)
+        assert opened.calls.shutdown.awaited_chats == 2
         engine.gate.set()
         await asyncio.gather(*awaited)
         await asyncio.gather(cut, return_exceptions=True)
-        assert opened.calls.awaited_replies() == 0
+        assert opened.calls.shutdown.awaited_chats == 0
 
 
 async def test_an_effect_under_way_is_not_cut_off(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ async def test_an_effect_under_way_is_not_cut_off(tmp_path: Path) -> None:
     async with open_call_path(tmp_path) as opened:
         publishing = start(opened, engine, "a", kind)
         await until(engine, 1)
-        opened.calls.shut_down("stop")
+        opened.calls.shutdown.begin("stop")
         engine.gate.set()
         assert (await publishing).hits
     async with open_call_path(tmp_path) as opened:
@@ -193,7 +193,7 @@ async def test_spent_time_interrupts_calls_outside_the_closing_stages(tmp_path: 
     async with open_call_path(tmp_path, budget=budget) as opened:
         with pytest.raises(CallRefused, match="the run's time is spent"):
             await start(opened, engine, "a")
-        assert opened.calls.shutdown_reason
+        assert opened.calls.shutdown.reason
         engine.gate.set()
         with opened.budget.closing():
             assert (await start(opened, engine, "b")).hits
@@ -220,14 +220,14 @@ async def test_free_work_goes_on_for_a_while_when_the_time_is_spent(tmp_path: Pa
 
 
 async def test_free_work_in_flight_ends_at_its_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutdown, "FREE_SECONDS", 0.05)
+    monkeypatch.setattr(call_path, "FREE_SECONDS", 0.05)
     first, others = await held(), await held()
     async with open_call_path(tmp_path) as opened:
         waiting = [start(opened, others, str(number), FREE) for number in range(3)]
         served = start(opened, first, "served", FREE)
         await until(others, 3)
         await until(first, 1)
-        opened.calls.shut_down("stop")
+        opened.calls.shutdown.begin("stop")
         await asyncio.sleep(0.1)
         assert not any(call.done() for call in waiting)
         first.gate.set()

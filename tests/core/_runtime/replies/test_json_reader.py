@@ -69,7 +69,6 @@ class Row(Record):
         'Perhaps {"name": "lake", "depths": [3]}? No.\n</think>\n{"name": "bay", "depths": [1, 2]}',
         '{"name": "lake", "depths": [3]} Wait, that is wrong: {"name": "bay", "depths": [1, 2]}',
         '{"name": "bay", "depths": [1, 2]} as in {"name": "...", "depths": [0]}',
-        '{"name": "bay"}\n{"depths": [1, 2]}',
     ],
 )
 def test_the_object_that_was_meant_is_found(text: str) -> None:

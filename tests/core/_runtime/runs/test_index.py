@@ -16,7 +16,7 @@ from tests.hot_journal import journal_that_deletes
 from leadline._runtime.journal.lock import FolderLock
 from leadline._runtime.runs import index as index_module
 from leadline._runtime.runs.folder import delete_run, run_info
-from leadline._runtime.runs.index import FILE, NO_FULL_TEXT, RunIndex
+from leadline._runtime.runs.index import FILE, RunIndex
 
 
 def make_run(folder: Path, name: str, question: str = "", report: str = "", **values: Any) -> Path:
@@ -204,17 +204,6 @@ def test_an_index_that_another_process_writes_for_long_is_not_waited_for(
     assert "d4" in names(RunIndex(runs).runs())
     assert sorted(names(RunIndex(runs).search("fathoms"))) == ["a1", "d4"]
     other.close()
-
-
-def test_without_fts5_reports_are_read_instead_and_a_notice_says_so(
-    runs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(index_module, "_WORDS", index_module._WORDS.replace("fts5", "fts_missing"))
-    index = RunIndex(runs)
-    assert names(index.search("农业 港口")) == ["b2"]
-    assert index.notice == NO_FULL_TEXT
-    index.runs()
-    assert index.notice == ""
 
 
 def test_only_changed_runs_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
