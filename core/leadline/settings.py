@@ -180,7 +180,7 @@ class Research(Section):
     max_queries: Count = Field(20, description="Queries of the whole run.")
     pages_per_query: Count = Field(3, description="Pages to read for each query.")
     section_tokens: Count = Field(1_500, description="Tokens of passages to select for each key question.")
-    evidence_tokens: Count = Field(32_000, description="Tokens of all passages that a report is written from.")
+    evidence_tokens: Count = Field(24_000, description="Tokens of all passages that a report is written from.")
     synthesizer: str = Field("", description="The plugin that writes the sections.")
 
 

@@ -51,7 +51,7 @@ from leadline_plugins.text import content_set
 _MOST = 12
 # The shares of `research.evidence_tokens` that the prompt shows beside what reviews kept, and that a review may have
 # read; characters of all headings: 50 pages of manuals have 380 to 470 headings, 9,000 to 12,000 characters.
-_SHOWN, _READ, _HEADINGS = 1 / 5, 1 / 3, 12_000
+_SHOWN, _READ, _HEADINGS = 1 / 4, 1 / 3, 12_000
 # A heading of a page: the id of its source, and the path to it.
 _Heading = tuple[str, tuple[str, ...]]
 
@@ -108,8 +108,9 @@ class DigestStage:
         if reply is failed:
             return last.model_copy(update={"review": None})
         digest = merge_reply(reply, last, request)
-        room = run.settings.research.evidence_tokens * _READ
-        digest = await compute(with_passages_read, digest, reply, plan, evidence, room)
+        research = run.settings.research
+        room = research.evidence_tokens * _READ
+        digest = await compute(with_passages_read, digest, reply, plan, evidence, research.section_tokens, room)
         extended = with_questions(plan, digest.review.sections if digest.review else ())
         if extended != plan:
             findings[PLAN] = extended
@@ -185,28 +186,27 @@ def _headings(evidence: Iterable[Evidence]) -> dict[_Heading, list[Evidence]]:
 
 
 def with_passages_read(
-    digest: Digest, reply: DigestReply, plan: Plan, evidence: Sequence[Evidence], tokens: float
+    digest: Digest, reply: DigestReply, plan: Plan, evidence: Sequence[Evidence], tokens: float, most: float
 ) -> Digest:
-    """Return the digest with the passages below the headings that a reply names, of at most so many tokens.
+    """Return the digest with the passages below the headings that a reply names, in its order, up to `most` tokens.
 
-    Long parts of pages share what short ones leave: the passages nearest to the key questions of their sections.
+    A part of a page comes whole; of a long one the passages nearest to the key questions of its section, with `tokens`.
     """
     section_id, below = section_ids(plan), _headings(evidence)
     questions = {section.id: " ".join((section.title, section.goal, *section.questions)) for section in plan.sections}
     numbered = dict(enumerate(below, start=1))
-    wanted = [
-        (section_id(named.section), _part(numbered[number], below))
-        for named in reply.read
-        for number in dict.fromkeys(named.headings)
-        if number in numbered
-    ]
     answers = dict(digest.answers)
-    wanted.sort(key=lambda part: sum(tokens_of(item.quote) for item in part[1]))
-    for left, (name, passages) in zip(range(len(wanted), 0, -1), wanted, strict=True):
+    known = {*chain.from_iterable(answers.values())}
+    named = ((section_id(one.section), number) for one in reply.read for number in one.headings)
+    for name, number in dict.fromkeys(named):
+        if number not in numbered:
+            continue
+        passages = _part(numbered[number], below)
         order = dict.fromkeys((*nearest(indexed(passages, {}), questions.get(name, ""), len(passages)), *passages))
         sizes = accumulate(tokens_of(item.quote) for item in order)
-        read = {item.id: size for item, size in zip(order, sizes, strict=True) if size <= tokens / left}
-        tokens -= max(read.values(), default=0)
+        read = {item.id: size for item, size in zip(order, sizes, strict=True) if size <= min(tokens, most)}
+        most -= 0 if read.keys() <= known else max(read.values(), default=0)
+        known |= read.keys()
         answers[name] = tuple(dict.fromkeys((*answers.get(name, ()), *read)))
     return digest.model_copy(update={"answers": answers})
 

@@ -74,7 +74,7 @@ class Values:
         plain = [one for one in self.numbers if one.kind in ("number", "percent", "decade")][:_MOST_COMPUTED]
         values = list(dict.fromkeys(value for one in plain for value in one.readings))[:_MOST_COMPUTED]
         based = list(dict.fromkeys(one.base[1] for one in plain if one.base[0]))[:_MOST_COMPUTED]
-        made = [sum(values, Decimal(0)), *_combinations(values)]
+        made = [sum((one.value for one in plain), Decimal(0)), *_combinations(values)]
         in_base = _combinations(based) if number.base[0] else ()
         if any(_is_near(number.base[1], other, Decimal("0.01")) for other in in_base):
             return True

@@ -145,9 +145,12 @@ def test_passages_below_the_headings_that_a_reply_names_are_kept() -> None:
     plan = OUTLINE.model_copy(update={"sections": (section,)})
     reply = DigestReply.model_validate({"read": [{"section": "Tolls", "headings": [2, 2, 9]}]})
     last = Digest(answers={"2": ("z9", "b")})
-    assert with_passages_read(last, reply, plan, evidence, 1000).answers == {"2": ("z9", "b", "c", "d")}
-    assert with_passages_read(last, reply, plan, evidence, 25).answers == {"2": ("z9", "b", "c")}, "the nearest first"
-    assert with_passages_read(last, DigestReply(), plan, evidence, 1000) == last
+    assert with_passages_read(last, reply, plan, evidence, 1000, 1000).answers == {"2": ("z9", "b", "c", "d")}
+    assert with_passages_read(last, reply, plan, evidence, 25, 1000).answers == {"2": ("z9", "b", "c")}, (
+        "the nearest first"
+    )
+    assert with_passages_read(last, reply, plan, evidence, 1000, 25).answers == {"2": ("z9", "b", "c")}
+    assert with_passages_read(last, DigestReply(), plan, evidence, 1000, 1000) == last
 
 
 def test_below_a_term_of_a_list_stands_also_the_beginning_of_its_definition() -> None:
@@ -157,7 +160,7 @@ def test_below_a_term_of_a_list_stands_also_the_beginning_of_its_definition() ->
     start = passage("start", "Tolls", quote="toll (marks)\n:   What a ship pays. The default is 3.")
     evidence = [passage("intro", "Tolls"), start, passage("more", "Tolls", "toll (marks)")]
     reply = DigestReply.model_validate({"read": [{"section": "2", "headings": [2]}]})
-    assert {*with_passages_read(Digest(), reply, OUTLINE, evidence, 1000).answers["2"]} == {"start", "more"}
+    assert {*with_passages_read(Digest(), reply, OUTLINE, evidence, 1000, 1000).answers["2"]} == {"start", "more"}
 
 
 def test_questions_of_a_reply_are_added_to_their_sections_once() -> None:
