@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -240,13 +241,21 @@ def merge(layers: Iterable[Mapping[str, Any]]) -> Settings:
     The sources of pydantic-settings itself are not used: they fail on a foreign key in `.env`, ignore a misspelt
     variable, and lose the origin of a value.
     """
-    from pydantic_settings import BaseSettings, InitSettingsSource  # costs 70 ms of CPU
+    merged: Settings = _merging_model()(layers=tuple(layers))
+    return merged
 
-    ordered = tuple(layers)
+
+@cache
+def _merging_model() -> Any:
+    """Return a model of the core's settings that reads them from its argument `layers`; its schema takes 25 ms."""
+    from pydantic_settings import BaseSettings, InitSettingsSource  # costs 70 ms of CPU
 
     class Merged(Settings, BaseSettings):  # type: ignore[misc]  # each types its own config; ours wins
         @classmethod
-        def settings_customise_sources(cls, settings_cls: type[BaseSettings], *_: Any, **__: Any) -> Any:
-            return tuple(InitSettingsSource(settings_cls, dict(values)) for values in ordered)
+        def settings_customise_sources(
+            cls, settings_cls: type[BaseSettings], init_settings: Any, *_: Any, **__: Any
+        ) -> Any:
+            layers = init_settings.init_kwargs["layers"]
+            return tuple(InitSettingsSource(settings_cls, dict(values)) for values in layers)
 
-    return Merged()
+    return Merged
