@@ -82,7 +82,8 @@ async def connected(
 MODE: dict[str, Any] = {}
 
 
-@pytest.fixture(params=["auto", "legacy"], autouse=True)
+# `test_http.py` has calls, questions, progress and cancellation with both protocols.
+@pytest.fixture(params=["auto", pytest.param("legacy", marks=pytest.mark.slow)], autouse=True)
 def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Run each test with the newest protocol and with that of the handshake."""
     monkeypatch.setitem(MODE, "mode", request.param)
