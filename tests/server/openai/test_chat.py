@@ -199,13 +199,6 @@ def test_a_run_that_fails_is_an_error_also_in_a_stream(tmp_path: Path) -> None:
             list(ask(client, f"{QUESTION} again", stream=True))
 
 
-def test_two_users_have_runs_of_their_own(tmp_path: Path) -> None:
-    with running(tmp_path, "ann", "ben") as server:
-        with client_of(server, "ann") as ann, client_of(server, "ben") as ben:
-            runs = [ask(one, QUESTION).leadline["run_id"] for one in (ann, ben)]
-        assert [[run] for run in runs] == [runs_of(server, "ann"), runs_of(server, "ben")]
-
-
 # --- one question, one run --------------------------------------------------------------------------------------------
 
 
