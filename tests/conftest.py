@@ -17,6 +17,8 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import EntryPoint
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,11 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("exploring", max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("fixed", settings.get_profile("exploring"), max_examples=40, derandomize=True)
 settings.load_profile("fixed")
+
+# Containers set this at times. Without bytecode each process that a test starts would compile the whole of Leadline
+# anew, and each worker of pytest all tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 _CONNECTS = ("connect", "connect_ex", "sendto")
 """The ways in which a socket leaves the machine."""
@@ -78,10 +85,38 @@ def _guarded_lookup(real: Any) -> Any:
     return getaddrinfo
 
 
-@pytest.fixture(autouse=True)
-def own_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give the test a home, a cache, a configuration and a working folder of its own; returns their parent."""
+@pytest.fixture(autouse=True, scope="session")
+def _built_in_plugins_load_once() -> Iterator[None]:
+    """Load and check each built-in plugin once in a process, and not for each client of a test, 60 ms in all."""
+    from leadline._hosting import catalog
+    from leadline._hosting.loading import load_plugin as load
+
+    loaded: dict[EntryPoint, Any] = {}
+
+    def load_once(point: EntryPoint) -> Any:
+        if not point.value.startswith(("leadline_plugins.", "leadline_server.")):
+            return load(point)
+        if point not in loaded:
+            loaded[point] = load(point)
+        return loaded[point]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(catalog, "load_plugin", load_once)
+        yield
+
+
+@pytest.fixture(scope="session")
+def _all_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Name a new folder for each test; `mktemp` would read the names of all others first."""
     top = tmp_path_factory.mktemp("own")
+    return (top / str(number) for number in count())
+
+
+@pytest.fixture(autouse=True)
+def own_folders(_all_folders: Iterator[Path], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the test a home, a cache, a configuration and a working folder of its own; returns their parent."""
+    top = next(_all_folders)
+    top.mkdir()
     for variable, name in (
         ("HOME", "home"),
         ("USERPROFILE", "home"),

@@ -92,7 +92,7 @@ async def test_a_small_budget_of_tokens_is_told_once_for_each_section_with_the_n
     assert result.report == again.report
 
 
-@pytest.mark.parametrize("money", [0.08, 0.12])
+@pytest.mark.parametrize("money", [0.08, pytest.param(0.12, marks=pytest.mark.slow)])
 async def test_calls_side_by_side_do_not_spend_more_money_than_there_is(
     tools: Any, tmp_path: Path, money: float
 ) -> None:
@@ -108,6 +108,7 @@ async def test_calls_side_by_side_do_not_spend_more_money_than_there_is(
 SLOW_PLAN = {"first_token": 0.01, "tokens_per_second": 30, "search": 0.01, "page": 0.01}
 
 
+@pytest.mark.slow
 async def test_time_that_is_spent_on_the_plan_costs_no_page_that_was_read_ahead_of_it(
     tools: Any, tmp_path: Path
 ) -> None:
@@ -154,6 +155,7 @@ async def test_a_stop_while_the_report_is_written_asks_no_model_anew(tools: Any,
     assert not unwritten(second)
 
 
+@pytest.mark.slow
 async def test_a_stop_binds_no_other_session_though_this_one_was_cancelled_after_it(tools: Any, tmp_path: Path) -> None:
     def at(event: Any) -> tuple[Any, Any]:
         return event.kind, event.data.get("kind") or event.data.get("step")
@@ -174,6 +176,7 @@ async def test_a_stop_binds_no_other_session_though_this_one_was_cancelled_after
     assert not second.metadata.notices
 
 
+@pytest.mark.slow
 async def test_time_that_is_spent_on_the_plan_makes_no_more_sections_than_a_plan_has(
     tools: Any, tmp_path: Path
 ) -> None:

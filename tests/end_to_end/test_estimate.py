@@ -12,7 +12,7 @@ import pytest
 PRICES = {"ai.prices": {"emulated": {"input": 1.0, "output": 4.0}}}
 
 
-@pytest.mark.parametrize("length", [0, 600])
+@pytest.mark.parametrize("length", [pytest.param(0, marks=pytest.mark.slow), 600])
 async def test_a_run_costs_about_what_was_estimated(tools: Any, tmp_path: Path, length: int) -> None:
     with tools.emulator() as world:
         async with tools.client(world, tmp_path, PRICES | {"report.length": length}) as runs:

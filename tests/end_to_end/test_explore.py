@@ -52,6 +52,7 @@ async def test_what_a_model_reads_with_tools_becomes_the_report(tools: Any, worl
     assert 0.6 < by_task["explore"]["tokens"] / (one.input_tokens + one.output_tokens) < 1.4
 
 
+@pytest.mark.slow
 async def test_a_recorded_exploration_is_gone_through_again(tools: Any, world: Any, tmp_path: Path) -> None:
     async with tools.client(world, tmp_path, EXPLORING) as runs:
         first = await runs.research(tools.question())

@@ -55,6 +55,7 @@ async def test_a_run_by_a_model_keeps_to_its_figures(tools: Any, world: Any, tmp
     assert not data.verification["unknown_ids"]
 
 
+@pytest.mark.slow
 async def test_a_full_run_sends_the_aimed_share_of_what_it_read_to_its_writers(
     tools: Any, world: Any, tmp_path: Path
 ) -> None:
@@ -142,7 +143,11 @@ class Broken:
 
 
 @pytest.mark.parametrize(
-    ("place", "told"), [("chat", "synthesize was done by openai ("), ("traits", "broken is left out of this run: ")]
+    ("place", "told"),
+    [
+        ("chat", "synthesize was done by openai ("),
+        pytest.param("traits", "broken is left out of this run: ", marks=pytest.mark.slow),
+    ],
 )
 async def test_what_a_chain_did_with_less_is_told_again_by_a_replay_and_by_a_resume(
     tools: Any, world: Any, tmp_path: Path, place: str, told: str

@@ -32,6 +32,7 @@ def ignore(ahead: Any, attempt: int, piece: str) -> None:
     """Receive a piece of a reply, and start no search."""
 
 
+@pytest.mark.slow
 async def test_searching_ahead_changes_nothing_but_when(
     tools: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import json
 import socket
 import sqlite3
@@ -173,14 +172,6 @@ def test_a_server_without_tokens_serves_nobody_behind_a_proxy(served: Served) ->
 # --- browsers --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "user@localhost", "", "[::1", "a b"]
-)
-def test_foreign_names_are_refused(served: Served, host: str) -> None:
-    """A name that an attacker makes point to 127.0.0.1 (DNS rebinding)."""
-    assert served.client().get("/v1/runs", headers={"Host": host}).status_code in (400, 421)
-
-
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:80", "192.168.1.5"])
 def test_addresses_and_own_names_are_accepted(served: Served, host: str) -> None:
     assert served.client().get("/v1/runs", headers={"Host": host}).status_code == 200
@@ -241,21 +232,6 @@ def test_a_wrong_cookie_is_no_login(team: Served, cookie: str) -> None:
     assert team.client().get("/v1/runs", headers={"Cookie": cookie}).status_code in (400, 401)
 
 
-def test_a_wrong_token_counts_even_with_a_good_cookie(team: Served) -> None:
-    browser = team.client()
-    browser.post("/v1/session", json={"token": team.tokens["alice"]})
-    assert browser.get("/v1/runs", headers={"Authorization": "Bearer x"}).status_code in (401, 429)
-
-
-@pytest.mark.parametrize("path", ["/v1/runs", "/healthz", "/nowhere", "/v1/runs/x"])
-def test_every_reply_protects_its_reader(served: Served, path: str) -> None:
-    headers = served.client().get(path).headers
-    assert headers["x-content-type-options"] == "nosniff"
-    assert "default-src 'none'" in headers["content-security-policy"]
-    assert headers["cache-control"] == "no-store"
-    assert "server" not in headers
-
-
 def test_reports_are_shown_in_a_sandbox(http: httpx.Client, done: str) -> None:
     for name in http.get(f"/v1/runs/{done}").json()["files"]:
         policy = http.get(f"/v1/runs/{done}/files/{name}").headers["content-security-policy"]
@@ -266,80 +242,7 @@ def test_reports_are_shown_in_a_sandbox(http: httpx.Client, done: str) -> None:
     assert saved.headers["content-disposition"].startswith("attachment")
 
 
-# --- principals ------------------------------------------------------------------------------------------------------
-
-
-def test_principals_never_see_each_others_runs(team: Served) -> None:
-    alice, bob = team.client("alice"), team.client("bob")
-    with team.gate.closed():
-        run = order(alice, tags={"secret": "yes"})
-        events(alice, run, until="run.started")
-        unknown = "00000000_20260101_000000"
-        for method, path, body in (
-            ("GET", "", None),
-            ("DELETE", "", None),
-            ("GET", "/events", None),
-            ("POST", "/answers", {"question_id": "x"}),
-            ("POST", "/stop", None),
-            ("POST", "/cancel", None),
-            ("POST", "/resume", None),
-            ("GET", "/files/report.md", None),
-            ("GET", "/evidence/x", None),
-        ):
-            foreign = bob.request(method, f"/v1/runs/{run}{path}", json=body)
-            none = bob.request(method, f"/v1/runs/{unknown}{path}", json=body)
-            assert (foreign.status_code, foreign.json()) == (none.status_code, none.json()) == (404, none.json())
-        for path in ("/api/research/status?task_id=", "/api/research/download/"):
-            assert bob.get(f"{path}{run}").json() == bob.get(f"{path}{unknown}").json()
-        assert bob.get("/v1/compare", params={"a": run, "b": run}).status_code == 404
-        assert bob.get("/v1/runs").json() == {"runs": [], "next": None}
-        assert run in [one["id"] for one in alice.get("/v1/runs").json()["runs"]]
-    assert finish(alice, run)["status"] == "complete"
-    assert bob.get("/v1/runs", params={"q": "harbour"}).json()["runs"] == []
-    assert "alice" not in bob.get("/v1/settings").text
-
-
-def test_a_key_of_one_principal_means_nothing_to_another(team: Served) -> None:
-    ids = set()
-    for user in ("alice", "bob"):
-        http = team.client(user)
-        reply = http.post("/v1/runs", json={"question": QUESTION}, headers={"Idempotency-Key": "same"})
-        ids.add(reply.json()["id"])
-        finish(http, reply.json()["id"])
-    assert len(ids) == 2
-
-
 # --- paths and headers -----------------------------------------------------------------------------------------------
-
-_CLIMBS = [
-    *("..", "../..", "..%2f..%2fetc%2fpasswd", "%2e%2e", "/etc/passwd", "%2fetc%2fpasswd", "..\\..", "%00", "*", "."),
-    *("journal.sqlite", ".server.sqlite", "%0d%0aX-Evil:%201", "a" * 4_000, "%ff", "%ef%bc%8e%ef%bc%8e"),
-]
-
-
-@pytest.mark.parametrize("text", _CLIMBS)
-def test_no_parameter_of_a_path_leads_elsewhere(served: Served, done: str, text: str) -> None:
-    host, port = urlsplit(served.url).netloc.split(":")
-    for path in (
-        f"/v1/runs/{text}",
-        f"/v1/runs/{text}/events",
-        f"/v1/runs/{done}/files/{text}",
-        f"/v1/runs/{done}/files/images/{text}",
-        f"/v1/runs/{done}/evidence/{text}",
-        f"/api/research/download/{text}",
-        f"/api/research/download/{done}?format={text}",
-        f"/api/research/status?task_id={text}",
-        f"/v1/compare?a={text}&b={done}",
-    ):
-        connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE)
-        connection._validate_path = lambda _: None  # type: ignore[attr-defined]
-        connection.putrequest("GET", path, skip_host=False, skip_accept_encoding=True)
-        connection.endheaders()
-        reply = connection.getresponse()
-        assert reply.status in (400, 404, 409, 422), path
-        assert not reply.getheader("x-evil")
-        assert b"root:" not in reply.read()
-        connection.close()
 
 
 def test_a_link_out_of_the_run_is_not_followed(http: httpx.Client, served: Served) -> None:

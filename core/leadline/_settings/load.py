@@ -10,7 +10,7 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -244,13 +244,18 @@ def _with_documents(core: Settings, documents: str, sections: PluginSections) ->
 
 def compose(models: Mapping[str, type[PluginSettings]]) -> type[Settings]:
     """Return the model of all settings with the sections of exactly these plugins."""
+    return _composed(tuple(models.items()))
+
+
+@lru_cache(maxsize=64)  # a schema takes 25 ms, and most loads of a process choose the same plugins
+def _composed(models: tuple[tuple[str, type[PluginSettings]], ...]) -> type[Settings]:
     with warnings.catch_warnings():
         # A plugin may have the name of a method of pydantic, such as `json`; nobody calls that on this model.
         warnings.filterwarnings("ignore", message="Field name", category=UserWarning)
         plugins = create_model(
             "Plugins",
             __base__=Section,
-            **{name: (model, Field(description=f"The plugin {name}.")) for name, model in models.items()},  # type: ignore[call-overload]
+            **{name: (model, Field(description=f"The plugin {name}.")) for name, model in models},  # type: ignore[call-overload]
         )
     return create_model("Settings", __base__=Settings, plugins=(plugins, Field(description="By plugin.")))
 

@@ -759,16 +759,6 @@ def test_a_plugin_that_fails_at_its_section_is_named(load: Load) -> None:
     )
 
 
-def test_all_that_is_wrong_is_said_at_once(load: Load) -> None:
-    told = fault(load, "clarify.mode=asume", "budget.reserve=2", "search.batch_size=0").splitlines()
-    assert sorted(told) == [
-        "budget.reserve: input should be less than 1, got '2' (--set budget.reserve)",
-        "plugins.clarify.mode: input should be 'ask', 'assume' or 'off', got 'asume'; "
-        "did you mean 'assume'? (--set clarify.mode)",
-        "search.batch_size: input should be greater than or equal to 1, got '0' (--set search.batch_size)",
-    ]
-
-
 # --- tables of plugins, and keys of older versions -------------------------------------------------------------------
 
 

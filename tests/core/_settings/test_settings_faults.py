@@ -63,21 +63,6 @@ def test_a_value_that_is_not_closed_is_reported_with_its_line(tmp_path: Path, na
     assert told in found
 
 
-TWO_FAULTS = """
-pipeline = "mine"
-[pipelines.mine]
-extends = "research"
-without = ["chrt"]
-replace = { wrte = ["write"] }
-after = { plan = ["no_such_stage"] }
-"""
-
-
-def test_all_faults_of_a_pipeline_are_reported(tmp_path: Path) -> None:
-    found = [line.partition(":")[0] for line in problems(tmp_path, TWO_FAULTS)]
-    assert found == ["pipelines.mine.without", "pipelines.mine.replace", "pipelines.mine.after.plan"]
-
-
 @pytest.mark.parametrize("engines", ["auto", "wikipedia", "local,wikipedia"])
 def test_a_misspelt_folder_of_an_option_is_an_error_whatever_engines_are_named(tmp_path: Path, engines: str) -> None:
     (tmp_path / "papers").mkdir()

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from leadline._settings.pipelines import resolve, stage_names
-from leadline.errors import ConfigError
 from leadline.settings import Loop, PipelineSettings, Settings
 
 BASE = PipelineSettings(stages=("plan", Loop(loop=("query", "search"), at_most=2), "write"))
@@ -43,25 +42,6 @@ def test_a_loop_keeps_its_rounds_and_goes_when_it_is_empty() -> None:
     assert resolved(without=["query", "search"]) == ("plan", "write")
 
 
-@pytest.mark.parametrize(
-    ("pipelines", "told"),
-    [
-        (
-            {"a": PipelineSettings(extends="b"), "b": PipelineSettings(extends="a")},
-            "extend each other: a -> b -> a",
-        ),
-        ({"a": PipelineSettings(extends="base", stages=("plan",)), "base": BASE}, "one of the two"),
-        ({"a": PipelineSettings()}, "pipelines.a: this pipeline has no stages: set `stages` or `extends`"),
-        ({"a": PipelineSettings(extends="bsae"), "base": BASE}, "pipelines.a.extends: there is no pipeline 'bsae'"),
-        ({"b": BASE}, "pipeline: there is no pipeline 'a': "),
-    ],
-)
-def test_a_pipeline_that_cannot_be_is_an_error(pipelines: dict[str, PipelineSettings], told: str) -> None:
-    with pytest.raises(ConfigError) as caught:
-        resolve(pipelines, "a")
-    assert told in str(caught.value)
-
-
 def test_a_pipeline_masks_tools_as_what_it_extends_unless_it_says_otherwise() -> None:
     mine = PipelineSettings(extends="research", tools=("respond", "web_search"))
     research = PipelineSettings(stages=("plan",), tools=("respond", "web_search", "web_fetch", "code_execute"))
@@ -74,13 +54,3 @@ def test_a_pipeline_masks_tools_as_what_it_extends_unless_it_says_otherwise() ->
     )
     assert Settings(pipeline="ours", pipelines=pipelines).tools == ("respond", "web_search")
     assert Settings(pipeline="own", pipelines=pipelines).tools == ()
-
-
-def test_all_faults_of_a_pipeline_are_reported_at_once() -> None:
-    with pytest.raises(ConfigError) as caught:
-        resolved(without=["paln"], replace={"wriet": ["draft"]}, after={"serach": ["sort"]})
-    assert [line.partition(":")[0] for line in str(caught.value).splitlines()] == [
-        "pipelines.mine.without",
-        "pipelines.mine.replace",
-        "pipelines.mine.after",
-    ]

@@ -125,23 +125,6 @@ def test_one_underscore_for_two_is_told(
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("pipeline = 'reserch'", "pipeline: there is no pipeline 'reserch': did you mean 'research'?"),
-        (
-            "[pipelines.brief]\nextends = 'reserch'",
-            "pipelines.brief.extends: there is no pipeline 'reserch': did you mean 'research'?",
-        ),
-        (
-            "[pipelines.research]\nwithout = ['audti']",
-            "pipelines.research.without: there is no stage 'audti': did you mean 'audit'?",
-        ),
-        (
-            "[pipelines.research.after]\nwriet = ['x']",
-            "pipelines.research.after: there is no stage 'wriet': did you mean 'write'?",
-        ),
-        (
-            "[pipelines.research]\nstages = [{ loop = ['plan'], at_mots = 2 }]",
-            "pipelines.research.stages.0.at_mots: unknown setting: did you mean 'at_most'?",
-        ),
         ("[ai.roles]\nthinkng = 'x:y'", "ai.roles.thinkng: unknown setting: did you mean 'thinking'?"),
         ("[report]\nfigures = 'inlne'", "did you mean 'inline'?"),
     ],

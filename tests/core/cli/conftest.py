@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -57,10 +58,32 @@ Start = Callable[..., "Popen[str]"]
 def docs(own_folders: Path) -> Path:
     """Return a folder of documents."""
     folder = own_folders / "work" / "docs"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     for name, text in _DOCUMENTS.items():
         (folder / name).write_text(text)
     return folder
+
+
+Made = Callable[[Callable[[], object]], None]
+
+
+@pytest.fixture(scope="module")
+def _kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("kept") / "own"
+
+
+@pytest.fixture
+def made_once(_kept: Path, own_folders: Path) -> Made:
+    """Do something with commands for the first test of a module; the others get copies of the folders it filled."""
+
+    def make(do: Callable[[], object]) -> None:
+        if _kept.exists():
+            shutil.copytree(_kept, own_folders, dirs_exist_ok=True)
+        else:
+            do()
+            shutil.copytree(own_folders, _kept)
+
+    return make
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 Cli = Callable[..., Any]
+Made = Callable[[Callable[[], object]], None]
 QUESTION = "How deep was the harbour of Port Ellery sounded in 1871?"
 
 
@@ -33,9 +34,10 @@ def follows(run: dict[str, Any]) -> str:
 
 
 @pytest.fixture
-def first(cli: Cli, docs: Path) -> str:
-    run: str = ask(cli, QUESTION)["run"]
-    return run
+def first(cli: Cli, docs: Path, made_once: Made) -> str:
+    made_once(lambda: ask(cli, QUESTION))
+    (metadata,) = Path("runs").glob("*/metadata.json")
+    return metadata.parent.name
 
 
 def test_a_follow_up_continues_the_last_run_or_the_named_one(cli: Cli, first: str) -> None:

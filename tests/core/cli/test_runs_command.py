@@ -14,6 +14,7 @@ import pytest
 from tests.stating import install
 
 Cli = Callable[..., Any]
+Made = Callable[[Callable[[], object]], None]
 QUESTION = "How deep was the harbour of Port Ellery sounded in 1871?"
 CHINESE = "那座大桥是谁设计的，当时的港口怎样？"
 
@@ -26,11 +27,12 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture
-def runs(cli: Cli, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def runs(cli: Cli, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_once: Made) -> list[str]:
     """Make two runs, a complete one with claims and one without evidence; return their ids."""
     install(tmp_path, monkeypatch)
-    asked = [cli("research", question, "--docs", "docs", "--json", "-q") for question in (QUESTION, CHINESE)]
-    return [json.loads(done.out)["run"] for done in asked]
+    made_once(lambda: [cli("research", question, "--docs", "docs", "-q") for question in (QUESTION, CHINESE)])
+    made = [json.loads(path.read_text()) for path in Path("runs").glob("*/metadata.json")]
+    return [run["run_id"] for question in (QUESTION, CHINESE) for run in made if run["question"] == question]
 
 
 def test_runs_are_listed_in_columns_whatever_the_script(cli: Cli, runs: list[str]) -> None:

@@ -36,12 +36,10 @@ needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/
 @pytest.mark.parametrize(
     ("redirection", "argv", "code", "told"),
     [
-        ("<&-", RESEARCH, 0, "nine fathoms"),
-        ("2>&-", RESEARCH, 0, "nine fathoms"),
+        ("<&- 2>&-", RESEARCH, 0, "nine fathoms"),
         (">&-", RESEARCH, 0, "complete"),
-        ("<&- >&- 2>&-", RESEARCH, 0, ""),
         pytest.param(">/dev/full", RESEARCH, 0, "cannot write to standard output: No space left", marks=needs_full),
-        pytest.param("2>/dev/full", RESEARCH, 0, "nine fathoms", marks=needs_full),
+        pytest.param("2>/dev/full", ("runs", "list"), 0, "", marks=needs_full),
         pytest.param(">/dev/full", ("runs", "list", "--json"), 1, "No space left on device", marks=needs_full),
         ("<&-", ("research", "-", "--docs", "docs"), 64, "the question is empty"),
         (">&-", ("runs", "list"), 0, "No runs in"),

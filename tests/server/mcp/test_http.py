@@ -133,14 +133,13 @@ async def test_questions_are_asked_through_the_client(tmp_path: Path, mode: str)
             assert (await call(client, "research_result", run_id=state["id"]))["status"] == "complete"
 
 
-@MODES
-async def test_each_principal_has_only_its_own_runs(team: Served, mode: str) -> None:
+async def test_each_principal_has_only_its_own_runs(team: Served) -> None:
     alice = team.client("alice")
     run = order(alice)
     finish(alice, run)
-    async with peer(team, "alice", mode=mode) as client:
+    async with peer(team, "alice") as client:
         assert (await call(client, "research_result", run_id=run))["status"] == "complete"
-    async with peer(team, "bob", mode=mode) as client:
+    async with peer(team, "bob") as client:
         for tool in ("research_status", "research_result", "research_cancel", "verify_report"):
             foreign = await call(client, tool, run_id=run)
             assert foreign == await call(client, tool, run_id="00000000_20260101_000000")

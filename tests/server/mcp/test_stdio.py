@@ -198,9 +198,11 @@ def test_other_commands_do_not_import_the_package() -> None:
 # --- install ---------------------------------------------------------------------------------------------------------
 
 
-def installed(client: str, *options: str, folder: Path) -> str:
-    words = [*LEADLINE, "mcp", "install", client, *options]
-    return subprocess.run(words, cwd=folder, capture_output=True, check=True, timeout=PATIENCE, text=True).stdout
+@pytest.fixture
+def installed(cli: Callable[..., Any], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Return the snippet for a client, as the command prints it in the folder."""
+    monkeypatch.chdir(folder)
+    return lambda *words: str(cli("mcp", "install", *words).out)
 
 
 def command_in(client: str, snippet: str) -> list[str]:
@@ -214,10 +216,10 @@ def command_in(client: str, snippet: str) -> list[str]:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_snippet_starts_the_server_from_any_folder(folder: Path, client: str) -> None:
+def test_a_snippet_starts_the_server_from_any_folder(folder: Path, client: str, installed: Callable[..., str]) -> None:
     (folder / "leadline.toml").write_text("[report]\nlength = 200\n")
     before = sorted(folder.rglob("*"))
-    command = command_in(client, installed(client, "--docs", "docs", "--set", "report.title=A B", folder=folder))
+    command = command_in(client, installed(client, "--docs", "docs", "--set", "report.title=A B"))
     assert command[:4] == [*LEADLINE, "mcp"]
     options = dict(zip(command[4::2], command[5::2], strict=True))
     assert options == {
@@ -230,8 +232,10 @@ def test_a_snippet_starts_the_server_from_any_folder(folder: Path, client: str) 
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_snippet_for_a_server_has_its_address_and_a_place_for_the_token(folder: Path, client: str) -> None:
-    snippet = installed(client, "--url", "http://127.0.0.1:8327/mcp", folder=folder)
+def test_a_snippet_for_a_server_has_its_address_and_a_place_for_the_token(
+    client: str, installed: Callable[..., str]
+) -> None:
+    snippet = installed(client, "--url", "http://127.0.0.1:8327/mcp")
     if client == "codex":
         found: Any = tomllib.loads(snippet)["mcp_servers"]["leadline"]
         assert (found["url"], found["http_headers"]) == (URL, {"Authorization": "Bearer TOKEN"})
@@ -248,8 +252,7 @@ def test_a_snippet_for_a_server_has_its_address_and_a_place_for_the_token(folder
         assert found["headers"] == {"Authorization": "Bearer TOKEN"}
 
 
-def test_an_unknown_client_is_answered_with_the_known_ones(folder: Path) -> None:
-    words = [*LEADLINE, "mcp", "install", "cusror"]
-    done = subprocess.run(words, cwd=folder, capture_output=True, timeout=PATIENCE, text=True, check=False)
-    assert done.returncode == 64
-    assert "cursor" in done.stderr
+def test_an_unknown_client_is_answered_with_the_known_ones(cli: Callable[..., Any]) -> None:
+    done = cli("mcp", "install", "cusror")
+    assert done.code == 64
+    assert "cursor" in done.err

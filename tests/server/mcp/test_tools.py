@@ -19,7 +19,6 @@ from leadline.testing.plugins import plugin
 
 mcp = pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
-from mcp_types import ElicitResult  # noqa: E402
 
 from leadline_server.mcp.runs import Runs  # noqa: E402
 from leadline_server.mcp.stdio import LocalService  # noqa: E402
@@ -82,7 +81,8 @@ async def connected(
 MODE: dict[str, Any] = {}
 
 
-@pytest.fixture(params=["auto", "legacy"], autouse=True)
+# `test_http.py` has calls, questions, progress and cancellation with both protocols.
+@pytest.fixture(params=["auto", pytest.param("legacy", marks=pytest.mark.slow)], autouse=True)
 def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Run each test with the newest protocol and with that of the handshake."""
     monkeypatch.setitem(MODE, "mode", request.param)
@@ -170,21 +170,6 @@ async def test_an_interrupted_run_is_continued_by_whoever_wants_its_result(tmp_p
     async with connected(tmp_path, held=False) as peer:
         assert (await peer.call("research_status", run_id=run_id))["status"] == "interrupted"
         assert (await peer.call("research_result", run_id=run_id))["status"] == "complete"
-
-
-async def test_a_question_is_asked_through_the_client(tmp_path: Path) -> None:
-    asked: list[str] = []
-
-    async def answer(context: Any, params: Any) -> ElicitResult:
-        asked.append(params.message)
-        assert list(params.requested_schema["properties"]) == ["answer"]
-        return ElicitResult(action="accept", content={"answer": "how many fathoms the harbour measured"})
-
-    async with connected(tmp_path, held=False, answer=answer, **ASK) as peer:
-        state = await peer.call("research", question="harbour sounding")
-        assert state["status"] == "complete"
-        assert len(asked) == 1
-        assert len(list((tmp_path / "runs").glob("*_*"))) == 1
 
 
 async def test_a_question_is_returned_to_a_client_that_cannot_ask_and_answered_by_a_tool(tmp_path: Path) -> None:

@@ -350,14 +350,6 @@ def test_a_schema_and_the_form_itself_are_told_to_be_filled_in() -> None:
         parse('{"text": "..."}', WrittenSection)
 
 
-def test_of_items_that_stand_by_themselves_the_one_that_does_not_read_is_left_out() -> None:
-    bad, good = {"claim": "A."}, {"claim": "B.", "quote": "C."}
-    (only,) = parse(json.dumps({"learnings": [bad, good]}), Learnings).learnings
-    assert only.claim == "B."
-    with pytest.raises(BadReply, match=r"learnings\[0\] lacks \"quote\""):
-        parse(json.dumps({"learnings": [bad]}), Learnings)
-
-
 class Pointer(Record):
     evidence_id: str
 

@@ -142,7 +142,7 @@ def files(desk: Any) -> list[Path]:
     return [path for path in sorted(desk.cache.rglob("*")) if path.is_file() and path.stat().st_size]
 
 
-@pytest.mark.parametrize("part", ["documents.sqlite", "meta.json", ".idx", ".term", ".store", ".fieldnorm", ".pos"])
+@pytest.mark.parametrize("part", ["documents.sqlite", "meta.json", ".idx", ".store"])
 @pytest.mark.parametrize("damage", ["emptied", "flipped", "removed"])
 async def test_a_damaged_index_is_rebuilt(desk: Any, caplog: pytest.LogCaptureFixture, part: str, damage: str) -> None:
     for number in range(10):
