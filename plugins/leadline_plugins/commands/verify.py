@@ -19,6 +19,7 @@ from leadline.display import one_line
 from leadline.errors import NoEvidence, UsageError
 from leadline.hookspecs import Command, hookimpl
 from leadline.records import Report
+from leadline.rendering import VERDICTS
 from leadline.research_findings import FAILED
 from leadline.stored_runs import REPORT, is_run, read_report
 from leadline_plugins.verification.external_reports import CheckedReport, CitedSource, check, cited_sources, recheck
@@ -30,7 +31,7 @@ REJECTED = 3
 # The exit code if sources were requested and no claim could be judged.
 UNREAD = NoEvidence.exit_code
 # The verdicts whose claims are listed.
-_SHOWN = (*FAILED, "partial", "not_judged")
+_SHOWN = tuple(kind for kind, form in VERDICTS.items() if form.tone != "good")
 # Characters of a passage.
 _SHOWN_WORDS = 300
 # The suffix of a file of paragraphs.
