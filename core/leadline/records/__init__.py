@@ -63,6 +63,7 @@ from leadline.records.models import (
     Tool,
     ToolCall,
 )
+from leadline.records.notices import Notice
 from leadline.records.reports import (
     REPORT_PARTS,
     Book,
@@ -142,6 +143,7 @@ __all__ = [
     "Message",
     "ModelTraits",
     "NewDocuments",
+    "Notice",
     "Passage",
     "PassageRequest",
     "Passages",

@@ -14,7 +14,7 @@ from typing import Any
 from leadline.contracts import Run
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings, StageOffer, hookimpl
-from leadline.records import Conflict, Evidence, Source
+from leadline.records import Conflict, Evidence, Notice, Source
 from leadline.research_findings import (
     DIGEST,
     EVIDENCE,
@@ -97,7 +97,7 @@ class DigestStage:
         task, failed = TASK.of(request), DigestReply()
         if limit and await can_prefetch(TASK, run):
             task = replace(task, heard=SearchPrefetch(question, run, tasks, sources).receive)
-        reply = await perform_or(run, task, failed, "this round was not summarized")
+        reply = await perform_or(run, task, failed, Notice("this round was not summarized", "not_digested"))
         if reply is failed:
             return last.model_copy(update={"review": None})
         digest = merge_reply(reply, last, request)

@@ -28,6 +28,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import JsonValue
 
+from leadline._hosting.faults import message_of
 from leadline._runtime.calls.attempt import AttemptLog, Attempts, CallEvents, RefusedByMiddleware
 from leadline._runtime.calls.budget import Budget
 from leadline._runtime.calls.job import CHAT, Job, Kind, ProviderIdentity, current_call, current_stage, within_context
@@ -199,7 +200,7 @@ class CallPath:
                 raise
             except Refused as error:
                 by = MIDDLEWARE if isinstance(error, RefusedByMiddleware) else "Refused"
-                return build.refused(str(error), log.attempts, by=by)
+                return build.refused(message_of(error), log.attempts, by=by)
             except Exception as error:  # noqa: BLE001 - any error of a plugin is an outcome
                 failed, once = translate(error), job.kind.single_attempt
                 pause = self._retry.delay(log.attempts, failed, single_attempt=once) if failed else None

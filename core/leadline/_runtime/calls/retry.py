@@ -38,6 +38,7 @@ from leadline.errors import (
 )
 from leadline.http import untrusted
 from leadline.http_errors import ERRORS_BY_STATUS, retry_after_seconds
+from leadline.records import Notice
 
 if TYPE_CHECKING:
     import httpx
@@ -263,11 +264,12 @@ class RunHealth:
             return
         self.excluded[name] = failed
         others = [other for other in chain if other not in self.excluded]
-        substitute = ""
+        absent = "{provider} is left out of this run: {reason}"
+        notices = [Notice(absent, "absent", provider=name, reason=failure.message)]
         if never_reached and others:
             self.never_reached.add(name)
-            substitute = f"; {others[0]} does its tasks"
-        await self._notice(f"{name} is left out of this run: {failure.message}{substitute}")
+            notices.append(Notice("{provider} does its tasks", "substitute", provider=others[0]))
+        await self._notice(Notice.several(notices))
 
     def record_success(self, name: str) -> None:
         """Record that the provider did a task."""

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from leadline._runtime.calls.budget import Budget
 from leadline._runtime.calls.job import CHAT, Job
 from leadline._runtime.calls.outcomes import Outcome
+from leadline.records import Notice
 
 _SPENT = "the run's time is spent"
 # Free work lasts at least so many seconds longer than other calls.
@@ -112,5 +113,6 @@ class Shutdown:
         """Begin the shutdown if the time of the run is spent; return its reason."""
         left = self._budget.time_left()
         if left is not None and left <= 0:
-            self.begin(f"{_SPENT}; more with --set budget.seconds={2 * (self._budget.limits.seconds or 0):g}")
+            spent, enough = f"{_SPENT}; more with --set {{setting}}={{value}}", 2 * (self._budget.limits.seconds or 0)
+            self.begin(Notice(spent, "time_spent", setting="budget.seconds", value=f"{enough:g}"))
         return self.reason
