@@ -21,7 +21,6 @@ _HIDDEN = re.compile(
 )
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]{0,500}>")
-_REASON = re.compile(r"(?P<subject>.+?)(?P<reason> \(.+\)|（.+）)", re.DOTALL)
 
 
 def visible(text: str) -> str:
@@ -52,23 +51,18 @@ def strip_markup(markup: str) -> str:
     return one_line(html.unescape(_TAG.sub("", markup)))
 
 
-def group_by_reason(messages: Iterable[str]) -> list[str]:
-    """Join messages that end with the same reason in brackets: `a (timeout)`, `b (timeout)` -> `a; b (timeout)`.
+def group_by_reason(
+    messages: Iterable[tuple[str, str]], form: str = "{message} ({reason})", separator: str = "; "
+) -> list[str]:
+    """Join messages with the same reason: `a (timeout)`, `b (timeout)` -> `a; b (timeout)`.
 
-    Each group takes the place of its first message. Messages without a reason stay as they are.
+    Each message comes with its reason, or an empty text, and each group takes the place of its first message.
     """
-    groups: dict[str, list[str]] = {}
-    for text in messages:
-        match = _REASON.fullmatch(text) if text.endswith((")", "）")) else None
-        groups.setdefault(match["reason"] if match else text, []).append(match["subject"] if match else "")
-    return [_join(reason, subjects) for reason, subjects in groups.items()]
-
-
-def _join(reason: str, subjects: list[str]) -> str:
-    if subjects == [""]:
-        return reason
-    separator = "；" if reason.startswith("（") else "; "
-    return f"{separator.join(dict.fromkeys(subjects))}{reason}"
+    groups: dict[tuple[str, str], list[str]] = {}
+    for text, reason in messages:
+        groups.setdefault((reason, "" if reason else text), []).append(text)
+    joined = ((separator.join(dict.fromkeys(texts)), reason) for (reason, _), texts in groups.items())
+    return [form.format(message=text, reason=reason) if reason else text for text, reason in joined]
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:

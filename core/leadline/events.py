@@ -20,9 +20,9 @@ The kinds of events and their `data`:
     question        {id, message, schema, seconds}: answered by `RunHandle.answer` within so many seconds; the
                     `call.finished` with this `key` tells that it is closed
     usage           {kind, provider, task, key, usage, spent}
-    error           {message, category, step}; that of a call also has {kind, provider, task, key},
+    error           {message, category, step}; that of a call also has {kind, provider, task, key, code, parameters},
                     {attempts, replayed} and {type}, the class of the failure, as RateLimited
-    notice          {message}
+    notice          {message, code, parameters}; the last two only if the message has a code
     call.started    {kind, provider, task, key}; a chat also has {model}, the model that is asked
     call.delta      {kind: text | reasoning, text, attempt, key, task, provider, said}: `said` is the readable part of
                     the piece if the reply is JSON and its task names readable fields, such as the titles of a plan;

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from leadline.display import one_line, shortened
-from leadline.records import Event
+from leadline.records import Event, Notice
 
 # The words for the counts of a finished stage, by finding.
 _WORDS = {
@@ -20,8 +19,6 @@ _WORDS = {
     "evidence": ("passage", "passages"),
     "sections": ("section", "sections"),
 }
-# The message of a failed call: `draw by data: no points`.
-_FAILURE = re.compile(r"\w+ by (?P<who>[^\s:]+): (?P<why>.+)", re.DOTALL)
 # A wait is reported again only if it lasts this many seconds longer.
 _LONGER = 5.0
 # Findings that every round adds to.
@@ -47,8 +44,8 @@ class RunProgress:
     _messages: list[str] = field(default_factory=list)
     # When the wait for a provider ends.
     _waits: dict[str, float] = field(default_factory=dict)
-    # Provider and reason of the failures that were reported.
-    _failures: list[tuple[str, str]] = field(default_factory=list)
+    # The failures of calls that were reported.
+    _failures: list[str] = field(default_factory=list)
 
     def update(self, event: Event) -> None:
         """Add an event."""
@@ -93,23 +90,25 @@ class RunProgress:
     def new_message(self, event: Event) -> str:
         """Return the message of a notice or error on one line; empty if it repeats an earlier one.
 
-        A failed engine fails the search around it, and a failed chat its task, each with the same message. A note about
-        a failure that was reported omits the failure.
+        A failed engine fails the search around it, and a failed chat its task, each with the same message. A notice
+        whose reason is a failure that was reported omits the reason.
         """
-        message = one_line(event.data["message"])
+        notice = Notice.read(event.data)
+        message, about, is_error = one_line(notice), notice.parameters, event.kind == "error"
         if any(message.endswith(earlier) for earlier in self._messages):
             return ""
-        failure = _FAILURE.fullmatch(message)
-        if event.kind == "error" and not failure and any(f": {why}" in message for _, why in self._failures):
+        if is_error and "failure" in about:
+            # Without its kind, since a chat and its task have different ones.
+            self._messages.append(message.removeprefix(str(about.get("kind"))))
+            self._failures.append(one_line(about["failure"]))
+            return message
+        if is_error and any(f": {failure}" in message for failure in self._failures):
             return ""  # the end of the run tells it whole
         self._messages.append(message)
-        if not failure:
-            return self._without_failure(message)
-        reported = failure["who"], failure["why"]
-        if reported in self._failures:
-            return ""
-        self._failures.append(reported)
-        return message
+        reason = one_line(about.get("reason", ""))
+        parts = [one_line(part) for part in Notice.read(about.get("reason")).parts]
+        known = all(any(failure in part for failure in self._failures) for part in parts)
+        return message.removesuffix(f" ({reason})").removesuffix(f": {reason}") if known else message
 
     def wait_message(self, event: Event) -> str:
         """Return how long the run waits for a provider; empty if that was reported for another of its calls."""
@@ -119,15 +118,6 @@ class RunProgress:
             return ""
         self._waits[who] = until
         return f"{one_line(who)} is rate limited: waiting {seconds:.0f} s"
-
-    def _without_failure(self, note: str) -> str:
-        """Return a note without the failure at its end, if that was reported."""
-        for who, why in self._failures:
-            if note.endswith(f": {why}"):
-                return note.removesuffix(f": {why}")
-            if note.endswith(f" by {who}: {why})"):
-                return note.removesuffix(f" by {who}: {why})").rpartition(" (")[0]
-        return note
 
     def totals(self) -> Iterator[str]:
         """Yield the counts of rounds, queries, sources, passages, tokens and cost; zeros are omitted."""

@@ -16,7 +16,7 @@ from leadline._runtime.journal.rows import Row
 from leadline._runtime.runs.folder import JOURNAL
 from leadline.encoding import decode
 from leadline.errors import Unsupported
-from leadline.records import ChatReply, ChatRequest, Failure, Usage
+from leadline.records import ChatReply, ChatRequest, Failure, Notice, Usage
 from leadline.tasks import Performed
 
 # Fields of a request that depend on the model or on its endpoint.
@@ -34,7 +34,7 @@ class Exchange:
     # Whether the task accepted this reply, rather than that of another provider of its chain.
     accepted: bool = True
     # Notices about the providers of the chain that failed before.
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
     def reply(self) -> ChatReply:
         """Return the reply. Raises `Unsupported` if the exchange is a failure, or damaged."""
@@ -91,19 +91,18 @@ async def read_recording(journal: Path) -> Recording:
     return Recording(tuple(exchanges), len(rows) - len(exchanges), day)
 
 
-async def _accepted(journal: Journal, task: Row, chats: Iterable[Row]) -> tuple[str, tuple[str, ...]]:
+async def _accepted(journal: Journal, task: Row, chats: Iterable[Row]) -> tuple[str, tuple[Notice, ...]]:
     """Return the provider whose reply a task accepted, with the notices about those that failed."""
     body = await journal.body(task) if task.outcome == "reply" else None
     if body is None:
         return "", ()
-    prefix = f"{task.task} was done by "
-    notices = tuple(notice for notice in decode(body, Performed).notices if notice.startswith(prefix))
+    notices = tuple(notice for notice in decode(body, Performed).notices if notice.code == "instead")
     if notices:
-        return notices[0].removeprefix(prefix).partition(" (")[0], notices
+        return str(notices[0].parameters["provider"]), notices
     return next((row.provider for row in chats if row.parent == task.key), ""), ()
 
 
-async def _exchange(journal: Journal, row: Row, accepted: tuple[str, tuple[str, ...]] | None) -> Exchange | None:
+async def _exchange(journal: Journal, row: Row, accepted: tuple[str, tuple[Notice, ...]] | None) -> Exchange | None:
     """Read an exchange; None if its request cannot be read."""
     stored, call = await journal.get(row.key), await journal.request(row)
     request: Any = call.get("request") if isinstance(call, dict) else None

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import quote, unquote
 
 from leadline.display import visible
 
 
 class VerdictForm(NamedTuple):
-    """How reports, terminal and page show a verdict: the sign after the claim, and the name in English."""
+    """How reports, terminal and page show a verdict: sign after the claim, English name; `bad` fails the claim."""
 
     sign: str
     name: str
+    tone: Literal["bad", "doubt", "open", "good"]
 
 
 VERDICTS: Mapping[str, VerdictForm] = {
-    "contradicted": VerdictForm("≠", "contradicted"),
-    "unsupported": VerdictForm("?", "unsupported"),
-    "partial": VerdictForm("≈", "supported in part"),
-    "not_judged": VerdictForm("○", "not judged"),
-    "uncited": VerdictForm("†", "without a citation"),
-    "supported": VerdictForm("", "supported"),
+    "contradicted": VerdictForm("≠", "contradicted", "bad"),
+    "unsupported": VerdictForm("?", "unsupported", "bad"),
+    "partial": VerdictForm("≈", "supported in part", "doubt"),
+    "not_judged": VerdictForm("○", "not judged", "open"),
+    "uncited": VerdictForm("†", "without a citation", "doubt"),
+    "supported": VerdictForm("", "supported", "good"),
 }
 """The verdicts, and `uncited` paragraphs, from worst to best."""
 SIGN = "\ufdd0"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from leadline.findings import Key
 from leadline.records import (
@@ -27,11 +27,12 @@ from leadline.records import (
     Verdict,
     VerdictKind,
 )
+from leadline.rendering import VERDICTS
 
 Coverage = Literal["covered", "partial", "missing"]
 Priority = Literal["high", "medium", "low"]
 # The verdicts on claims that their passages do not support, not even in part.
-FAILED: Sequence[VerdictKind] = ("contradicted", "unsupported")
+FAILED: Sequence[Any] = [kind for kind, form in VERDICTS.items() if form.tone == "bad"]
 
 
 class Question(Record):

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from leadline.records import Category, Json, Principal, Record, Report, Turn
+from leadline.records import Category, Json, Notice, Principal, Record, Report, Turn
 
 Status = Literal["pending", "running", "waiting", "complete", "partial", "no_evidence", "failed", "cancelled"]
 EXIT_CODES: Mapping[Status, int] = {"complete": 0, "failed": 1, "partial": 4, "no_evidence": 5, "cancelled": 130}
@@ -59,7 +59,7 @@ class StepError(Record):
     `times` counts equal failures in the step; `traceback` is set for faults of a plugin or of Leadline.
     """
 
-    message: str
+    message: Notice
     category: Category | Literal["INTERNAL"] = "INTERNAL"
     retries: int = 0
     step: str = ""
@@ -73,7 +73,7 @@ class StepState(Record):
     name: str
     status: Literal["pending", "started", "finished", "idle", "failed"] = "pending"
     times: int = 0
-    reason: str = ""
+    reason: Notice = Notice("")
 
 
 class OpenQuestion(Record):
@@ -106,7 +106,7 @@ class Metadata(Record):
     question: str
     pipeline: str
     status: Status = "pending"
-    reason: str = ""
+    reason: Notice = Notice("")
     exit_code: int | None = None
     """The exit code of the command that ran it; None until it has ended."""
     began: datetime
@@ -118,7 +118,7 @@ class Metadata(Record):
     current_step: str = ""
     iterations: int = 0
     choices: tuple[str, ...] = ()
-    notices: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
     providers: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     engines: tuple[str, ...] = ()

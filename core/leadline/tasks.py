@@ -15,7 +15,7 @@ from leadline.display import visible
 from leadline.encoding import prompt_json
 from leadline.errors import BadReply
 from leadline.estimates import Expected, Scope
-from leadline.records import Json, Message, Record, Text, Tool
+from leadline.records import Json, Message, Notice, Record, Tool
 from leadline.schemas import schema_of
 
 Q = TypeVar("Q", bound=Record)
@@ -129,7 +129,7 @@ class Performed(Record):
     """The result of a task from a chain of providers: the reply as JSON, and notices about what was done with less."""
 
     reply: Json = {}
-    notices: tuple[Text, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
 
 def template_of(task: TaskKind[Any, Any], prompts: Mapping[str, str]) -> str:
@@ -162,14 +162,10 @@ def fenced(text: str) -> str:
     return f"<{FENCE}>\n{_MARK.sub('&lt;', visible(text))}\n</{FENCE}>"
 
 
-# Begins the message if a check refuses a well-formed reply.
-UNUSABLE = "the reply is unusable: "
-
-
 def checked(reply: R, task: Task[R]) -> R:
     """Return the reply if it passes the check of the task. Raises `BadReply`."""
     check = task.kind.check
     problem = check(task.inputs, reply) if check else ""
     if problem:
-        raise BadReply(f"{UNUSABLE}{problem}")
+        raise BadReply(problem)
     return reply

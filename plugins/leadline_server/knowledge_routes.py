@@ -139,7 +139,7 @@ class KnowledgeRoutes:
 
 def _problem(failed: CallFailed) -> Problem:
     """Return the reply for a failed call; only the operator can change the embedder, and read where folders are."""
-    if failed.record.type == "Denied" and "reembed" in failed.record.message:
+    if failed.record.message.code == "reembed":
         message = "the documents were embedded with another model than the server now uses"
         return Problem(409, "embedder_changed", message, "the operator of the server has them embedded again")
     return Problem(500, "failed", "the knowledge base could not be used", "the log of the server has the details")

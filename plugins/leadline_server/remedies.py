@@ -6,11 +6,11 @@ Folders of the server become an ellipsis.
 from __future__ import annotations
 
 import re
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from leadline.records import Event
+from leadline.records import Event, Notice
 
 # Events with messages to the user.
 _TOLD = ("run.finished", "notice", "error", "progress")
@@ -31,10 +31,19 @@ _COMMAND = re.compile(
 )
 
 
-def for_readers(text: str, folder: str = "") -> str:
-    """Return a message of Leadline in which no command line is left, nor this folder of the server."""
-    text = _COMMAND.sub(_remedy, text)
-    return text.replace(folder, "…") if folder else text
+def for_readers(value: Any, folder: str = "") -> Any:
+    """Return a message of Leadline, or all those of a tuple or table, without command lines and this folder."""
+    match value:
+        case Notice():
+            return value.changed(lambda text: str(for_readers(text, folder)))
+        case str():
+            text = _COMMAND.sub(_remedy, value)
+            return text.replace(folder, "…") if folder else text
+        case tuple() | list():
+            return type(value)(for_readers(item, folder) for item in value)
+        case dict():
+            return {name: for_readers(item, folder) for name, item in value.items()}
+    return value
 
 
 def _remedy(found: re.Match[str]) -> str:
@@ -48,22 +57,12 @@ def _remedy(found: re.Match[str]) -> str:
 
 
 def record_for_readers(record: Message, *names: str, folder: str = "") -> Message:
-    """Return a record with these texts, or tuples of texts, for readers; it is the same one if nothing changes."""
-    update = {}
-    for name in names:
-        value = getattr(record, name)
-        told = [for_readers(text, folder) for text in ([value] if isinstance(value, str) else value)]
-        changed = told[0] if isinstance(value, str) else tuple(told)
-        if changed != value:
-            update[name] = changed
-    return record.model_copy(update=update) if update else record
+    """Return a record with these texts, or tuples of texts, for readers."""
+    return record.model_copy(update={name: for_readers(getattr(record, name), folder) for name in names})
 
 
 def event_for_readers(event: Event, folder: str) -> Event:
     """Return an event whose message is for readers; none of its texts has this folder of the server."""
     if folder in (text := event.model_dump_json()):
         event = Event.model_validate_json(text.replace(folder, "…"))
-    if event.kind not in _TOLD:
-        return event
-    told = {key: for_readers(value) if isinstance(value, str) else value for key, value in event.data.items()}
-    return event.model_copy(update={"data": told})
+    return record_for_readers(event, "data") if event.kind in _TOLD else event

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 import leadline
 import leadline_plugins.stages
-from leadline.records import Section
+from leadline.records import Failure, Notice, Section
 from leadline_plugins.stages.write import report_sections
 from leadline_plugins.verification.reports.references import is_list_title
-from leadline_plugins.wording.notices import notice_keys, parse_notice, task_name, translate_notice
-from leadline_plugins.wording.notices import notice_texts as notice_words
+from leadline_plugins.wording.notices import grouped, task_name, templates, translate_notice
 from leadline_plugins.wording.phrases import for_language, languages, phrase, right_to_left, translate, wider_tags
 from leadline_plugins.wording.phrases import phrases as words  # no front door: a report asks word by word
 
@@ -119,76 +118,85 @@ def code_of(*roots: Path) -> str:
     return re.sub(r'"\n\s+f?"', "", code)  # a text over several lines
 
 
-def test_the_notices_of_each_language_are_known_by_the_words_of_the_code() -> None:
-    code = code_of(Path(leadline.__path__[0]), PLUGINS)
-    for said in notice_words("en").values():
-        for literal in re.split(r"\{\w+\}", said):
-            assert literal.strip(" ();:'") in code, said
-
-
 def test_the_code_uses_every_word() -> None:
     code = code_of(PLUGINS)
     for name, said in words("en").items():
         assert re.search(rf"""['"]{name}['"]|"{re.escape(said)}\"""", code), name
 
 
-def told(path: Path) -> Iterator[str]:
-    """Yield the notices in the code of a module, with `x` for what is set into them."""
+TRANSLATED = ["zh", "zh-Hant", "ja", "de"]
+
+
+def codes_in(path: Path) -> Iterator[str]:
+    """Yield the codes of the notices that a module makes, or may make of pairs of a text and a code."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "notify":
-            yield from filter(None, (_text(one) for one in node.args[1:]))
-        if isinstance(node, ast.Yield) and node.value and path.name == "synthesize.py":
-            yield from filter(None, (_text(node.value),))
+        match node:
+            case ast.Call(func=ast.Name("Notice"), args=[_, ast.Constant(str(code))]):
+                yield code
+            case ast.Call(func=ast.Name("notify"), args=[_, _, ast.Constant(str(code))]):
+                yield code
+            case ast.Tuple([ast.Constant(str(text)), ast.Constant(str(code))]) if " " in text:
+                yield code
 
 
-def _text(node: ast.expr) -> str:
-    if isinstance(node, ast.JoinedStr):
-        return "".join(_text(value) for value in node.values)
-    if isinstance(node, ast.FormattedValue):
-        return "'x'" if node.conversion == ord("r") else "x"
-    return str(node.value) if isinstance(node, ast.Constant) else ""
+def test_each_notice_has_a_template_in_other_languages_and_each_template_a_notice() -> None:
+    paths = [path for root in (Path(leadline.__path__[0]), PLUGINS) for path in root.rglob("*.py")]
+    made = {code for path in paths for code in codes_in(path)}
+    known = {*templates("zh")} - {"because"}
+    assert known - made == set(), "no code makes these"
+    assert len(known) > 50
+    reported = (path for folder in ("stages", "writing", "verification") for path in (PLUGINS / folder).rglob("*.py"))
+    assert {code for path in reported for code in codes_in(path)} - known == set(), "not translated"
 
 
-def test_each_notice_of_the_stages_has_words_in_other_languages() -> None:
-    notices = [
-        one
-        for folder in ("stages", "writing", "verification")
-        for path in (PLUGINS / folder).rglob("*.py")
-        for one in told(path)
-    ]
-    assert len(notices) > 12
-    assert [one for one in notices if not one.startswith("x") and not parse_notice(one)[0]] == []
+@pytest.mark.parametrize("tag", TRANSLATED)
+def test_each_language_has_all_templates_with_the_same_names(tag: str) -> None:
+    assert templates(tag).keys() == templates("de").keys()
+    for code, text in templates("de").items():
+        assert fields(templates(tag)[code]) == fields(text), code
 
 
-@pytest.mark.parametrize("tag", ["zh", "zh-Hant", "ja", "de"])
-def test_each_notice_tells_in_a_language_what_the_english_one_does(tag: str) -> None:
-    assert notice_words(tag).keys() == notice_words("en").keys()
-    for name, said in notice_words("en").items():
-        values = {field: "digest" if field == "task" else f"<{field}>" for field in fields(said)}
-        told = values | {"task": task_name("digest", tag)}
-        assert translate_notice(said.format(**values), tag) == notice_words(tag)[name].format(**told)
+@pytest.mark.parametrize("tag", TRANSLATED)
+def test_a_notice_is_rendered_by_its_code_with_its_reason_in_the_language(tag: str) -> None:
+    form = Notice("it does not have the requested form", "form")
+    reason = Notice("the model's reply could not be used: {reason}", "unusable", reason=form)
+    notice = Notice("no charts were planned", "charts").because(reason)
+    unusable = templates(tag)["unusable"].format(reason=templates(tag)["form"])
+    both = templates(tag)["because"].format(message=templates(tag)["charts"], reason=unusable)
+    assert translate_notice(notice, tag) == both
+    part = Notice("{task}: an unreadable part of the reply was left out", "part", task="digest")
+    assert translate_notice(part, tag) == templates(tag)["part"].format(task=task_name("digest", tag))
 
 
 @given(st.text(max_size=60))
-def test_any_other_notice_is_left_as_it_is(notice: str) -> None:
-    assert translate_notice(notice, "zh") == "" or any(sign.isalpha() for sign in notice)
-    assert translate_notice(notice, "en") == translate_notice(notice, "fil") == ""
+def test_the_plain_text_of_a_plugin_is_shown_as_it_is(text: str) -> None:
+    assert translate_notice(text, "zh") == ""
+    assert grouped([Notice(text)], "en") == [text]
 
 
-def test_a_notice_is_known_by_its_key_and_what_stands_in_it() -> None:
-    assert parse_notice("“3 km” does not occur in the cited passages") == ("not_occurring", {"value": "3 km"})
-    assert parse_notice("no charts were planned (it was late)") == ("charts", {"reason": "it was late"})
-    assert parse_notice("it was odd") == ("", {})
-    assert notice_keys().index("no_plan") < notice_keys().index("charts") < notice_keys().index("not_occurring")
+def test_notices_with_the_same_reason_become_one() -> None:
+    first, other = (Notice(text, code).because("late") for text, code in (("no a", "a"), ("no b", "b")))
+    assert grouped([first, Notice("so it is"), other], "en") == ["no a; no b (late)", "so it is"]
+    queries, charts = (Notice("none", code).because("late") for code in ("no_queries", "charts"))
+    assert grouped([queries, charts], "zh") == ["没有提出检索词；没有规划图表（late）"]
 
 
-@pytest.mark.parametrize("tag", ["zh", "zh-Hant", "ja", "de"])
-def test_reasons_that_are_joined_are_told_each_in_the_language(tag: str) -> None:
-    one, other = "“3” does not occur in the cited passages", "no judge could decide"
-    assert translate_notice(f"{one}; {other}", tag) == translate_notice(one, tag) + phrase(
-        "semicolon", tag
-    ) + translate_notice(other, tag)
-    assert translate_notice(f"{one}; so it is", tag) == "", "half of it would stay English"
+def test_a_notice_survives_json_with_its_parameters() -> None:
+    failure = Failure(kind="chat", provider="a", category="LLM", type="BadReply", message=Notice("odd"))
+    notice = Notice("the chart '{title}' was not drawn: {reason}", "chart", title="T", reason=failure.text)
+    read = Section.model_validate_json(Section(id="1", title="", notices=(notice, "plain")).model_dump_json()).notices
+    assert [(one, one.code) for one in read] == [(notice, "chart"), ("plain", "text")]
+    assert read[0].parameters["reason"].parameters == {"kind": "chat", "provider": "a", "failure": "odd"}
+
+
+@pytest.mark.parametrize("tag", TRANSLATED)
+def test_joined_reasons_are_translated_together_or_not_at_all(tag: str) -> None:
+    one = Notice("“{value}” does not occur in the cited passages", "not_occurring", value="3")
+    other = Notice("no judge could decide", "undecided")
+    parts = translate_notice(one, tag), translate_notice(other, tag)
+    assert all(parts)
+    assert translate_notice(Notice.several([one, other]), tag) == phrase("semicolon", tag).join(parts)
+    assert translate_notice(Notice.several([one, "so it is"]), tag) == "", "half of it would stay English"
 
 
 @pytest.mark.parametrize("tag", ["en", "zh", "ja", "fil"])

@@ -54,5 +54,9 @@ def messages() -> Iterator[tuple[str, str]]:
 
 
 def test_no_message_of_the_core_or_a_plugin_keeps_a_command_line() -> None:
-    left = [(path, text) for path, text in messages() if _SUSPECT.search(for_readers(text))]
+    left = [
+        (path, text)
+        for path, text in messages()
+        if _SUSPECT.search(for_readers(text.replace("{", "").replace("}", "")))
+    ]
     assert left == []

@@ -96,7 +96,7 @@ def test_the_state_of_an_active_run_is_live(http: httpx.Client, served: Served) 
     ended = finish(http, run)
     assert ended["status"] in ("partial", "failed")
     status = http.get("/api/research/status", params={"task_id": run}).json()
-    assert (status["progress"], status["reason"]) == (100, ended["reason"])
+    assert (status["progress"], status["reason"]) == (100, ended["reason"]["message"])
     assert ended["reason"]
 
 
@@ -106,7 +106,7 @@ def test_a_cancelled_run_is_resumed_and_deleted(http: httpx.Client, served: Serv
         events(http, run, until="run.started")
         http.post(f"/v1/runs/{run}/cancel", json={"reason": "a mistake"})
         view = finish(http, run)
-        assert (view["status"], view["reason"]) == ("cancelled", "a mistake")
+        assert (view["status"], view["reason"]["message"]) == ("cancelled", "a mistake")
     assert http.post(f"/v1/runs/{run}/cancel").json()["code"] == "not_active"
     assert http.post(f"/v1/runs/{run}/resume").status_code == 202
     view = finish(http, run)

@@ -6,6 +6,8 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from leadline.records.notices import Notice
+
 if TYPE_CHECKING:
     import asyncio
 
@@ -75,7 +77,7 @@ def _of_group(error: BaseException) -> str:
 def message_of(error: BaseException) -> str:
     """Return the text of an error, although `str` of a foreign class may itself raise an error."""
     try:
-        text = str(error)
+        text = error.args[0] if error.args and isinstance(error.args[0], Notice) else str(error)
     except Exception:  # noqa: BLE001 - foreign code may raise anything
         return "its text cannot be read"
     return "cancelled from within" if not text and _is_cancelled(error) else text

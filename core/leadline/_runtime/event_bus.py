@@ -15,7 +15,7 @@ from leadline._runtime.task_groups import contain
 from leadline._settings.secrets import Secrets
 from leadline.contracts import Observer
 from leadline.events import Subscription, utc_now
-from leadline.records import Event
+from leadline.records import Event, Notice
 
 Ts = TypeVarTuple("Ts")
 log = logging.getLogger(__name__)
@@ -120,6 +120,8 @@ class Bus:
     def _emit(self, kind: str, data: Mapping[str, Any], span_id: str, parent_id: str | None) -> None:
         if self._closed:
             return
+        if isinstance(message := data.get("message"), Notice):
+            data = {**data, **message.data()}
         is_delta = kind == "call.delta"
         event = Event(
             seq=max(0, self.next_seq - is_delta),

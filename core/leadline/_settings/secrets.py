@@ -10,6 +10,8 @@ from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 from pydantic import JsonValue
 
+from leadline.records import Notice
+
 # Characters; a shorter secret is often a dummy key and a word (`lm-studio`).
 SHORTEST = 16
 MASK = "[secret]"
@@ -84,6 +86,8 @@ class Secrets:
         """Return the text with every form of every secret and private text masked."""
         if self._masked is None:
             return text
+        if isinstance(text, Notice):
+            return text.changed(self.scrub)
         return self._without_starts(self._masked.sub(MASK, text))
 
     def _without_starts(self, text: str) -> str:

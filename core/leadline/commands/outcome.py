@@ -16,6 +16,7 @@ from leadline.commands import near
 from leadline.commands.output import INTERRUPTED, columns, debugging, plural, say, wrapped, write, write_json
 from leadline.display import group_by_reason, one_line, shortened, visible
 from leadline.errors import UsageError
+from leadline.records import Notice
 from leadline.rendering import VERDICTS, plain_title, readable_url
 from leadline.runs import KEPT_NOTICE, METADATA, PRINCIPALS, Metadata, Result
 
@@ -35,7 +36,7 @@ def summary(known: Metadata, folder: Path, status: str = "") -> str:
         ("Done", done(known)),
         *(("Not done", f"{step.name}: {one_line(step.reason)}") for step in known.steps if step.status == "failed"),
         ("Repeated", _repeated(known)),
-        *(("Note", one_line(notice)) for notice in group_by_reason(known.notices)),
+        *(("Note", one_line(text)) for text in group_by_reason(notice.without_reason() for notice in known.notices)),
         *(("Error", text) for text in errors(known)),
         ("Missing", f"no passage shown has: {', '.join(known.missing_words)}" if known.missing_words else ""),
         ("Checks", checks(known.verification, known.audit)),
@@ -53,18 +54,11 @@ def _labelled(label: str, text: str) -> Iterator[str]:
 
 
 def _status(known: Metadata, status: str) -> str:
-    reason = _without_steps(known) if known.status == "partial" else known.reason
+    reason: str = known.reason
+    if known.status == "partial":  # the failed steps have lines of their own
+        reason = "; ".join(part for part in known.reason.parts if part.code != "stage")
     why = f": {shortened(reason, 1_000)}" if reason else ""
     return f"{status.replace('_', ' ')} in {known.seconds:.1f} s{why}"
-
-
-def _without_steps(known: Metadata) -> str:
-    """Return the reason without the failed steps, which have lines of their own."""
-    reason = known.reason
-    for step in known.steps:
-        if step.status == "failed" and step.reason:
-            reason = re.sub(rf"(?:^|; ){re.escape(f'{step.name}: {step.reason}')}(?=; |$)", "", reason)
-    return reason.removeprefix("; ")
 
 
 def _repeated(known: Metadata) -> str:
@@ -81,24 +75,14 @@ def done(known: Metadata) -> str:
 
 def errors(known: Metadata) -> Iterator[str]:
     """Yield the first errors that no other line reports, and the number of further ones."""
-    said = [text for text in (known.reason, *known.notices) if text]
-    new = [
-        error
-        for error in known.errors
-        if not any(_without_provider(error.message) in text or text in error.message for text in said)
-    ]
+    said = "\n".join((known.reason, *known.notices))
+    new = [error for error in known.errors if error.message.parameters.get("failure", error.message) not in said]
     for error in new[:_ERRORS]:
         often = f" (×{error.times})" if error.times > 1 else ""
         where = f"{error.step}: " if error.step else ""
         yield f"{where}{one_line(error.message)}{often}"
     if len(new) > _ERRORS:
         yield f"{len(new) - _ERRORS} more errors in {METADATA}"
-
-
-def _without_provider(message: str) -> str:
-    """Return a failure without its provider and details, as a notice of its task repeats it."""
-    whose, _, rest = message.partition(": ")
-    return (rest if rest and " by " in whose else message).partition(" [")[0]
 
 
 def checks(found: Mapping[str, Any], audit: Mapping[str, Any] | None = None) -> str:
@@ -177,8 +161,6 @@ def cost(usage: Mapping[str, Any], asked: int, *, answered: bool) -> str:
     return f"{tokens:,} tokens, ${money:.4f}" + (f" and {unpriced:,} tokens at an unknown price" if unpriced else "")
 
 
-# A larger budget, as the message about a spent budget suggests it.
-_RAISED = re.compile(r"--set ((?:budget|research)\.\w+)=(\d+(?:\.\d+)?)\b")
 # The kind and provider of the calls that write the Markdown file.
 _WRITTEN = "format/markdown"
 _PICTURE = re.compile(r"^!\[[^\n]*\]\([^()\n]*\)\n+", re.MULTILINE)
@@ -212,10 +194,13 @@ def advise(result: Result, args: argparse.Namespace) -> None:
 
 def raised(known: Metadata) -> list[str]:
     """Return the larger budgets that the messages of a run suggest, the largest for each setting."""
-    said = (known.reason, *known.notices, *(step.reason for step in known.steps))
+    said = [*known.reason.parts, *known.notices, *(step.reason for step in known.steps)]
+    said += [Notice.read(part.parameters["reason"]) for part in said if "reason" in part.parameters]
     enough: dict[str, str] = {}
-    for key, amount in (found.groups() for text in said for found in _RAISED.finditer(text)):
-        enough[key] = max(enough.get(key, amount), amount, key=float)
+    for about in (part.parameters for part in said if "setting" in part.parameters):
+        key, amount = about["setting"], about["value"]
+        if amount != "N":
+            enough[key] = max(enough.get(key, amount), amount, key=float)
     return [f"{key}={amount}" for key, amount in sorted(enough.items())]
 
 

@@ -71,6 +71,7 @@ from leadline.records.models import (
     Tool,
     ToolCall,
 )
+from leadline.records.notices import Notice
 from leadline.records.reports import (
     REPORT_PARTS,
     Book,
@@ -141,6 +142,7 @@ __all__ = [
     "Message",
     "ModelTraits",
     "NewDocuments",
+    "Notice",
     "Passage",
     "PassageRequest",
     "Passages",

@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainSerializer, SecretStr
 
+from leadline.records.notices import Notice
+
 Json = Mapping[str, JsonValue]
 
 # Annotation marks that guide how replies of models are read. PROSE: text for people. NUMBERED: an id that is assigned
@@ -58,7 +60,7 @@ class Failure(Record):
     category: Category
     type: str
     """The class name of the provider's error."""
-    message: Text
+    message: Notice
     attempts: int = 1
     detail: Text = ""
     """Details that only `metadata.json` shows."""
@@ -66,12 +68,19 @@ class Failure(Record):
     """The traceback of a plugin's fault, without secrets; only `metadata.json` shows it."""
 
     @property
-    def text(self) -> str:
-        """The failure as one line for people."""
-        tries = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
+    def text(self) -> Notice:
+        """The failure as one line for people, with the code of its message, or `failed`."""
+        return self.text_for("")
+
+    def text_for(self, provider: str) -> Notice:
+        """Return the failure as one line for a reader who knows this provider."""
         if THEN in self.provider:  # the message of a chain names each provider
             return self.message
-        return f"{self.kind} by {self.provider}: {self.message}{tries}"
+        whose = "" if provider == self.provider else f"{self.kind} by {self.provider}: "
+        tries = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
+        code = "failed" if self.message.code == "text" else self.message.code
+        about = {"kind": self.kind, "provider": self.provider, "failure": f"{self.message}"}
+        return Notice.of(f"{whose}{self.message}{tries}", code, {**self.message.parameters, **about})
 
 
 class Principal(Record):

@@ -9,6 +9,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from leadline.records.base import Json, Record, Text
 from leadline.records.documents import Evidence, Source
+from leadline.records.notices import Notice
 
 
 class DataPoint(Record):
@@ -34,11 +35,11 @@ class Section(Record):
     """The key questions that the section answers, from the plan."""
     text: Text | None = None
     """None or empty: the report omits the section."""
-    notices: SkipJsonSchema[tuple[Text, ...]] = ()
+    notices: SkipJsonSchema[tuple[Notice, ...]] = ()
     """What the writer had to do without. Models that return sections do not see this field or the next ones."""
     unsent: SkipJsonSchema[tuple[str, ...]] = ()
     """Ids of evidence that no writer saw because its call was refused."""
-    unwritten: SkipJsonSchema[tuple[Text, ...]] = ()
+    unwritten: SkipJsonSchema[tuple[Notice, ...]] = ()
     """Why the section consists of quotes: one reason for each text that could not be written."""
     unanswered: SkipJsonSchema[tuple[Text, ...]] = ()
     """Open points that the evidence does not answer, in the words of the writer."""
@@ -109,7 +110,7 @@ class Claim(Record):
     """The title of the section and the headings above the claim."""
     before: Text = ""
     """The previous sentence of the paragraph, to which pronouns refer."""
-    findings: tuple[Text, ...] = ()
+    findings: tuple[Notice, ...] = ()
     """Observations of earlier judges that decided nothing, such as a number that the source does not contain."""
 
 
@@ -139,7 +140,7 @@ class Judgement(Record):
     """
     evidence_id: str = ""
     """The passage that contains the quote, or its first part."""
-    reason: Text = ""
+    reason: Notice = Notice("")
     confidence: float = 1.0
     asserts: bool = True
     """False if the sentence cannot be true or false of the world: a transition, a sentence about the report."""
@@ -172,7 +173,7 @@ class Verdict(Record):
     """The exact words of a cited passage that support the verdict: a verbatim part of its `quote`."""
     evidence_id: str = ""
     """The passage that contains the quote."""
-    reason: Text = ""
+    reason: Notice = Notice("")
     confidence: float = 1.0
     judge: str = ""
     """The judge that decided; empty if none could."""

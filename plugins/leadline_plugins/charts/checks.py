@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import NamedTuple
 
+from leadline.records import Notice
 from leadline_plugins.charts.planning import PlannedChart, PlannedRow, number_in
 from leadline_plugins.charts.points import form_of
 from leadline_plugins.prompting.numbered_passages import ShownPassage, ShownSource
@@ -79,7 +80,8 @@ def _wrong(row: PlannedRow, chart: PlannedChart, shown: Mapping[int, tuple[Shown
     text = f"{passage.lead}\n{passage.text}"
     context = "\n".join((text, *passage.path, source.title, source.published or ""))
     if row.value is not None and not _states(text, context, row.value, chart.unit):
-        return f"the value {row.value:,.12g} {chart.unit}".rstrip() + f" of {name!r} is not in its passage"
+        value = f"{row.value:,.12g} {chart.unit}".rstrip()
+        return Notice("the value {value} of '{label}' is not in its passage", "value", value=value, label=name)
     for number in find_numbers(f"{row.series}\n{row.label}"):
         if any(char.isdigit() for char in number.text) and not values_of(context).holds(number):
             return f"{number.text!r} of {name!r} is not in its passage"

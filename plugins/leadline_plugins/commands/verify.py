@@ -18,6 +18,7 @@ from leadline.commands.output import plural, say, table, write, write_json
 from leadline.display import one_line
 from leadline.errors import NoEvidence, UsageError
 from leadline.records import Report
+from leadline.rendering import VERDICTS
 from leadline.research_findings import FAILED
 from leadline_plugins.verification.external_reports import CheckedReport, CitedSource, check, cited_sources, recheck
 from leadline_plugins.verification.paragraph_files import paragraphs_as_markdown, read_paragraphs, with_paragraphs
@@ -28,7 +29,7 @@ REJECTED = 3
 # The exit code if sources were requested and no claim could be judged.
 UNREAD = NoEvidence.exit_code
 # The verdicts whose claims are listed.
-_SHOWN = (*FAILED, "partial", "not_judged")
+_SHOWN = tuple(kind for kind, form in VERDICTS.items() if form.tone != "good")
 # Characters of a passage.
 _SHOWN_WORDS = 300
 # The suffix of a file of paragraphs.

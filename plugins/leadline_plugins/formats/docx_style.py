@@ -13,6 +13,7 @@ from docx.shared import Mm, Pt, RGBColor
 from docx.text.paragraph import Paragraph
 from docx.text.run import Run
 
+from leadline.rendering import VERDICTS
 from leadline_plugins.formats.blocks import ems
 from leadline_plugins.formats.docx_contents import CONTENTS, fill_contents
 from leadline_plugins.wording.phrases import for_language, right_to_left
@@ -21,6 +22,7 @@ _BODY, _HEAD, _MONO = "Cambria", "Calibri", "Consolas"
 _INK, _RULE, _FAINT, _ACCENT, _GROUND, _BAD, _PART = (
     RGBColor.from_string(color) for color in ("1C1B19", "C9C3B6", "6A665E", "0B4F6C", "F6F3EC", "A3261B", "8A6100")
 )
+_BAD_SIGNS = [form.sign for form in VERDICTS.values() if form.tone == "bad"]
 # Fonts of Word and its systems: a style names one for Latin letters, one for CJK, one for the complex scripts.
 _EAST = {"zh": "Microsoft YaHei", "zh-hant": "Microsoft JhengHei", "ja": "Yu Gothic", "ko": "Malgun Gothic"}
 _INDIA = ("as", "bn", "gu", "hi", "kn", "ml", "mr", "ne", "or", "pa", "sa", "si", "ta", "te")
@@ -246,7 +248,7 @@ def _color_marks(word: Any) -> None:
             run = Run(element, word)
             if run.font.superscript:
                 run.font.superscript, run.font.bold = None, True
-                run.font.color.rgb = _PART if run.text in "≈†○" else _BAD
+                run.font.color.rgb = _BAD if run.text in _BAD_SIGNS else _PART
 
 
 def _set_header(section: Any, title: str) -> None:

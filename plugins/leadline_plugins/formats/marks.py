@@ -22,7 +22,8 @@ from leadline_plugins.wording.notices import translate_notice
 from leadline_plugins.wording.phrases import in_all_languages, join_items, phrase
 
 KINDS = tuple(VERDICTS)
-_DOUBTFUL = KINDS[:3]
+# Where the words of the claim are underlined.
+_DOUBTFUL = [kind for kind, form in VERDICTS.items() if form.tone in ("bad", "doubt") and kind != "uncited"]
 _QUOTES = '"“‘「『(（'
 # Ids of the section that answers the question, which many readers read alone.
 ANSWERS = ("summary", "answer")
@@ -81,6 +82,7 @@ def marks_of(report: Report) -> tuple[Mark, ...]:
 def _marks(report: Report) -> Iterator[Mark]:
     for number, item in enumerate(report.verdicts, start=1):
         claim, reasons = item.claim, [item.reason, *(item.claim.findings if item.verdict == "not_judged" else ())]
+        parts = [part for reason in reasons for part in reason.parts]
         yield Mark(
             number=number,
             kind=item.verdict,
@@ -90,9 +92,7 @@ def _marks(report: Report) -> Iterator[Mark]:
             evidence_ids=claim.evidence_ids,
             quote=item.quote,
             evidence_id=item.evidence_id,
-            reason="; ".join(
-                dict.fromkeys(translate_notice(text, report.language) or text for text in reasons if text)
-            ),
+            reason="; ".join(dict.fromkeys(translate_notice(one, report.language) or one for one in parts if one)),
             judge=item.judge,
             found=bool(claim.findings),
         )

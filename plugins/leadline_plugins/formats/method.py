@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from leadline.citations import number
-from leadline.display import group_by_reason
-from leadline.records import Report
+from leadline.records import Notice, Report
 from leadline.rendering import readable_url
-from leadline_plugins.wording.notices import notice_keys, parse_notice, task_name, translate_notice
+from leadline_plugins.wording.notices import grouped, templates, translate_notice
 from leadline_plugins.wording.phrases import join_items, phrase
 
 # Failures that are named; the rest are counted.
@@ -26,16 +25,8 @@ _STOPS = " .。;；,，"
 _QUESTION = ("?", "？", "؟")
 # A question at the end of a sentence needs no other stop.
 _ASKED = re.compile(r"([?？؟])[.。]")
-_TASK_PROVIDER = re.compile(r"\b(?:task|chat) by ([^\s:]+): the model's reply")
 # Notices that repeat a fact of the report, by the name of the fact.
 _FACTS = {"left_out": "left_out", "open": "unanswered"}
-
-
-@dataclass(frozen=True)
-class _Notice:
-    text: str
-    key: str
-    parts: Mapping[str, str]
 
 
 class Notes:
@@ -46,42 +37,35 @@ class Notes:
         facts: Any = report.metadata.get("method") or {}
         self._facts: Mapping[str, Any] = facts
         titles = {section.title: place for place, section in enumerate(report.sections)}
-        order = {key: place for place, key in enumerate(notice_keys())}
+        order = {code: place for place, code in enumerate(templates("zh"))}  # that of a run
 
-        def place(one: _Notice) -> tuple[int, int, str]:
-            return order.get(one.key, len(order)), titles.get(one.parts.get("title", ""), len(titles)), one.text
+        def place(notice: Notice) -> tuple[int, int, str]:
+            title = notice.parameters.get("title", "")
+            return order.get(notice.parts[0].code, len(order)), titles.get(title, len(titles)), notice
 
-        self._notices = sorted(
-            (_Notice(text, *parse_notice(text)) for text in self._facts.get("notices", ())), key=place
-        )
+        self._notices = sorted(map(Notice.read, self._facts.get("notices", ())), key=place)
 
     def sentences(self) -> tuple[list[str], list[str]]:
         """Return the notices with a translation to the report's language, and the English ones."""
         notices = list(self._new())
         if not phrase("notices", self._language):
-            return [_sentence(text, ".") for text in group_by_reason(map(_plain, notices))], []
-        translations = group_by_reason(filter(None, (translate_notice(one.text, self._language) for one in notices)))
-        english = group_by_reason(_plain(one) for one in notices if not translate_notice(one.text, self._language))
+            return [_sentence(text, ".") for text in grouped(notices, "en")], []
+        own = [notice for notice in notices if translate_notice(notice, self._language)]
+        translated = grouped(own, self._language)
+        english = grouped((notice for notice in notices if notice not in own), "en")
         stop = phrase("stop", self._language)
-        return [_sentence(text, stop) for text in translations], [_sentence(text, ".") for text in english]
+        return [_sentence(text, stop) for text in translated], [_sentence(text, ".") for text in english]
 
-    def _new(self) -> Iterator[_Notice]:
+    def _new(self) -> Iterator[Notice]:
         """Yield the notices that repeat no fact."""
         known = tuple(item.strip(_STOPS) for item in self._facts.get("assumptions", ()))
         for one in self._notices:
-            if not any(item in one.text for item in known) and not self._facts.get(_FACTS.get(one.key, "")):
+            if not any(item in one for item in known) and not self._facts.get(_FACTS.get(one.code, "")):
                 yield one
 
 
-def _plain(notice: _Notice) -> str:
-    """Return a notice in English without internal names of tasks and calls."""
-    name = notice.parts.get("task", "")
-    text = task_name(name, "en") + notice.text.removeprefix(name) if name else notice.text
-    return _TASK_PROVIDER.sub(r"the reply of \1", text).replace(".;", ";")
-
-
 def _sentence(notice: str, stop: str) -> str:
-    return f"{notice[:1].upper()}{notice[1:].rstrip(_STOPS)}{stop}"
+    return f"{notice[:1].upper()}{notice[1:].rstrip(_STOPS)}{stop}".replace(".;", ";")
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from pydantic_core import from_json
 
 from leadline.errors import Denied, Unsupported
 from leadline.files import private_file, read_limited
-from leadline.records import Document, Hit, Principal, Source, StoredDocument
+from leadline.records import Document, Hit, Notice, Principal, Source, StoredDocument
 from leadline_plugins.documents.store import FILE, DocumentStore
 from leadline_plugins.passages.ranking import cosine
 from leadline_plugins.vectors import safe_name
@@ -123,15 +123,17 @@ class Shelf(DocumentStore):
         known, before = as_vector(about["probe"]), about["embedder"]
         if len(known) != len(probe) or cosine(known, probe) < _SAME:
             now = f"{embedder} now has another model" if before == embedder else f"knowledge.embedder is {embedder}"
-            raise Denied(
+            other_model = (
                 f"the documents were embedded with {before}, and {now}: run {command}, "
-                f"or set knowledge.embedder to what it was"
+                "or set knowledge.embedder to what it was"
             )
+            raise Denied(Notice(other_model, "reembed"))
         if (filled := about.get("store", store)) != store:
-            raise Denied(
+            other_store = (
                 f"the vectors of the documents are in {filled}, and knowledge.store is {store}: run {command}, "
                 f"which leaves those in {filled} for you to delete, or set knowledge.store to what it was"
             )
+            raise Denied(Notice(other_store, "reembed"))
 
 
 def _beginning(packed: bytes) -> Source:

@@ -6,14 +6,14 @@ from typing import TypeVar
 
 from leadline.contracts import Run
 from leadline.errors import CallFailed, CallRefused
-from leadline.records import Record
+from leadline.records import Notice, Record
 from leadline.tasks import Task
 
 R = TypeVar("R", bound=Record)
 
 
 async def perform_or(run: Run, task: Task[R], fallback: R, notice: str, *, closing: bool = False) -> R:
-    """Perform a task; if it fails, emit the notice and return the fallback.
+    """Perform a task; if it fails, emit the notice with the reason and return the fallback.
 
     A refused call (budget or time spent) raises `CallRefused`, so that the stage is skipped. With `closing` it
     returns the fallback too: that costs nothing, and a spent budget must not cost the report.
@@ -23,13 +23,13 @@ async def perform_or(run: Run, task: Task[R], fallback: R, notice: str, *, closi
     except CallFailed as failed:
         if isinstance(failed, CallRefused) and not closing:
             raise
-        await notify(run, f"{notice} ({failed.record.text})")
+        await notify(run, Notice.read(notice).because(failed.record.text))
         return fallback
 
 
-async def notify(run: Run, message: str) -> None:
-    """Emit a notice: observers receive it, and the method section of the report lists it."""
-    await run.emit("notice", {"message": message})
+async def notify(run: Run, notice: str, code: str = "", /, **parameters: object) -> None:
+    """Emit a notice, or make it of a template: observers receive it, and the method section of the report lists it."""
+    await run.emit("notice", {"message": Notice(notice, code, **parameters) if code else notice})
 
 
 async def model_writes(run: Run) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from pydantic import Field
 
@@ -11,11 +12,11 @@ from leadline.contracts import Run
 from leadline.display import one_line
 from leadline.findings import Findings
 from leadline.plugin import PluginSettings, stage
-from leadline.records import Blob, Report, Verdict, VerdictKind
+from leadline.records import Blob, Report, Verdict
+from leadline.rendering import VERDICTS
 from leadline.research_findings import AUDIT, REPORT, VERIFICATION, Audit, Verification
 
-# From worst to best.
-_ORDER: Sequence[VerdictKind] = ("contradicted", "unsupported", "not_judged", "partial", "supported")
+_KINDS: Sequence[Any] = [*VERDICTS]
 # Characters shown of a paragraph without a citation.
 _EXCERPT = 160
 
@@ -69,7 +70,7 @@ def markdown(report: Report, audit: Audit, checks: Verification) -> str:
     lines += [""] if audit.reasons else []
     if checks.claims:
         lines += ["| verdict | claims |", "|---|---|"]
-        lines += [f"| {_label(kind)} | {checks.claims[kind]} |" for kind in _ORDER if checks.claims.get(kind)]
+        lines += [f"| {_label(kind)} | {checks.claims[kind]} |" for kind in _KINDS if checks.claims.get(kind)]
     if checks.judged_by:
         lines += ["", "| judge | claims |", "|---|---|"]
         lines += [f"| {name} | {count} |" for name, count in sorted(checks.judged_by.items())]
@@ -86,9 +87,8 @@ def _doubtful(report: Report, checks: Verification) -> Iterator[str]:
     """Yield the claims that are not fully supported, worst first."""
     passages = {item.id: item for item in report.evidence}
     numbers = number(report).by_evidence
-    doubtful = sorted(
-        (one for one in checks.verdicts if one.verdict != "supported"), key=lambda one: _ORDER.index(one.verdict)
-    )
+    kinds = (kind for kind, form in VERDICTS.items() if form.tone != "good")
+    doubtful = [one for kind in kinds for one in checks.verdicts if one.verdict == kind]
     yield from ("", "## Not fully supported", "") if doubtful else ()
     for one in doubtful:
         marks = "".join(f"[{numbers.get(name, '?')}]" for name in one.claim.evidence_ids)
@@ -111,5 +111,5 @@ def _uncited(checks: Verification) -> Iterator[str]:
         yield f"- {one.id}: {text[:_EXCERPT]}{' …' if len(text) > _EXCERPT else ''}"
 
 
-def _label(kind: VerdictKind) -> str:
+def _label(kind: str) -> str:
     return kind.replace("_", " ")

@@ -14,7 +14,7 @@ from leadline.contracts import Run
 from leadline.errors import CallFailed, CallRefused
 from leadline.findings import Findings
 from leadline.plugin import PluginSettings, stage
-from leadline.records import Book, Chart, Figure, Source
+from leadline.records import Book, Chart, Figure, Notice, Source
 from leadline.research_findings import BOOK, CHARTS, FIGURES, QUESTION, SOURCES, Question
 from leadline.tasks import TaskKind
 from leadline.workers import compute
@@ -96,7 +96,7 @@ class ChartStage:
             if request:
                 await notify(run, request)
             return
-        plan = await perform_or(run, PLAN_TASK.of(request), ChartPlan(), "no charts were planned")
+        plan = await perform_or(run, PLAN_TASK.of(request), ChartPlan(), Notice("no charts were planned", "charts"))
         sources, outline = {source.id: source for source in findings[SOURCES]}, findings[BOOK].outline
         charts: list[Chart] = []
         drawn: dict[str, Figure] = {}
@@ -105,7 +105,8 @@ class ChartStage:
         for place, one in enumerate(planned, start=1):
             if failures >= MAX_FAILURES:
                 left = len(planned) - place + 1
-                await notify(run, f"{left} more charts were skipped after {failures} failures in a row")
+                rest = "{left} more charts were skipped after {failures} failures in a row"
+                await notify(run, rest, "chart_rest", left=left, failures=failures)
                 break
             chart, figure = await _draw_with_repairs(run, one, place, request, sources)
             charts.append(chart)
@@ -133,11 +134,13 @@ async def _request(book: Book, question: Question, settings: ChartSettings, run:
     modelled, at_least = await run.by_chat(PLAN_TASK.name), AT_LEAST if settings.mode == "auto" else 1
     best = await compute(numeric, book.evidence, at_least) if modelled else []
     if not best:
-        why = "the passages have no numbers" if modelled else "no language model is set up"
-        return f"no charts were drawn: {why}" if settings.mode == "on" else ""
+        no_numbers = Notice("the passages have no numbers", "no_numbers")
+        why = no_numbers if modelled else Notice("no language model is set up", "no_model")
+        return Notice("no charts were drawn: {reason}", "no_charts", reason=why) if settings.mode == "on" else ""
     languages = [name for name in ("data", "python") if await run.draws(name)]
     if not languages:
-        return "charts were skipped: there is no chart runner (pip install 'leadline[charts]')"
+        skipped = Notice("charts were skipped: there is no chart runner", "chart_skipped")
+        return skipped.because("pip install 'leadline[charts]'")
     return ChartPlanRequest(
         question=question,
         limit=run.settings.charts.max,
@@ -172,17 +175,20 @@ async def _draw_with_repairs(
         if repaired is None:
             break
         plan = repaired
-    await notify(run, f"the chart {plan.title!r} was not drawn: {refused[-1]}")
+    await notify(run, "the chart '{title}' was not drawn: {reason}", "chart", title=plan.title, reason=refused[-1])
     return chart.model_copy(update={"refused": tuple(dict.fromkeys(refused))}), None
 
 
 async def _notify_changes(run: Run, title: str, dropped: str, changed: str, refused: list[str]) -> None:
+    corrected = "the chart '{title}' was corrected before it was drawn: {reason}"
+    without = "the chart '{title}' was drawn without rows that its passages do not state: {reason}"
+    turned = "the chart '{title}' was drawn in a different form than planned: {reason}"
     if refused:
-        await notify(run, f"the chart {title!r} was corrected before it was drawn: {refused[0]}")
+        await notify(run, corrected, "chart_right", title=title, reason=refused[0])
     if dropped:
-        await notify(run, f"the chart {title!r} was drawn without rows that its passages do not state: {dropped}")
+        await notify(run, without, "chart_without", title=title, reason=dropped)
     if changed:
-        await notify(run, f"the chart {title!r} was drawn in a different form than planned: {changed}")
+        await notify(run, turned, "chart_turned", title=title, reason=changed)
 
 
 async def _repaired(run: Run, plan: PlannedChart, error: str, request: ChartPlanRequest) -> PlannedChart | None:

@@ -17,7 +17,7 @@ from leadline.errors import ClarificationFailed, NeedsClarification
 from leadline.estimates import Expected, Scope
 from leadline.findings import Findings
 from leadline.plugin import PluginSettings, stage
-from leadline.records import Blob, Json
+from leadline.records import Blob, Json, Notice
 from leadline.research_findings import QUESTION, Question
 from leadline.settings import Seconds
 from leadline.tasks import TaskKind
@@ -127,7 +127,7 @@ class ClarifyStage:
         silent = Clarification(needs_clarification=False)
         if not await run.by_chat(TASK.name, TASK.role):
             return silent
-        notice = "no model checked whether the question is clear"
+        notice = Notice("no model checked whether the question is clear", "unseen")
         request = ClarifyRequest(question=question, today=start_date(run))
         return await perform_or(run, TASK.of(request), silent, notice, closing=True)
 

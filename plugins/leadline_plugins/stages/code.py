@@ -104,7 +104,7 @@ async def _repaired(request: CodeRequest, run: Run) -> Sequence[Attempt]:
     except CallFailed as failed:
         if isinstance(failed, CallRefused) and run.settings.budget.model_calls > 1:
             raise
-        await notify(run, f"the program was not repaired ({failed.record.text})")
+        await notify(run, "the program was not repaired ({reason})", "not_repaired", reason=failed.record.text)
         return []
 
 

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from leadline.contracts import Run
 from leadline.findings import Findings
 from leadline.plugin import map_stage
-from leadline.records import SINGLE, Blob, Claim, Record, Section, Text
+from leadline.records import SINGLE, Blob, Claim, Notice, Record, Section, Text
 from leadline.research_findings import EVIDENCE, QUESTION, SECTIONS, SOURCES
 from leadline.schemas import TEXT, list_of, object_of
 from leadline.tasks import TaskKind
@@ -147,7 +147,7 @@ class CondenseStage:
             ),
             pairs=tuple(f"{places[one.earlier.id]} and {places[one.claim.id]}" for one in shared[:_NAMED]),
         )
-        notice = "repetitions in other words were not looked for"
+        notice = Notice("repetitions in other words were not looked for", "not_condensed")
         reply = await perform_or(run, TASK.of(request), Repeats(), notice, closing=True)
         return list(acceptable(reply.repeats, numbers))
 

@@ -13,7 +13,7 @@ from itertools import accumulate, chain
 from leadline.contracts import Run
 from leadline.findings import Findings
 from leadline.plugin import stage
-from leadline.records import Conflict, Evidence, Source
+from leadline.records import Conflict, Evidence, Notice, Source
 from leadline.research_findings import (
     DIGEST,
     EVIDENCE,
@@ -104,7 +104,7 @@ class DigestStage:
         task, failed = TASK.of(request), DigestReply()
         if limit and await can_prefetch(TASK, run):
             task = replace(task, heard=SearchPrefetch(question, run, tasks, sources).receive)
-        reply = await perform_or(run, task, failed, "this round was not summarized")
+        reply = await perform_or(run, task, failed, Notice("this round was not summarized", "not_digested"))
         if reply is failed:
             return last.model_copy(update={"review": None})
         digest = merge_reply(reply, last, request)

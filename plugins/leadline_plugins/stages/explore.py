@@ -16,7 +16,7 @@ from leadline.errors import CallFailed, CallRefused
 from leadline.estimates import Expected, Scope
 from leadline.findings import Findings
 from leadline.plugin import PluginSettings, stage
-from leadline.records import Message, Source
+from leadline.records import Message, Notice, Source
 from leadline.research_findings import (
     DIGEST,
     EVIDENCE,
@@ -46,7 +46,8 @@ from leadline_plugins.stages.tools.exploration_tools import RESPOND, TOOLS, WEB_
 from leadline_plugins.stages.tools.tool_calls import ToolCalls
 
 _TOOLS = tuple(kind.tool for kind in TOOLS)
-_PLAIN_SEARCH = "the queries of the plan were searched instead of an exploration by the model"
+_PLAIN_SEARCH = Notice("the queries of the plan were searched instead of an exploration by the model", "as_usual")
+_NO_MODEL = Notice("no language model is configured for it", "no_first_model")
 
 
 class ExploreSettings(PluginSettings):
@@ -83,9 +84,9 @@ class ExploreStage:
             self._settings.page,
         )
         if not await run.by_chat(TASK.name, TASK.role):
-            await self._search_plainly(findings, run, "no language model is configured for it")
+            await self._search_plainly(findings, run, _NO_MODEL)
             return
-        reason, refused = "the model made no search", False
+        reason, refused = Notice("the model made no search", "no_search"), False
         try:
             tool_calls = ToolCalls(exploration, run.settings.tools)
             await _ToolLoop(exploration, tool_calls, self._settings).run(await self._opening(exploration, findings))
@@ -94,7 +95,8 @@ class ExploreStage:
             if refused and exploration.untouched:
                 raise
             if not exploration.untouched:
-                await notify(run, f"the exploration ended before the model had finished ({reason})")
+                ended = "the exploration ended before the model had finished ({reason})"
+                await notify(run, ended, "broken_off", reason=reason)
         if exploration.untouched:
             await self._search_plainly(findings, run, reason)
             return
@@ -108,7 +110,8 @@ class ExploreStage:
         hits = any(found.hits for found in exploration.found)
         if exploration.sources or exploration.read_before or not hits or (mask and WEB_FETCH.name not in mask):
             return ()
-        await notify(exploration.run, "the model read none of the pages it found: the best were read as usual")
+        none_read = "the model read none of the pages it found: the best were read as usual"
+        await notify(exploration.run, none_read, "read_nothing")
         return await _best_pages(exploration.found, findings, exploration.run)
 
     async def _opening(self, exploration: Exploration, findings: Findings) -> ExploreRequest:
@@ -137,9 +140,9 @@ class ExploreStage:
         }
         findings[DIGEST] = last.model_copy(update=update | {"review": None, "queries": ()})
 
-    async def _search_plainly(self, findings: Findings, run: Run, reason: str) -> None:
+    async def _search_plainly(self, findings: Findings, run: Run, reason: Notice) -> None:
         """Search and read as the stages `query`, `search` and `fetch` do."""
-        await notify(run, f"{_PLAIN_SEARCH} ({reason})")
+        await notify(run, _PLAIN_SEARCH.because(reason))
         tasks = await query.next_tasks(findings, run)
         found = [
             one for many in await run.each(tasks, lambda task: SearchStage().map(task, findings, run)) for one in many

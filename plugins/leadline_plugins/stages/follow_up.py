@@ -60,10 +60,12 @@ async def _standalone(question: Question, conversation: Conversation, run: Run) 
     in_context = question.model_copy(update={"context": context})
     if not await run.by_chat(TASK.name, TASK.role):
         if conversation.remembered:
-            await notify(run, "memory: earlier questions were found, but no model is configured that could use them")
+            unused = "memory: earlier questions were found, but no model is configured that could use them"
+            await notify(run, unused, "memory_unused")
         return in_context
     if conversation.remembered:
-        await notify(run, f"memory: remembered {'; '.join(turn.question for turn in conversation.remembered)}")
+        questions = "; ".join(turn.question for turn in conversation.remembered)
+        await notify(run, "memory: remembered {what}", "remembered", what=questions)
     request = FollowUpRequest(
         question=question_input(question), conversation=conversation_text(conversation), today=start_date(run)
     )
@@ -76,5 +78,5 @@ async def _standalone(question: Question, conversation: Conversation, run: Run) 
         return in_context
     if text == question.text:
         return question
-    await notify(run, f"understood as: {text}")
+    await notify(run, "understood as: {text}", "understood", text=text)
     return question.model_copy(update={"text": text, "asked": question.text})

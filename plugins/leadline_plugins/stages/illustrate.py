@@ -32,6 +32,7 @@ from leadline_plugins.stages.search import search_request
 
 # Rounds of fetching: later ones replace unusable pictures.
 _WAVES = 3
+_SEARCH_FAILED = "a search for pictures failed: '{query}' ({reason})"
 # Reasons in the notice; `images.json` lists all.
 _SHOWN_REASONS = 3
 _EXTENSIONS = {"image/png": "png", "image/jpeg": "jpg"}
@@ -87,10 +88,10 @@ class IllustrateStage:
         waiting = candidates(sections, evidence, sources, found)
         if not waiting:
             if found or any(source.document.images or source.hit.images for source in sources.values()):
-                await notify(run, "no picture on the pages read fits the text of the report")
+                await notify(run, "no picture on the pages read fits the text of the report", "no_picture")
             return
         if not await run.fact("pictures can be read", validation.can_read_pictures):
-            await notify(run, f"no pictures were embedded: pip install '{validation.EXTRA}'")
+            await notify(run, "no pictures were embedded: pip install '{extra}'", "no_pictures", extra=validation.EXTRA)
             return
         tried = await self._try(run, waiting)
         places = [section.id for section in sections]
@@ -102,8 +103,8 @@ class IllustrateStage:
         findings[FIGURES] = tuple(map(_figure, used))
         if unused:
             reasons = [one.reason for one in unused[:_SHOWN_REASONS]] + ["…"] * (len(unused) > _SHOWN_REASONS)
-            text = f"{len(unused)} of {len(tried)} pictures found on pages were left out"
-            await notify(run, f"{text} ({'; '.join(reasons)})")
+            left_out = "{count} of {all} pictures found on pages were left out ({reason})"
+            await notify(run, left_out, "pictures", count=len(unused), all=len(tried), reason="; ".join(reasons))
 
     async def _try(self, run: Run, waiting: Sequence[Candidate]) -> list[Attempt]:
         """Return all attempts, in an order that does not depend on timing."""
@@ -140,7 +141,7 @@ async def _search(tasks: Sequence[SearchTask], language: str, run: Run) -> list[
         except CallRefused:
             raise
         except CallFailed as failed:
-            await notify(run, f"a search for pictures failed: '{task.query}' ({failed.record.text})")
+            await notify(run, _SEARCH_FAILED, "picture_search", query=task.query, reason=failed.record.text)
             return ()
         return [(task.id, hit) for hit in page.hits if hit.images]
 

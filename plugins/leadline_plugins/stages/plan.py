@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from leadline.contracts import Run
 from leadline.findings import Findings
 from leadline.plugin import stage
-from leadline.records import Blob
+from leadline.records import Blob, Notice
 from leadline.research_findings import PLAN, QUESTION, Plan, Question
 from leadline.tasks import TaskKind
 from leadline_plugins.prompting import estimates
@@ -30,7 +30,7 @@ from leadline_plugins.stages.prefetch import SearchPrefetch, can_prefetch
 from leadline_plugins.stages.query import query_limit
 from leadline_plugins.text.reply_language import answered_in_language
 
-_NO_PLAN = "no usable plan: one section answers the whole question"
+_NO_PLAN = Notice("no usable plan: one section answers the whole question", "no_plan")
 # Hits that the plan sees, and characters of each; seconds that it waits for them.
 _HITS, _HIT, _WAIT = 8, 200, 1.5
 
@@ -86,7 +86,7 @@ class PlanStage:
         # A spent budget costs the outline, not the report.
         plan = await perform_or(run, task, last_resort, _NO_PLAN, closing=True)
         if not plan.sections:
-            await notify(run, f"{_NO_PLAN} (it has no sections)")
+            await notify(run, _NO_PLAN.because(Notice("it has no sections", "no_sections")))
             return last_resort
         return with_unique_ids(plan.model_copy(update={"title": plan.title.strip() or question.text}))
 

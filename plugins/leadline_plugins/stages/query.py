@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from leadline.contracts import Run
 from leadline.findings import Findings
 from leadline.plugin import stage
+from leadline.records import Notice
 from leadline.research_findings import (
     DIGEST,
     FOUND,
@@ -92,7 +93,8 @@ async def _proposed_queries(findings: Findings, run: Run, limit: int) -> list[Qu
     # In the first round, one query is the question itself.
     request = _request(findings, plan, run, limit if done else max(1, limit - 1))
     # A refused call must not end the run: the question itself can always be searched.
-    reply = await perform_or(run, TASK.of(request), Queries(), "no queries were proposed", closing=not done)
+    notice = Notice("no queries were proposed", "no_queries")
+    reply = await perform_or(run, TASK.of(request), Queries(), notice, closing=not done)
     return next_queries(question, with_sections(plan, reply.queries), done)
 
 

@@ -57,5 +57,6 @@ class ReuseStage:
         if reply is failed:
             return
         if reply.is_sufficient:
-            await notify(run, "the sources of the earlier turns answer the question, so nothing was searched for")
+            reused = "the sources of the earlier turns answer the question, so nothing was searched for"
+            await notify(run, reused, "reused")
         findings[DIGEST] = digest.merge_reply(reply, none, request)

@@ -10,7 +10,7 @@ from leadline.display import shortened
 from leadline.errors import NoEvidence
 from leadline.findings import Findings
 from leadline.plugin import stage
-from leadline.records import REPORT_PARTS, Book, Document, Evidence, Section, Source, SynthesisRequest
+from leadline.records import REPORT_PARTS, Book, Document, Evidence, Notice, Section, Source, SynthesisRequest
 from leadline.research_findings import (
     BOOK,
     DIGEST,
@@ -72,7 +72,8 @@ class SynthesizeStage:
         passages, searches, sources, unread = findings[EVIDENCE], findings[FOUND], findings[SOURCES], findings[UNREAD]
         evidence = await without_copies(passages, sources)
         findings[BOOK] = book = await collected(plan, question, evidence, sources, tasks, digest or Digest(), run)
-        meant = f"did you mean: {suggested}" if (suggested := suggested_question(searches)) else ""
+        query = suggested_question(searches)
+        meant = Notice("did you mean: {query}", "did_you_mean", query=query) if query else None
         planned = [section for section in book.outline if section.evidence_ids]
         if not planned:
             reason = no_evidence(question, searches, sources, unread)
@@ -221,15 +222,17 @@ def suggested_question(found: Sequence[Found]) -> str:
     return next((one.suggestion for one in found if one.suggestion and one.task.round < 2), "")
 
 
-def section_notices(plan: Plan, asked: Sequence[str], sections: Sequence[Section]) -> Iterator[str]:
+def section_notices(plan: Plan, asked: Sequence[str], sections: Sequence[Section]) -> Iterator[Notice]:
     """Yield a notice for each section without passages or text, and for each unanswered question."""
     for planned in plan.sections:
         if planned.id not in asked:
-            yield f"section '{planned.title}' was left out: no passage was found for it"
+            left_out = "section '{title}' was left out: no passage was found for it"
+            yield Notice(left_out, "left_out", title=planned.title)
     for section in sections:
         yield from section.notices
-        yield from (f"section '{section.title}' was not written: {reason}" for reason in section.unwritten)
-        yield from (f"not found in the passages read: {gap}" for gap in section.unanswered)
+        not_written = "section '{title}' was not written: {reason}"
+        yield from (Notice(not_written, "quotes", title=section.title, reason=reason) for reason in section.unwritten)
+        yield from (Notice("not found in the passages read: {gap}", "open", gap=gap) for gap in section.unanswered)
 
 
 def no_evidence(question: Question, found: Sequence[Found], sources: Sequence[Source], unread: Sequence[Unread]) -> str:

@@ -53,7 +53,8 @@ class VerifyEvidenceStage:
         text = json.dumps(data, ensure_ascii=False, indent=1)
         await run.save(Blob(name=FILE, media_type="application/json", data=text.encode("utf-8", "replace")))
         if dropped:
-            await notify(run, f"{len(dropped)} of {len(items)} passages are not in the stored text of their source")
+            missing = "{count} of {all} passages are not in the stored text of their source"
+            await notify(run, missing, "unlocated", count=len(dropped), all=len(items))
         return ()
 
 

@@ -19,6 +19,7 @@ from leadline.records import (
     Hit,
     Judgement,
     JudgeRequest,
+    Notice,
     Report,
     Section,
     Source,
@@ -159,9 +160,10 @@ async def _judgements(run: Run, claims: Sequence[Claim], library: Library, name:
     try:
         return (await run.judge(library.request(claims), name)).judgements
     except CallFailed as failed:
-        message = f"the judge {name} returned no verdicts ({failed.record.text})"
-        if message not in run.notices:
-            await run.emit("notice", {"message": message})
+        returned = "the judge {judge} returned no verdicts ({reason})"
+        notice = Notice(returned, "judge_failed", judge=name, reason=failed.record.text)
+        if notice not in run.notices:
+            await run.emit("notice", {"message": notice})
         return ()
 
 
@@ -177,7 +179,7 @@ def verdict_of(claim: Claim, judgement: Judgement, library: Library, judge: str)
         corrects = judgement.verdict in FAILED and bool(judgement.correction.strip())
         found = find_quote(judgement.quote, [*cited, *library.evidence] if corrects else cited)
         if not found:
-            reason = f"{judge} quotes words that no cited passage has"
+            reason = Notice("{judge} quotes words that no cited passage has", "misquoted", judge=judge)
             return Verdict(claim=claim, verdict="not_judged", reason=reason, confidence=0)
         passage, quote = max(found, key=lambda one: len(one[1]))
         evidence_id, quoted = passage.id, tuple(dict.fromkeys(one.id for one, _ in found))
@@ -217,16 +219,16 @@ def _overruled_by_facts(verdict: Verdict, judgement: Judgement, library: Library
     cited = library.cited(verdict.claim)
     quoted = OMISSION.join(words for _, words in find_quote(judgement.quote, cited))
     lacks = missing_facts(verdict.claim.text, cited, library.by_source, quoted, judgement.names)
-    changes = {"verdict": "unsupported", "reason": "; ".join(lacks), "asserts": True}
+    changes = {"verdict": "unsupported", "reason": Notice.several(lacks), "asserts": True}
     return verdict.model_copy(update=changes) if lacks else verdict
 
 
 def _undecided(claim: Claim, left: Claim | None) -> Verdict:
     """Return the verdict on a claim that no judge decided, with their findings."""
     if left is None:
-        reason = "no cited passage is in the stored text of its source"
+        reason = Notice("no cited passage is in the stored text of its source", "not_stored")
         return Verdict(claim=claim, verdict="unsupported", reason=reason)
-    reason = "; ".join(left.findings) or "no judge could decide"
+    reason = Notice.several(left.findings or [Notice("no judge could decide", "undecided")])
     return Verdict(claim=left, verdict="not_judged", reason=reason, confidence=0)
 
 

@@ -9,7 +9,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from leadline.citations import cited
-from leadline.records import Evidence, Report, Section, Source
+from leadline.records import Evidence, Notice, Report, Section, Source
 from leadline.research_findings import Found, Plan, Question, Review, Unread
 
 
@@ -55,7 +55,7 @@ def method_facts(
         "failed_engines": failed_engines(found),
         "unread": [{"url": item.url, "reason": item.reason} for item in unread],
         "assumptions": list(question.assumptions),
-        "notices": list(notices),
+        "notices": [Notice.read(notice).data() for notice in notices],
         **({} if sources_used is None else {"sources_used": sources_used}),
         **(missing or {}),
     }
@@ -70,7 +70,7 @@ def with_notices(report: Report, notices: Sequence[str]) -> Report:
     facts = report.metadata.get("method")
     if not isinstance(facts, dict):
         return report
-    metadata = {**report.metadata, "method": {**facts, "notices": list(notices)}}
+    metadata = {**report.metadata, "method": {**facts, "notices": [Notice.read(notice).data() for notice in notices]}}
     return report.model_copy(update={"metadata": metadata})
 
 

@@ -13,7 +13,7 @@ from leadline.citations import CITATION, cited
 from leadline.contracts import Call
 from leadline.errors import CallFailed, CallRefused
 from leadline.plugin import synthesizer
-from leadline.records import REPORT_PARTS, DataPoint, Section, Synthesis, SynthesisRequest
+from leadline.records import REPORT_PARTS, DataPoint, Notice, Section, Synthesis, SynthesisRequest
 from leadline.research_findings import Question
 from leadline.tasks import TaskKind
 from leadline.workers import compute
@@ -54,7 +54,7 @@ class ProseSynthesizer:
         written: dict[str, Section] = {}
         inputs = task_inputs(request, call.run.now().date().isoformat(), long=is_long(call.run.settings))
         known = ids_by_number(inputs.sources)
-        reason, unsent = "its text cites no passage", False
+        reason, unsent = Notice("its text cites no passage", "no_citation"), False
         while missing := [name for name in request.sections if name not in written]:
             asked = extended(inputs, missing, (*request.written, *written.values()))
             try:
@@ -77,7 +77,7 @@ class ProseSynthesizer:
         ]
         parts = [name for name in request.sections if name in REPORT_PARTS]
         if any(name not in written and name != "keywords" for name in parts):
-            await notify(call.run, f"a summary, analysis or conclusion is missing ({reason})")
+            await notify(call.run, "a summary, analysis or conclusion is missing ({reason})", "alone", reason=reason)
         return Synthesis(sections=(*sections, *(written[name] for name in parts if name in written)))
 
 

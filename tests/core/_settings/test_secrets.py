@@ -7,6 +7,7 @@ import base64
 import pytest
 
 from leadline._settings.secrets import MASK, Secrets
+from leadline.records import Notice
 
 KEY = "CANARYserper0123456789abcdefghijklmnopqr"
 
@@ -28,3 +29,10 @@ def test_the_credentials_of_an_address_are_masked_as_they_are_sent() -> None:
     for secrets in (Secrets([address]), Secrets([], private=[address])):
         assert secrets.scrub(f"got Authorization: Basic {sent}") == f"got Authorization: Basic {MASK}"
     assert Secrets(["http://[broken"]).scrub("http://[broken") == "http://[broken"
+
+
+def test_a_notice_stays_one_with_secrets_masked_in_its_parameters_too() -> None:
+    notice = Secrets([KEY]).scrub(Notice("refused: {reason}", "refused", reason=Notice(f"bad key {KEY}"), tries=2))
+    assert isinstance(notice, Notice)
+    assert notice == f"refused: bad key {MASK}"
+    assert (notice.code, notice.parameters) == ("refused", {"reason": f"bad key {MASK}", "tries": 2})

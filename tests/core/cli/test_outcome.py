@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from leadline.commands.outcome import advise, checks, raised, resume_command, show, summary
 from leadline.display import group_by_reason
-from leadline.records import Figure, Report, Section
+from leadline.records import Failure, Figure, Notice, Report, Section
 from leadline.runs import KEPT_NOTICE, Metadata, Result, StepError, StepState
 
 
@@ -23,13 +23,16 @@ def metadata(**more: Any) -> Metadata:
 
 
 def test_the_command_that_goes_on_has_the_larger_budget() -> None:
-    lost = StepState(name="compose", status="failed", reason="1 of 1 taken; raise it with --set budget.tokens=800000")
-    known = metadata(reason="the run's time is spent; more with --set budget.seconds=7.5; compose: lost", steps=(lost,))
+    def spent(key: str, amount: str) -> Notice:
+        return Notice("spent; raise it with --set {setting}={value}", "budget_spent", setting=key, value=amount)
+
+    lost = StepState(name="compose", status="failed", reason=spent("budget.tokens", "800000"))
+    known = metadata(reason=Notice.several([spent("budget.seconds", "7.5"), "compose: lost"]), steps=(lost,))
     command = resume_command(Path("runs", "r1"), Namespace(folder=None, set=[], settings=None), raised(known))
     assert command == "leadline resume r1 --set budget.seconds=7.5 --set budget.tokens=800000"
-    assert raised(known.model_copy(update={"reason": "raise it with --set budget.money=N", "steps": ()})) == []
+    assert raised(known.model_copy(update={"reason": spent("budget.money", "N"), "steps": ()})) == []
     amounts = ("9000", "12000.5", "11000")
-    several = known.model_copy(update={"notices": tuple(f"--set budget.tokens={amount}" for amount in amounts)})
+    several = known.model_copy(update={"notices": tuple(spent("budget.tokens", amount) for amount in amounts)})
     assert raised(several.model_copy(update={"steps": ()})) == ["budget.seconds=7.5", "budget.tokens=12000.5"]
 
 
@@ -38,14 +41,15 @@ def test_why_a_step_was_not_done_is_said_once() -> None:
         StepState(name="data", status="failed", reason="2 of 2 taken; raise it"),
         StepState(name="a", status="failed", reason="2 of 2 taken"),
     )
-    known = metadata(status="partial", reason="stopped; data: 2 of 2 taken; raise it; a: 2 of 2 taken", steps=steps)
+    lost = [Notice("{stage}: {reason}", "stage", stage=step.name, reason=step.reason) for step in steps]
+    known = metadata(status="partial", reason=Notice.several(["stopped", *lost]), steps=steps)
 
     def said(known: Metadata) -> list[str]:
         return [line for line in summary(known, Path("r")).splitlines() if line.startswith(("Status", "Not done"))]
 
     lines = ["Not done  data: 2 of 2 taken; raise it", "Not done  a: 2 of 2 taken"]
     assert said(known) == ["Status    partial in 0.0 s: stopped", *lines]
-    alone = known.model_copy(update={"reason": known.reason.removeprefix("stopped; ")})
+    alone = known.model_copy(update={"reason": Notice.several(lost)})
     assert said(alone) == ["Status    partial in 0.0 s", *lines]
     assert said(known.model_copy(update={"status": "failed"}))[0] == f"Status    failed in 0.0 s: {known.reason}"
 
@@ -125,10 +129,11 @@ def test_a_run_that_stays_complete_is_not_gone_on_with(capsys: pytest.CaptureFix
 
 
 def test_what_has_one_reason_is_one_note_and_no_error_besides() -> None:
-    why = "task by openai: the model's reply could not be used: it declines the task"
-    detail = StepError(message=f"{why} [the reply is no Plan: there is no JSON object in it]", step="plan")
-    notices = (f"no usable plan ({why})", "it was late", f"no charts were planned ({why})")
-    told = summary(metadata(notices=notices, errors=(detail,)), Path("r"))
+    message = Notice("the model's reply could not be used: it declines the task")
+    why = Failure(kind="task", provider="openai", category="LLM", type="BadReply", message=message).text
+    detail = Notice.of(f"{why} [the reply is no Plan: there is no JSON object in it]", why.code, why.parameters)
+    notices = (Notice("no usable plan").because(why), "it was late", Notice("no charts were planned").because(why))
+    told = summary(metadata(notices=notices, errors=(StepError(message=detail, step="plan"),)), Path("r"))
     told = " ".join(told.split())
     assert f"Note no usable plan; no charts were planned ({why}) Note it was late" in told
     assert "Error" not in told
@@ -136,10 +141,10 @@ def test_what_has_one_reason_is_one_note_and_no_error_besides() -> None:
 
 @given(st.lists(st.text(max_size=30), max_size=6))
 def test_nothing_that_is_told_is_lost_among_what_has_one_reason(told: list[str]) -> None:
-    found = "".join(group_by_reason(told))
-    assert all(part in found for text in told for part in text.split(" (", 1)[0].split("（", 1)[:1])
-    assert group_by_reason(["a (b)", "c (d)"]) == ["a (b)", "c (d)"]
-    assert group_by_reason(["甲（乙）", "丙（乙）"]) == ["甲；丙（乙）"]
+    found = "".join(group_by_reason((text, "late") for text in told))
+    assert all(text in found for text in told)
+    assert group_by_reason([("a", "b"), ("c", "d"), ("e (b)", "")]) == ["a (b)", "c (d)", "e (b)"]
+    assert group_by_reason([("甲", "乙"), ("丙", "乙")], "{message}（{reason}）", "；") == ["甲；丙（乙）"]
 
 
 @pytest.mark.parametrize(

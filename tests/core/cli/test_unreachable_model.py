@@ -170,10 +170,14 @@ def test_a_model_that_fails_later_does_not_stop_the_run(cli: Cli, docs: Path, en
     assert done.code == 4
     assert "no AI provider answered" not in done.err
     metadata = json.loads((folder_of() / "metadata.json").read_text())
-    assert (metadata["status"], metadata["reason"]) == ("partial", "no model did synthesize: see the notices")
+    assert (metadata["status"], metadata["reason"]["message"]) == (
+        "partial",
+        "no model did synthesize: see the notices",
+    )
     refused, missing = "does not accept the key (HTTP 401)", "a summary, analysis or conclusion is missing "
-    assert [text for text in metadata["notices"] if text.startswith("section ") and refused in text]
-    assert [text for text in metadata["notices"] if text.startswith(missing) and refused in text]
+    notices = [notice["message"] for notice in metadata["notices"]]
+    assert [text for text in notices if text.startswith("section ") and refused in text]
+    assert [text for text in notices if text.startswith(missing) and refused in text]
     assert "nine fathoms at the mole" in (folder_of() / "report.md").read_text()
 
 

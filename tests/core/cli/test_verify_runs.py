@@ -27,7 +27,12 @@ def folder(cli: Cli, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def judged(data: dict[str, Any]) -> list[tuple[str, ...]]:
     found = data["claims"] if "marks" in data else data["verdicts"]
-    return [(_text(one["claim"]), one["verdict"], one["reason"], one["judge"]) for one in found]
+    return [(_text(one["claim"]), one["verdict"], _message(one["reason"]), one["judge"]) for one in found]
+
+
+def _message(reason: Any) -> str:
+    """Return a reason, which is an object in `verify.json` and a text of the command."""
+    return str(reason["message"] if isinstance(reason, dict) else reason)
 
 
 def _text(claim: Any) -> str:

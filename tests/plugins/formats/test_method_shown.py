@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from leadline.records import Evidence, Report, Section
+from leadline.records import Evidence, Failure, Notice, Report, Section
 from leadline.research_findings import Plan, PlannedSection, Review, SectionReview
 from leadline.settings import Settings
 from leadline_plugins.formats.document import Medium, document
@@ -70,12 +70,13 @@ def test_a_question_at_the_end_needs_no_other_stop() -> None:
 
 
 def test_a_section_without_passages_is_named_once() -> None:
-    told = said("zh", left_out=["宽度"], notices=["section '宽度' was left out: no passage was found for it"])
+    told = said("zh", left_out=["宽度"], notices=[Notice("'{title}' was left out", "left_out", title="宽度").data()])
     assert told[1:] == ["计划了但没有写成的章节：宽度。"]
 
 
 def test_notices_end_with_one_stop_and_frequent_ones_are_translated() -> None:
-    notices = ["a summary, analysis or conclusion is missing (it was late)", "it was odd."]
+    late = Notice("a summary, analysis or conclusion is missing", "alone").because("it was late")
+    notices = [late.data(), "it was odd."]
     assert said(notices=notices)[1] == "A summary, analysis or conclusion is missing (it was late). It was odd."
     assert said("zh", notices=notices)[1:] == ["缺少摘要、分析或结论（it was late）。", "程序提示（英文）：It was odd."]
 
@@ -118,19 +119,22 @@ async def test_only_the_screen_lists_all_queries_and_folds_them() -> None:
 def test_open_questions_are_listed_in_their_section() -> None:
     facts: dict[str, Any] = {
         "unanswered": [{"section": "Dues", "gap": "The passages name no year."}],
-        "notices": ["not found in the passages read: The passages name no year."],
+        "notices": [Notice("not found: {gap}", "open", gap="The passages name no year.").data()],
     }
     assert said(**facts)[1:] == []
 
 
 def test_notices_are_in_the_order_of_a_run_grouped_by_reason() -> None:
-    why = "task by openai: the model's reply could not be used: it does not have the requested form"
-    notices = [
-        "digest: the second reply ended in the middle; its complete part is used",
-        f"no charts were planned ({why})",
-        f"no queries were proposed ({why})",
-        f"no usable plan: one section answers the whole question ({why})",
+    form = Notice("it does not have the requested form", "form")
+    unusable = Notice("the model's reply could not be used: {reason}", "unusable", reason=form)
+    why = Failure(kind="task", provider="openai", category="LLM", type="BadReply", message=unusable).text
+    made = [
+        Notice("{task}: the second reply ended in the middle; its complete part is used", "broken", task="digest"),
+        Notice("no charts were planned", "charts").because(why),
+        Notice("no queries were proposed", "no_queries").because(why),
+        Notice("no usable plan: one section answers the whole question", "no_plan").because(why),
     ]
+    notices = [notice.data() for notice in made]
     expected = (
         "No usable plan: one section answers the whole question; no queries were proposed; no charts were planned (the "
         "reply of openai could not be used: it does not have the requested form). "
@@ -146,7 +150,8 @@ def test_notices_are_in_the_order_of_a_run_grouped_by_reason() -> None:
 
 def test_notices_about_sections_are_in_the_order_of_sections() -> None:
     sections = (Section(id="1", title="Width"), Section(id="2", title="Depth"))
-    notices = [f"section '{title}' was left out: no passage was found for it" for title in ("Depth", "Width")]
+    left_out = [Notice("section '{title}' was left out", "left_out", title=title) for title in ("Depth", "Width")]
+    notices = [notice.data() for notice in left_out]
     short = [f"section '{title}' may be incomplete" for title in ("Depth", "Width")]
     metadata: Any = {"method": FACTS | {"notices": [*notices, *short]}}
     report = Report(title="A", language="en", sections=sections, sources=(), evidence=(), metadata=metadata)

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from leadline.progress import RunProgress
-from leadline.records import Event
+from leadline.records import Event, Failure, Notice
 from leadline_plugins.observers.live import LiveView
 from leadline_plugins.observers.terminal import PlainView, Terminal, TerminalSettings, can_change
 
@@ -212,12 +212,18 @@ async def test_beside_a_changing_run_another_gets_plain_lines(event: Make, monke
     assert "complete, 1.0 s\n" in out.getvalue()
 
 
+def failed(kind: str, provider: str, message: str) -> Notice:
+    return Failure(kind=kind, provider=provider, category="LLM", type="BadReply", message=message).text
+
+
+def notes(event: Make, *messages: tuple[str, Notice]) -> list[str]:
+    events = (event(kind, **notice.data()) for kind, notice in messages)
+    return plain(iter([started(event), *events]))
+
+
 def test_a_note_on_what_became_of_a_failure_does_not_tell_it_again(event: Make) -> None:
-    messages = [
-        ("error", "draw by data: it has no points"),
-        ("notice", "the chart 'A' was not drawn: it has no points"),
-    ]
-    told = plain(iter([started(event), *(event(kind, message=message) for kind, message in messages)]))
+    not_drawn = Notice("the chart 'A' was not drawn: {reason}", "chart", reason="it has no points")
+    told = notes(event, ("error", failed("draw", "data", "it has no points")), ("notice", not_drawn))
     assert told[2:] == ["error: draw by data: it has no points", "note: the chart 'A' was not drawn"]
 
 
@@ -225,16 +231,18 @@ WHY = "x.test has no model 'a' (HTTP 404): set another (choose from: b, c)"
 
 
 def test_a_note_is_never_cut_within_what_it_says(event: Make) -> None:
-    messages = [
-        ("error", f"chat by openai: {WHY}"),
-        ("error", f"task by openai: {WHY}"),
-        ("notice", f"openai is left out of this run: {WHY}"),
-        ("notice", f"no queries were proposed (task by openai: {WHY})"),
-        ("notice", f"this round was not reviewed (task by openai: {WHY})"),
-        ("notice", f"it was not written (task by openai: {WHY}; task by other: gone)"),
-        ("error", f"chat by other: {WHY}"),
-    ]
-    told = plain(iter([started(event), *(event(kind, message=message) for kind, message in messages)]))
+    why = failed("task", "openai", WHY)
+    absent = Notice("openai is left out of this run: {reason}", "absent", reason=Notice(WHY))
+    told = notes(
+        event,
+        ("error", failed("chat", "openai", WHY)),
+        ("error", why),
+        ("notice", absent),
+        ("notice", Notice("no queries were proposed").because(why)),
+        ("notice", Notice("this round was not reviewed").because(why)),
+        ("notice", Notice("it was not written").because(Notice.several([why, failed("task", "other", "gone")]))),
+        ("error", failed("chat", "other", WHY)),
+    )
     assert told[2:] == [
         f"error: chat by openai: {WHY}",
         "note: openai is left out of this run",

@@ -129,7 +129,7 @@ def tried(result: leadline.Result) -> list[dict[str, Any]]:
 def told(result: leadline.Result) -> str:
     assert result.report is not None
     method: Any = result.report.metadata["method"]
-    return "\n".join(method["notices"])
+    return "\n".join(notice["message"] for notice in method["notices"])
 
 
 async def test_pictures_of_the_cited_pages_stand_where_they_belong_with_their_source(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from leadline.records import Blob, Document, Files, Hit, Report, Source
+from leadline.records import Blob, Document, Files, Hit, Notice, Report, Source
 from leadline.research_findings import REPORT
 from leadline_plugins.stages.export import ExportStage
 from leadline_plugins.writing.methodology import with_notices
@@ -46,8 +46,8 @@ async def test_what_is_said_while_claims_are_checked_is_in_the_report() -> None:
     findings: Any = {REPORT: made(method={"queries": [], "notices": ["it was late"]})}
     await ExportStage().run(findings, run)
     facts: Any = run.rendered[0].metadata["method"]
-    assert facts == {"queries": [], "notices": [LATE]}
+    assert facts == {"queries": [], "notices": [Notice(LATE).data()]}
 
 
 def test_a_report_without_facts_of_its_run_has_none_of_what_was_told() -> None:
-    assert with_notices(made(), [LATE]).metadata == {}
+    assert with_notices(made(), [Notice(LATE)]).metadata == {}

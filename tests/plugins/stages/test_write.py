@@ -16,6 +16,7 @@ from leadline.records import (
     Evidence,
     Figure,
     Hit,
+    Notice,
     Report,
     Section,
     Source,
@@ -163,7 +164,7 @@ async def test_the_facts_of_the_run_name_what_is_missing_where_a_model_reviewed_
     facts: Any = made.metadata["method"]
     assert (facts["gaps"], facts["left_out"]) == ([], ["Tolls"])
     assert facts["unanswered"] == [{"section": "Depth", "gap": "In winter?"}]
-    assert facts["notices"] == ["it was late"]
+    assert facts["notices"] == [Notice("it was late").data()]
     assert facts["sources_used"] == 1
     made, _ = await report(review=review)
     assert "gaps" not in cast("Any", made.metadata["method"])

@@ -159,7 +159,7 @@ async def test_a_call_that_is_cancelled_over_the_wire_cancels_its_run(folder: Pa
         call.cancel()
         await asyncio.wait({call})
         await until(lambda: run_in(folder)["status"] == "cancelled")
-    assert run_in(folder)["reason"] == "cancelled by the MCP client"
+    assert run_in(folder)["reason"]["message"] == "cancelled by the MCP client"
 
 
 def test_wrong_settings_end_the_command_with_their_code(folder: Path) -> None:

@@ -118,7 +118,7 @@ def test_a_run_is_stopped_and_writes_up_what_was_found(browser: Browser, served:
         assert "No further searches" in text(confirm, "#confirm-form")
         browser.submit(form(confirm, f"/runs/{run}/stop"))
     ended = finish(served.client(), run)
-    assert "stopped on the page" in ended["reason"]
+    assert "stopped on the page" in ended["reason"]["message"]
     assert "stopped on the page" in text(browser.open(f"/runs/{run}"))
 
 

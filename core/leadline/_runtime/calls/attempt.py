@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, TypeVar
 
-from leadline._hosting.faults import Held
+from leadline._hosting.faults import Held, message_of
 from leadline._runtime.calls.budget import Budget, Reservation, used_by
 from leadline._runtime.calls.job import ActiveCall, Job, current_call, current_stage, stage_span
 from leadline._runtime.calls.outcomes import Outcome, OutcomeBuilder
@@ -191,7 +191,7 @@ class Attempts:
                 body, read = encode(reply, job.kind.reply)
                 return Outcome("reply", body, reply=read)
         except Refused as error:
-            return build.refused(str(error))
+            return build.refused(message_of(error))
         except Exception as error:  # noqa: BLE001 - any error of a plugin is an outcome
             return build.of_composite(error)
 

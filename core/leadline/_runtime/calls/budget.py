@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from leadline._runtime.journal.rows import NAMES, Need
 from leadline.errors import Refused
-from leadline.records import Usage
+from leadline.records import Notice, Usage
 
 # Whether a closing stage runs.
 _closing: ContextVar[bool] = ContextVar("closing", default=False)
@@ -104,8 +104,7 @@ class Budget:
         """Reserve amounts for a call; raises `Refused` with the name of the spent budget."""
         for name in NAMES if need else ():
             if self._over(name, need, self._taken):
-                more = getattr(need, name)
-                raise Refused(f"the budget of {_WORDS[name]} is spent: {self._state(name, more)}")
+                raise Refused(self._spent(name, getattr(need, name)))
         self._taken += need
         return Reservation(need)
 
@@ -136,15 +135,15 @@ class Budget:
         gone = need.model_calls and name in _FOLLOWS_USE and taken >= limit
         return bool(over or gone)
 
-    def _state(self, name: str, more: Any) -> str:
+    def _spent(self, name: str, more: Any) -> Notice:
         whole, taken = getattr(self.limits, name), getattr(self._taken, name)
         hidden = Decimal(str(whole)) - (self._visible(name) or 0)
         kept = f", {hidden} kept for the report" if hidden else ""
         setting = "research.max_queries" if name == "queries" else f"budget.{name}"
-        if not whole:
-            return f"{setting} = 0 allows nothing; raise it with --set {setting}=N"
-        enough = self._enough(name, more)
-        return f"{taken} of {whole} taken{kept}, {more} more wanted; raise it with --set {setting}={enough}"
+        state = f"{taken} of {whole} taken{kept}, {more} more wanted" if whole else f"{setting} = 0 allows nothing"
+        spent = "the budget of {what} is spent: {state}; raise it with --set {setting}={value}"
+        value = self._enough(name, more) if whole else "N"
+        return Notice(spent, "budget_spent", what=_WORDS[name], state=state, setting=setting, value=value)
 
     def _enough(self, name: str, more: Any) -> str:
         """Return a limit that is large enough for a call, at least twice the present one.

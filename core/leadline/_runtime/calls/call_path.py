@@ -34,6 +34,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import JsonValue
 
+from leadline._hosting.faults import message_of
 from leadline._runtime.calls.attempt import AttemptLog, Attempts, CallEvents, RefusedByMiddleware
 from leadline._runtime.calls.budget import Budget
 from leadline._runtime.calls.job import CHAT, Job, Kind, ProviderIdentity, current_call, current_stage, within_context
@@ -58,7 +59,7 @@ from leadline.errors import (
     RateLimited,
     Refused,
 )
-from leadline.records import Record
+from leadline.records import Notice, Record
 
 Q = TypeVar("Q", bound=Record)
 R = TypeVar("R", bound=Record)
@@ -204,7 +205,7 @@ class CallPath:
                 raise
             except Refused as error:
                 by = MIDDLEWARE if isinstance(error, RefusedByMiddleware) else "Refused"
-                return build.refused(str(error), log.attempts, by=by)
+                return build.refused(message_of(error), log.attempts, by=by)
             except Exception as error:  # noqa: BLE001 - any error of a plugin is an outcome
                 failed, once = translate(error), job.kind.single_attempt
                 pause = self._retry.delay(log.attempts, failed, single_attempt=once) if failed else None
@@ -492,5 +493,6 @@ class Shutdown:
         """Begin the shutdown if the time of the run is spent; return its reason."""
         left = self._budget.time_left()
         if left is not None and left <= 0:
-            self.begin(f"{_SPENT}; more with --set budget.seconds={2 * (self._budget.limits.seconds or 0):g}")
+            spent, enough = f"{_SPENT}; more with --set {{setting}}={{value}}", 2 * (self._budget.limits.seconds or 0)
+            self.begin(Notice(spent, "time_spent", setting="budget.seconds", value=f"{enough:g}"))
         return self.reason

@@ -10,7 +10,7 @@ from leadline._runtime.journal.rows import OutcomeKind
 from leadline._settings.secrets import Secrets
 from leadline.encoding import without_surrogates
 from leadline.errors import CallFailed, CallRefused, Denied, JournalError, LeadlineError, PluginError
-from leadline.records import Category, Failure, Record
+from leadline.records import Category, Failure, Notice, Record
 
 # The types of refusals by a shutdown and by a middleware. Journals hold these names.
 SHUTDOWN, MIDDLEWARE = "WindDown", "Middleware"
@@ -88,7 +88,7 @@ class OutcomeBuilder:
             min((record.category for record in records), key=_CURABLE_FIRST.index),
             records[0].type if len(records) == 1 else "AllFailed",
             # The provider is named once if it is the composite's own.
-            "; ".join(dict.fromkeys(one.text.removeprefix(f"{one.kind} by {self.provider}: ") for one in records)),
+            Notice.several(one.text_for(self.provider) for one in records),
             detail="; ".join(dict.fromkeys(record.detail for record in records if record.detail)),
             traceback=next((record.traceback for record in records if record.traceback), ""),
         )
@@ -110,7 +110,7 @@ class OutcomeBuilder:
             provider=self.provider,
             category=category,
             type=cause,
-            message=without_surrogates(self.secrets.scrub(message)),
+            message=Notice.read(self.secrets.scrub(message)).changed(without_surrogates),
             attempts=attempts,
             detail=without_surrogates(self.secrets.scrub(detail)),
             traceback=traceback,

@@ -37,6 +37,7 @@ from leadline.errors import (
     Unsupported,
 )
 from leadline.http import ERRORS_BY_STATUS, retry_after_seconds, untrusted
+from leadline.records import Notice
 
 if TYPE_CHECKING:
     import httpx
@@ -262,11 +263,12 @@ class RunHealth:
             return
         self.excluded[name] = failed
         others = [other for other in chain if other not in self.excluded]
-        substitute = ""
+        absent = "{provider} is left out of this run: {reason}"
+        notices = [Notice(absent, "absent", provider=name, reason=failure.message)]
         if never_reached and others:
             self.never_reached.add(name)
-            substitute = f"; {others[0]} does its tasks"
-        await self._notice(f"{name} is left out of this run: {failure.message}{substitute}")
+            notices.append(Notice("{provider} does its tasks", "substitute", provider=others[0]))
+        await self._notice(Notice.several(notices))
 
     def record_success(self, name: str) -> None:
         """Record that the provider did a task."""

@@ -16,7 +16,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from leadline.encoding import digest
-from leadline.records import THEN, Json, Record, Text, Usage
+from leadline.records import THEN, Json, Notice, Record, Usage
 
 OutcomeKind = Literal["reply", "failure", "refusal"]
 # Kinds of calls that the journal treats specially: a typed task, and a chat request made for it.
@@ -50,7 +50,7 @@ class Row(Record):
     # Keys of the failed calls that caused the failure of a composite call.
     causes: tuple[str, ...] = ()
     # Notices of the call, repeated on replay.
-    notices: tuple[Text, ...] = ()
+    notices: tuple[Notice, ...] = ()
     # Whether this failure ended a session: the next session makes the call again.
     escaped: bool = False
 

@@ -12,7 +12,7 @@ from leadline._runtime.replies.parsing import WrongForm
 from leadline.display import visible
 from leadline.errors import BadReply
 from leadline.records import Message, Record
-from leadline.tasks import FENCE, UNUSABLE, Talk, Task, TaskKind, TaskRequest, as_json, fenced, reply_schema
+from leadline.tasks import FENCE, Talk, Task, TaskKind, TaskRequest, as_json, fenced, reply_schema
 
 # Characters of an unusable reply that the request to repair it repeats.
 _MAX_REPEATED = 20_000
@@ -74,11 +74,10 @@ def repair(messages: tuple[Message, ...], reply: str, error: BadReply, example: 
     """Return the messages of a second request: the first ones unchanged, the unusable reply, and its error."""
     reply = reply if len(reply) <= _MAX_REPEATED else f"{reply[:_MAX_REPEATED]} […]"
     form = f", like this example:\n{example.strip()}" if example and isinstance(error, WrongForm) else "."
-    reason = str(error).removeprefix(UNUSABLE)
     # A refusal, or text without any object, has nothing to correct.
     has_object = "{" in reply or "[" in reply
     request = "the whole JSON object again, corrected," if has_object else "one JSON object"
-    text = f"That cannot be used: {reason}.\nReply with {request} and nothing else{form}"
+    text = f"That cannot be used: {error}.\nReply with {request} and nothing else{form}"
     # Some vendors reject an empty turn, others two consecutive turns of the user.
     repeated = Message(role="assistant", text=reply if reply.strip() else "(nothing)")
     return (*messages, repeated, Message(role="user", text=text))

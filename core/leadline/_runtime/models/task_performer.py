@@ -31,7 +31,7 @@ from leadline._runtime.replies.parsing import (
 from leadline.contracts import Call
 from leadline.encoding import require_type
 from leadline.errors import BadReply, CallFailed, CallRefused, ModelUnreachable, ProviderError, RateLimited, Unsupported
-from leadline.records import THEN, ChatReply, ChatRequest, Failure, Message, ModelTraits, Record, Usage
+from leadline.records import THEN, ChatReply, ChatRequest, Failure, Message, ModelTraits, Notice, Record, Usage
 from leadline.settings import Settings, seconds
 from leadline.tasks import Performed, Talk, Task, TaskKind, TaskRequest, reply_schema, template_of
 
@@ -105,7 +105,7 @@ def combined_failure(failures: Sequence[CallFailed]) -> CallFailed:
     if len(records) > 1:
         update = {
             "provider": THEN.join(record.provider for record in records),
-            "message": "; ".join(record.text for record in records),
+            "message": Notice.several(record.text for record in records),
             "detail": "; ".join(record.detail for record in records if record.detail),
             "attempts": 1,
         }
@@ -147,8 +147,8 @@ class TaskChat:
                     raise
                 task, shrunk = replace(task, inputs=smaller), True
             else:
-                notice = f"{task.name}: the material was over the model's context, and the least relevant was left out"
-                return reply, [notice, *notices] if shrunk else notices
+                over = "{task}: the material was over the model's context, and the least relevant was left out"
+                return reply, [Notice(over, "over", task=task.name), *notices] if shrunk else notices
 
     async def _fit(self, choice: Choice, task: Task[R]) -> tuple[Task[R], bool]:
         """Shrink the inputs to the context that the provider states; return the task and whether it shrank."""
@@ -402,7 +402,8 @@ class TaskPerformer:
             provider = await choice.instance.get()
         except Exception as error:
             raise await self._calls.fault(CHAT, choice.instance.identity, error) from error
-        notices = [f"{task.name} was done by {choice.name} ({failed.record.text})" for failed in skipped[-1:]]
+        done = Notice("{task} was done by {provider}", "instead", task=task.name, provider=choice.name)
+        notices: list[str] = [done.because(failed.record.text) for failed in skipped[-1:]]
         if performs_tasks(provider):
             reply = await self._by_task_provider(choice, provider, task)
         else:

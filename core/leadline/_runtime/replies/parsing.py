@@ -29,9 +29,9 @@ from leadline._runtime.replies.salvage import prune, whole_part, whole_sentences
 from leadline.citations import cited
 from leadline.encoding import without_surrogates
 from leadline.errors import BadReply
-from leadline.records import ChatReply, Record
+from leadline.records import ChatReply, Notice, Record
 from leadline.schemas import schema_of
-from leadline.tasks import UNUSABLE, Talk, Task, checked
+from leadline.tasks import Talk, Task, checked
 
 # Levels of wrappers around a reply.
 _DEEPEST = 3
@@ -379,11 +379,13 @@ def _short(said: Any) -> str:
 
 CUT = "the reply was cut off at the model's limit of length"
 FILTERED = "the vendor's content filter stopped the reply"
-# By its reason to finish: the notice of a last reply of which a part is used.
+_WRONG_FORM = Notice("it does not have the requested form", "form")
+# By its reason to finish: the notice, and its code, of a last reply of which a part is used.
 _PARTLY_USED = {
-    "length": "the second reply was cut off at the length limit; its complete part is used",
-    "content_filter": "the vendor's content filter stopped the reply; its complete part is used",
+    "length": ("{task}: the second reply was cut off at the length limit; its complete part is used", "cut"),
+    "content_filter": ("{task}: the vendor's content filter stopped the reply; its complete part is used", "filtered"),
 }
+_BROKEN = ("{task}: the second reply ended in the middle; its complete part is used", "broken")
 
 
 def read(reply: ChatReply, task: Task[R]) -> ParsedReply[R]:
@@ -405,15 +407,15 @@ def describe_refusal(error: BadReply, said: ChatReply) -> str:
 
     Those follow a colon in each clause. A stopped reply is not reported as a wrong form.
     """
-    wrong = str(error)
     if said.finish_reason == "content_filter":
         return FILTERED
     if said.finish_reason == "length":
         return CUT
     if isinstance(error, WrongForm):
-        wrong = "it does not have the requested form"
-    clauses = wrong.removeprefix(UNUSABLE).split("; ")
-    return f"the model's reply could not be used: {'; '.join(clause.partition(': ')[0] for clause in clauses)}"
+        reason = _WRONG_FORM
+    else:
+        reason = Notice("; ".join(clause.partition(": ")[0] for clause in str(error).split("; ")))
+    return Notice("the model's reply could not be used: {reason}", "unusable", reason=reason)
 
 
 def accept_first(found: ParsedReply[R], task: Task[R]) -> tuple[R, list[str]]:
@@ -422,12 +424,14 @@ def accept_first(found: ParsedReply[R], task: Task[R]) -> tuple[R, list[str]]:
 
 
 def _less(found: ParsedReply[R], task: Task[R]) -> list[str]:
-    return [f"{task.name}: an unreadable part of the reply was left out"] if found.left_out else []
+    part = "{task}: an unreadable part of the reply was left out"
+    return [Notice(part, "part", task=task.name)] if found.left_out else []
 
 
-def _lacking(said: str, found: ParsedReply[R], task: Task[R]) -> str:
+def _partly_used(text: str, code: str, found: ParsedReply[R], task: Task[R]) -> Notice:
     lacks = task.kind.lacks(task.inputs, found.reply) if task.kind.lacks else ""
-    return f"{task.name}: {said} ({lacks})" if lacks else f"{task.name}: {said}"
+    notice = Notice(text, code, task=task.name)
+    return notice.because(lacks) if lacks else notice
 
 
 def accept_last(said: ChatReply, task: Task[R]) -> tuple[R, list[str]]:
@@ -435,12 +439,11 @@ def accept_last(said: ChatReply, task: Task[R]) -> tuple[R, list[str]]:
 
     A reply that the vendor's filter stopped is the last one: the filter would stop a second one as well.
     """
-    text, notice = said.message.text, _PARTLY_USED.get(said.finish_reason, "")
-    found = parse_reply(text, task.reply, cut=bool(notice), last=True)
-    if found.broken and not notice:
-        notice = "the second reply ended in the middle; its complete part is used"
-        found = parse_reply(text, task.reply, cut=True, last=True)
-    told = [_lacking(notice, found, task)] if notice else []
+    text, cut = said.message.text, _PARTLY_USED.get(said.finish_reason)
+    found = parse_reply(text, task.reply, cut=cut is not None, last=True)
+    if found.broken and not cut:
+        cut, found = _BROKEN, parse_reply(text, task.reply, cut=True, last=True)
+    told: list[str] = [_partly_used(*cut, found, task)] if cut else []
     told += _less(found, task)
     try:
         return checked(found.reply, task), told

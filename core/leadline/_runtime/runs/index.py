@@ -26,6 +26,7 @@ from leadline.display import one_line, strip_markup
 from leadline.encoding import without_surrogates
 from leadline.errors import LeadlineError
 from leadline.files import check_database, has_layout, private_file, read_limited
+from leadline.records import Notice
 from leadline.run_summary import ACTIVE, RunSummary
 
 FILE = ".index.sqlite"
@@ -280,6 +281,7 @@ def _read(folder: Path) -> dict[str, Any]:
     try:
         data = json.loads(read_limited(folder / _METADATA, LARGEST_METADATA))
         values = {key: data[key] for key in _KEYS} | {key: str(data.get(key, "")) for key in _NEWER_KEYS}
+        values["reason"] = f"{Notice.read(values['reason'])}"
         datetime.fromisoformat(values["began"])
         if values["ended"]:
             datetime.fromisoformat(values["ended"])

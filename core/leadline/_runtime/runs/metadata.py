@@ -17,7 +17,7 @@ from leadline._runtime.runs.run_context import RunContext
 from leadline.citations import number
 from leadline.errors import JournalError
 from leadline.events import utc_now
-from leadline.records import Failure, Usage
+from leadline.records import Failure, Notice, Usage
 from leadline.research_findings import AUDIT, EVIDENCE, FOUND, REPORT, SECTIONS, SOURCES, VERIFICATION
 from leadline.runs import METADATA, Metadata, StepError, StepState
 
@@ -170,21 +170,21 @@ async def recovered_failures(journal: Journal, known: Sequence[StepError]) -> li
     except JournalError:  # a damaged journal has its own notice
         pass
     texts = {failure.text for failure, _ in read}
-    found: dict[tuple[str, str], StepError] = {}
+    found: dict[tuple[str, Notice], StepError] = {}
     for failure, rows in read:
         if failure.message in texts:  # it only passes on a failure below it
             continue
         refusal = rows[0].outcome == "refusal"
-        message = failure.message if refusal else f"{failure.kind} by {failure.provider}: {failure.message}"
+        message = failure.message if refusal else failure.model_copy(update={"attempts": 1}).text
         key = (rows[0].step, message)
         found[key] = _step_error(message, failure, rows, found.get(key))
     return [error for (_, message), error in found.items() if not any(message in other.message for other in known)]
 
 
-def _step_error(message: str, failure: Failure, rows: Sequence[Row], before: StepError | None) -> StepError:
+def _step_error(message: Notice, failure: Failure, rows: Sequence[Row], before: StepError | None) -> StepError:
     detail = f" [{failure.detail}]" if failure.detail else ""
     return StepError(
-        message=f"{message}{detail}",
+        message=Notice.of(f"{message}{detail}", message.code, message.parameters),
         category=failure.category,
         retries=max(failure.attempts - 1, before.retries if before else 0),
         step=rows[0].step,

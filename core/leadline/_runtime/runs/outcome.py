@@ -16,7 +16,7 @@ from leadline._runtime.runs.engine import Engine, FindingsBoard
 from leadline.display import shortened
 from leadline.errors import JournalError, NoEvidence
 from leadline.pipeline import Pipeline
-from leadline.records import Failure, Report
+from leadline.records import Failure, Notice, Report
 from leadline.research_findings import AUDIT, FOUND, REPORT, SOURCES, UNREAD, VERIFICATION
 from leadline.runs import Status
 from leadline.tasks import TaskKind
@@ -45,7 +45,7 @@ async def outcome(
     reasons += report.lacks if report else ()
     reasons += rejection(engine.board, decides=False)
     reasons += [f"not written: {name} ({shortened(why)})" for name, why in sorted(format_failures.items())]
-    reason = "; ".join(dict.fromkeys(reasons))
+    reason = Notice.several(reasons)
     if report is None and any(key.name == REPORT.name for step in engine.pipeline.steps() for key in step.writes):
         found = any(item.hits for item in engine.board.get(FOUND))
         return "failed" if found or reason else "no_evidence", reason or "no report was written"
@@ -71,7 +71,7 @@ def no_evidence_reason(error: NoEvidence, engine: Engine | None, shutdown_reason
     """Return the reason for missing evidence, with the stages that never ran."""
     lost = engine.lost if engine and not shutdown_reason else {}
     reasons = _lost_stages(lost, shutdown_reason)
-    return f"{'; '.join(reasons)}; until then {error}" if reasons else str(error)
+    return Notice.several([*reasons, f"until then {error}"]) if reasons else str(error)
 
 
 def could_not_look(engine: Engine | None) -> bool:
@@ -104,7 +104,8 @@ def _lost_stages(lost: Mapping[str, str], shutdown_reason: str | None) -> list[s
     refused_stages = [name for name, reason in lost.items() if shutdown_reason and shutdown_reason in reason]
     reasons = [shutdown_reason] if shutdown_reason else []
     reasons += [f"without {', '.join(refused_stages)}"] if refused_stages else []
-    return reasons + [f"{name}: {reason}" for name, reason in lost.items() if name not in refused_stages]
+    others = ((name, reason) for name, reason in lost.items() if name not in refused_stages)
+    return reasons + [Notice("{stage}: {reason}", "stage", stage=name, reason=reason) for name, reason in others]
 
 
 def _empty_parts(report: Report | None) -> list[str]:

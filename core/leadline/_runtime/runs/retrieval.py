@@ -91,7 +91,9 @@ class EngineSearch:
         return self._tiers.mark(page.model_copy(update={"failures": tuple(map(self._without_folder, failures))}))
 
     def _without_folder(self, failure: Failure) -> Failure:
-        return failure.model_copy(update={"message": failure.message.replace(self._folder, "…")})
+        return failure.model_copy(
+            update={"message": failure.message.changed(lambda text: text.replace(self._folder, "…"))}
+        )
 
     def _engine_search(
         self, engine: ProviderInstance, failed: dict[str, Failure], page_failures: list[Failure]

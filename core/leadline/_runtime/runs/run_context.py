@@ -60,6 +60,7 @@ from leadline.records import (
     Json,
     Judgements,
     JudgeRequest,
+    Notice,
     PassageRequest,
     Passages,
     Principal,
@@ -382,7 +383,7 @@ class RunContext:
     async def emit(self, kind: str, data: Json) -> None:
         """Send an event to every observer. A notice is sent once, and stored with the current call for replays."""
         if kind == "notice":
-            message = str(data.get("message", ""))
+            message = Notice.read(data.get("message"))
             if call := current_call.get():
                 call.notices.append(message)
             if not self.state.add_notice(message):

@@ -35,7 +35,7 @@ from leadline.contracts import Middleware, Observer
 from leadline.encoding import digest
 from leadline.errors import CallFailed, ConfigError, LeadlineError, ModelUnreachable, NeedsClarification, NoEvidence
 from leadline.pipeline import Pipeline
-from leadline.records import Answer, Conversation, Failure
+from leadline.records import Answer, Conversation, Failure, Notice
 from leadline.research_findings import CONVERSATION, QUESTION, REPORT, ROUTE, Question, Route
 from leadline.runs import EXIT_CODES, KEPT_NOTICE, Metadata, Result, Status, StepError
 
@@ -339,7 +339,7 @@ class Session:
         if status == "no_evidence":
             await self._end_without_evidence(reason)
         elif rejected and status in ("complete", "partial"):
-            self._end("failed", "; ".join(filter(None, (*rejected, reason))), REJECTED)
+            self._end("failed", Notice.several(filter(None, (*rejected, reason))), REJECTED)
         else:
             self._end(status, reason)
         if run.state.status == "complete" and self._answer:
@@ -349,7 +349,7 @@ class Session:
         """End a run that found nothing; if a middleware refused calls, or all searches failed, it could not look."""
         refusal = await middleware_refusal(self.journal, self.journal.rows())
         status: Status = "failed" if refusal or could_not_look(self.engine) else "no_evidence"
-        self._end(status, reason if refusal in reason else f"{refusal}; {reason}")
+        self._end(status, reason if refusal in reason else Notice.several((refusal, reason)))
 
     def _end(self, status: Status, reason: str, exit_code: int | None = None) -> None:
         self.run.state.end(status, reason)

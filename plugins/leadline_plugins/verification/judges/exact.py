@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from leadline.contracts import Call, Context
 from leadline.plugin import PluginSettings, claim_judge
-from leadline.records import Claim, Evidence, Judgement, Judgements, JudgeRequest, Source
+from leadline.records import Claim, Evidence, Judgement, Judgements, JudgeRequest, Notice, Source
 from leadline_plugins.verification.lexicon import forms
 from leadline_plugins.verification.number_parsing import Number
 from leadline_plugins.verification.numbers import Values, missing_numbers, values_of
@@ -45,7 +45,7 @@ class ExactJudge:
             if same := _verbatim_judgement(claim, cited):
                 found.append(same)
             elif lacks := missing_facts(claim.text, cited, sources):
-                reason = "; ".join(lacks)
+                reason = Notice.several(lacks)
                 found.append(Judgement(claim_id=claim.id, verdict="not_judged", reason=reason, confidence=0))
         return Judgements(judgements=tuple(found))
 
@@ -58,14 +58,14 @@ def _verbatim_judgement(claim: Claim, cited: Sequence[Evidence]) -> Judgement | 
                 verdict="supported",
                 quote=passage.quote[slice(*span)],
                 evidence_id=passage.id,
-                reason="the passage states it in the same words",
+                reason=Notice("the passage states it in the same words", "same_words"),
             )
     return None
 
 
 def missing_facts(
     claim: str, cited: Sequence[Evidence], sources: Mapping[str, Source], quote: str = "", names: Sequence[str] = ()
-) -> list[str]:
+) -> list[Notice]:
     """Return the numbers, dates and quotations of a claim that are in none of its passages.
 
     Notations may differ. `quote` are the words quoted by a judge: values computed from them count too, and so do small
@@ -83,12 +83,11 @@ def missing_facts(
         and not any(_is_item_count(one, text) for text in lists)
         and not any(_is_in_name(one, claim, name) for name in names)
     ]
+    not_occurring = "“{value}” does not occur in the cited passages"
+    not_quoted = "the quoted text “{text}” does not occur in the cited passages"
     return [
-        *(f"“{one.text}” does not occur in the cited passages" for one in numbers),
-        *(
-            f"the quoted text “{quotation}” does not occur in the cited passages"
-            for quotation in missing_quotations(claim, texts)
-        ),
+        *(Notice(not_occurring, "not_occurring", value=one.text) for one in numbers),
+        *(Notice(not_quoted, "not_quoted", text=text) for text in missing_quotations(claim, texts)),
     ]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from leadline.contracts import Call, Run
 from leadline.errors import CallFailed
-from leadline.records import Claim, Evidence, Judgement, Judgements, JudgeRequest
+from leadline.records import Claim, Evidence, Judgement, Judgements, JudgeRequest, Notice
 from leadline.research_findings import FAILED
 from leadline_plugins.verification.quotes import OMISSION, find_quote
 from leadline_plugins.verification.tasks import VERIFY_TASK, ClaimReply, batches, claims_request
@@ -37,13 +37,13 @@ async def judge_by_chat(request: JudgeRequest, run: Run) -> list[Judgement]:
 
 async def _judge_batch(claims: Sequence[Claim], wanted: JudgeRequest, run: Run) -> list[Judgement]:
     found: dict[str, ClaimReply] = {}
-    left, why = list(claims), "the model returned no verdict on it"
+    left, why = list(claims), Notice("the model returned no verdict on it", "silent")
     for _ in range(2):
         inputs = claims_request(left, wanted.passages, wanted.sources, wanted.language)
         try:
             reply = await run.perform(VERIFY_TASK.of(inputs))
         except CallFailed as failed:
-            why = f"the model could not be asked: {failed.record.text}"
+            why = Notice("the model could not be asked: {reason}", "not_asked", reason=failed.record.text)
             break
         numbered = dict(enumerate(left, start=1))
         found |= {numbered[one.claim].id: one for one in reply.verdicts if one.claim in numbered}
@@ -67,8 +67,9 @@ def _judgement(claim: Claim, reply: ClaimReply, passages: dict[str, Evidence]) -
         return _decided(claim, reply, ())
     if found := find_quote(reply.quote, cited):
         return _decided(claim, reply, found)
-    wrong = "quotes words that no cited passage has" if reply.quote.strip() else "quotes no words of a passage"
-    reason = f"model {wrong}"
+    misquoted = Notice("{judge} quotes words that no cited passage has", "misquoted", judge="model")
+    unquoted = Notice("{judge} quotes no words of a passage", "unquoted", judge="model")
+    reason = misquoted if reply.quote.strip() else unquoted
     return Judgement(claim_id=claim.id, verdict="not_judged", reason=reason, confidence=0)
 
 

@@ -20,9 +20,7 @@ def reply(text: str, finish: Literal["stop", "length", "content_filter"] = "stop
     [
         (WrongForm('the reply is no Plan: "sections" must be a list'), "it does not have the requested form"),
         (
-            BadReply(
-                "the reply is unusable: it cites none of the passages: put the id there; it is 1 words long: more"
-            ),
+            BadReply("it cites none of the passages: put the id there; it is 1 words long: more"),
             "it cites none of the passages; it is 1 words long",
         ),
         (BadReply("the reply ends in the middle: complete it"), "the reply ends in the middle"),

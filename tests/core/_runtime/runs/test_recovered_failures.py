@@ -135,6 +135,7 @@ async def test_a_complete_run_lists_its_recovered_failures(tmp_path: Path, down:
 
 
 def test_the_summary_shows_the_first_errors_that_no_notice_mentions() -> None:
+    rests = Failure(kind="search", provider="alpha", category="NETWORK", type="Unavailable", message="alpha rests")
     known = Metadata(
         run_id="r",
         trace_id="t",
@@ -145,7 +146,7 @@ def test_the_summary_shows_the_first_errors_that_no_notice_mentions() -> None:
         notices=("alpha rests",),
         errors=(
             StepError(message="HTTP 503", step="search"),
-            StepError(message="search by alpha: alpha rests", step="search"),
+            StepError(message=rests.text, step="search"),
             *(StepError(message=f"HTTP 40{number}", step="fetch", times=number) for number in range(1, 6)),
         ),
     )

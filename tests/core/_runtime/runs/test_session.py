@@ -133,7 +133,7 @@ async def test_a_run_that_finds_nothing_ends_without_evidence_and_report(tmp_pat
         result = await runs.research(QUESTION_TEXT)
     assert (result.status, result.exit_code, result.report) == ("no_evidence", 5, None)
     assert not (result.folder / "report.md").exists()
-    assert "nothing was found for" in metadata(result)["reason"]
+    assert "nothing was found for" in metadata(result)["reason"]["message"]
 
 
 async def test_a_run_whose_engines_all_fail_reports_it_and_has_no_report(tmp_path: Path) -> None:
@@ -320,8 +320,10 @@ async def test_a_broken_stage_fails_the_run_and_is_named(tmp_path: Path) -> None
     assert (result.status, result.exit_code, result.report) == ("failed", 1, None)
     error = metadata(result)["errors"][0]
     assert error.pop("traceback").endswith("ZeroDivisionError: of the plugin's own")
+    assert error.pop("message")["message"] == (
+        "stage 'breaks' raised ZeroDivisionError: of the plugin's own; this is a bug in the plugin"
+    )
     assert error == {
-        "message": "stage 'breaks' raised ZeroDivisionError: of the plugin's own; this is a bug in the plugin",
         "category": "INTERNAL",
         "retries": 0,
         "step": "breaks",
