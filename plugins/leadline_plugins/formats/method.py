@@ -27,6 +27,8 @@ _QUESTION = ("?", "？", "؟")
 _ASKED = re.compile(r"([?？؟])[.。]")
 # Notices that repeat a fact of the report, by the name of the fact.
 _FACTS = {"left_out": "left_out", "open": "unanswered"}
+# Notices for whoever runs Leadline; they say nothing about the text.
+_NOT_FOR_READERS = ("chart_skipped", "no_picture")
 
 
 class Notes:
@@ -57,10 +59,11 @@ class Notes:
         return [_sentence(text, stop) for text in translated], [_sentence(text, ".") for text in english]
 
     def _new(self) -> Iterator[Notice]:
-        """Yield the notices that repeat no fact."""
+        """Yield the notices for readers that repeat no fact."""
         known = tuple(item.strip(_STOPS) for item in self._facts.get("assumptions", ()))
         for one in self._notices:
-            if not any(item in one for item in known) and not self._facts.get(_FACTS.get(one.code, "")):
+            repeats = any(item in one for item in known) or self._facts.get(_FACTS.get(one.code, ""))
+            if not repeats and one.code not in _NOT_FOR_READERS:
                 yield one
 
 

@@ -60,6 +60,11 @@ def test_every_language_tells_all_of_it(language: str) -> None:
     assert all(word in text for word in ("2026-11-23", "MODEL", "depth of the bay", "GAP", "LEFT", "web"))
 
 
+def test_notices_about_the_installation_are_not_for_readers() -> None:
+    skipped = Notice("charts were skipped: there is no chart runner", "chart_skipped").because("pip install it")
+    assert said(notices=[skipped.data(), "it was odd"])[1] == "It was odd."
+
+
 def test_an_unread_document_is_named_by_its_path_in_the_folder() -> None:
     unread = [{"url": "local://local/bay/a.txt", "reason": "it is empty"}]
     assert said(unread=unread)[-1] == "1 source could not be read: bay/a.txt (it is empty)."
