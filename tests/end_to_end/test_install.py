@@ -60,7 +60,7 @@ def test_a_run_imports_the_plugins_that_it_uses_and_no_other() -> None:
     Path("docs", "function.rst").write_text(topics["function"], encoding="utf-8")
     chosen, modules = output(RUN + LOADED)
     loaded = set(json.loads(modules))
-    ours = {point.name: point.module for point in entry_points(group="leadline.v1")}
+    ours = {point.name: point.module for point in entry_points(group="leadline.v2")}
     imported = {name for name, module in ours.items() if module in loaded}
     assert set(chosen.split()) <= imported
     assert imported - set(chosen.split()) <= BORROWED

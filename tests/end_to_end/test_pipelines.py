@@ -38,7 +38,7 @@ async def run(tools: Any, world: Any, folder: Path, pipeline: str, question: str
         assert (result.status, result.reason) == ("complete", "")
         assert result.metadata.pipeline == pipeline
         for one in told.tasks:
-            assert one.least <= chats(result)[one.task] <= one.most or not one.model, one
+            assert chats(result)[one.task] == one.calls or not one.model, one
         assert (await runs.replay(result.folder)).report == result.report
     return result
 

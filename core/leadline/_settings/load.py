@@ -149,7 +149,8 @@ def load_settings(
     # What a resumed run is told to use now overrides what it stored; else both are just above the defaults.
     layers = [*given, *defaults.settings]
     chosen, unfit = pipeline_layer(strongest(layers), catalog.names())
-    is_other = stored is not None and above.value(("pipeline",)) not in (None, stored.get("pipeline"))
+    before = (stored or {}).get("pipeline")  # None for a run that is continued by another pipeline
+    is_other = before is not None and above.value(("pipeline",)) not in (None, before)
     layers.insert(_ABOVE_STORED if is_other else len(given), chosen)
     preset, unknown_preset = preset_layer(strongest(layers), defaults, catalog.names())
     is_other = stored is not None and above.value(("preset",)) is not None

@@ -145,6 +145,7 @@ class Selector:
         for name in self.sections.names():
             if name not in found.settings and self.sections.base(name) in self._catalog.names():
                 self._check_section(name)
+        found.notices += self._unread_engines()
         found.choices += [text for key, text in self._choices.items() if key in _REQUIRED | used]
         return found
 
@@ -231,6 +232,19 @@ class Selector:
             plugins = self._selected.plugins
             found += [engine for engine in engines if "fetchers" in plugins[engine].offers]
         return tuple(dict.fromkeys(found))
+
+    def _unread_engines(self) -> Iterator[str]:
+        """Yield a notice for each engine that could also fetch, but is not among the fetchers."""
+        names, plugins = self._selected.names, self._selected.plugins
+        for name in names.get("search.engines", ()):
+            offer = plugins[name].offers.get("fetchers")
+            if not offer or name in names["read.fetchers"]:
+                continue
+            if not _obstacle(plugins[name], offer, self._selected.settings[name]):
+                yield (
+                    f"read.fetchers: {name} is missing, a search engine that also fetches: what it finds is read only "
+                    f"if another fetcher accepts the address; add {name} to read.fetchers"
+                )
 
     def _automatic(self, selection: Selection, order: AutoOrder) -> tuple[str, ...]:
         """Return the plugins that `auto` selects: those that are configured, or else those that need nothing.

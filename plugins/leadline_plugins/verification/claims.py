@@ -23,6 +23,7 @@ _WORD = re.compile(r"\w")
 _BOLD = re.compile(r"\*\*[^*]+\*\*|__[^_]+__")
 # Code in a sentence; the dots in it end no sentence.
 _CODE = re.compile(r"(`+)[^`]+\1")
+_NO_ENDS = str.maketrans(dict.fromkeys(".?!…。！？", "_"))
 _LEADS = (":", "：")
 _ASKS = ("?", "？", "؟")
 
@@ -232,7 +233,7 @@ def _sentences(raw: str, block: Block) -> Iterator[Statement]:
     marker = ITEM.match(raw) if block.kind == "item" else None
     begin = marker.end() if marker else 0
     blank = CITATION.sub(lambda match: " " * len(match[0]), raw).replace("\n", " ")
-    blank = _CODE.sub(lambda match: match[0].replace(".", "_").replace("?", "_").replace("!", "_"), blank)
+    blank = _CODE.sub(lambda match: match[0].translate(_NO_ENDS), blank)
     spans = sentences(" " * begin + blank[begin:])
     if len(spans) > 1 and _is_bold_heading(raw, *spans[:2]):
         spans = [(spans[0][0], spans[1][1]), *spans[2:]]

@@ -27,7 +27,7 @@ def uncited(text: str) -> list[str]:
         ("It rose [@a]. It fell.[@b]", [("It rose.", "a"), ("It fell.", "b")]),
         ("It rose. [@a] [@b] It fell [@c].", [("It rose.", "ab"), ("It fell.", "c")]),
         ("It rose. It fell [@a].", [("It rose.", "a"), ("It fell.", "a")]),
-        ("`a ... b` and `c. D` rose [@a]. It fell [@b].", [("a... b and c. D rose.", "a"), ("It fell.", "b")]),
+        ("`a … B` and `c. D` rose [@a]. It fell [@b].", [("a … B and c. D rose.", "a"), ("It fell.", "b")]),
         ("It rose by 3.5 %, e.g. in May [@a].", [("It rose by 3.5 %, e.g. in May.", "a")]),
         ("これは文です。[@a]次の文です[@b]。", [("これは文です。", "a"), ("次の文です。", "b")]),
         ("**It** rose in\nthe [year](https://x.example) [@a].", [("It rose in the year.", "a")]),

@@ -568,7 +568,7 @@ async def test_an_unreachable_provider_is_used_again_if_no_other_is_left() -> No
     ("reply", "told"),
     [
         (None, "the reply is NoneType, not SearchPage"),
-        ([Hit(url="x:1")], "the reply is list, not SearchPage"),
+        (Hit(url="x:1"), "the reply is Hit, not SearchPage"),
         (SearchPage.model_construct(hits=cast("Any", [{"url": "x:1"}])), "the hits of the reply contain dict, not Hit"),
     ],
 )
