@@ -25,6 +25,8 @@ from leadline_plugins.text import sentences
 _HEADING = 8
 # The share of the best score that a further passage needs, as in briefs; and of the weight of a statement.
 _SHARE = 0.5
+# The share of all tokens that passages of reviews may take: those of pages that no review has seen need the rest.
+_KEPT = 0.75
 # Passages among which the counterpart of a statement is looked for.
 _NEAREST = 10
 # A section and a passage.
@@ -63,7 +65,7 @@ def _selected(
     kept: Sequence[Sequence[str]],
     scores: Sequence[Ranked] | None,
 ) -> list[list[Evidence]]:
-    selection, index = _Selection(evidence, len(asked), most), indexed(evidence, titles)
+    selection, index = _Selection(evidence, len(asked), most * _KEPT), indexed(evidence, titles)
     questions = [(section, question) for section, own in enumerate(asked) for question in own]
     if scores is None:
         scores = by_words(evidence, titles, [question for _, question in questions], index)
@@ -71,6 +73,7 @@ def _selected(
     reserved = [[(section, place) for place in definitions(evidence, text, own)] for section, text, own in turns]
     places = {item.id: place for place, item in enumerate(evidence)}
     selection.fill([[(number, places[name]) for name in own if name in places] for number, own in enumerate(kept)], inf)
+    selection.left += most * (1 - _KEPT)
     selection.fill(reserved, inf)
     selection.fill([[(section, place) for place in _best(own, _SHARE)] for section, _, own in turns], tokens)
     selection.fill([_counterparts(evidence, index, selection.sections)], tokens)
@@ -90,7 +93,8 @@ class _Selection:
     def __init__(self, evidence: Sequence[Evidence], count: int, tokens: float) -> None:
         self.sections: list[dict[int, None]] = [{} for _ in range(count)]
         self._evidence = evidence
-        self._left, self._characters = tokens, 0
+        self.left = tokens
+        self._characters = 0
         self._taken: set[int] = set()
         self._first: dict[str, int] = {}
 
@@ -112,9 +116,9 @@ class _Selection:
             place = self._first.setdefault(" ".join(item.quote.split()), place)
             size = tokens_of(item.quote) + tokens_of(item.lead) + _HEADING
             more = 0.0 if place in self._taken else size
-            if size <= tokens and more <= self._left and self._characters < characters:
+            if size <= tokens and more <= self.left and self._characters < characters:
                 tokens -= size
-                self._left -= more
+                self.left -= more
                 self._characters += len(item.quote) if more else 0
                 self._taken.add(place)
                 self.sections[section][place] = None

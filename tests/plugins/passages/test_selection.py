@@ -91,6 +91,12 @@ async def test_a_passage_that_a_review_kept_is_first_whatever_its_words() -> Non
     assert [item.id for item in chosen] == ["cake", "definition", "use"]
 
 
+async def test_what_reviews_kept_leaves_a_quarter_to_other_passages() -> None:
+    asked, run = [[KeyQuestion("What does archive_mode do?")]], cast("Run", FakeRun())
+    (chosen,) = await select_passages(SETTINGS, (), asked, 1000, 90, run, kept=[["use", "cake"]])
+    assert [item.id for item in chosen] == ["cake", "definition"]
+
+
 async def test_a_key_in_code_defines_no_term() -> None:
     example = passage("example", '```\n"archive_mode": "on"\n"archive_mode": "off"\n```', source="s3")
     assert (await selected([example, *SETTINGS], "What does archive_mode do?", tokens=0)) == [["definition"]]
