@@ -30,7 +30,7 @@ _LINE_MARKS = re.compile(r"^(?:\|\s*|[-*+] |\d+[.)] |:   |#+ |> )*")
 _TERM_END = re.compile(r":\s|\||\s\(|[：（]")
 _LONGEST_TERM = 60
 # Code shows how a term is used: a key of a JSON example is no definition.
-_CODE = re.compile(r"^\s*(```|~~~).*?(?:^\s*\1|\Z)", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True)
