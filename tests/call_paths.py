@@ -15,7 +15,7 @@ from leadline._runtime.calls.retry import RetryPolicy
 from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.journal import Journal
 from leadline._settings.secrets import Secrets
-from leadline.contracts import Call, Run
+from leadline.contracts import Call, StageRun
 from leadline.records import Hit, SearchPage, SearchRequest
 from leadline.testing.runs import Recorder
 
@@ -81,7 +81,7 @@ async def open_call_path(
     seen, secrets = Recorder(), secrets or Secrets()
     budget = budget or Budget(limits or Limits())
     bus = Bus("run", "0" * 32, {"recorder": seen}, secrets=secrets)
-    run = cast("Run", None)  # the call path only passes it on
+    run = cast("StageRun", None)  # the call path only passes it on
     options.setdefault("retry", RetryPolicy(sleep=no_sleep))
     calls = CallPath(run, journal, budget, bus, secrets=secrets, offline=offline, **options)
     try:

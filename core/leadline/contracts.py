@@ -82,11 +82,11 @@ R_out = TypeVar("R_out", bound=Record, covariant=True)
 
 
 class Run(Protocol):
-    """One question processed by one pipeline. Stages make all outside requests through it.
+    """One question processed by one pipeline, as every provider sees it (`call.run`); stages get a `StageRun`.
 
-    The journal stores each reply and returns it on resume and replay, so a stage is deterministic given its calls. Each
-    method that makes a call raises `CallFailed` if the call failed for good, and `CallRefused` if Leadline refused it:
-    budget, deadline, stop, or a middleware's rule.
+    Each method that makes a call raises `CallFailed` if the call failed for good, and `CallRefused` if Leadline refused
+    it: budget, deadline, stop, or a middleware's rule. Only a provider with `work="composite"` or tasks in `uses` may
+    use one.
     """
 
     id: str
@@ -96,11 +96,62 @@ class Run(Protocol):
     """Labels of the caller: cost centre, ticket, …"""
     principal: Principal | None
     settings: Settings
-    folder: Path
+
+    def now(self) -> datetime:
+        """Return the time at which the run began, in UTC; the same throughout the run and after a resume."""
+        ...
+
+    async def emit(self, kind: str, data: Json) -> None:
+        """Send an event to every observer."""
+        ...
 
     async def by_chat(self, task: str, role: str = "task") -> bool:
         """Return whether a language model is the first choice for this task, so that work can overlap its latency."""
         ...
+
+    async def perform(self, task: Task[R], /) -> R:
+        """Perform a typed task with the providers of `ai.providers`, in order."""
+        ...
+
+    async def execute(self, code: Code, /) -> Execution:
+        """Run code in the configured sandbox."""
+        ...
+
+    async def embed(self, texts: Sequence[str], /, embedder: str = "", *, keep: bool = True) -> Embeddings:
+        """Embed texts with the embedder `NAME` or `NAME:MODEL`, by default that of `ai.embedder`.
+
+        `knowledge.embedder` is the other choice. Without `keep`, the journal does not store the vectors.
+        """
+        ...
+
+    @property
+    def vectors(self) -> Vectors:
+        """The vector store of `knowledge.store`."""
+        ...
+
+    async def ask(self, message: str, json_schema: Json, default: Json | None = None, *, wait: float = 300) -> Answer:
+        """Ask the user, and wait up to `wait` seconds for the answer.
+
+        If there is nobody to ask, or nobody answers in time, accept `default`; without one, raise `NeedsClarification`
+        or `CallFailed`. Equal questions of a run are one question, and a resumed run has the answers it got.
+        """
+        ...
+
+    async def each(self, items: Sequence[T], do: Callable[[T], Awaitable[U]]) -> list[U]:
+        """Call `do` for all items concurrently and return the results in the order of the items.
+
+        The first error is raised itself, the others are added to it as notes. No task is left running.
+        """
+        ...
+
+
+class StageRun(Run, Protocol):
+    """The run of a stage, which makes all outside requests through it.
+
+    The journal stores each reply and returns it on resume and replay, so a stage is deterministic given its calls.
+    """
+
+    folder: Path
 
     @property
     def notices(self) -> Sequence[str]:
@@ -110,10 +161,6 @@ class Run(Protocol):
     @property
     def models(self) -> Sequence[str]:
         """The language models whose replies were used so far, as `provider:model`, for example `openai:gpt-5`."""
-        ...
-
-    async def perform(self, task: Task[R], /) -> R:
-        """Perform a typed task with the providers of `ai.providers`, in order."""
         ...
 
     async def search(self, request: SearchRequest, /) -> SearchPage:
@@ -140,22 +187,6 @@ class Run(Protocol):
         """Return whether a configured chart runner draws charts in this language, such as `data` or `python`."""
         ...
 
-    async def execute(self, code: Code, /) -> Execution:
-        """Run code in the configured sandbox."""
-        ...
-
-    async def embed(self, texts: Sequence[str], /, embedder: str = "", *, keep: bool = True) -> Embeddings:
-        """Embed texts with the embedder `NAME` or `NAME:MODEL`, by default that of `ai.embedder`.
-
-        `knowledge.embedder` is the other choice. Without `keep`, the journal does not store the vectors.
-        """
-        ...
-
-    @property
-    def vectors(self) -> Vectors:
-        """The vector store of `knowledge.store`."""
-        ...
-
     async def retrieve(self, request: PassageRequest, /) -> Passages:
         """Return the passages of the knowledge base (`knowledge.base`) that answer a question best."""
         ...
@@ -170,14 +201,6 @@ class Run(Protocol):
 
     async def format(self, report: Report, name: str, /) -> Files:
         """Render a report with the formatter of that name."""
-        ...
-
-    async def ask(self, message: str, json_schema: Json, default: Json | None = None, *, wait: float = 300) -> Answer:
-        """Ask the user, and wait up to `wait` seconds for the answer.
-
-        If there is nobody to ask, or nobody answers in time, accept `default`; without one, raise `NeedsClarification`
-        or `CallFailed`. Equal questions of a run are one question, and a resumed run has the answers it got.
-        """
         ...
 
     async def call(
@@ -205,13 +228,6 @@ class Run(Protocol):
         """
         ...
 
-    async def each(self, items: Sequence[T], do: Callable[[T], Awaitable[U]]) -> list[U]:
-        """Call `do` for all items concurrently and return the results in the order of the items.
-
-        The first error is raised itself, the others are added to it as notes. No task is left running.
-        """
-        ...
-
     def prefetch(self, work: Coroutine[Any, Any, object], /) -> None:
         """Start calls that a later stage will make; that stage reuses the result or joins the call in flight.
 
@@ -236,14 +252,6 @@ class Run(Protocol):
 
     async def save(self, file: Blob, /) -> Path:
         """Write a file into the folder of the run, atomically, and return its path."""
-        ...
-
-    async def emit(self, kind: str, data: Json) -> None:
-        """Send an event to every observer."""
-        ...
-
-    def now(self) -> datetime:
-        """Return the time at which the run began, in UTC; the same throughout the run and after a resume."""
         ...
 
 
@@ -461,13 +469,13 @@ class ClaimJudge(Protocol):
 class Stage(Protocol):
     """A step of a pipeline that reads and writes findings."""
 
-    async def run(self, findings: Findings, run: Run, /) -> None: ...
+    async def run(self, findings: Findings, run: StageRun, /) -> None: ...
 
 
 class ReportChecker(Stage, Protocol):
     """A stage that also checks reports outside of runs: `checker` in a `defaults.toml` names it."""
 
-    async def check_report(self, report: Report | str, run: Run, /, *, fetch: bool) -> Json:
+    async def check_report(self, report: Report | str, run: StageRun, /, *, fetch: bool) -> Json:
         """Return what was found. A report as data is judged by its stored sources, one in Markdown by fetched ones."""
         ...
 
@@ -480,7 +488,7 @@ class MapStage(Protocol[Q_in, R_out]):
     known, concurrently with the last ones.
     """
 
-    async def map(self, item: Q_in, findings: Findings, run: Run, /) -> Sequence[R_out]: ...
+    async def map(self, item: Q_in, findings: Findings, run: StageRun, /) -> Sequence[R_out]: ...
 
 
 class Middleware(Protocol):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, SecretStr
 
-from leadline.contracts import Call, Context, Run, Search
+from leadline.contracts import Call, Context, Run, Search, StageRun
 from leadline.errors import (
     BadReply,
     Denied,
@@ -77,6 +77,7 @@ __all__ = [
     "Run",
     "Search",
     "SecretStr",
+    "StageRun",
     "Task",
     "TaskKind",
     "TooLong",

@@ -12,7 +12,7 @@ import pytest
 
 import leadline
 from leadline import events, hookspecs
-from leadline.contracts import Call, Run
+from leadline.contracts import Call, StageRun
 from leadline.errors import CallFailed, Unavailable
 from leadline.findings import Findings, Key
 from leadline.plugin import embedder, search_provider
@@ -29,7 +29,7 @@ class Note(Record):
 
 
 NOTE: Key[Note] = Key("tested.note", Note)
-Do = Callable[[Findings, Run], Awaitable[None]]
+Do = Callable[[Findings, StageRun], Awaitable[None]]
 
 
 class Doing:
@@ -38,7 +38,7 @@ class Doing:
     def __init__(self, do: Do) -> None:
         self._do = do
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         await self._do(findings, run)
 
 
@@ -92,7 +92,7 @@ async def test_every_event_has_a_documented_kind_and_documented_data(tmp_path: P
 
 
 async def test_the_event_of_a_fault_has_no_traceback(tmp_path: Path) -> None:
-    async def fail(findings: Findings, run: Run) -> None:
+    async def fail(findings: Findings, run: StageRun) -> None:
         raise ZeroDivisionError("deep")
 
     result = await run_stage(tmp_path, fail)
@@ -101,7 +101,7 @@ async def test_the_event_of_a_fault_has_no_traceback(tmp_path: Path) -> None:
 
 
 async def test_a_stage_that_does_not_set_what_it_gives_ends_the_run_by_name(tmp_path: Path) -> None:
-    async def nothing(findings: Findings, run: Run) -> None:
+    async def nothing(findings: Findings, run: StageRun) -> None:
         return
 
     result = await run_stage(tmp_path, nothing, gives=(NOTE,))
@@ -112,7 +112,7 @@ async def test_a_stage_that_does_not_set_what_it_gives_ends_the_run_by_name(tmp_
 
 @pytest.mark.parametrize("declared", [True, False])
 async def test_only_a_stage_that_declares_it_ends_a_loop(declared: bool, tmp_path: Path) -> None:
-    async def end(findings: Findings, run: Run) -> None:
+    async def end(findings: Findings, run: StageRun) -> None:
         findings.end_loop("enough")
 
     result = await run_stage(tmp_path, end, ends_loop=declared)
@@ -137,7 +137,7 @@ async def test_an_embedder_returns_one_vector_for_each_text(
 
     told: list[str] = []
 
-    async def embed(findings: Findings, run: Run) -> None:
+    async def embed(findings: Findings, run: StageRun) -> None:
         try:
             told.append("" if (await run.embed(["one", "two"])).vectors == vectors else "others")
         except CallFailed as failed:
@@ -156,7 +156,7 @@ async def test_the_core_sets_the_engine_and_the_tier_of_a_hit(tmp_path: Path) ->
 
     found: list[Hit] = []
 
-    async def search(findings: Findings, run: Run) -> None:
+    async def search(findings: Findings, run: StageRun) -> None:
         found.extend((await run.search(SearchRequest(query="depth"))).hits)
 
     lying = plugin("lying", search_provider("Lies")(lambda: Lying()))

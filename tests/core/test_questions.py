@@ -16,7 +16,7 @@ import pytest
 
 import leadline
 from leadline.commands.outcome import advise
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.errors import AlreadyAnswered, UsageError
 from leadline.findings import Findings, Key
 from leadline.plugin import stage
@@ -31,7 +31,7 @@ class Answers(Record):
 
 
 ANSWERS: Key[Answers] = Key("asks.answers", Answers, file="answers.json")
-Ask = Callable[[Run], Awaitable[tuple[str, ...]]]
+Ask = Callable[[StageRun], Awaitable[tuple[str, ...]]]
 
 
 class Asks:
@@ -40,7 +40,7 @@ class Asks:
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         findings[ANSWERS] = Answers(texts=await self._ask(run))
 
 
@@ -55,7 +55,7 @@ def text_of(answer: Answer) -> str:
     return f"{answer.action}: {answer.content.get('answer', '')}"
 
 
-async def two(run: Run) -> tuple[str, ...]:
+async def two(run: StageRun) -> tuple[str, ...]:
     """Ask two questions at once."""
 
     async def ask(message: str) -> str:
@@ -64,7 +64,7 @@ async def two(run: Run) -> tuple[str, ...]:
     return tuple(await run.each(["Which basin?", "Which tide?"], ask))
 
 
-async def one(run: Run) -> tuple[str, ...]:
+async def one(run: StageRun) -> tuple[str, ...]:
     return (text_of(await run.ask("Which basin?", SCHEMA)),)
 
 
@@ -163,7 +163,7 @@ MISSED: list[tuple[Json, str]] = [
 
 
 async def test_an_answer_that_misses_the_schema_names_its_field_and_the_question_stays_open(tmp_path: Path) -> None:
-    async def form(run: Run) -> tuple[str, ...]:
+    async def form(run: StageRun) -> tuple[str, ...]:
         return (text_of(await run.ask("Which basin?", FORM)),)
 
     async with client(tmp_path, form) as runs:
@@ -255,7 +255,7 @@ async def test_a_question_that_nobody_answers_in_time_is_asked_once_and_again_on
         await asyncio.Event().wait()
         raise AssertionError
 
-    async def ask(run: Run) -> tuple[str, ...]:
+    async def ask(run: StageRun) -> tuple[str, ...]:
         tide = await run.ask("Which tide?", SCHEMA, {"answer": "low"}, wait=0.01)
         return text_of(tide), text_of(await run.ask("Which basin?", SCHEMA, wait=0.01))
 
@@ -285,7 +285,7 @@ async def test_an_error_of_the_asker_fails_the_run_with_its_words(tmp_path: Path
 
 
 async def test_without_anybody_to_ask_the_default_is_the_answer(tmp_path: Path) -> None:
-    async def ask(run: Run) -> tuple[str, ...]:
+    async def ask(run: StageRun) -> tuple[str, ...]:
         return (text_of(await run.ask("Which tide?", SCHEMA, {"answer": "low"})),)
 
     async with client(tmp_path, ask) as runs:

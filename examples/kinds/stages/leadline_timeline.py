@@ -1,11 +1,11 @@
 from leadline_years import YEARS
 
-from leadline.plugin import REPORT, Findings, Run, Section, stage
+from leadline.plugin import REPORT, Findings, Section, StageRun, stage
 
 
 @stage("A timeline", needs=(REPORT,), wants=(YEARS,), gives=(REPORT,))
 class Timeline:
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         report = findings[REPORT]
         quotes = {item.id: " ".join(item.quote.split()) for item in report.evidence}
         years = sorted((year.year, year.id) for year in findings[YEARS] if year.id in quotes)

@@ -1,6 +1,6 @@
 import re
 
-from leadline.plugin import EVIDENCE, Evidence, Findings, Key, Record, Run, map_stage
+from leadline.plugin import EVIDENCE, Evidence, Findings, Key, Record, StageRun, map_stage
 
 
 class Year(Record):
@@ -13,5 +13,5 @@ YEARS: Key[tuple[Year, ...]] = Key("years.found", Year, grows=True, file="years.
 
 @map_stage("Finds the years", over=EVIDENCE, gives=YEARS)
 class Years:
-    async def map(self, item: Evidence, findings: Findings, run: Run, /) -> list[Year]:
+    async def map(self, item: Evidence, findings: Findings, run: StageRun, /) -> list[Year]:
         return [Year(id=item.id, year=int(year)) for year in re.findall(r"\b(?:1[5-9]|20)\d\d\b", item.quote)[:1]]

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.records import Evidence, Source
 from leadline.workers import compute
 from leadline_plugins.documents.ranking import best_matches, indexed, query_words
@@ -109,7 +109,7 @@ def titles_of(sources: Sequence[Source]) -> dict[str, str]:
 
 
 async def ranked(
-    passages: Sequence[Evidence], sources: Sequence[Source], questions: Sequence[KeyQuestion], run: Run
+    passages: Sequence[Evidence], sources: Sequence[Source], questions: Sequence[KeyQuestion], run: StageRun
 ) -> list[Ranked]:
     """Return the scores of passages for each question, by all configured methods."""
     rankings = await compute(by_words, passages, titles_of(sources), questions)
@@ -121,7 +121,7 @@ async def ranked(
 
 
 async def _fused(
-    passages: Sequence[Evidence], questions: Sequence[KeyQuestion], rankings: Sequence[Ranked], run: Run
+    passages: Sequence[Evidence], questions: Sequence[KeyQuestion], rankings: Sequence[Ranked], run: StageRun
 ) -> list[Ranked]:
     """Fuse the BM25 rankings with rankings by vectors."""
     best = Counter({place: max(one.get(place, 0.0) for one in rankings) for place in range(len(passages))})
@@ -137,7 +137,7 @@ async def _fused(
 
 
 async def _reranked(
-    passages: Sequence[Evidence], questions: Sequence[KeyQuestion], rankings: Sequence[Ranked], run: Run
+    passages: Sequence[Evidence], questions: Sequence[KeyQuestion], rankings: Sequence[Ranked], run: StageRun
 ) -> list[Ranked]:
     """Reorder the best passages of each question with the reranker; the others follow in their order."""
 

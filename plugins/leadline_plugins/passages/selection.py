@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from math import inf
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.records import Evidence, Source
 from leadline.workers import compute
 from leadline_plugins.documents.ranking import indexed, query_words, weight
@@ -39,7 +39,7 @@ async def select_passages(
     asked: Sequence[Sequence[KeyQuestion]],
     tokens: float,
     most: float,
-    run: Run,
+    run: StageRun,
     characters: float = 0.0,
     kept: Sequence[Sequence[str]] = (),
 ) -> list[list[Evidence]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.errors import UsageError
 from leadline.research_findings import Route
 
@@ -53,7 +53,7 @@ def _rows(text: str) -> list[Rule]:
     ]
 
 
-async def refuse_small_talk(question: str, run: Run) -> None:
+async def refuse_small_talk(question: str, run: StageRun) -> None:
     """Raise `UsageError` for a greeting or small talk without a language model: nothing can be searched for."""
     if by_rules(question, (TALK,)) and not await run.by_chat("reply", "thinking"):
         raise UsageError(

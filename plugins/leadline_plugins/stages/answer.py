@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.errors import NoEvidence
 from leadline.findings import Findings
 from leadline.plugin import stage
@@ -51,7 +51,7 @@ class AnswerStage:
     without any, the loop ends.
     """
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Set the report. Raises `NoEvidence` if nothing answers the question and no round is left."""
         question, sources, found, tasks = findings[QUESTION], findings[SOURCES], findings[EVIDENCE], findings[TASKS]
         evidence, plan = await without_copies(found, sources), single_section_plan(question)
@@ -79,7 +79,7 @@ class AnswerStage:
             await run.emit("message", {"kind": "report", "text": "\n\n".join(one.text or "" for one in written)})
 
 
-async def _report(findings: Findings, written: list[Section], gaps: tuple[Text, ...], run: Run) -> Report:
+async def _report(findings: Findings, written: list[Section], gaps: tuple[Text, ...], run: StageRun) -> Report:
     """Return the report; without a text it has no sources, so that the run ends without evidence."""
     question, evidence, sources = findings[QUESTION], findings[EVIDENCE], findings[SOURCES]
     found, unread = findings[FOUND], findings[UNREAD]

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from leadline.citations import number
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.display import one_line
 from leadline.findings import Findings
 from leadline.plugin import PluginSettings, stage
@@ -44,7 +44,7 @@ class AuditStage:
     def __init__(self, settings: AuditSettings) -> None:
         self._settings = settings
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Set the audit and save `verification.md`."""
         checks = findings[VERIFICATION]
         why, partial = checks.reasons, checks.claims.get("partial", 0)

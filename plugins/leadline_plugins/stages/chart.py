@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.errors import CallFailed, CallRefused
 from leadline.findings import Findings
 from leadline.plugin import PluginSettings, stage
@@ -87,7 +87,7 @@ class ChartStage:
     def __init__(self, settings: ChartSettings) -> None:
         self._settings = settings
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Add the figures that could be drawn, and all planned charts."""
         if self._settings.mode == "off" or not run.settings.charts.max:
             return
@@ -120,7 +120,7 @@ class ChartStage:
         findings[CHARTS] = tuple(charts)
 
 
-async def plan_ahead(book: Book, question: Question, run: Run) -> None:
+async def plan_ahead(book: Book, question: Question, run: StageRun) -> None:
     """Have the charts of a book planned before the stage `chart` asks for the same plan."""
     settings = run.settings.plugin("chart")
     if isinstance(settings, ChartSettings) and settings.mode != "off" and run.settings.charts.max:
@@ -129,7 +129,7 @@ async def plan_ahead(book: Book, question: Question, run: Run) -> None:
             await run.perform(PLAN_TASK.of(request))
 
 
-async def _request(book: Book, question: Question, settings: ChartSettings, run: Run) -> ChartPlanRequest | str:
+async def _request(book: Book, question: Question, settings: ChartSettings, run: StageRun) -> ChartPlanRequest | str:
     """Return the inputs of the plan; or why there are no charts, empty if nobody asked for any."""
     modelled, at_least = await run.by_chat(PLAN_TASK.name), AT_LEAST if settings.mode == "auto" else 1
     best = await compute(numeric, book.evidence, at_least) if modelled else []
@@ -152,7 +152,7 @@ async def _request(book: Book, question: Question, settings: ChartSettings, run:
 
 
 async def _draw_with_repairs(
-    run: Run, plan: PlannedChart, place: int, request: ChartPlanRequest, sources: Mapping[str, Source]
+    run: StageRun, plan: PlannedChart, place: int, request: ChartPlanRequest, sources: Mapping[str, Source]
 ) -> tuple[Chart, Figure | None]:
     """Return a chart and its figure; None in place of the figure if drawing and repairs failed."""
     refused: list[str] = []
@@ -179,7 +179,7 @@ async def _draw_with_repairs(
     return chart.model_copy(update={"refused": tuple(dict.fromkeys(refused))}), None
 
 
-async def _notify_changes(run: Run, title: str, dropped: str, changed: str, refused: list[str]) -> None:
+async def _notify_changes(run: StageRun, title: str, dropped: str, changed: str, refused: list[str]) -> None:
     corrected = "the chart '{title}' was corrected before it was drawn: {reason}"
     without = "the chart '{title}' was drawn without rows that its passages do not state: {reason}"
     turned = "the chart '{title}' was drawn in a different form than planned: {reason}"
@@ -191,7 +191,7 @@ async def _notify_changes(run: Run, title: str, dropped: str, changed: str, refu
         await notify(run, turned, "chart_turned", title=title, reason=changed)
 
 
-async def _repaired(run: Run, plan: PlannedChart, error: str, request: ChartPlanRequest) -> PlannedChart | None:
+async def _repaired(run: StageRun, plan: PlannedChart, error: str, request: ChartPlanRequest) -> PlannedChart | None:
     """Return the corrected chart; None if the call fails or the model drops the chart."""
     asked = ChartRepairRequest(**{**dict(request), "limit": 1}, chart=plan, error=error)
     try:

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.display import one_line
 from leadline.errors import ClarificationFailed, NeedsClarification
 from leadline.estimates import Expected, Scope
@@ -100,7 +100,7 @@ class ClarifyStage:
     def __init__(self, settings: ClarifySettings) -> None:
         self._settings = settings
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Replace the question with the clarified one."""
         question, wanted = findings[QUESTION], run.settings.language
         await refuse_small_talk(question.text, run)
@@ -110,7 +110,7 @@ class ClarifyStage:
             question = await self._gated(question, run)
         findings[QUESTION] = question
 
-    async def _gated(self, question: Question, run: Run) -> Question:
+    async def _gated(self, question: Question, run: StageRun) -> Question:
         reasons = tuple(unclear_reasons(question.topic, self._settings))
         question = question.model_copy(update={"reasons": reasons})
         if not reasons and not is_complex(question.text):
@@ -122,7 +122,7 @@ class ClarifyStage:
             question = question.model_copy(update={"reasons": (AMBIGUOUS,)})
         return await self._settle(question, reply, run)
 
-    async def _by_model(self, question: Question, run: Run) -> Clarification:
+    async def _by_model(self, question: Question, run: StageRun) -> Clarification:
         """Return the model's questions and assumptions; none without a model."""
         silent = Clarification(needs_clarification=False)
         if not await run.by_chat(TASK.name, TASK.role):
@@ -131,7 +131,7 @@ class ClarifyStage:
         request = ClarifyRequest(question=question, today=start_date(run))
         return await perform_or(run, TASK.of(request), silent, notice, closing=True)
 
-    async def _settle(self, question: Question, reply: Clarification, run: Run) -> Question:
+    async def _settle(self, question: Question, reply: Clarification, run: StageRun) -> Question:
         reasons = "; ".join(question.reasons)
         asked = reply.questions[:MAX_QUESTIONS] or _DEFAULT_QUESTIONS
         question = question.model_copy(update={"needs_clarification": True, "questions": asked})
@@ -144,7 +144,7 @@ class ClarifyStage:
         await notify(run, f"{reasons}: assumed: {'; '.join(one.rstrip(' .。;；') for one in assumptions)}")
         return question.model_copy(update={"assumptions": assumptions})
 
-    async def _ask(self, question: Question, message: str, run: Run) -> Question:
+    async def _ask(self, question: Question, message: str, run: StageRun) -> Question:
         fields: Json = {"answer": {"type": "string", "title": "Your answer"}}
         schema: Json = {"type": "object", "properties": dict(fields), "required": ["answer"]}
         # The finding is saved when the stage ends: too late for whoever has to answer, or finds the run waiting.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.errors import CallFailed, CallRefused
 from leadline.estimates import Expected, Scope
 from leadline.findings import Findings
@@ -77,7 +77,7 @@ class Attempt(NamedTuple):
 class CodeStage:
     """Writes, runs and reports a program; saves it with its output and files in the folder `code` of the run."""
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Set the report."""
         question = in_own_language(findings[QUESTION], run)
         request = CodeRequest(question=question_input(question), today=start_date(run), seconds=SECONDS)
@@ -91,13 +91,13 @@ class CodeStage:
         await run.emit("message", {"kind": "report", "text": text})
 
 
-async def _attempt(request: CodeRequest, run: Run) -> Attempt:
+async def _attempt(request: CodeRequest, run: StageRun) -> Attempt:
     written = await run.perform(TASK.of(request))
     execution = await run.execute(Code(language="python", text=written.program, seconds=SECONDS))
     return Attempt(written, execution)
 
 
-async def _repaired(request: CodeRequest, run: Run) -> Sequence[Attempt]:
+async def _repaired(request: CodeRequest, run: StageRun) -> Sequence[Attempt]:
     """Return the second attempt; none if the model could not be asked, so that the first stays."""
     try:
         return [await _attempt(request, run)]
@@ -108,7 +108,7 @@ async def _repaired(request: CodeRequest, run: Run) -> Sequence[Attempt]:
         return []
 
 
-async def _save(attempts: Sequence[Attempt], run: Run) -> list[str]:
+async def _save(attempts: Sequence[Attempt], run: StageRun) -> list[str]:
     """Save the program, its result and its files; return the names of its files in the folder of the run."""
     last = attempts[-1]
     names = [f"{_FOLDER}/files/{file.name}" for file in last.execution.files]
@@ -134,7 +134,7 @@ def _text(name: str, text: str, media_type: str) -> Blob:
 # --- the report ------------------------------------------------------------------------------------------------------
 
 
-def code_report(question: Question, attempts: Sequence[Attempt], files: Sequence[str], run: Run) -> Report:
+def code_report(question: Question, attempts: Sequence[Attempt], files: Sequence[str], run: StageRun) -> Report:
     """Return the report: result, program, execution. A program that failed leaves the report incomplete."""
     last, wording = attempts[-1], question.language
     figures = tuple(_figures(last))
@@ -171,7 +171,7 @@ def _answer(last: Attempt, figures: Sequence[Figure], wording: str) -> str:
     return "\n\n".join([*filter(None, parts), *(f"![](figure:{figure.id})" for figure in figures)])
 
 
-def _facts(attempts: Sequence[Attempt], files: Sequence[str], run: Run, wording: str) -> str:
+def _facts(attempts: Sequence[Attempt], files: Sequence[str], run: StageRun, wording: str) -> str:
     """Return a table: exit code, time, sandbox, attempts, the error that was corrected, files."""
     last = attempts[-1].execution
     rows = [

@@ -13,7 +13,7 @@ from typing import Annotated
 
 from pydantic import JsonValue
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.findings import Findings
 from leadline.plugin import map_stage
 from leadline.records import SINGLE, Blob, Claim, Notice, Record, Section, Text
@@ -112,11 +112,11 @@ TASK = TaskKind(
 class CondenseStage:
     """Reads all sections together; saves what it removed as `repetition.json`."""
 
-    async def map(self, item: Section, findings: Findings, run: Run, /) -> Sequence[Section]:
+    async def map(self, item: Section, findings: Findings, run: StageRun, /) -> Sequence[Section]:
         """Return nothing: `rest` returns the sections."""
         return ()
 
-    async def rest(self, items: Sequence[Section], findings: Findings, run: Run, /) -> Sequence[Section]:
+    async def rest(self, items: Sequence[Section], findings: Findings, run: StageRun, /) -> Sequence[Section]:
         """Return the sections without repeated statements. Of statements written by no model none is removed."""
         if not await model_writes(run):
             return items
@@ -127,7 +127,7 @@ class CondenseStage:
         run.prefetch(prejudge(run, kept, evidence, sources, question.language))
         return kept
 
-    async def _named(self, items: Sequence[Section], run: Run) -> Sequence[tuple[Claim, Claim]]:
+    async def _named(self, items: Sequence[Section], run: StageRun) -> Sequence[tuple[Claim, Claim]]:
         """Return the statements that the model calls repetitions, each with the one that stays."""
         claims = section_statements(items).claims
         numbers = numbered(items, claims)
@@ -211,7 +211,7 @@ def _row(claim: Claim, stays: Claim, found_by: str) -> dict[str, JsonValue]:
     }
 
 
-async def _save(removed: Sequence[dict[str, JsonValue]], kept: Sequence[Section], run: Run) -> None:
+async def _save(removed: Sequence[dict[str, JsonValue]], kept: Sequence[Section], run: StageRun) -> None:
     left: Sequence[Repetition] = await compute(repetitions, kept)
     data = {
         "statements": len(section_statements(kept).claims),

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, chain
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.findings import Findings
 from leadline.plugin import stage
 from leadline.records import Conflict, Evidence, Notice, Source
@@ -84,7 +84,7 @@ class DigestStage:
     Otherwise the last digest stays.
     """
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Set the digest."""
         tasks = findings[TASKS]
         last, number = findings.get(DIGEST), tasks[-1].round if tasks else 1
@@ -97,7 +97,7 @@ class DigestStage:
             digest = await self._made(findings, run, digest, limit if new else 0)
         findings[DIGEST] = digest.model_copy(update={"round": number})
 
-    async def _made(self, findings: Findings, run: Run, last: Digest, limit: int) -> Digest:
+    async def _made(self, findings: Findings, run: StageRun, last: Digest, limit: int) -> Digest:
         question, plan, tasks, sources = findings[QUESTION], findings[PLAN], findings[TASKS], findings[SOURCES]
         evidence, past = findings[EVIDENCE], past_searches(findings[FOUND], sources) if limit else ()
         request = await digest_request(question, plan, evidence, sources, last, limit, past, run)
@@ -126,7 +126,7 @@ async def digest_request(
     last: Digest,
     limit: int,
     past: tuple[PastSearch, ...],
-    run: Run,
+    run: StageRun,
 ) -> DigestRequest:
     """Return the request to review all passages so far; `limit` is the maximum number of queries."""
     return DigestRequest(
@@ -142,7 +142,7 @@ async def digest_request(
 
 
 async def _best_passages(
-    evidence: Sequence[Evidence], sources: Sequence[Source], plan: Plan, last: Digest, run: Run
+    evidence: Sequence[Evidence], sources: Sequence[Source], plan: Plan, last: Digest, run: StageRun
 ) -> list[Evidence]:
     """Return what earlier reviews kept, and the best passages of all rounds for each key question and last gap."""
     texts = [section.questions or (f"{section.title} {section.goal}",) for section in plan.sections]

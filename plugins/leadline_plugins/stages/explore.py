@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.errors import CallFailed, CallRefused
 from leadline.estimates import Expected, Scope
 from leadline.findings import Findings
@@ -68,7 +68,7 @@ class ExploreStage:
     def __init__(self, settings: ExploreSettings) -> None:
         self._settings = settings
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Set search tasks, results and sources, and add the model's answer to the digest."""
         if not findings[TASKS] and answered(findings.get(DIGEST)):
             findings[TASKS], findings[FOUND], findings[SOURCES] = (), (), ()
@@ -140,7 +140,7 @@ class ExploreStage:
         }
         findings[DIGEST] = last.model_copy(update=update | {"review": None, "queries": ()})
 
-    async def _search_plainly(self, findings: Findings, run: Run, reason: Notice) -> None:
+    async def _search_plainly(self, findings: Findings, run: StageRun, reason: Notice) -> None:
         """Search and read as the stages `query`, `search` and `fetch` do."""
         await notify(run, _PLAIN_SEARCH.because(reason))
         tasks = await query.next_tasks(findings, run)
@@ -214,7 +214,7 @@ class _ToolLoop:
         return f"{points} {rest}" + (f" The next reply is the last: call {RESPOND.name}." if left == 1 else "")
 
 
-async def _best_pages(found: Sequence[Found], findings: Findings, run: Run) -> list[Source | Unread]:
+async def _best_pages(found: Sequence[Found], findings: Findings, run: StageRun) -> list[Source | Unread]:
     reading = FetchStage()
     read = [one for many in await run.each(found, lambda item: reading.map(item, findings, run)) for one in many]
     return [*read, *await reading.rest(found, findings, run)]

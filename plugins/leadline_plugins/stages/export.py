@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.errors import CallFailed, ConfigError, NoEvidence
 from leadline.findings import Findings
 from leadline.plugin import stage
@@ -28,7 +28,7 @@ from leadline_plugins.writing.methodology import with_notices
 class ExportStage:
     """Renders all formats concurrently; if one fails, the others are still written."""
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Write `report.*`. Raises the first failure if every format failed, `NoEvidence` if no source was found."""
         report = findings[REPORT]
         if run.finds_sources and not report.sources:
@@ -54,7 +54,7 @@ class ExportStage:
 class ExportedFiles:
     """The files of a run's report; if two formats write the same file, the first format in the list wins."""
 
-    run: Run
+    run: StageRun
     formats: tuple[str, ...]
     # The formats that failed or were refused.
     lost: dict[str, CallFailed] = field(default_factory=dict)

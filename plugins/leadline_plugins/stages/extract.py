@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.findings import Findings
 from leadline.plugin import map_stage
 from leadline.records import Evidence, Json, Source
@@ -28,7 +28,7 @@ _MAX_PASSAGES = 200
 class ExtractStage:
     """Keeps all passages of a source; of a long one those that match the questions of the run best."""
 
-    async def map(self, item: Source, findings: Findings, run: Run, /) -> Sequence[Evidence]:
+    async def map(self, item: Source, findings: Findings, run: StageRun, /) -> Sequence[Evidence]:
         """Return the passages of one source, in the order of its document."""
         if any(evidence.source_id == item.id for evidence in findings[EVIDENCE]):
             return ()  # a later search found the source again

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.errors import CallFailed
 from leadline.findings import Findings
 from leadline.plugin import map_stage
@@ -34,7 +34,7 @@ class FetchStage:
     So the choice of pages never depends on which search returned first.
     """
 
-    async def map(self, item: Found, findings: Findings, run: Run, /) -> Sequence[Source | Unread]:
+    async def map(self, item: Found, findings: Findings, run: StageRun, /) -> Sequence[Source | Unread]:
         """Read the first pages of one search."""
         sources, near = findings[SOURCES], await model_writes(run)
         known = known_addresses(sources)
@@ -43,7 +43,7 @@ class FetchStage:
         chosen = first_pages(item, known, pages_at_once(run), near=near)
         return await without_duplicates(await run.each(chosen, lambda hit: read_page(hit, item.task.id, run)), sources)
 
-    async def rest(self, items: Sequence[Found], findings: Findings, run: Run, /) -> Sequence[Source | Unread]:
+    async def rest(self, items: Sequence[Found], findings: Findings, run: StageRun, /) -> Sequence[Source | Unread]:
         """Read the next best pages of all searches together."""
         sources = findings[SOURCES]
         near = await model_writes(run)
@@ -52,7 +52,7 @@ class FetchStage:
         return await without_duplicates(await run.each(chosen, lambda pair: read_page(*pair, run)), sources)
 
 
-def pages_at_once(run: Run) -> int:
+def pages_at_once(run: StageRun) -> int:
     """Return the number of pages that are read of each search before the others have returned."""
     return min(2, run.settings.research.pages_per_query)
 
@@ -83,7 +83,7 @@ def first_pages(item: Found, before: set[str], count: int, *, near: bool = True)
     return [hit for name, hit in reversed(new.items()) if name not in before][:count]
 
 
-def more_pages(items: Sequence[Found], before: set[str], run: Run, *, near: bool = True) -> list[tuple[Hit, str]]:
+def more_pages(items: Sequence[Found], before: set[str], run: StageRun, *, near: bool = True) -> list[tuple[Hit, str]]:
     """Return the next best new pages of all searches, up to the limit, each with the id of its search task."""
     taken = {canonical(hit.url) for item in items for hit in first_pages(item, before, pages_at_once(run), near=near)}
     wanted = run.settings.research.pages_per_query * len([item for item in items if item.hits])
@@ -117,7 +117,7 @@ def hits_by_rank(items: Sequence[Found], *, near: bool = True) -> Iterator[tuple
     return (pair for rank in ranks for pair in rank if pair is not None)
 
 
-async def read_page(hit: Hit, task_id: str, run: Run) -> Source | Unread:
+async def read_page(hit: Hit, task_id: str, run: StageRun) -> Source | Unread:
     """Read one page. A failed or refused page is recorded as unread."""
     try:
         document = await fetch_document(hit, run)
@@ -128,13 +128,13 @@ async def read_page(hit: Hit, task_id: str, run: Run) -> Source | Unread:
     return await _source(hit.model_copy(update={"passages": ()}), document, task_id, run)
 
 
-async def _quoted(hit: Hit, task_id: str, run: Run) -> Source:
+async def _quoted(hit: Hit, task_id: str, run: StageRun) -> Source:
     """Return a hit whose passages are all that a run without a model needs of it; nothing is fetched."""
     document = as_document(hit.passages, hit.title)
     return await _source(hit.model_copy(update={"passages": ()}), document, task_id, run)
 
 
-async def _source(hit: Hit, document: Document, task_id: str, run: Run) -> Source:
+async def _source(hit: Hit, document: Document, task_id: str, run: StageRun) -> Source:
     title, published = hit.title or document.title or hit.url, hit.published or document.published
     source = Source(
         id=source_id(hit.url),
@@ -149,18 +149,18 @@ async def _source(hit: Hit, document: Document, task_id: str, run: Run) -> Sourc
     return source
 
 
-async def announce(source: Source, run: Run, **more: str) -> None:
+async def announce(source: Source, run: StageRun, **more: str) -> None:
     """Emit the event `source`."""
     about: Json = {"id": source.id, "url": source.hit.url, "title": source.hit.title}
     await run.emit("source", {**about, "engine": source.engine, "tier": source.tier, **more})
 
 
-async def _unread(hit: Hit, task_id: str, reason: str, run: Run) -> Unread:
+async def _unread(hit: Hit, task_id: str, reason: str, run: StageRun) -> Unread:
     await run.emit("unread", {"url": hit.url, "reason": reason, "query": task_id})
     return Unread(id=source_id(hit.url), url=hit.url, reason=reason)
 
 
-async def fetch_document(hit: Hit, run: Run) -> Document:
+async def fetch_document(hit: Hit, run: StageRun) -> Document:
     """Return the document of a hit: the engine's own text if there is one, else the fetched page."""
     if hit.text is not None:
         return Document(text=hit.text, title=hit.title)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.estimates import Expected, Scope
 from leadline.findings import Findings
 from leadline.plugin import stage
@@ -47,7 +47,7 @@ TASK = TaskKind(
 class FollowUpStage:
     """Has a model rewrite the question; without one, the last question becomes its context."""
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Replace the question."""
         question, conversation = findings[QUESTION], findings[CONVERSATION]
         if not question.asked and not question.context:  # else another pipeline of this run did it
@@ -55,7 +55,7 @@ class FollowUpStage:
         findings[QUESTION] = question
 
 
-async def _standalone(question: Question, conversation: Conversation, run: Run) -> Question:
+async def _standalone(question: Question, conversation: Conversation, run: StageRun) -> Question:
     context = conversation.last.question if conversation.last else ""
     in_context = question.model_copy(update={"context": context})
     if not await run.by_chat(TASK.name, TASK.role):

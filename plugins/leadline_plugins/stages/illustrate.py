@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pydantic import Field
 
-from leadline.contracts import Call, Run
+from leadline.contracts import Call, StageRun
 from leadline.encoding import digest
 from leadline.errors import CallFailed, CallRefused
 from leadline.findings import Findings
@@ -77,7 +77,7 @@ class IllustrateStage:
     def __init__(self, settings: IllustrateSettings) -> None:
         self._settings = settings
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Add the figures, and all pictures that were tried."""
         if not (run.settings.report.citation_images and self._settings.max):
             return
@@ -106,7 +106,7 @@ class IllustrateStage:
             left_out = "{count} of {all} pictures found on pages were left out ({reason})"
             await notify(run, left_out, "pictures", count=len(unused), all=len(tried), reason="; ".join(reasons))
 
-    async def _try(self, run: Run, waiting: Sequence[Candidate]) -> list[Attempt]:
+    async def _try(self, run: StageRun, waiting: Sequence[Candidate]) -> list[Attempt]:
         """Return all attempts, in an order that does not depend on timing."""
         tried: list[Attempt] = []
         for _ in range(_WAVES):
@@ -120,7 +120,7 @@ class IllustrateStage:
                 tried.append(_without_duplicate(one, tried))
         return tried
 
-    async def _fetched(self, run: Run, candidate: Candidate) -> Attempt:
+    async def _fetched(self, run: StageRun, candidate: Candidate) -> Attempt:
         request = FetchRequest(url=candidate.illustration.url, accept=validation.ACCEPTED, size=SIZE)
         try:
             blob = await run.download(request)
@@ -131,7 +131,7 @@ class IllustrateStage:
             return Attempt(candidate, reason=failed.record.message)
 
 
-async def _search(tasks: Sequence[SearchTask], language: str, run: Run) -> list[tuple[str, Hit]]:
+async def _search(tasks: Sequence[SearchTask], language: str, run: StageRun) -> list[tuple[str, Hit]]:
     """Return the pictures that `search.images` finds for the search tasks, each with the id of its task."""
 
     async def hits(task: SearchTask) -> Sequence[tuple[str, Hit]]:
@@ -148,7 +148,7 @@ async def _search(tasks: Sequence[SearchTask], language: str, run: Run) -> list[
     return [found for each in await run.each(tasks, hits) for found in each]
 
 
-async def _checked(run: Run, blob: Blob) -> Picture:
+async def _checked(run: StageRun, blob: Blob) -> Picture:
     async def check(_: PictureRequest, call: Call) -> Picture:
         return await validation.validate_picture(blob)
 
@@ -170,7 +170,7 @@ def _unused(one: Attempt) -> Illustration:
     return _illustration(one).model_copy(update={"reason": one.reason})
 
 
-async def _saved(run: Run, one: Attempt) -> Illustration:
+async def _saved(run: StageRun, one: Attempt) -> Illustration:
     """Save a picture in the run folder and return its illustration with the path."""
     assert one.picture
     name = f"images/{_illustration(one).id}.{_EXTENSIONS[one.picture.media_type]}"

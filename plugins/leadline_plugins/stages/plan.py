@@ -9,7 +9,7 @@ from itertools import count
 
 from pydantic import JsonValue
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.findings import Findings
 from leadline.plugin import stage
 from leadline.records import Blob, Notice
@@ -62,12 +62,12 @@ TASK = TaskKind(
 class PlanStage:
     """Has a model write the outline; without a usable one, one section covers the whole question."""
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Set the plan and save it as `plan.md`."""
         findings[PLAN] = plan = await self._plan(findings[QUESTION], run)
         await publish(plan, run)
 
-    async def _plan(self, question: Question, run: Run) -> Plan:
+    async def _plan(self, question: Question, run: StageRun) -> Plan:
         size = plan_size(run.settings, question.language)
         ahead = SearchPrefetch(question, run) if await can_prefetch(TASK, run) else None
         request = PlanRequest(
@@ -91,7 +91,7 @@ class PlanStage:
         return with_unique_ids(plan.model_copy(update={"title": plan.title.strip() or question.text}))
 
 
-async def _hits(ahead: SearchPrefetch, run: Run) -> tuple[str, ...]:
+async def _hits(ahead: SearchPrefetch, run: StageRun) -> tuple[str, ...]:
     """Return what the search for the question itself finds; nothing if it fails or takes long."""
     search = ahead.search_question()
     await asyncio.wait([search], timeout=_WAIT)
@@ -101,7 +101,7 @@ async def _hits(ahead: SearchPrefetch, run: Run) -> tuple[str, ...]:
     return tuple(f"{hit.title}: {hit.snippet[:_HIT]}" for hit in (await search).hits[:_HITS])
 
 
-async def publish(plan: Plan, run: Run) -> None:
+async def publish(plan: Plan, run: StageRun) -> None:
     """Emit the plan and save it as `plan.md`."""
     text = markdown(plan)
     sections: list[JsonValue] = [

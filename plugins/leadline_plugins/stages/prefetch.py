@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.encoding import without_surrogates
 from leadline.records import Source
 from leadline.research_findings import Found, Query, Question, SearchTask
@@ -28,7 +28,7 @@ from leadline_plugins.stages.search import search_request
 _STAGES = " plan query search fetch "
 
 
-async def can_prefetch(task: TaskKind[Any, Any], run: Run) -> bool:
+async def can_prefetch(task: TaskKind[Any, Any], run: StageRun) -> bool:
     """Return whether a chat model answers and the built-in stages use its queries directly."""
     return _STAGES in f" {' '.join(run.stages)} " and await run.by_chat(task.name, task.role)
 
@@ -37,7 +37,7 @@ class SearchPrefetch:
     """Starts the searches of one reply; `done` and `sources` are those of earlier rounds."""
 
     def __init__(
-        self, question: Question, run: Run, done: Sequence[SearchTask] = (), sources: Sequence[Source] = ()
+        self, question: Question, run: StageRun, done: Sequence[SearchTask] = (), sources: Sequence[Source] = ()
     ) -> None:
         self._question = question
         self._run = run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.findings import Findings
 from leadline.plugin import stage
 from leadline.records import Notice
@@ -58,7 +58,7 @@ TASK = TaskKind(
 class QueryStage:
     """Sets the search tasks of a round: first from the plan, later from the gaps; no query twice."""
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Add search tasks, high priority first; without new ones the loop ends."""
         done = findings[TASKS]
         findings[TASKS] = new = await next_tasks(findings, run)
@@ -66,7 +66,7 @@ class QueryStage:
             findings.end_loop("no new search was proposed" if done else "earlier sources answer the question")
 
 
-async def next_tasks(findings: Findings, run: Run) -> tuple[SearchTask, ...]:
+async def next_tasks(findings: Findings, run: StageRun) -> tuple[SearchTask, ...]:
     """Return the next search tasks."""
     done = findings[TASKS]
     if not done and answered(findings.get(DIGEST)):
@@ -75,7 +75,7 @@ async def next_tasks(findings: Findings, run: Run) -> tuple[SearchTask, ...]:
     return new_tasks(await _proposed_queries(findings, run, limit), done, limit) if limit > 0 else ()
 
 
-async def _proposed_queries(findings: Findings, run: Run, limit: int) -> list[Query]:
+async def _proposed_queries(findings: Findings, run: StageRun, limit: int) -> list[Query]:
     """Return the queries of the plan or the last digest; if they have none, those of the task `query`.
 
     Before the first round, a digest has the searches that earlier turns left open.
@@ -98,7 +98,7 @@ async def _proposed_queries(findings: Findings, run: Run, limit: int) -> list[Qu
     return next_queries(question, with_sections(plan, reply.queries), done)
 
 
-def _request(findings: Findings, plan: Plan, run: Run, limit: int) -> QueryRequest:
+def _request(findings: Findings, plan: Plan, run: StageRun, limit: int) -> QueryRequest:
     review = findings.get(REVIEW)
     return QueryRequest(
         question=question_input(findings[QUESTION]),
@@ -124,7 +124,7 @@ def answered(digest: Digest | None) -> bool:
     return digest is not None and not digest.round and digest.review is not None and digest.review.is_sufficient
 
 
-def query_limit(done: int, run: Run) -> int:
+def query_limit(done: int, run: StageRun) -> int:
     """Return the maximum number of queries in the next round."""
     research = run.settings.research
     wanted = research.followup_queries if done else research.first_queries

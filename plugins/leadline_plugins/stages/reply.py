@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.findings import Findings
 from leadline.plugin import stage
 from leadline.research_findings import CONVERSATION, QUESTION, REPORT
@@ -40,7 +40,7 @@ TASK = TaskKind(
 class ReplyStage:
     """Makes the answer of the model the report. Without an answer the run fails: nothing could take its place."""
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Set the report."""
         request = answer_request(findings, run)
         reply = await run.perform(TASK.of(request))

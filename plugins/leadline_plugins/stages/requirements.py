@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.display import one_line
 from leadline.findings import Findings, Key
 from leadline.plugin import stage
@@ -77,7 +77,7 @@ TASK = TaskKind(
 class RequirementsStage:
     """Makes the document of the model the report, with a section for each part."""
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Set the requirements and the report."""
         request = answer_request(findings, run)
         reply = await run.perform(TASK.of(request))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.findings import Findings
 from leadline.plugin import stage
 from leadline.records import PassageRequest
@@ -19,7 +19,7 @@ from leadline_plugins.stages.fetch import announce
 class RetrieveStage:
     """Sets the search, the sources and the passages of an answer."""
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Set the findings. Raises `CallFailed` if there are no documents, or another model embedded them."""
         asked = findings[QUESTION]
         found = await run.retrieve(PassageRequest(query=asked.topic, limit=run.settings.knowledge.passages))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.findings import Findings
 from leadline.plugin import stage
 from leadline.research_findings import CONVERSATION, DIGEST, EVIDENCE, PLAN, QUESTION, SOURCES, Digest
@@ -35,7 +35,7 @@ class ReuseStage:
     A model reviews them as the digest of a round 0. Without one the question is searched for as usual.
     """
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Set sources, passages and, in the digest, what is open."""
         question, conversation = findings[QUESTION], findings[CONVERSATION]
         sources = conversation.sources

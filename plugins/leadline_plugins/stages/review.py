@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.findings import Findings
 from leadline.plugin import stage
 from leadline.records import Evidence
@@ -23,7 +23,7 @@ from leadline.research_findings import DIGEST, EVIDENCE, REVIEW, TASKS, Review, 
 class ReviewStage:
     """Ends the loop if the research suffices, the search budget is spent, or the round found nothing new."""
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Set the review from the digest; without a review in it the research is not sufficient."""
         tasks, digest = findings[TASKS], findings[DIGEST]
         findings[REVIEW] = review = digest.review or Review(priority_gaps=digest.knowledge_gaps)

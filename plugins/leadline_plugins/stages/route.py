@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.estimates import Expected, Scope
 from leadline.findings import Findings
 from leadline.plugin import PluginSettings, stage
@@ -105,7 +105,7 @@ class RouteStage:
     def __init__(self, settings: RouteSettings) -> None:
         self._settings = settings
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Set the route."""
         question, known = findings[QUESTION], run.settings.pipelines
         await refuse_small_talk(question.text, run)
@@ -123,7 +123,7 @@ class RouteStage:
         findings[ROUTE] = found or Route(pipeline=_usual(names), reason="no rule decides", by="default")
 
 
-def _has_documents(run: Run) -> bool:
+def _has_documents(run: StageRun) -> bool:
     """Return whether documents were added to the knowledge base; its section is the default until a stage uses it."""
     section = dict(run.settings.plugins).get(run.settings.knowledge.base)
     from leadline_plugins.knowledge.shelf import has_documents

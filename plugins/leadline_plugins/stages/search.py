@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.errors import CallFailed, CallRefused
 from leadline.findings import Findings
 from leadline.plugin import map_stage
@@ -16,7 +16,7 @@ from leadline.research_findings import FOUND, QUESTION, TASKS, Found, SearchTask
 class SearchStage:
     """Runs one search per task; failed searches stay in the findings, so that later queries learn from them."""
 
-    async def map(self, item: SearchTask, findings: Findings, run: Run, /) -> Sequence[Found]:
+    async def map(self, item: SearchTask, findings: Findings, run: StageRun, /) -> Sequence[Found]:
         """Search for one task."""
         try:
             return (await search_task(item, findings[QUESTION].language, run),)
@@ -26,7 +26,7 @@ class SearchStage:
             return (Found(id=item.id, task=item, failure=failed.record.text),)
 
 
-async def search_task(task: SearchTask, language: str, run: Run) -> Found:
+async def search_task(task: SearchTask, language: str, run: StageRun) -> Found:
     """Search for a task, and emit the events `query` and `found`. Raises `CallFailed`."""
     await run.emit("query", task.model_dump(mode="json", include={"id", "query", "goal", "section", "round"}))
     try:
@@ -38,6 +38,6 @@ async def search_task(task: SearchTask, language: str, run: Run) -> Found:
     return Found(id=task.id, task=task, hits=page.hits, engine_failures=page.failures, suggestion=page.suggestion)
 
 
-def search_request(query: str, language: str, run: Run) -> SearchRequest:
+def search_request(query: str, language: str, run: StageRun) -> SearchRequest:
     """Return the request for a query."""
     return SearchRequest(query=" ".join(query.split()), limit=run.settings.search.results_per_query, language=language)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain, zip_longest
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.display import shortened
 from leadline.errors import NoEvidence
 from leadline.findings import Findings
@@ -66,7 +66,7 @@ _BRIEF_PASSAGES = 50
 class SynthesizeStage:
     """Has the sections written: all of a short report in one call, those of a longer one side by side."""
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Set the sections; in one call also the parts around them. Raises `NoEvidence` if nothing answers."""
         question, plan, tasks, digest = findings[QUESTION], findings[PLAN], findings[TASKS], findings.get(DIGEST)
         passages, searches, sources, unread = findings[EVIDENCE], findings[FOUND], findings[SOURCES], findings[UNREAD]
@@ -108,7 +108,7 @@ class SynthesizeStage:
         findings[PARTS] = tuple(section for section in written if section.id in REPORT_PARTS)
 
 
-async def _prejudge(written: Sequence[Section], findings: Findings, run: Run) -> None:
+async def _prejudge(written: Sequence[Section], findings: Findings, run: StageRun) -> None:
     """Begin to judge the claims of sections, each in requests of its own."""
     evidence, sources, language = findings[EVIDENCE], findings[SOURCES], findings[QUESTION].language
     for section in written:
@@ -116,7 +116,7 @@ async def _prejudge(written: Sequence[Section], findings: Findings, run: Run) ->
             run.prefetch(prejudge(run, (section,), evidence, sources, language))
 
 
-def synthesis_request(question: Question, plan: Plan, book: Book, run: Run) -> SynthesisRequest:
+def synthesis_request(question: Question, plan: Plan, book: Book, run: StageRun) -> SynthesisRequest:
     """Return the request for a report with this book, without the sections to write."""
     written = [section for section in book.outline if section.evidence_ids]
     return SynthesisRequest(
@@ -138,7 +138,7 @@ async def collected(
     sources: Sequence[Source],
     tasks: Sequence[SearchTask],
     digest: Digest,
-    run: Run,
+    run: StageRun,
 ) -> Book:
     """Return the book of a plan: the best passages of each section, and those that disagree."""
     if not await model_writes(run):
@@ -181,7 +181,7 @@ def _of(evidence: Sequence[Evidence], sources: Sequence[Source]) -> tuple[Source
 
 
 async def _brief_book(
-    plan: Plan, question: Question, evidence: Sequence[Evidence], sources: Sequence[Source], run: Run
+    plan: Plan, question: Question, evidence: Sequence[Evidence], sources: Sequence[Source], run: StageRun
 ) -> Book:
     """Return the book of a report without a model: the best passages for the question, in one section."""
     titles = {source.id: source.hit.title or source.document.title for source in sources}

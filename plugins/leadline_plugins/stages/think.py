@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.estimates import Expected, Scope
 from leadline.findings import Findings, Key
 from leadline.plugin import PluginSettings, stage
@@ -83,7 +83,7 @@ class ThinkStage:
     def __init__(self, settings: ThinkSettings) -> None:
         self._settings = settings
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Set the thoughts and the report."""
         request = ThinkRequest(**dict(answer_request(findings, run)))
         for step in (*dict.fromkeys(self._settings.steps), _LAST):

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 
 from leadline.citations import cited
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.errors import NoEvidence
 from leadline.findings import Findings
 from leadline.plugin import stage
@@ -31,7 +31,7 @@ _HIGH_CONFIDENCE = 0.9
 class VerifyStage:
     """Judges the claims, removes superfluous citations, repairs claims that fail, and saves `paragraphs.jsonl`."""
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Set the verification and the report with its verdicts. Raises `NoEvidence` if all claims were dropped."""
         # The claims of sections that were written in one call are judged now, the others since they were written.
         found, judged = await _judged(run, findings[REPORT], together=bool(findings[PARTS]))
@@ -52,7 +52,7 @@ class VerifyStage:
         lines = paragraph_lines(found.paragraphs, silent).encode()
         await run.save(Blob(name="paragraphs.jsonl", media_type="application/jsonl", data=lines))
 
-    async def check_report(self, report: Report | str, run: Run, /, *, fetch: bool) -> Json:
+    async def check_report(self, report: Report | str, run: StageRun, /, *, fetch: bool) -> Json:
         """Judge a report as data by its stored sources; check one in Markdown, by its sources of the web if `fetch`."""
         from leadline_plugins.verification.external_reports import check, cited_sources, recheck
         from leadline_plugins.verification.report_sources import from_web
@@ -67,7 +67,7 @@ class VerifyStage:
 
 
 async def _judged(
-    run: Run, report: Report, known: Sequence[Verdict] = (), *, together: bool = False
+    run: StageRun, report: Report, known: Sequence[Verdict] = (), *, together: bool = False
 ) -> tuple[Statements, list[Verdict]]:
     """Return the statements of a report, and a verdict on each; verdicts that are known are not asked for again."""
     found = report_statements(report)

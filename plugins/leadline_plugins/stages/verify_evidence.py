@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.findings import Findings
 from leadline.plugin import map_stage
 from leadline.records import Blob, Evidence, Source
@@ -30,12 +30,12 @@ FILE = "evidence.json"
 class VerifyEvidenceStage:
     """Looks up each passage in its source; one that is not there is dropped, and `evidence.json` lists all."""
 
-    async def map(self, item: Evidence, findings: Findings, run: Run, /) -> Sequence[Evidence]:
+    async def map(self, item: Evidence, findings: Findings, run: StageRun, /) -> Sequence[Evidence]:
         """Return the passage if its source contains it."""
         sources = findings[SOURCES]
         return (item,) if occurs(item, _by_id(sources).get(item.source_id)) else ()
 
-    async def rest(self, items: Sequence[Evidence], findings: Findings, run: Run, /) -> Sequence[Evidence]:
+    async def rest(self, items: Sequence[Evidence], findings: Findings, run: StageRun, /) -> Sequence[Evidence]:
         """Save the passages of all rounds, and name those that were dropped."""
         stored, earlier = findings[SOURCES], findings[EVIDENCE]
         sources = _by_id(stored)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 
 from leadline.citations import cited
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.findings import Findings
 from leadline.plugin import stage
 from leadline.records import Conflict, Evidence, Figure, Report, Section
@@ -46,7 +46,7 @@ from leadline_plugins.writing.methodology import count_shown_sources, method_fac
 class WriteStage:
     """Has the parts around the sections written, and puts the report together."""
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Set the report; if the model fails, the sections stay as they are."""
         question, sections = findings[QUESTION], findings[SECTIONS]
         evidence, sources, book = findings[EVIDENCE], findings[SOURCES], findings.get(BOOK)
@@ -109,7 +109,7 @@ def reported_evidence(
     return tuple(item for item in evidence if item.id in ids)
 
 
-async def _missing_parts(findings: Findings, run: Run) -> dict[str, JsonValue] | None:
+async def _missing_parts(findings: Findings, run: StageRun) -> dict[str, JsonValue] | None:
     """Return the parts that a model found missing, and sources with instructions; None without a model."""
     if not await run.by_chat("digest"):
         return None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from leadline.citations import number
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.errors import Unsupported, UsageError
 from leadline.parsing import MOST_CHARACTERS, within_limits
 from leadline.records import Claim, Document, Evidence, Hit, Record, Report, Section, Source, Text, Verdict, VerdictKind
@@ -102,7 +102,7 @@ async def cited_sources(markdown: str) -> tuple[CitedSource, ...]:
     return tuple((await _read(len(markdown), _parse, markdown)).cited.values())
 
 
-async def check(markdown: str, documents: Mapping[str, Document], run: Run | None = None) -> CheckedReport:
+async def check(markdown: str, documents: Mapping[str, Document], run: StageRun | None = None) -> CheckedReport:
     """Judge the claims of a report by documents, given by the keys of `cited_sources`; without a run none is judged.
 
     Raises `UsageError` for a report that cannot be read within the limits of a worker.
@@ -162,7 +162,7 @@ def _checked_report(
     )
 
 
-async def recheck(report: Report, run: Run) -> CheckedReport:
+async def recheck(report: Report, run: StageRun) -> CheckedReport:
     """Judge the claims of a run's own report by the passages that it cites."""
     found, library, numbered = report_statements(report), Library.of(report), number(report)
     verdicts = await judge(run, found.claims, library)
@@ -206,7 +206,7 @@ def _summary(
     )
 
 
-def _failing(run: Run | None) -> Sequence[VerdictKind]:
+def _failing(run: StageRun | None) -> Sequence[VerdictKind]:
     """Return the verdicts that fail a report under the settings."""
     return REQUIRED if run and run.settings.verify.require_support else FAILED
 

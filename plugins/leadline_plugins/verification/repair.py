@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from leadline.citations import CITATION, CITATIONS, cite, cited, uncited, unenclosed
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.records import Claim, Correction, Judgement, Report, Section, Verdict
 from leadline.research_findings import FAILED, Repair
 from leadline_plugins.documents.ranking import indexed, nearest
@@ -39,7 +39,7 @@ class _Change:
 
 
 async def repair_claims(
-    run: Run, report: Report, verdicts: Sequence[Verdict]
+    run: StageRun, report: Report, verdicts: Sequence[Verdict]
 ) -> tuple[Report, tuple[Repair, ...], list[Verdict]]:
     """Return the report with its failed claims handled according to `verify.unsupported`, the repairs, all verdicts.
 
@@ -137,7 +137,7 @@ def _claims_by_section(claims: Iterable[Claim]) -> Mapping[str, Sequence[Claim]]
 # --- changes ---------------------------------------------------------------------------------------------------------
 
 
-async def _corrections(run: Run, report: Report, bad: Sequence[Verdict]) -> tuple[list[Verdict], dict[str, str]]:
+async def _corrections(run: StageRun, report: Report, bad: Sequence[Verdict]) -> tuple[list[Verdict], dict[str, str]]:
     """Return the verdicts on corrected claims, and the new rows of those that are rows of a table, by their ids.
 
     The judge that found a fault proposes the correction in the same reply. For claims without a proposal the chat model
@@ -175,7 +175,9 @@ async def _corrections(run: Run, report: Report, bad: Sequence[Verdict]) -> tupl
     return found, rows
 
 
-async def _judged_with_nearest(run: Run, bad: Sequence[Verdict], library: Library) -> list[tuple[Verdict, Correction]]:
+async def _judged_with_nearest(
+    run: StageRun, bad: Sequence[Verdict], library: Library
+) -> list[tuple[Verdict, Correction]]:
     """Return the verdicts on claims by the nearest other passages, with corrections."""
     if not bad or not await run.by_chat(VERIFY_TASK.name):
         return []

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from leadline.citations import number
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.errors import UsageError
 from leadline.records import Blob, Document, FetchRequest, Report
 from leadline_plugins.verification.external_reports import CitedSource
@@ -65,7 +65,7 @@ def _files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
 
 
-async def from_web(run: Run, wanted: Sequence[CitedSource]) -> Found:
+async def from_web(run: StageRun, wanted: Sequence[CitedSource]) -> Found:
     """Read the sources that have an address of the web, a few at a time, within the limits of a run."""
     found, limits, gate = Found(), run.settings.research, asyncio.Semaphore(AT_ONCE)
     pages = limits.max_queries * limits.pages_per_query

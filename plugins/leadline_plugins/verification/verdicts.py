@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import groupby
 
 from leadline.citations import uncitable
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.errors import CallFailed
 from leadline.records import (
     Claim,
@@ -101,7 +101,7 @@ def _without_extras(source: Source) -> Source:
     return source.model_copy(update={"document": kept, "hit": hit})
 
 
-async def judge(run: Run, claims: Sequence[Claim], library: Library, *, together: bool = False) -> list[Verdict]:
+async def judge(run: StageRun, claims: Sequence[Claim], library: Library, *, together: bool = False) -> list[Verdict]:
     """Return the verdicts on claims, in order. If a judge fails, the next one decides.
 
     A judge is asked section by section, or for all sections `together`, which shows it each passage and claim once.
@@ -116,7 +116,7 @@ async def judge(run: Run, claims: Sequence[Claim], library: Library, *, together
 
 
 async def prejudge(
-    run: Run, sections: Sequence[Section], evidence: Sequence[Evidence], sources: Sequence[Source], language: str
+    run: StageRun, sections: Sequence[Section], evidence: Sequence[Evidence], sources: Sequence[Source], language: str
 ) -> list[Verdict]:
     """Judge the claims of sections before the stage `verify`, which reuses the calls for unchanged sections.
 
@@ -134,7 +134,7 @@ def _claims_by_section(claims: Sequence[Claim]) -> Iterator[list[Claim]]:
 
 
 async def judge_batch(
-    run: Run, claims: Sequence[Claim], library: Library, judges: Sequence[str] | None = None
+    run: StageRun, claims: Sequence[Claim], library: Library, judges: Sequence[str] | None = None
 ) -> list[Verdict]:
     """Return the verdicts on claims that go to each judge, usually those of the settings, in one request."""
     decided: dict[str, Verdict] = {}
@@ -156,7 +156,7 @@ async def judge_batch(
     return [decided.get(claim.id) or _undecided(claim, left.get(claim.id)) for claim in claims]
 
 
-async def _judgements(run: Run, claims: Sequence[Claim], library: Library, name: str) -> Sequence[Judgement]:
+async def _judgements(run: StageRun, claims: Sequence[Claim], library: Library, name: str) -> Sequence[Judgement]:
     try:
         return (await run.judge(library.request(claims), name)).judgements
     except CallFailed as failed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.findings import Findings
 from leadline.records import Report, Section
 from leadline.research_findings import CONVERSATION, QUESTION, Question
@@ -16,7 +16,7 @@ from leadline_plugins.wording.phrases import phrase
 from leadline_plugins.writing.model_markdown import parse_section
 
 
-def in_own_language(question: Question, run: Run) -> Question:
+def in_own_language(question: Question, run: StageRun) -> Question:
     """Return the question with its language, where no stage has found it yet."""
     if question.language:
         return question
@@ -24,7 +24,7 @@ def in_own_language(question: Question, run: Run) -> Question:
     return question.model_copy(update={"language": language(question.text) if wanted == "auto" else wanted})
 
 
-def answer_request(findings: Findings, run: Run) -> ReplyRequest:
+def answer_request(findings: Findings, run: StageRun) -> ReplyRequest:
     """Return the inputs of a task that answers from the question and the conversation alone."""
     return ReplyRequest(
         question=question_input(in_own_language(findings[QUESTION], run)),
@@ -33,7 +33,7 @@ def answer_request(findings: Findings, run: Run) -> ReplyRequest:
     )
 
 
-def plain_report(question: Question, run: Run, texts: Mapping[str, str], title: str = "") -> Report:
+def plain_report(question: Question, run: StageRun, texts: Mapping[str, str], title: str = "") -> Report:
     """Return a report of a section for each text that is not empty; the keys are names of phrases, as `answer`.
 
     A model's citations are removed: there is no passage that they could name.

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import leadline
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.findings import Findings
 from leadline.plugin import claim_judge, stage
 from leadline.records import (
@@ -90,7 +90,7 @@ class Judging:
         self._found, self._batch = found, batch
         self.verdicts: list[Verdict] = []
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Judge."""
         sources, passages, claims = [], [], []
         for number, row in enumerate(self._found):

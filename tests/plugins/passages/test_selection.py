@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.records import Evidence
 from leadline.testing.context import FakeRun
 from leadline_plugins.passages.cutting import tokens_of, words_of
@@ -76,7 +76,7 @@ async def selected(
 ) -> list[list[str]]:
     """Return the ids of the passages of one section for each question."""
     asked = [[KeyQuestion(question)] for question in questions]
-    sections = await select_passages(passages, (), asked, tokens, most, cast("Run", FakeRun()), characters)
+    sections = await select_passages(passages, (), asked, tokens, most, cast("StageRun", FakeRun()), characters)
     return [[item.id for item in section] for section in sections]
 
 
@@ -86,13 +86,13 @@ async def test_the_definition_of_a_named_term_is_first() -> None:
 
 
 async def test_a_passage_that_a_review_kept_is_first_whatever_its_words() -> None:
-    asked, run = [[KeyQuestion("What does archive_mode do?")]], cast("Run", FakeRun())
+    asked, run = [[KeyQuestion("What does archive_mode do?")]], cast("StageRun", FakeRun())
     (chosen,) = await select_passages(SETTINGS, (), asked, 1000, 1000, run, kept=[["cake", "removed"]])
     assert [item.id for item in chosen] == ["cake", "definition", "use"]
 
 
 async def test_what_reviews_kept_leaves_a_quarter_to_other_passages() -> None:
-    asked, run = [[KeyQuestion("What does archive_mode do?")]], cast("Run", FakeRun())
+    asked, run = [[KeyQuestion("What does archive_mode do?")]], cast("StageRun", FakeRun())
     (chosen,) = await select_passages(SETTINGS, (), asked, 1000, 90, run, kept=[["use", "cake"]])
     assert [item.id for item in chosen] == ["cake", "definition"]
 

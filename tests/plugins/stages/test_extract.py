@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.records import Document, Evidence, Hit, Source
 from leadline.research_findings import (
     EVIDENCE,
@@ -49,7 +49,7 @@ async def extracted(
         SOURCES: (page,),
     }
     run = FakeRun()
-    found = list(await ExtractStage().map(page, findings, cast("Run", run)))  # type: ignore[arg-type]
+    found = list(await ExtractStage().map(page, findings, cast("StageRun", run)))  # type: ignore[arg-type]
     assert bool(run.emitted) is bool(found), "what was learnt is shown"
     return found
 

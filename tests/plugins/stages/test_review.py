@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.records import Evidence
 from leadline.research_findings import DIGEST, EVIDENCE, REVIEW, TASKS, Digest, Review, SearchTask
 from leadline.settings import Settings
@@ -34,7 +34,7 @@ async def reviewed(
     """Return the review and the reason why the loop ends."""
     findings = fake_findings(ReviewStage, {DIGEST: digest, TASKS: TASKS_OF_TWO, EVIDENCE: evidence})
     run = Modelled(Settings.model_validate({"research": {"max_queries": most}}))
-    await ReviewStage().run(findings, cast("Run", run))
+    await ReviewStage().run(findings, cast("StageRun", run))
     return findings.patch[REVIEW], findings.loop_ended
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 
 import pytest
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.errors import NoEvidence
 from leadline.records import (
     REPORT_PARTS,
@@ -133,7 +133,7 @@ async def run(
         FOUND: found,
     }
     findings = fake_findings(SynthesizeStage, values)
-    await SynthesizeStage().run(findings, cast("Run", runs))
+    await SynthesizeStage().run(findings, cast("StageRun", runs))
     return list(findings.patch[SECTIONS])
 
 
@@ -141,7 +141,7 @@ async def book(
     runs: Runs, plan: Plan, page: Page, tasks: Sequence[SearchTask] = (), conflicts: Sequence[Conflict] = ()
 ) -> Book:
     return await collected(
-        plan, ASKED, page[1], [page[0]], tasks, Digest(conflicts=tuple(conflicts)), cast("Run", runs)
+        plan, ASKED, page[1], [page[0]], tasks, Digest(conflicts=tuple(conflicts)), cast("StageRun", runs)
     )
 
 

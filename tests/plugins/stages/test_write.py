@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.records import (
     Book,
     Conflict,
@@ -105,7 +105,7 @@ async def report(
     keys |= {"parts": PARTS, "book": BOOK, "digest": DIGEST}
     values |= {keys[name]: value for name, value in more.items()}
     findings, runs = fake_findings(WriteStage, values), Runs(texts, settings)
-    await WriteStage().run(findings, cast("Run", runs))
+    await WriteStage().run(findings, cast("StageRun", runs))
     return findings.patch[REPORT], runs
 
 

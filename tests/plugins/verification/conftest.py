@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.records import Claim, Document, Evidence, Hit, Judgements, JudgeRequest, Report, Section, Source
 from leadline.tasks import Task
 
@@ -50,11 +50,11 @@ class ScriptedRun:
 
 
 @pytest.fixture
-def new_run() -> Callable[..., Run]:
+def new_run() -> Callable[..., StageRun]:
     """Return a run: `new_run({"exact": judge}, {"verify_claim": reply}, unsupported="drop")`."""
 
-    def made(judges: Mapping[str, Any], replies: Mapping[str, Reply] | None = None, **settings: Any) -> Run:
-        return cast("Run", ScriptedRun(judges, replies or {}, **settings))
+    def made(judges: Mapping[str, Any], replies: Mapping[str, Reply] | None = None, **settings: Any) -> StageRun:
+        return cast("StageRun", ScriptedRun(judges, replies or {}, **settings))
 
     return made
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.errors import NoEvidence
 from leadline.findings import Findings
 from leadline.hookspecs import PluginSettings
@@ -22,7 +22,7 @@ from leadline_plugins.verification.judges.model import ModelJudge
 from leadline_plugins.verification.repair import tidy_markdown
 from leadline_plugins.verification.tasks import ClaimReply, SupportedReply, VerdictsReply
 
-NewRun = Callable[..., Run]
+NewRun = Callable[..., StageRun]
 NewReport = Callable[..., Report]
 
 
@@ -37,7 +37,7 @@ class Strict:
 JUDGES = {"exact": ExactJudge(PluginSettings(), cast("Any", None)), "strict": Strict()}
 
 
-async def verified(run: Run, report: Report) -> tuple[Report, Verification]:
+async def verified(run: StageRun, report: Report) -> tuple[Report, Verification]:
     findings: dict[Any, Any] = {REPORT: report, PARTS: ()}
     await VerifyStage().run(cast("Findings", findings), run)
     return findings[REPORT], findings[VERIFICATION]

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.errors import CallFailed
 from leadline.hookspecs import PluginSettings
 from leadline.records import Failure, Judgement, Judgements, JudgeRequest, Report, Section, Verdict
@@ -18,7 +18,7 @@ from leadline_plugins.verification.judges.model import ModelJudge
 from leadline_plugins.verification.tasks import ClaimReply, SupportedReply, VerdictsReply
 from leadline_plugins.verification.verdicts import Library, judge, prejudge
 
-NewRun = Callable[..., Run]
+NewRun = Callable[..., StageRun]
 NewReport = Callable[..., Report]
 
 
@@ -43,7 +43,7 @@ def exact() -> ExactJudge:
     return ExactJudge(PluginSettings(), cast("Any", None))
 
 
-async def judged(run: Run, report: Report) -> list[Verdict]:
+async def judged(run: StageRun, report: Report) -> list[Verdict]:
     return await judge(run, report_statements(report).claims, Library.of(report))
 
 

@@ -11,7 +11,7 @@ import pytest
 from leadline._runtime.models.task_messages import instructions, render
 from leadline._runtime.replies.parsing import parse
 from leadline.citations import cited
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.errors import CallFailed, CallRefused
 from leadline.records import (
     Book,
@@ -119,7 +119,7 @@ async def written(
     *replies: WrittenSections | Exception, request: SynthesisRequest = REQUEST, chat: bool = True
 ) -> tuple[dict[str, Section], Writer]:
     call, writer = FakeCall(), Writer([*replies], chat=chat)
-    call.run = cast("Run", writer)
+    call.run = cast("StageRun", writer)
     made = await ProseSynthesizer().synthesize(request, call)
     return {section.id: section for section in made.sections}, writer
 

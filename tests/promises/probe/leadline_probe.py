@@ -1,6 +1,6 @@
 """A stage that has a chart drawn, code run, texts embedded and rated and a claim judged, and keeps the results."""
 
-from leadline.plugin import Chart, Claim, Code, Evidence, Findings, JudgeRequest, Key, Record, Run, stage
+from leadline.plugin import Chart, Claim, Code, Evidence, Findings, JudgeRequest, Key, Record, StageRun, stage
 
 
 class Probed(Record):
@@ -20,7 +20,7 @@ TEXTS = ("sounding the depth", "soundings of the depths", "a cup of tea")
 
 @stage("Uses every verb", gives=(PROBED,))
 class Probe:
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         done = Probed()
         if run.settings.charts.runner:
             figure = await run.draw(Chart(id="c", title="Bars", chart_type="bar", rows=ROWS))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.records import Hit, Source
 from leadline.research_findings import Found, Plan, PlannedSection, Query, Question, SearchTask, Unread
 from leadline_plugins.canonical import canonical, source_id
@@ -24,7 +24,7 @@ _PUNCTUATION = ".,;:!?。，、；：！？"
 class Exploration:
     """One exploration; `past`, `before` and `read_before` are the searches, results and sources of earlier rounds."""
 
-    run: Run
+    run: StageRun
     question: Question
     plan: Plan
     past: tuple[SearchTask, ...] = ()

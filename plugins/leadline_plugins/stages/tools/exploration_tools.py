@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import Field, JsonValue
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.errors import CallFailed, CallRefused
 from leadline.records import Code, Hit, Json, Source, Text
 from leadline.research_findings import Found, Query, SearchTask
@@ -187,7 +187,7 @@ async def _execute(arguments: CodeExecute, exploration: Exploration) -> Json:
     }
 
 
-def _without_sandbox(run: Run) -> str:
+def _without_sandbox(run: StageRun) -> str:
     return "" if run.settings.code.sandbox else "no sandbox is set up here, so no code is run: do without"
 
 

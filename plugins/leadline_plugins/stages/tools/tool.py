@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from pydantic import ConfigDict
 from pydantic.json_schema import GenerateJsonSchema
 
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.records import Json, Record, Tool
 from leadline_plugins.stages.tools.exploration import Exploration
 
@@ -32,7 +32,7 @@ class _Form(GenerateJsonSchema):
         return self.generate_inner(schema["schema"])
 
 
-def _usable(_: Run) -> str:
+def _usable(_: StageRun) -> str:
     return ""
 
 
@@ -49,7 +49,7 @@ class ToolKind(Generic[A]):
     arguments: type[A]
     do: Callable[[A, Exploration], Awaitable[Json]]
     # Returns why the tool cannot be used in a run; empty if it can.
-    unusable: Callable[[Run], str] = _usable
+    unusable: Callable[[StageRun], str] = _usable
 
     @property
     def form(self) -> Json:

@@ -15,7 +15,7 @@ import leadline
 import leadline._runtime.calls.retry
 from leadline import hookspecs
 from leadline._runtime.runs.retrieval import _plain_hits
-from leadline.contracts import Call, Run
+from leadline.contracts import Call, StageRun
 from leadline.errors import CallFailed, Unavailable
 from leadline.findings import Findings
 from leadline.plugin import fetcher, parser, search_provider
@@ -409,7 +409,7 @@ async def test_a_download_is_of_an_accepted_type_and_size_whatever_the_fetcher_d
     told: list[str] = []
 
     class Downloads:
-        async def run(self, findings: Findings, run: Run, /) -> None:
+        async def run(self, findings: Findings, run: StageRun, /) -> None:
             try:
                 await run.download(request_)
                 told.append("")

@@ -11,7 +11,7 @@ import pytest
 
 import leadline
 from leadline.commands.outcome import summary
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.findings import Findings
 from leadline.plugin import stage
 from leadline.records import Report, Section
@@ -23,10 +23,10 @@ from leadline.testing.plugins import plugin
 class Does:
     """A stage made of a function."""
 
-    def __init__(self, do: Callable[[Findings, Run], Awaitable[None]]) -> None:
+    def __init__(self, do: Callable[[Findings, StageRun], Awaitable[None]]) -> None:
         self._do = do
 
-    async def run(self, findings: Findings, run: Run, /) -> None:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Call the function."""
         await self._do(findings, run)
 
@@ -34,7 +34,7 @@ class Does:
 def greeting(text: str, **offer: Any) -> Any:
     """Return the plugin of a stage that answers with a text."""
 
-    async def do(findings: Findings, run: Run) -> None:
+    async def do(findings: Findings, run: StageRun) -> None:
         sections = (Section(id="answer", title="Answer", text=text),)
         findings[REPORT] = Report(
             title=findings[QUESTION].text, language="en", sections=sections, sources=(), evidence=()
