@@ -18,7 +18,7 @@ help:
 	@echo "make lint      ruff, mypy and import-linter;  make format  writes the format"
 	@echo "make docs      fills in what the documentation quotes from the code"
 	@echo "make sizes     prints lines and statements by package, and the files that a question passes"
-	@echo "make bench     measures speed and quality"
+	@echo "make bench     measures speed"
 	@echo "make clean     removes .venv and all caches"
 
 $(VENV)/bin/python:
