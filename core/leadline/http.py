@@ -9,22 +9,22 @@ from __future__ import annotations
 import os
 import re
 import ssl
+import sys
+from collections.abc import Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import cache
 from importlib.metadata import version
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 from urllib.request import getproxies, proxy_bypass
 
-from leadline.errors import Unsupported
+from leadline.display import one_line
+from leadline.errors import BadReply, Denied, ProviderError, QuotaSpent, RateLimited, TooLong, Unavailable, Unsupported
 
 if TYPE_CHECKING:
     from httpx import AsyncBaseTransport, AsyncClient, Request, Response
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-
-from leadline.errors import Denied, ProviderError, QuotaSpent, RateLimited, TooLong, Unavailable
 
 # Idle connections that a client keeps. Each request inspects all of them.
 IDLE_CONNECTIONS = 16
@@ -127,8 +127,8 @@ def make_client(**options: Any) -> AsyncClient:
 # --- errors of HTTP services ------------------------------------------------------------------------------------------
 
 
-# Statuses that mean the same at every service. A plugin adds its own: `{**ERRORS_BY_STATUS, 414: TooLong}`.
-ERRORS_BY_STATUS: Mapping[int, type[ProviderError]] = {
+# Statuses that mean the same at every service.
+_BY_STATUS: Mapping[int, type[ProviderError]] = {
     401: Denied,
     402: QuotaSpent,
     403: Denied,
@@ -137,8 +137,31 @@ ERRORS_BY_STATUS: Mapping[int, type[ProviderError]] = {
     425: Unavailable,
     429: RateLimited,
 }
-# Words that services use in place of status 429.
-RATE_LIMIT_WORDS = re.compile(r"rate.?limit|too many requests", re.IGNORECASE)
+
+
+def status_error(status: int) -> type[ProviderError]:
+    """Return the class of error that a status other than 2xx means."""
+    return _BY_STATUS.get(status, Unavailable if status >= 500 else Unsupported)
+
+
+def http_error(error: BaseException) -> ProviderError | None:
+    """Return the error of a plugin for an exception of httpx; None for any other exception."""
+    httpx = sys.modules.get("httpx")  # imported if one of its errors was raised
+    if httpx is None:
+        return None
+    message = f"{type(error).__name__}: {one_line(error)}".rstrip(": ")
+    match error:
+        case httpx.HTTPStatusError(response=response):
+            url = response.request.url.copy_with(query=None)  # the query may hold a key
+            wait = retry_after_seconds(response.headers.get("retry-after", ""))
+            return status_error(response.status_code)(f"HTTP {response.status_code} from {url}", retry_after=wait)
+        case httpx.DecodingError():
+            return BadReply(message)
+        case httpx.UnsupportedProtocol() | httpx.TooManyRedirects() | httpx.InvalidURL():
+            return Unsupported(message)
+        case httpx.TransportError():
+            return Unsupported(reason) if (reason := untrusted(error)) else Unavailable(message)
+    return None
 
 
 def retry_after_seconds(header: str) -> float | None:

@@ -17,8 +17,8 @@ from leadline.errors import BadReply, RateLimited, Unavailable
 from leadline.plugin import Limits, search_provider
 from leadline.records import Hit, SearchPage, SearchRequest
 from leadline_plugins.search.filters import Dates, Domains, either, following, place, with_sites
-from leadline_plugins.search.http import ServiceRefusal, service_error
 from leadline_plugins.search.results import hit
+from leadline_plugins.service_errors import read_refusal
 
 _NAME = "DuckDuckGo"
 _REGIONS = {
@@ -81,7 +81,7 @@ class DuckDuckGo:
             raise RateLimited(f"{_NAME}: rate limit reached (HTTP 202): {_SHUT}")
         if answer.status_code != 200:
             headers = {name.lower(): value for name, value in answer._resp.headers.items()}
-            raise service_error(ServiceRefusal(answer.status_code, headers, answer.content), _NAME)
+            raise read_refusal(answer.status_code, answer.content, headers).error(_NAME)
         return _read(answer.text)
 
     def _engine(self) -> Any:

@@ -1,4 +1,4 @@
-"""Requests to search services, and the errors that their refusals mean.
+"""Requests to search services.
 
 The address of a service is a setting, so that a gateway or a test server can replace it. The guard does not check it,
 because the user chose it; redirects are not followed, and no message contains a key.
@@ -7,27 +7,15 @@ because the user chose it; redirects are not followed, and no message contains a
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
 from leadline.contracts import Call, Context
-from leadline.display import one_line, strip_markup
-from leadline.errors import (
-    BadReply,
-    Denied,
-    ProviderError,
-    QuotaSpent,
-    RateLimited,
-    TooLong,
-    Unavailable,
-    Unsupported,
-)
-from leadline.http import ERRORS_BY_STATUS, RATE_LIMIT_WORDS, untrusted
-from leadline_plugins.ai.openai.errors import wait_seconds
+from leadline.display import one_line
+from leadline.errors import BadReply, ProviderError
+from leadline_plugins.service_errors import Refusal, read_refusal, transport_error
 
 if TYPE_CHECKING:
     import httpx
@@ -50,15 +38,14 @@ class Api:
         key: SecretStr | None = None,
         key_field: str = "api_key",
         headers: Mapping[str, str] | None = None,
-        causes: Mapping[int, type[ProviderError]] | None = None,
     ) -> None:
         self.name = name
         self._context = context
         self._base = base_url.rstrip("/")
         self._key = plain(key)
-        self._where = f"plugins.{context.name}.{key_field}" if self._key else ""
+        self._key_setting = f"plugins.{context.name}.{key_field}" if self._key else ""
+        self._address_setting = f"plugins.{context.name}.base_url"
         self._headers = dict(headers or {})
-        self._causes = dict(causes or {})
         self._made: httpx.AsyncClient | None = None
 
     async def get(self, path: str, params: Mapping[str, object], call: Call) -> dict[str, Any]:
@@ -103,7 +90,7 @@ class Api:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._unreached(error) from error
         if answer.status_code != httpx.codes.OK:
-            raise self._refused(answer, body)
+            raise self.refused(read_refusal(answer.status_code, body, answer.headers))
         return body
 
     async def _body(self, answer: httpx.Response) -> bytes:
@@ -129,26 +116,13 @@ class Api:
             raise self.bad(f"the answer is not a JSON object but {type(data).__name__}")
         return data
 
-    def _refused(self, answer: httpx.Response, body: bytes) -> ProviderError:
-        refusal = ServiceRefusal(answer.status_code, dict(answer.headers), body)
-        error = service_error(refusal, self.name, self._where, self._causes)
-        return type(error)(self.mask(str(error)), retry_after=error.retry_after)
+    def refused(self, refusal: Refusal) -> ProviderError:
+        """Return the error that a refusal means, without the key."""
+        return refusal.masked(self.mask).error(self.name, key=self._key_setting, address=self._address_setting)
 
     def _unreached(self, error: Exception) -> ProviderError:
-        import httpx
-
-        match error:
-            case httpx.TimeoutException():
-                return Unavailable(f"{self.name}: no answer in time ({type(error).__name__})")
-            case httpx.DecodingError():
-                return self.bad("the answer cannot be decompressed")
-            case httpx.UnsupportedProtocol() | httpx.InvalidURL():
-                place = f"plugins.{self._context.name}.base_url"
-                return Unsupported(f"{self.name}: {self._base!r} is not an address; check {place}")
-        if reason := untrusted(error):
-            return Unsupported(f"{self.name}: {reason}")
-        detail = f": {error}" if str(error) else ""
-        return Unavailable(self.mask(f"{self.name}: no connection ({type(error).__name__}{detail})"))
+        failed = transport_error(error, self.name, address=self._address_setting)
+        return type(failed)(self.mask(str(failed)))
 
 
 def plain(key: SecretStr | None) -> str:
@@ -165,82 +139,3 @@ def agent(contact: str = "") -> str:
 
 def _filled(fields: Mapping[str, object]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None and value not in ("", [], {})}
-
-
-# Characters of the service's message that an error repeats.
-_LONGEST_MESSAGE = 200
-# Fields with the reason of a refusal.
-_MESSAGE_FIELDS = ("error", "message", "detail", "errors", "info", "code", "tag", "title")
-_SPENT = re.compile(r"credit|quota|usage.limit|plan.{0,12}limit|insufficient|payment|billing|budget", re.IGNORECASE)
-_KEY = re.compile(r"(api|subscription|access)[ _-]?(key|token)|unauthori[sz]ed|forbidden", re.IGNORECASE)
-_BY_STATUS: Mapping[int, type[ProviderError]] = {**ERRORS_BY_STATUS, 414: TooLong}
-
-
-@dataclass(frozen=True)
-class ServiceRefusal:
-    """An answer that is an error: status, headers (names in lower case), body."""
-
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-    @property
-    def message(self) -> str:
-        """The message of the service on one line; empty if there is none."""
-        body = self.body.decode("utf-8", "replace")
-        try:
-            message = "; ".join(dict.fromkeys(_messages(json.loads(body))))
-        except (ValueError, RecursionError):
-            message = strip_markup(body[:2000])
-        line = one_line(message)
-        return line if len(line) <= _LONGEST_MESSAGE else f"{line[:_LONGEST_MESSAGE]}…"
-
-
-def service_error(
-    refusal: ServiceRefusal, name: str, where: str = "", causes: Mapping[int, type[ProviderError]] | None = None
-) -> ProviderError:
-    """Return the error for a refusal; `where` is the setting of the key, `causes` are statuses of the service."""
-    words = refusal.message
-    wait = wait_seconds(refusal.headers, words, limited=refusal.status < 500)
-    cause = (causes or {}).get(refusal.status) or _cause(refusal.status, words, wait, keyed=bool(where))
-    detail = f" (HTTP {refusal.status}): {words}" if words else f" (HTTP {refusal.status})"
-    return cause(_sentence(cause, refusal, name, where) % detail, retry_after=wait if cause.retry else None)
-
-
-def _cause(status: int, words: str, wait: float | None, *, keyed: bool) -> type[ProviderError]:
-    passing = wait is not None or (status == 429 and RATE_LIMIT_WORDS.search(words))
-    if status in (400, 403, 429) and not passing and _SPENT.search(words):
-        return QuotaSpent
-    if keyed and status in (400, 422) and _KEY.search(words):
-        return Denied
-    return _BY_STATUS.get(status) or (Unavailable if status >= 500 else Unsupported)
-
-
-def _sentence(cause: type[ProviderError], refusal: ServiceRefusal, name: str, where: str) -> str:
-    """Return a sentence with a placeholder for the status and the message of the service."""
-    name = name.replace("%", "%%")
-    if cause is Denied and where:
-        return f"{name} does not accept the key%s; check {where}"
-    if cause is QuotaSpent:
-        return f"{name}: the account has no credit left%s"
-    if cause is RateLimited:
-        return f"{name}: rate limit reached%s"
-    if cause is Unavailable:
-        return f"{name} is not available%s"
-    if 300 <= refusal.status < 400:
-        return f"{name} redirects%s; check base_url"
-    if refusal.status == 404:
-        return f"{name} has no such address%s; check base_url"
-    return f"{name} refuses the request%s"
-
-
-def _messages(data: object) -> Iterator[str]:
-    """Yield the texts of the fields with reasons, at any depth."""
-    if isinstance(data, str):
-        yield data
-    elif isinstance(data, list):
-        for item in data[:3]:
-            yield from _messages(item)
-    elif isinstance(data, dict):
-        for name in _MESSAGE_FIELDS:
-            yield from _messages(data.get(name))

@@ -7,7 +7,6 @@ from typing import Literal
 from pydantic import Field, SecretStr
 
 from leadline.contracts import Call, Context
-from leadline.errors import QuotaSpent
 from leadline.plugin import Limits, search_provider
 from leadline.records import SearchPage, SearchRequest
 from leadline_plugins.search.filters import Dates, Domains, iso, limited, shortened
@@ -17,8 +16,6 @@ from leadline_plugins.search.results import Lenient, Result, hit, results
 _MOST = 20
 # Characters of a query.
 _LONGEST = 400
-# The limits of a subscription and of pay as you go.
-_OWN_CAUSES = {432: QuotaSpent, 433: QuotaSpent}
 
 
 class TavilySettings(Domains, Dates):
@@ -57,7 +54,7 @@ class Tavily:
         self._settings = settings
         key = settings.api_key
         headers = {"Authorization": f"Bearer {plain(key)}"}
-        self._api = Api("Tavily", context, settings.base_url, key=key, headers=headers, causes=_OWN_CAUSES)
+        self._api = Api("Tavily", context, settings.base_url, key=key, headers=headers)
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
         """Return the results; Tavily has a single page."""

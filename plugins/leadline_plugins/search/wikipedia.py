@@ -10,12 +10,12 @@ from pydantic import Field
 
 from leadline.contracts import Call, Context
 from leadline.display import one_line, strip_markup
-from leadline.errors import ProviderError, RateLimited, Unavailable, Unsupported
 from leadline.plugin import Limits, PluginSettings, search_provider
 from leadline.records import Hit, SearchPage, SearchRequest
 from leadline_plugins.search.filters import either, limited, place, shortened
 from leadline_plugins.search.http import Api, agent
 from leadline_plugins.search.results import Lenient, Result, hit, images, results
+from leadline_plugins.service_errors import find_refusal
 
 # Pages whose introduction one answer contains.
 _MOST = 20
@@ -26,13 +26,6 @@ _COMMONS = "https://commons.wikimedia.org"
 # Pixels of the width in which Commons sends a picture; characters of a description that can be a caption.
 _WIDTH, _CAPTION = 1280, 200
 _LANGUAGE = re.compile(r"[a-z]{2,12}")
-_CAUSES: dict[str, type[ProviderError]] = {
-    "ratelimited": RateLimited,
-    "maxlag": Unavailable,
-    "readonly": Unavailable,
-    "cirrussearch-too-busy-error": Unavailable,
-    "cirrussearch-backend-error": Unavailable,
-}
 
 
 class WikipediaSettings(PluginSettings):
@@ -178,12 +171,8 @@ def _value(told: object, name: str) -> str:
 
 def _check(found: Mapping[str, Any], api: Api) -> None:
     """Raise the error in an answer, which has status 200."""
-    error = found.get("error")
-    if not isinstance(error, dict):
-        return
-    code = str(error.get("code", ""))
-    cause = _CAUSES.get(code) or (Unavailable if code.startswith("internal_api_error") else Unsupported)
-    raise cause(f"{api.name} refuses the request ({code}): {one_line(error.get('info', ''))[:200]}")
+    if refusal := find_refusal(found, 200):
+        raise api.refused(refusal)
 
 
 def _listed(found: Mapping[str, Any]) -> object:

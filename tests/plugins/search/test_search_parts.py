@@ -7,8 +7,8 @@ from pydantic import ValidationError
 
 from leadline.errors import Denied, ProviderError, QuotaSpent, RateLimited, TooLong, Unavailable, Unsupported
 from leadline_plugins.search.filters import Domains, either, shortened, with_sites
-from leadline_plugins.search.http import ServiceRefusal, service_error
 from leadline_plugins.search.results import day, images, joined
+from leadline_plugins.service_errors import read_refusal
 
 
 @pytest.mark.parametrize(
@@ -46,12 +46,17 @@ def test_dates(told: str | None, iso: str | None) -> None:
             Denied,
             "does not accept the key (HTTP 401): Unauthorized; check",
         ),
-        (403, b'{"message": "usage limit reached"}', QuotaSpent, "no credit left (HTTP 403): usage limit reached"),
+        (
+            403,
+            b'{"message": "usage limit reached"}',
+            QuotaSpent,
+            "no quota or credit left (HTTP 403): usage limit reached",
+        ),
         (429, b'{"error": "monthly quota exceeded"}', QuotaSpent, "monthly quota exceeded"),
         (429, b"", RateLimited, "rate limit reached (HTTP 429)"),
         (429, b"Please try again in 12s.", RateLimited, "try again in 12s"),
-        (414, b"", TooLong, "refuses the request (HTTP 414)"),
-        (302, b"", Unsupported, "redirects (HTTP 302); check base_url"),
+        (414, b"", TooLong, "the request is too long (HTTP 414)"),
+        (302, b"", Unsupported, "redirects (HTTP 302) to nowhere; check base_url"),
         (404, b"<h1>Not Found</h1>", Unsupported, "has no such address (HTTP 404): Not Found; check base_url"),
         (422, b'{"error": "invalid api_key"}', Denied, "does not accept the key"),
         (422, b'{"error": "num is too large"}', Unsupported, "num is too large"),
@@ -62,7 +67,7 @@ def test_dates(told: str | None, iso: str | None) -> None:
     ],
 )
 def test_what_refusals_mean(status: int, body: bytes, kind: type[ProviderError], words: str) -> None:
-    error = service_error(ServiceRefusal(status, {}, body), "Kelp 100%", "plugins.kelp.api_key")
+    error = read_refusal(status, body, {}).error("Kelp 100%", key="plugins.kelp.api_key")
     assert type(error) is kind
     assert words in str(error)
     assert len(str(error)) < 400
@@ -73,7 +78,7 @@ def test_what_refusals_mean(status: int, body: bytes, kind: type[ProviderError],
     [({"retry-after": "3"}, b"", 3.0), ({}, b'{"error": "try again in 1m2s"}', 62.0), ({}, b"", None)],
 )
 def test_how_long_a_service_asks_to_wait(headers: dict[str, str], body: bytes, seconds: float | None) -> None:
-    assert service_error(ServiceRefusal(429, headers, body), "Kelp").retry_after == seconds
+    assert read_refusal(429, body, headers).retry_after == seconds
 
 
 @pytest.mark.parametrize("domain", ["https://example.org", "a b.org", "example", "user@example.org", ""])

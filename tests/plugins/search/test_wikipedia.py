@@ -73,5 +73,5 @@ async def test_errors_come_with_the_status_200(
     code: str, kind: type[Exception], search: Search, server: ScriptedServer
 ) -> None:
     server.answers = [json_answer({"error": {"code": code, "info": "Told\nin words."}})]
-    with pytest.raises(kind, match=rf"\({code}\): Told in words\."):
+    with pytest.raises(kind, match=r"\(HTTP 200\): Told in words\."):
         await search("wikipedia")

@@ -10,7 +10,6 @@ to an account of a client, `RunHealth` about the next task of a provider in a ru
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -36,12 +35,10 @@ from leadline.errors import (
     Unavailable,
     Unsupported,
 )
-from leadline.http import ERRORS_BY_STATUS, retry_after_seconds, untrusted
+from leadline.http import http_error
 from leadline.records import Notice
 
 if TYPE_CHECKING:
-    import httpx
-
     from leadline.records import Failure
 
 # How often a run is repeated after a temporary failure.
@@ -296,26 +293,4 @@ def translate(error: BaseException) -> ProviderError | None:
             return Denied(words(error))
         case OSError():  # TimeoutError is one
             return Unavailable(words(error))
-    return _of_httpx(error)
-
-
-def _of_httpx(error: BaseException) -> ProviderError | None:
-    httpx = sys.modules.get("httpx")  # imported if one of its errors was raised
-    if httpx is None:
-        return None
-    if isinstance(error, httpx.HTTPStatusError):
-        return _of_status(error.response)
-    if isinstance(error, httpx.DecodingError):
-        return BadReply(words(error))
-    if isinstance(error, httpx.UnsupportedProtocol | httpx.TooManyRedirects | httpx.InvalidURL):
-        return Unsupported(words(error))
-    if not isinstance(error, httpx.TransportError):
-        return None
-    return Unsupported(reason) if (reason := untrusted(error)) else Unavailable(words(error))
-
-
-def _of_status(response: httpx.Response) -> ProviderError:
-    code = response.status_code
-    cause = ERRORS_BY_STATUS.get(code, Unavailable if code >= 500 else Unsupported)
-    url = response.request.url.copy_with(query=None)  # the query may hold a key
-    return cause(f"HTTP {code} from {url}", retry_after=retry_after_seconds(response.headers.get("retry-after", "")))
+    return http_error(error)

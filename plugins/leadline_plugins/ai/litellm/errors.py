@@ -1,4 +1,4 @@
-"""Provider errors for the exceptions of litellm: by their cause, their class and their words."""
+"""The answer of a vendor inside an exception of litellm, and the reasons why there was none."""
 
 from __future__ import annotations
 
@@ -10,38 +10,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from leadline.errors import (
-    BadReply,
-    Denied,
-    ProviderError,
-    QuotaSpent,
-    RateLimited,
-    TooLong,
-    Unavailable,
-    Unsupported,
-)
+from leadline.errors import ProviderError, Unsupported
 from leadline_plugins.ai.litellm.settings import LitellmSettings
-from leadline_plugins.ai.openai.errors import Refusal, find_refusal, provider_error
+from leadline_plugins.ai.openai.endpoint import KEY_SETTING, MODEL_SETTING
 from leadline_plugins.ai.openai.settings import proxy_fault, proxy_for
+from leadline_plugins.service_errors import Refusal, find_refusal, transport_error
 
-# Exceptions whose class is decisive; all others are read like the answer of a server.
-_CLASSES: dict[str, type[ProviderError]] = {
-    "AuthenticationError": Denied,
-    "BudgetExceededError": QuotaSpent,
-    "PaymentRequiredError": QuotaSpent,
-    "ContextWindowExceededError": TooLong,
-    "NotFoundError": Unsupported,
-    "UnsupportedParamsError": Unsupported,
-    "ContentPolicyViolationError": Unsupported,
-    "Timeout": Unavailable,
-    "APIConnectionError": Unavailable,
-    "ServiceUnavailableError": Unavailable,
-    "InternalServerError": Unavailable,
-    "BadGatewayError": Unavailable,
-    "MidStreamFallbackError": Unavailable,
-    "APIResponseValidationError": BadReply,
-    "JSONSchemaValidationError": BadReply,
-}
 # Exceptions whose status is invented unless they have headers of an answer.
 _UNANSWERED = ("APIConnectionError", "Timeout")
 # The attribute of newer versions with the headers of the vendor; their `response` is invented.
@@ -75,8 +49,9 @@ def refusal_of(error: Exception) -> Refusal:
         status = 0
     words = _words(error)
     if inside := _inside(words):  # the vendor's own answer, as text
-        return replace(inside, status=status or inside.status, headers={**plain, **inside.headers})
-    return Refusal(status, words, headers=plain)
+        kind = inside.kind or type(error).__name__
+        return replace(inside, status=status or inside.status, kind=kind, headers={**plain, **inside.headers})
+    return Refusal(status, words, kind=type(error).__name__, headers=plain)
 
 
 def _inside(words: str) -> Refusal | None:
@@ -113,25 +88,16 @@ def translated(error: Exception, model: str, settings: LitellmSettings) -> Provi
     vendor = vendor_of(model) or str(getattr(error, "llm_provider", "") or "litellm")
     if _NO_VENDOR.search(_words(error)):
         return Unsupported(f"litellm: {model!r} does not name a known vendor: set plugins.litellm.model = VENDOR/MODEL")
-    found = _unsent(error, vendor, settings) or _refused(error, vendor, model)
-    return type(found)(masked(str(found), settings.secrets), retry_after=found.retry_after)
+    if unsent := _unsent(error, vendor, settings):
+        return type(unsent)(masked(str(unsent), settings.secrets))
+    refusal = refusal_of(error).masked(lambda text: masked(text, settings.secrets))
+    return refusal.error(vendor, model=model, key=KEY_SETTING, address="api_base", model_setting=MODEL_SETTING)
 
 
 def vendor_of(model: str) -> str:
     """Return the vendor at the beginning of a model's name."""
     vendor, slash, _ = model.partition("/")
     return vendor if slash else ""
-
-
-def _refused(error: Exception, vendor: str, model: str) -> ProviderError:
-    refusal = refusal_of(error)
-    found = provider_error(refusal, vendor, model, address="api_base")
-    kind = next((_CLASSES[base.__name__] for base in type(error).__mro__ if base.__name__ in _CLASSES), None)
-    if kind is None or kind is type(found) or isinstance(found, QuotaSpent | RateLimited | TooLong):
-        return found
-    if refusal.status == 413 or (isinstance(found, Denied) and kind is Unavailable):
-        return found
-    return kind(f"{vendor}: {refusal.message}"[:400])
 
 
 def _unsent(error: Exception, vendor: str, settings: LitellmSettings) -> ProviderError | None:
@@ -146,15 +112,11 @@ def _unsent(error: Exception, vendor: str, settings: LitellmSettings) -> Provide
                 return _missing(cause, vendor)
             case UnicodeEncodeError():
                 return Unsupported(f"{vendor}: the key or a header contains a character that HTTP headers do not allow")
-            case httpx.ConnectTimeout():
-                return Unavailable(f"{vendor}: no connection within {settings.connect_timeout:g} s (connect_timeout)")
-            case httpx.TimeoutException():
-                return Unavailable(f"{vendor}: connected, then silent for {settings.read_timeout:g} s (read_timeout)")
-            case httpx.ConnectError() | httpx.ProxyError():
-                proxy = proxy_for(settings.api_base or "https://", "")
-                return Unavailable(f"{vendor}: no connection{proxy and f' to {proxy}'}: {cause}")
             case httpx.TransportError():
-                return Unavailable(f"{vendor}: the connection broke: {cause}")
+                proxy, seconds = proxy_for(settings.api_base or "https://", ""), settings.connect_timeout
+                return transport_error(
+                    cause, vendor, address="api_base", proxy=proxy, connect=seconds, silence=settings.read_timeout
+                )
     return _missing(error, vendor) if _NO_MODULE.search(_words(error)) else None
 
 

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote, urlsplit
 
 from leadline.contracts import Call, Context
-from leadline.errors import BadReply, ProviderError, Unavailable, Unsupported
-from leadline.http import untrusted
-from leadline_plugins.ai.openai.errors import Refusal, find_refusal, provider_error, read_refusal
+from leadline.errors import BadReply, ProviderError, Unsupported
 from leadline_plugins.ai.openai.replies import objects_in
 from leadline_plugins.ai.openai.settings import (
     AZURE,
@@ -26,6 +24,7 @@ from leadline_plugins.ai.openai.settings import (
     proxy_source,
     ssl_context,
 )
+from leadline_plugins.service_errors import Refusal, find_refusal, page_text, read_refusal, transport_error
 
 if TYPE_CHECKING:
     import httpx
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
 # Characters from which a header value is masked in errors; a shorter one is a word.
 _SHORTEST_SECRET = 8
 _PROXY_AUTHENTICATION = 407
+KEY_SETTING = "api_key in the plugin's section"
+MODEL_SETTING = "ai.roles, ai.tasks or the section's model"
 # Bytes of an answer; no model writes more.
 _LONGEST_ANSWER = 50_000_000
 # Characters of one line of a stream. A longer line is a fault, and would be copied with every piece that arrives.
@@ -91,19 +92,16 @@ class Endpoint:
                 begun = answer.is_success
                 yield answer
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            kind, message = self._transport_error(error)
-            if begun and isinstance(error, httpx.RemoteProtocolError | httpx.ReadError):
-                kind = BadReply  # the model wrote it, and the vendor bills it
-            raise kind(self.mask(f"{self.host}: {message}")) from error
+            raise self._transport_error(error, begun=begun) from error
 
-    def error(self, refusal: Refusal, model: str, **options: str) -> ProviderError:
+    def error(self, refusal: Refusal, model: str, model_setting: str = MODEL_SETTING) -> ProviderError:
         """Return the error that a refusal means, without secrets."""
         proxy = proxy_for(self.settings.root, self.settings.proxy)
         if refusal.status == _PROXY_AUTHENTICATION and proxy:
             message = f"{self.host}: {proxy} requires a name and a password (HTTP 407): {refusal.message}"
             return Unsupported(self.mask(message.rstrip(": ")))
-        error = provider_error(refusal, self.host, model, **options)
-        return type(error)(self.mask(str(error)), retry_after=error.retry_after)
+        masked = refusal.masked(self.mask)
+        return masked.error(self.host, model=model, key=KEY_SETTING, model_setting=model_setting)
 
     async def models(self) -> tuple[str, ...]:
         """Return the names of the models; empty if the endpoint does not list them.
@@ -115,8 +113,7 @@ class Endpoint:
         try:
             answer = await self._client().get(self.url("models", ""), timeout=self.settings.connect_timeout)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            kind, message = self._transport_error(error)
-            raise kind(self.mask(f"{self.host}: {message}")) from error
+            raise self._transport_error(error) from error
         if not answer.is_success:
             refused = self.error(read_refusal(answer.status_code, answer.content, answer.headers), "")
             if not isinstance(refused, Unsupported):  # an endpoint without a list of models is of use
@@ -168,31 +165,21 @@ class Endpoint:
         headers |= {name: value.get_secret_value() for name, value in settings.headers.items()}
         return {name: value for name, value in headers.items() if value}
 
-    def _transport_error(self, error: Exception) -> tuple[type[ProviderError], str]:
+    def _transport_error(self, error: Exception, *, begun: bool = False) -> ProviderError:
         import httpx
 
         settings = self.settings
-        proxy = proxy_for(settings.root, settings.proxy)
-        match error:
-            case httpx.ConnectError() if reason := untrusted(error):
-                return Unsupported, f"{reason}, or ca_file"
-            case httpx.ConnectTimeout() | httpx.ConnectError() if proxy:
-                return Unavailable, f"no connection to {proxy}: {error}".rstrip(": ")
-            case httpx.ConnectTimeout():
-                return Unavailable, f"no connection within {settings.connect_timeout:g} s (connect_timeout)"
-            case httpx.ConnectError():
-                return Unavailable, f"no connection: {error}"
-            case httpx.ReadTimeout():
-                return Unavailable, f"connected, then silent for {settings.read_timeout:g} s (read_timeout)"
-            case httpx.ProxyError():
-                return Unavailable, f"{proxy or 'the proxy'} refuses the connection: {error}"
-            case httpx.RemoteProtocolError():
-                return Unavailable, f"the connection broke: {error}"
-            case httpx.DecodingError():
-                return BadReply, f"the answer cannot be decompressed: {error}"
-            case httpx.UnsupportedProtocol() | httpx.InvalidURL() | httpx.TooManyRedirects():
-                return Unsupported, f"{error}; check base_url"
-        return Unavailable, f"{type(error).__name__}: {error}".rstrip(": ")
+        failed = transport_error(
+            error,
+            self.host,
+            address="base_url",
+            proxy=proxy_for(settings.root, settings.proxy),
+            connect=settings.connect_timeout,
+            silence=settings.read_timeout,
+        )
+        if begun and isinstance(error, httpx.RemoteProtocolError | httpx.ReadError):
+            return BadReply(self.mask(str(failed)))  # the model wrote it, and the vendor bills it
+        return type(failed)(self.mask(str(failed)))
 
 
 # --- reading an answer -----------------------------------------------------------------------------------------------
@@ -311,8 +298,7 @@ def parse_json(body: bytes, content_type: str) -> Any:
         return json.loads(text)
     except ValueError as error:
         if "html" in content_type or text[:1] == "<":
-            page = read_refusal(200, body, {}).message
-            raise Unsupported(f"the answer is {page} instead of JSON; check base_url") from None
+            raise Unsupported(f"the answer is {page_text(text)} instead of JSON; check base_url") from None
         raise BadReply(f"the answer is not JSON: {error}") from None
 
 

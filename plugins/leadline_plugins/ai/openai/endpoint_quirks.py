@@ -11,8 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from leadline_plugins.ai.openai.errors import MODEL_FAULTS, Refusal, ignoring_case
 from leadline_plugins.ai.openai.settings import Streaming
+from leadline_plugins.service_errors import Refusal
+
+
+def _ignoring_case(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
 
 # 500 is included because some servers fail on parameters that they do not know.
 _STATUSES = (400, 403, 404, 405, 415, 422, 500, 501)
@@ -61,23 +66,23 @@ class _Lesson:
 def _lesson(pattern: str, sent: str | Callable[[Mapping[str, Any]], bool], **changes: Any) -> _Lesson:
     field = sent
     return _Lesson(
-        re.compile(pattern, re.IGNORECASE),
+        _ignoring_case(pattern),
         (lambda body: bool(body.get(field))) if isinstance(field, str) else field,
         lambda quirks: replace(quirks, **changes),
     )
 
 
-_NOT_SUPPORTED = ignoring_case(
+_NOT_SUPPORTED = _ignoring_case(
     r"n[o']t[ _](\w+ )?(support|allow|permit|available|exist|recogni|implement|enabled|valid)|unsupport|unrecogni"
     r"|unknown"
     r"|unexpected|unavailable|extra (inputs|fields)|invalid|must be|only (supports?|available)|do(es)?n.t support"
     r"|not a chat model|instead|incompatible|cannot be used|literal_error|input should be|missing field|must alternate"
 )
 # The type of every refusal of OpenAI, whatever its cause.
-_GENERIC_KIND = ignoring_case(r"^(invalid_?request|bad_?request)")
+_GENERIC_KIND = _ignoring_case(r"^(invalid_?request|bad_?request)")
 # The value was refused, not the field.
-_VALUE = ignoring_case(r"minimum|maximum value|below|above|between|range|too (large|small|high|low)|at (most|least)")
-_STREAM = ignoring_case(r"\bstream(ing)?\b")
+_VALUE = _ignoring_case(r"minimum|maximum value|below|above|between|range|too (large|small|high|low)|at (most|least)")
+_STREAM = _ignoring_case(r"\bstream(ing)?\b")
 # The first lesson that matches counts, so their order matters.
 _LESSONS = (
     _lesson(r"v1/responses|responses api", "messages", api="responses"),
@@ -90,7 +95,7 @@ _LESSONS = (
     _lesson(r"tool_choice|allowed_tools", "tool_choice", choice=False),
     _lesson(r"include|encrypted", "include", include=False),
     _Lesson(
-        ignoring_case(
+        _ignoring_case(
             r"response[_ ]?format|json[_ ]?schema|json[_ ]?object|text\.format|structured output|json mode|grammar"
         ),
         lambda body: "response_format" in body or "format" in body.get("text", {}),
@@ -103,7 +108,7 @@ _LESSONS = (
     ),
 )
 # The last alternative is all that Gemini sends: it may mean the schema, and one more request shows whether it does.
-_BAD_SCHEMA = ignoring_case(
+_BAD_SCHEMA = _ignoring_case(
     r"invalid_json_schema|invalid schema|schema (is )?invalid|compile (the )?grammar"
     r"|(specified|response_|generationconfig.{0,20})schema|too many states|nesting depth"
     r"|^request contains an invalid argument"
@@ -117,7 +122,7 @@ def learn(quirks: Quirks, refusal: Refusal, body: Mapping[str, Any], *, may_stre
     """
     if may_stream and quirks.stream and quirks.patient and not body.get("stream") and _requires_stream(refusal):
         return replace(quirks, patient=False)
-    if refusal.status not in _STATUSES or refusal.code in MODEL_FAULTS or _VALUE.search(refusal.words):
+    if refusal.status not in _STATUSES or refusal.fault == "bad_reply" or _VALUE.search(refusal.words):
         return None
     kind = "" if _GENERIC_KIND.match(refusal.kind) else refusal.kind
     if not _NOT_SUPPORTED.search(f"{refusal.message} {refusal.code} {kind}"):

@@ -17,9 +17,9 @@ from leadline.records import ChatReply, ChatRequest, Embeddings, EmbedRequest, M
 from leadline_plugins.ai.openai import chat_completions, responses
 from leadline_plugins.ai.openai.endpoint import Endpoint, RefusedError, parse_json, read_reply
 from leadline_plugins.ai.openai.endpoint_quirks import Quirks, learn, relax_schema, streams
-from leadline_plugins.ai.openai.errors import Refusal, find_refusal, read_refusal
 from leadline_plugins.ai.openai.replies import parse_usage
 from leadline_plugins.ai.openai.settings import DEFAULT_EMBEDDING, DEFAULT_MODEL, ModelSettings, OpenAISettings
+from leadline_plugins.service_errors import Refusal, find_refusal, read_refusal
 
 # Attempts in different forms before a request fails.
 _FORMS = 6
@@ -101,7 +101,7 @@ class OpenAI:
 
     async def _error(self, refusal: Refusal, model: str) -> ProviderError:
         error = self._endpoint.error(refusal, model)
-        if isinstance(error, Unsupported) and "has no model" in str(error):
+        if refusal.fault == "no_model":
             with suppress(ProviderError):  # the list only improves the error
                 if names := await self._endpoint.models():
                     return Unsupported(self._endpoint.mask(f"{error}; {choose_from(model, names[:20])}"))
@@ -165,7 +165,7 @@ class OpenAIEmbedder:
         except ProviderError as error:
             raise type(error)(f"{host}: {error}") from None
         if refusal := refusal or find_refusal(data):
-            raise self._endpoint.error(refusal, model, setting="the section's embedding_model")
+            raise self._endpoint.error(refusal, model, "the section's embedding_model")
         if not isinstance(data, dict):
             raise BadReply(f"{host}: the answer is not a JSON object")
         return data

@@ -23,8 +23,8 @@ from leadline.errors import (
 from leadline.records import ChatRequest
 from leadline.testing.context import FakeCall
 from leadline.testing.servers import ScriptedAnswer, ScriptedServer, json_answer
-from leadline_plugins.ai.openai.errors import parse_duration, wait_seconds
 from leadline_plugins.ai.openai.provider import OpenAI
+from leadline_plugins.service_errors import parse_duration, wait_seconds
 
 HTML = b"<!DOCTYPE html><html><head><title>502  Bad\nGateway</title></head><body>nginx</body></html>"
 

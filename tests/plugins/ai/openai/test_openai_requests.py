@@ -24,10 +24,10 @@ from leadline_plugins.ai.openai import chat_completions, responses
 from leadline_plugins.ai.openai.chat_completions import strict_schema
 from leadline_plugins.ai.openai.endpoint import Endpoint
 from leadline_plugins.ai.openai.endpoint_quirks import Quirks, learn
-from leadline_plugins.ai.openai.errors import Refusal
 from leadline_plugins.ai.openai.provider import OpenAI, OpenAIEmbedder
 from leadline_plugins.ai.openai.replies import parse_usage
 from leadline_plugins.ai.openai.settings import OpenAISettings, ready
+from leadline_plugins.service_errors import Refusal
 
 Make = Callable[..., OpenAI]
 Ask = Callable[..., ChatRequest]
