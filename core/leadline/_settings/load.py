@@ -71,6 +71,8 @@ class Loaded:
     private: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     lacks: frozenset[str] = frozenset()
+    # The variables of required settings that are empty.
+    unset: frozenset[str] = frozenset()
     tags: Mapping[str, str] = field(default_factory=dict)
     # The error about settings that need the user's consent, which is among the problems, too.
     untrusted: UntrustedSettings | None = None
@@ -219,6 +221,7 @@ def load_settings(
         private=tuple(dict.fromkeys(private_texts(hidden.values()))),
         problems=tuple(problems),
         lacks=frozenset(selected.lacks),
+        unset=frozenset(selected.unset),
         tags=begun.tags,
         untrusted=untrusted,
         cache=cache,

@@ -26,6 +26,10 @@ USE = "use"
 class RequiredSettingMissing(ConfigError):
     """A required setting is empty: the plugin cannot work, but nothing is wrong with it."""
 
+    def __init__(self, key: str, variable: str, file: str) -> None:
+        super().__init__(f"{key} is not set: set {variable}, or {key} in {file}")
+        self.variable = variable
+
 
 class InvalidSection(ConfigError):
     """A plugin's section is invalid."""
@@ -156,7 +160,9 @@ class PluginSections:
         if messages:
             raise InvalidSection("\n".join(messages))
         if missing:
-            raise RequiredSettingMissing(self._how_to_set(name, missing[0], plugin))
+            raise RequiredSettingMissing(
+                f"plugins.{name}.{missing[0]}", variable_of(plugin, name, missing[0]), self._file
+            )
         return settings
 
     def refuse_unsendable(self, name: str, offer: AnyOffer, settings: PluginSettings) -> None:
@@ -197,10 +203,6 @@ class PluginSections:
                     found[key] = value
                     self._origins.set_leaf(path, leaf)
         return found
-
-    def _how_to_set(self, name: str, key: str, plugin: Plugin) -> str:
-        dotted = f"plugins.{name}.{key}"
-        return f"{dotted} is not set: set {variable_of(plugin, name, key)}, or {dotted} in {self._file}"
 
 
 def has_variable(plugin: Plugin | None, key: str) -> bool:

@@ -92,6 +92,8 @@ class Selected:
     problems: list[str] = field(default_factory=list)
     # The kinds of plugin without which the pipeline cannot work here.
     lacks: set[str] = field(default_factory=set)
+    # The variables of required settings that are empty.
+    unset: set[str] = field(default_factory=set)
     # Tracebacks of plugins that could not be loaded, by name.
     traces: dict[str, str] = field(default_factory=dict)
 
@@ -430,6 +432,7 @@ class Selector:
             settings = self._selected.settings.get(name) or self.sections.read(name, plugin)
         except RequiredSettingMissing as missing:
             self._unfit.add(name)
+            self._selected.unset.add(missing.variable)
             return str(missing)
         self.sections.refuse_unsendable(name, offer, settings)
         reason = _obstacle(plugin, offer, settings)

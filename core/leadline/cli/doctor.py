@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import platform
-import re
 import shlex
 import shutil
 import tempfile
@@ -35,8 +34,6 @@ from leadline.records.base import Record
 LOW = 100 * 1024 * 1024
 _MARKS = {"ok": "ok", "note": "note", "bad": "BAD"}
 _NOUNS = {"search.engines": "engine", "read.fetchers": "fetcher"}
-# The message of a plugin without its key or address.
-_UNSET = re.compile(r" is not set: set ([A-Z][A-Z0-9_]*), or ")
 
 
 @dataclass(frozen=True)
@@ -96,7 +93,7 @@ def _settings(loaded: Loaded) -> Iterator[Finding]:
     if loaded.untrusted:
         yield Finding("settings", "bad", str(loaded.untrusted), "leadline trust")
     yield from (
-        Finding("settings", "bad", problem.replace("\n  ", "; "), _remedy(problem))
+        Finding("settings", "bad", problem.replace("\n  ", "; "), _remedy(problem, loaded.unset))
         for problem in loaded.problems
         if problem != str(loaded.untrusted)
     )
@@ -104,12 +101,12 @@ def _settings(loaded: Loaded) -> Iterator[Finding]:
         yield _pipeline(loaded)
 
 
-def _remedy(problem: str) -> str:
+def _remedy(problem: str, unset: frozenset[str]) -> str:
     """Return the next command; empty if only a folder of documents is missing."""
     if problem.startswith("search.engines") and "--docs DIR" in problem:
         return ""
-    unset = _UNSET.search(problem)
-    return f"export {unset[1]}=…" if unset else "leadline config check"
+    variable = next((name for name in sorted(unset) if name in problem), "")
+    return f"export {variable}=…" if variable else "leadline config check"
 
 
 def _pipeline(loaded: Loaded) -> Finding:
