@@ -7,19 +7,18 @@ import inspect
 import logging
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from decimal import Decimal
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 from leadline.contracts import Call, Context
-from leadline.errors import BadReply, ProviderError, Unsupported
+from leadline.errors import BadReply, ProviderError, Unavailable, Unsupported
 from leadline.records import ChatReply, ChatRequest, Embeddings, EmbedRequest, ModelTraits, Usage
 from leadline_plugins.ai.litellm.errors import is_of_litellm, refusal_of, translated, vendor_of
 from leadline_plugins.ai.litellm.settings import LitellmSettings
-from leadline_plugins.ai.litellm.streams import Stream, within
 from leadline_plugins.ai.openai.chat_completions import FINISH, ChatReplyReader, request_body
 from leadline_plugins.ai.openai.endpoint_quirks import Quirks, learn, streams
 from leadline_plugins.ai.openai.provider import parse_vectors
@@ -103,6 +102,9 @@ def account(settings: LitellmSettings, silence: float = 0.0) -> dict[str, Any]:
 _FORMS = 6
 # Seconds between two times that the pieces of a stream are passed on.
 _PASS_ON = 0.1
+# Seconds in which usage may follow the end of a reply. Some servers leave the connection open after it.
+_USAGE_DELAY = 1.5
+T = TypeVar("T")
 
 
 class Litellm:
@@ -167,25 +169,38 @@ class Litellm:
                 call.spend(usage)
 
     async def _stream(self, library: Any, body: dict[str, Any], reader: ChatReplyReader) -> None:
-        model, silence = body["model"], self._settings.read_timeout
-        vendor = vendor_of(model) or "litellm"
+        """Read a stream. litellm raises if it ends without a finish reason, but does not limit silence everywhere."""
+        silence, vendor = self._settings.read_timeout, vendor_of(body["model"]) or "litellm"
         request = library.acompletion(**self._arguments(library, body))
-        stream = Stream(await within(request, silence + self._settings.connect_timeout, vendor), silence, vendor)
-        passed_on = time.monotonic()
+        answer = await _within(request, silence + self._settings.connect_timeout, vendor)
+        gemini_ends = _watch_gemini(answer)
+        chunks, end, passed_on = aiter(answer), "", time.monotonic()
         try:
-            async for chunk in stream:
-                reader.read(_plain(chunk, stream.reason))
+            while True:
+                reader.read(
+                    _plain(await _within(anext(chunks), min(_USAGE_DELAY, silence) if end else silence, vendor))
+                )
+                end = str(getattr(answer, "received_finish_reason", None) or "")
                 if time.monotonic() - passed_on > _PASS_ON:
                     reader.pass_on()
                     passed_on = time.monotonic()
+        except StopAsyncIteration:
+            end = str(getattr(answer, "received_finish_reason", None) or "")
+        except Unavailable:
+            if not end:
+                raise
         finally:
             reader.pass_on()
-            if not stream.counted:
-                reader.usage = None
-        if not stream.finished:
-            raise BadReply(f"{model}: the reply was cut off before its end")
-        if not reader.finished:  # litellm reports the end only when the connection closes
-            reader.read({"choices": [{"finish_reason": stream.end}]})
+            kept = getattr(answer, "chunks", None)
+            if kept is not None and not any(getattr(chunk, "usage", None) for chunk in kept):
+                reader.usage = None  # litellm's own count
+            if close := getattr(answer, "aclose", None):
+                with suppress(Exception):  # the chunks that arrived are valid
+                    await close()
+        if not end and not gemini_ends and hasattr(answer, "received_finish_reason"):
+            raise BadReply(f"{body['model']}: the reply was cut off before its end")
+        if end and not reader.finished:  # litellm reports the end only when the connection closes
+            reader.read({"choices": [{"finish_reason": end}]})
 
     def _arguments(self, library: Any, body: Mapping[str, Any], silence: float = 0.0) -> dict[str, Any]:
         """Return the arguments of litellm's completion; the setting `extra` overrides all others."""
@@ -241,7 +256,46 @@ def _usual_quirks(library: Any, model: str) -> Quirks:
     return Quirks(form="schema" if schema else "plain", limit="max_tokens", choice=False)
 
 
-def _plain(chunk: Any, reason: str) -> dict[str, Any]:
+def _watch_gemini(answer: Any) -> list[str]:
+    """Return a list that receives the finish reasons of Gemini: for a stream that just ends, litellm makes one up."""
+    ends: list[str] = []
+    call = getattr(answer, "make_call", None)
+    if call is None:
+        return ends
+
+    async def watched(*args: Any, **named: Any) -> Any:
+        events = await call(*args, **named)
+        parse = getattr(events, "chunk_parser", None)
+
+        def parsed(chunk: Any, *args: Any, **named: Any) -> Any:
+            match chunk:
+                case {"candidates": [{"finishReason": str(reason)}, *_]} | {
+                    "promptFeedback": {"blockReason": str(reason)}
+                }:
+                    ends.append(reason)
+            return parse(chunk, *args, **named)
+
+        if parse is not None:
+            events.chunk_parser = parsed
+        return events
+
+    answer.make_call = watched
+    return ends
+
+
+async def _within(step: Awaitable[T], seconds: float, vendor: str) -> T:
+    """Return the result of a step. Raises `Unavailable` if it takes longer: not every client respects timeouts."""
+    began = time.monotonic()
+    try:
+        async with asyncio.timeout(seconds):
+            return await step
+    except TimeoutError as error:
+        if time.monotonic() - began < seconds:  # litellm's own timeout
+            raise
+        raise Unavailable(f"{vendor}: connected, then silent for {seconds:g} s (read_timeout)") from error
+
+
+def _plain(chunk: Any, reason: str = "") -> dict[str, Any]:
     """Return a chunk, or a whole reply, as plain data, with the vendor's finish reason if it is more precise."""
     data: dict[str, Any] = chunk.model_dump(exclude_none=True, warnings=False)
     if usage := getattr(chunk, "usage", None):

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from leadline.errors import BadReply, ProviderError, RateLimited, Unavailable
+from leadline.errors import BadReply, ProviderError, RateLimited
 from leadline.records import ChatRequest, Message
 from leadline.testing.context import FakeCall, fake_context
 from leadline.testing.servers import ScriptedAnswer, scripted_server
@@ -32,13 +32,13 @@ MODELS = {
 }
 ERRORS: dict[str, tuple[type[ProviderError], str]] = {
     "google-429-retry-info": (RateLimited, "rate limit"),
-    # litellm's own limits, as of 1.106: tool calls without arguments in Gemini's streams, Cohere's streams.
-    "google-stream-no-args-tool-call": (Unavailable, "args"),
-    "google-stream-tool-call-array-arguments": (Unavailable, "args"),
-    "cohere-empty-tool-call.chunks": (Unavailable, "Error parsing chunk"),
-    "cohere-reasoning.chunks": (Unavailable, "Error parsing chunk"),
+    # litellm's own limits, as of 1.110: tool calls without arguments in Gemini's streams, Cohere's streams.
+    "google-stream-no-args-tool-call": (BadReply, "args"),
+    "google-stream-tool-call-array-arguments": (BadReply, "args"),
+    "cohere-empty-tool-call.chunks": (BadReply, "Error parsing chunk"),
+    "cohere-reasoning.chunks": (BadReply, "Error parsing chunk"),
     # Of another protocol: nothing in it says that the reply is at its end.
-    "tool-call-step2.chunks": (BadReply, "cut off before its end"),
+    "tool-call-step2.chunks": (BadReply, "Stream ended before a finish_reason"),
 }
 pytestmark = [
     pytest.mark.slow,
@@ -112,7 +112,8 @@ async def test_every_recorded_answer_is_read_right_or_told_clearly(row: dict[str
         else:
             reply = await model.chat(request, call)
             said = re.sub(r"^<thinking>.*?</thinking>", "", text_of(body), flags=re.DOTALL)
-            assert reply.message.text.split() == said.split()
+            if reply.finish_reason != "content_filter":  # litellm adds a text of its own
+                assert reply.message.text.split() == said.split()
             assert reply.message.text or reply.message.tool_calls or reply.finish_reason == "content_filter"
             assert call.spent or reply.finish_reason == "content_filter"  # of a prompt that was blocked none is told
     await context.close()

@@ -124,11 +124,11 @@ WHOLES = [
 async def test_a_stream_that_just_ends_is_no_reply(tmp_path: Path, model: str, answer: ScriptedAnswer) -> None:
     call = FakeCall()
     async with scripted_server(answer) as server:
-        with pytest.raises(BadReply, match="cut off before its end"):
+        with pytest.raises(BadReply, match="Stream ended before a finish_reason|cut off before its end"):
             await chat(server, tmp_path, model, call, stream=True)
     # A server of its own: litellm asks Ollama's once more by itself, and stands still for it.
     async with scripted_server(replace(answer, cut=True)) as server:
-        with pytest.raises(Unavailable, match="broke off"):
+        with pytest.raises(Unavailable, match="broke"):
             await chat(server, tmp_path, model, call, stream=True)
     assert call.emitted == [("text", "Half a")] * 2  # what came, came
 
