@@ -12,24 +12,22 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from annotated_types import Ge, Le
-
 from leadline.citations import cited
 from leadline.records import NUMBERED, PROSE, SINGLE, Record
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The type of a field or of a list item; `share` is a number from 0 to 1, `whole` an integer."""
+    """The type of a field or of a list item."""
 
-    kind: Literal["record", "list", "map", "text", "choice", "share", "number", "whole", "other"]
+    kind: Literal["record", "list", "text", "choice", "number", "other"]
     marks: tuple[Any, ...] = ()
     nullable: bool = False
     model: type[Record] = Record
     """The model of a record."""
     choices: tuple[Any, ...] = ()
     items: tuple[Shape, ...] = ()
-    """The shape of the items of a list or the values of a map."""
+    """The shape of the items of a list."""
 
     @property
     def prose(self) -> bool:
@@ -88,16 +86,6 @@ def text_field(model: type[Record]) -> str:
     return name if len(needed) == 1 and needed[name].shape.prose else ""
 
 
-def as_reply(model: type[Record], text: str) -> dict[str, Any]:
-    """Return a text as the only required field of a reply: a text, or a list of records of one; else empty."""
-    if name := text_field(model):
-        return {name: text}
-    needed = [(name, field.shape) for name, field in fields_of(model).items() if field.required]
-    if len(needed) == 1 and needed[0][1].kind == "list" and (item := needed[0][1].items[0]).kind == "record":
-        return {needed[0][0]: [{text_field(item.model): text}]} if text_field(item.model) else {}
-    return {}
-
-
 def shape_of(form: Any, marks: tuple[Any, ...] = ()) -> Shape:
     """Return the shape of an annotation; `other` if only pydantic understands it."""
     origin, inner = get_origin(form), get_args(form)
@@ -105,137 +93,82 @@ def shape_of(form: Any, marks: tuple[Any, ...] = ()) -> Shape:
         return shape_of(inner[0], (*marks, *inner[1:]))
     if origin in (Union, UnionType):
         options = [option for option in inner if option is not NoneType]
-        one = shape_of(options[0], marks) if len(options) == 1 else Shape("other", marks)
-        return replace(one, nullable=NoneType in inner)
+        shape = shape_of(options[0], marks) if len(options) == 1 else Shape("other", marks)
+        return replace(shape, nullable=NoneType in inner)
     if origin is Literal:
         return Shape("choice", marks, choices=inner)
     if origin in (list, frozenset, set) or (origin is tuple and inner[1:] == (...,)):
         return Shape("list", marks, items=(shape_of(inner[0]),))
-    if origin is dict:
-        return Shape("map", marks, items=(shape_of(inner[1]),))
     if isinstance(form, type) and issubclass(form, Record):
         return Shape("record", marks, model=form)
     if form is str:
         return Shape("text", marks)
-    if form is float and Ge(0) in marks and Le(1) in marks:
-        return Shape("share", marks)
     if form in (float, int):
-        return Shape("number" if form is float else "whole", marks)
+        return Shape("number", marks)
     return Shape("other", marks, nullable=form is Any)
 
 
-Tree = Mapping[str, Any]
 # Texts that mean an empty list.
 _NOTHING = frozenset({"", "none", "null", "n/a", "无", "無", "なし"})
-# A number above the first value, up to the second, is a percentage; a smaller one may be points.
-_PERCENT = 10.0, 100.0
-# From this value on, floats do not represent all integers.
-_EXACT = 2.0**53
-_LISTED = re.compile(r"\s*[,;、]\s*")
 # A cited id: `[@a]`, `@a`, `[a]`.
-_MARKED = re.compile(r"[\s\[(]*@\s?([^\s\[\]()@,;]+)[\s\])]*|\s*\[([^\s\[\]()@,;]+)\]\s*")
+_CITED_ID = re.compile(r"[\s\[(]*@\s?([^\s\[\]()@,;]+)[\s\])]*|\s*\[([^\s\[\]()@,;]+)\]\s*")
 
 
-def coerce(tree: Tree, model: type[Record]) -> dict[str, Any]:
+def coerce(tree: Mapping[str, Any], model: type[Record]) -> dict[str, Any]:
     """Return the tree with values as the model expects them, where the meaning is clear; keep unknown keys."""
     fields = fields_of(model)
-    found: dict[str, Any] = {}
-    for key, said in tree.items():
+    coerced: dict[str, Any] = {}
+    for key, given in tree.items():
         name = key if key in fields else field_named(key, model) or key
-        if name not in fields or (name != key and (name in tree or name in found)):
-            found[key] = said
+        if name not in fields or (name != key and (name in tree or name in coerced)):
+            coerced[key] = given
             continue
         shape = fields[name].shape
-        value = _value(said, shape, name)
+        value = _value(given, shape)
         # A null id is a missing id, which is assigned later.
         if value is not None or shape.nullable or (fields[name].required and not fields[name].numbered):
-            found[name] = value
-    missing = {name: "" for name, field in fields.items() if field.required and field.numbered and name not in found}
-    return missing | found
+            coerced[name] = value
+    missing = {name: "" for name, field in fields.items() if field.required and field.numbered and name not in coerced}
+    return missing | coerced
 
 
-def _value(said: Any, shape: Shape, name: str = "") -> Any:
-    """Return a value as its shape expects it; `name` is the name of its field."""
-    if shape.kind in ("record", "choice", "share", "number", "whole") and isinstance(said, list) and len(said) == 1:
-        said = said[0]
-    if said is None:
+def _value(given: Any, shape: Shape) -> Any:
+    """Return a value as its shape expects it."""
+    if given is None:
         return None
     match shape.kind:
         case "record":
-            return _record(said, shape.model)
+            given = {text_field(shape.model): given} if isinstance(given, str) and text_field(shape.model) else given
+            return coerce(given, shape.model) if isinstance(given, dict) else given
         case "list":
-            return _list(said, shape.items[0])
-        case "map" if isinstance(said, dict):
-            return {key: _value(item, shape.items[0]) for key, item in said.items()}
+            return _list(given, shape.items[0])
         case "text":
-            return _text(said, shape, name)
+            return _text(given, shape)
         case "choice":
-            return _choice(said, shape.choices)
-        case "share":
-            return _share(said)
-        case _:
-            return said
+            return _choice(given, shape.choices)
+    return given
 
 
-def _record(said: Any, model: type[Record]) -> Any:
-    if isinstance(said, str) and text_field(model):
-        said = {text_field(model): said}
-    return coerce(said, model) if isinstance(said, dict) else said
+def _list(given: Any, item: Shape) -> Any:
+    if isinstance(given, str):
+        if given.strip().lower() in _NOTHING:
+            return []
+        if item.kind == "text" and not item.prose:
+            given = cited(given) or given
+    items = given if isinstance(given, list) else [given]
+    return [_value(value, item) for value in items if value is not None or item.nullable]
 
 
-def _list(said: Any, item: Shape) -> Any:
-    if isinstance(said, str):
-        said = _said_list(said.strip(), item)
-    if isinstance(said, dict) and all(key.isdecimal() for key in said):
-        said = list(said.values())
-    listed = said if isinstance(said, list) else [said]
-    return [_value(one, item) for one in listed if one is not None or item.nullable]
+def _text(given: Any, shape: Shape) -> Any:
+    if isinstance(given, list) and shape.prose and all(isinstance(paragraph, str) for paragraph in given):
+        return "\n\n".join(given)
+    if isinstance(given, str) and not shape.prose and (match := _CITED_ID.fullmatch(given)):
+        return match[1] or match[2]
+    return str(given) if isinstance(given, int) and not isinstance(given, bool) else given
 
 
-def _said_list(text: str, item: Shape) -> Any:
-    """Return the list that a text means: an empty one, cited ids, or numbers separated by commas."""
-    if text.lower() in _NOTHING:
-        return []
-    if item.kind == "text" and not item.prose and (ids := cited(text)):
-        return ids
-    return _LISTED.split(text) if item.kind in ("number", "whole") else text
-
-
-def _text(said: Any, shape: Shape, name: str) -> Any:
-    if isinstance(said, list):
-        texts = [_text(one, shape, name) for one in said if one is not None]
-        joined = texts and (shape.prose or len(texts) == 1) and all(isinstance(one, str) for one in texts)
-        return "\n\n".join(texts) if joined else said
-    if isinstance(said, dict):
-        if not shape.prose and isinstance(said.get("id"), str | int):
-            return str(said["id"])
-        inner = said.get(name, next(iter(said.values()), None) if len(said) == 1 else None)
-        return inner if isinstance(inner, str) else said
-    if isinstance(said, str) and not shape.prose and (marked := _MARKED.fullmatch(said)):
-        return marked[1] or marked[2]
-    if isinstance(said, bool) or not isinstance(said, int | float):
-        return said
-    return str(int(said)) if abs(said) < _EXACT and said == int(said) else str(said)
-
-
-def _choice(said: Any, choices: tuple[Any, ...]) -> Any:
-    if said in choices or not isinstance(said, str | int | float):
-        return said
-    words = " ".join(str(said).casefold().replace("_", " ").replace("-", " ").split())
-    known = {str(choice).casefold().replace("_", " ").replace("-", " "): choice for choice in choices}
-    return known.get(words, said)
-
-
-def _share(said: Any) -> Any:
-    """Return a share from 0 to 1 for a percentage."""
-    if isinstance(said, str) and (number := _number(said.strip().removesuffix("%"))) is not None:
-        return number / 100 if said.strip().endswith("%") else _share(number)
-    least, most = _PERCENT
-    return said / 100 if isinstance(said, int | float) and least < said <= most else said
-
-
-def _number(said: str) -> float | None:
-    try:
-        return float(said)
-    except ValueError:
-        return None
+def _choice(given: Any, choices: tuple[Any, ...]) -> Any:
+    if given in choices or not isinstance(given, str):
+        return given
+    by_name = {normalized(str(choice)): choice for choice in choices}
+    return by_name.get(normalized(given.strip()), given)

@@ -231,18 +231,6 @@ def _clean(value: Any) -> Any:
     return None if value in _NOT_FINITE else value
 
 
-def listed(text: str) -> object:
-    """Return a reply that is a sound list; otherwise None."""
-    said = unfenced(text)
-    if not said.startswith("["):
-        return None
-    try:
-        found = _decoder.decode(said)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, list) else None
-
-
 def _finite(said: str) -> float | None:
     number = float(said)
     return number if abs(number) != float("inf") else None

@@ -12,14 +12,13 @@ from pydantic import ValidationError
 
 from leadline._runtime.replies.coercion import (
     Shape,
-    as_reply,
     coerce,
     field_named,
     fields_of,
+    text_field,
 )
 from leadline._runtime.replies.json_reader import (
     Candidate,
-    listed,
     repaired_objects,
     sound_objects,
     unfenced,
@@ -125,13 +124,6 @@ class Best(Generic[R]):
             if self._take(tree, candidate, cut=cut, outer=tree is value):
                 return
 
-    def guess(self, value: Mapping[str, Any]) -> bool:
-        """Try an object that may be the reply and return whether it matches; keep `problem` if it does not."""
-        problem = self.problem
-        taken = self._take(value, Candidate(value, whole=False), cut=False, outer=False)
-        self.problem = problem
-        return taken
-
     def _none_of(self, value: object) -> str:
         if isinstance(value, dict) and is_schema(value, self._reply):
             none = explain_missing(_asked_for(self._reply), ())
@@ -146,11 +138,6 @@ class Best(Generic[R]):
             meant = whole_part(meant, self._reply, severed=candidate.severed) if cut else meant
             as_said = outer and not cut and meant == clean
             read, left_out = self._read(meant)
-            # Keys in another case are no fields as they stand: read so, such an object would be an empty one.
-            exact = len(clean.keys() & self._reply.model_fields.keys())
-            if outer and not cut and not as_said and exact and exact == known(clean, self._reply):
-                strict = self._as_it_stands(clean)
-                read, as_said = read or strict, strict is not None
             hollow = _hollow(clean)
         except RecursionError:
             self.problem = "it nests too deep"
@@ -164,12 +151,6 @@ class Best(Generic[R]):
             self.found, self._rank, self.certain, self.left_out = read, rank, certain, left_out
             self.broken = candidate.broken
         return True
-
-    def _as_it_stands(self, tree: Mapping[str, Any]) -> R | None:
-        try:
-            return self._reply.model_validate(tree)
-        except (ValidationError, OverflowError):
-            return None
 
     def _read(self, tree: dict[str, Any]) -> tuple[R | None, int]:
         """Return the validated reply and the number of items that were left out."""
@@ -213,10 +194,10 @@ def _texts(tree: object) -> Iterator[str]:
 def prose(said: str, reply: type[R], *, cut: bool = False) -> R | None:
     """Return prose as the only required text of a reply; None if it is short, cites nothing or is JSON."""
     text = unfenced(said)
-    tree = as_reply(reply, without_surrogates(whole_sentences(text) if cut else text))
-    if not tree or text.startswith(("{", "[{")) or f'"{next(iter(tree))}"' in text:
+    name, whole = text_field(reply), without_surrogates(whole_sentences(text) if cut else text)
+    if not name or text.startswith(("{", "[{")) or f'"{name}"' in text:
         return None
-    return reply.model_validate(tree) if len(text) >= _PROSE and (cited(text) or _CITES.search(text)) else None
+    return reply.model_validate({name: whole}) if len(text) >= _PROSE and (cited(text) or _CITES.search(text)) else None
 
 
 class WrongForm(BadReply):
@@ -245,37 +226,23 @@ def parse_reply(text: str, reply: type[R], *, cut: bool = False, last: bool = Fa
     * An object without any field of the reply is not a reply, even if all fields have defaults.
     * Of several matches, the one with the most fields wins; among equals, the last. An object that needs coercion loses
       against one that does not.
-    * A list is the value of the only field that can hold it.
     * Prose with citations is the text of a reply that only requires a text.
 
     `cut`: the text was cut off; only its complete part is used. `last`: the model is not asked again, so optional parts
     that do not fit are left out.
     """
     said, best = without_thoughts(text), Best(reply, last=last)
-    whole = listed(said)
     for one in sound_objects(said):
         best.consider(one)
     if not best.certain:
         for one in repaired_objects(said):
             best.consider(one, cut=cut)
-    if best.found is None and whole == [] and len(fields_of(reply)) == 1:
-        best.guess({name: [] for name, field in fields_of(reply).items() if field.shape.kind == "list"})
-    if best.found is None and whole and isinstance(whole, list):
-        _guess(best, whole, reply)
     if best.found is not None:
         return ParsedReply(best.found, best.broken, best.left_out)
     text_alone = prose(said, reply, cut=cut)
     if text_alone is None:
         raise WrongForm(f"the reply is no {reply.__name__}: {best.problem}")
     return ParsedReply(text_alone)
-
-
-def _guess(best: Best[Any], value: list[Any], reply: type[Record]) -> None:
-    """Try a list as the value of a field that holds a list of records."""
-    for name, field in fields_of(reply).items():
-        is_records = field.shape.kind == "list" and field.shape.items[0].kind == "record"
-        if is_records and best.guess({name: value}):
-            return
 
 
 # --- problems, explained to a model -----------------------------------------------------------------------------------
@@ -290,8 +257,6 @@ _KEYS = 4
 _WANTED = {
     "text": "a text",
     "number": "a number, without quotes, signs or units",
-    "share": "a number from 0 to 1",
-    "map": "an object",
 }
 _BY_ERROR = {"bool": "true or false", "int": "a whole number", "string": "a text", "float": _WANTED["number"]}
 Place = Sequence[int | str]
@@ -353,7 +318,7 @@ def _shape(place: Place, model: type[Record]) -> Shape | None:
     for step in place:
         if shape.kind == "record" and step in fields_of(shape.model):
             shape = fields_of(shape.model)[str(step)].shape
-        elif shape.kind in ("list", "map"):
+        elif shape.kind == "list":
             shape = shape.items[0]
         else:
             return None

@@ -76,7 +76,7 @@ def _is_cited(text: str, end: re.Match[str]) -> bool:
 
 
 # Kinds of optional values that are left out at once, because their default is good enough to save a call.
-_TRIFLES = ("share", "number", "whole", "choice")
+_TRIFLES = ("number", "choice")
 
 
 @dataclass(frozen=True)

