@@ -259,13 +259,13 @@ def _usual_quirks(library: Any, model: str) -> Quirks:
 def _watch_gemini(answer: Any) -> list[str]:
     """Return a list that receives the finish reasons of Gemini: for a stream that just ends, litellm makes one up."""
     ends: list[str] = []
-    call = getattr(answer, "make_call", None)
-    if call is None:
+    make: Any = getattr(answer, "make_call", None)
+    if make is None:
         return ends
 
     async def watched(*args: Any, **named: Any) -> Any:
-        events = await call(*args, **named)
-        parse = getattr(events, "chunk_parser", None)
+        events = await make(*args, **named)
+        parse: Any = getattr(events, "chunk_parser", None)
 
         def parsed(chunk: Any, *args: Any, **named: Any) -> Any:
             match chunk:
