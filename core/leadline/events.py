@@ -73,19 +73,19 @@ class Subscription:
 
     # Not an async generator: one that is left by `break` would keep its resources until it is collected.
 
-    def __init__(self, leave: Callable[[Subscription], None]) -> None:
+    def __init__(self, leave: Callable[[Subscription], None], *, deltas: bool = True) -> None:
         self._queue: asyncio.Queue[Event | None] = asyncio.Queue()
-        self._leave = leave
+        self._leave, self._deltas = leave, deltas
         self._ended = False
         # Many callers never read a run's own stream. Until somebody does, it stores no pieces of replies.
         self.read = False
 
     def __aiter__(self) -> Subscription:
-        self.read = True
+        self.read = self._deltas
         return self
 
     async def __anext__(self) -> Event:
-        self.read = True
+        self.read = self._deltas
         event = None if self._ended else await self._queue.get()
         if event is None:
             self._ended = True

@@ -35,9 +35,9 @@ class RunHandle:
         """Return all events of this session, as an async iterator for one reader that ends with the run."""
         return self._events
 
-    def subscribe(self) -> Subscription:
-        """Return the events from now on, for a further reader."""
-        return self._session.run.bus.subscribe()
+    def subscribe(self, *, deltas: bool = True) -> Subscription:
+        """Return the events from now on, for a further reader; without `deltas`, no reply is streamed for it."""
+        return self._session.run.bus.subscribe(deltas=None if deltas else False)
 
     def publish(self) -> None:
         """Let readers in other processes on this machine have the pieces of streamed replies, until the run ends.

@@ -7,7 +7,9 @@ A request of a browser that another site caused is refused by its `Host` (DNS re
 from __future__ import annotations
 
 import ipaddress
+import logging
 import re
+import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
@@ -17,10 +19,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from leadline_server import logs
 from leadline_server.limits import Limits, Rate
 from leadline_server.problems import Problem
 from leadline_server.store import SESSION_SECONDS, TOKEN_PREFIX, Store, Token
 
+log = logging.getLogger("leadline.server")
 COOKIE = "leadline_session"
 # Replies that tell nothing of any run.
 PUBLIC = frozenset(
@@ -35,6 +39,8 @@ PUBLIC = frozenset(
 )
 # Files of the page, which are the same for everybody.
 _STATIC = "/static/"
+# Requests of probes and browsers that are in the log only if they fail.
+_SILENT = ("/healthz", "/readyz", "/metrics", _STATIC)
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?")
 _READING = ("GET", "HEAD")
 _FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
@@ -88,24 +94,38 @@ class Access:
             await send({"type": "websocket.close", "code": 1008})
             return
 
+        state, status, began = scope.setdefault("state", {}), 0, time.monotonic()
+        state["request_id"] = logs.request_id(Headers(scope=scope).get("x-request-id", ""))
+
         async def protected(message: Message) -> None:
+            nonlocal status
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
+                status, headers = message["status"], MutableHeaders(scope=message)
+                for name, value in {**HEADERS, "x-request-id": state["request_id"]}.items():
                     headers.setdefault(name, value)
             await send(message)
 
+        with logs.context(request_id=state["request_id"], address=_address(scope)):
+            try:
+                await self._answer(scope, receive, protected)
+            finally:
+                silent = status < 400 and scope["path"].startswith(_SILENT)
+                identity, taken = state.get("identity"), round(time.monotonic() - began, 3)
+                about = {"method": scope["method"], "path": scope["path"], "status": status, "seconds": taken}
+                user = identity.principal if identity else None
+                logs.write(log, "request", logging.DEBUG if silent else logging.INFO, **about, user=user)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            scope.setdefault("state", {})["identity"] = self._identify(scope)
+            scope["state"]["identity"] = self._identify(scope)
         except Problem as problem:
-            await self._shown(Request(scope, receive), problem)(scope, receive, protected)
+            await self._shown(Request(scope, receive), problem)(scope, receive, send)
             return
-        await self._app(scope, receive, protected)
+        await self._app(scope, receive, send)
 
     def _identify(self, scope: Scope) -> Identity:
         headers, method = Headers(scope=scope), str(scope["method"])
         self._check_host(headers)
-        address = scope["client"][0] if scope.get("client") else ""
         reading = method.replace("HEAD", "GET")
         is_public = (reading, scope["path"]) in PUBLIC or (reading == "GET" and scope["path"].startswith(_STATIC))
         needs_token = self._needs_token = self._needs_token or self._store.has_tokens()
@@ -114,7 +134,7 @@ class Access:
         if given is not None and (needs_token or given.startswith(TOKEN_PREFIX)):
             token = self._store.token(given)
             if token is None:
-                self._guesses.take(address)
+                self._guesses.take(_address(scope))
                 raise unknown_token()
             identity = _identity(token)
         else:
@@ -191,6 +211,10 @@ def unknown_token() -> Problem:
         "ask the operator of the server for a new one",
         {"WWW-Authenticate": 'Bearer error="invalid_token"'},
     )
+
+
+def _address(scope: Scope) -> str:
+    return scope["client"][0] if scope.get("client") else ""
 
 
 def _identity(token: Token, session: str = "") -> Identity:

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from leadline.records import Record
-from leadline_server.access import COOKIE, Identity, keep_session
+from leadline_server.access import COOKIE, keep_session
 from leadline_server.endpoint import ANY_JSON, PLAIN, Endpoint
 from leadline_server.problems import Problem
 from leadline_server.prometheus import QUEUE_AGE, QUEUE_DEPTH, RUNS_ACTIVE, STREAMS_OPEN, WORKERS
@@ -78,9 +78,7 @@ class InfoRoutes:
 
     async def log_out(self, request: Request) -> Response:
         """End the session of a browser."""
-        identity: Identity = request.state.identity
-        if identity.session:
-            await asyncio.to_thread(self._service.store.end_session, identity.session)
+        await self._service.log_out(request.state.identity)
         reply = JSONResponse({"ok": True})
         reply.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
         return reply

@@ -32,7 +32,7 @@ class KnowledgeRoutes:
     """The handlers of `/v1/knowledge`."""
 
     def __init__(self, service: Service) -> None:
-        self._base, self._limits = service.client.knowledge, service.limits
+        self._base, self._limits, self._audit = service.client.knowledge, service.limits, service.store.audit
         # Reading, parsing and embedding one file after the other leaves room for the others' requests.
         self.adding = Slots(1, "a file is being added; wait for the reply before you send the next")
 
@@ -90,6 +90,7 @@ class KnowledgeRoutes:
             raise _problem(failed) from failed
         if added.problems:
             raise Problem(422, "unreadable_file", f"{name}: {added.problems[0].reason}", "nothing was added")
+        self._audit.write("document added", principal, document=name)
         return added
 
     async def remove(self, request: Request) -> Done:
@@ -104,6 +105,7 @@ class KnowledgeRoutes:
         if not own:
             raise Problem(404, "not_found", "there is no such document of yours", "GET /v1/knowledge lists them")
         await self._base.remove(wanted, principal=principal)
+        self._audit.write("document removed", principal, document=own[0].name)
 
     async def search(self, request: Request) -> Passages:
         """Return the passages that answer a question best, without the whole texts of their documents."""

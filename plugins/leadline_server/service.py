@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
@@ -24,6 +25,7 @@ from leadline.events import utc_now
 from leadline.records import Answer, Event, Json, Report, Turn
 from leadline.run_summary import ACTIVE
 from leadline.runs import Metadata, RunInfo
+from leadline_server import logs
 from leadline_server.access import Identity, unknown_token
 from leadline_server.active import ActiveRuns
 from leadline_server.evidence import evidence_view
@@ -38,6 +40,7 @@ from leadline_server.store import Store, Token
 from leadline_server.views import EvidenceView, RunItem, RunPage, RunView, readable
 from leadline_server.worker import has_ended
 
+log = logging.getLogger("leadline.server")
 # Reports that are kept in memory, because a page asks for many passages of the same one.
 _REPORTS = 4
 _PAGE = 50
@@ -122,6 +125,7 @@ class Service:
         except Full as full:
             raise refusal or too_many(str(full), _FULL) from None
         await self.active.refresh()
+        logs.write(log, "run ordered", run_id=order.run_id, pipeline=order.pipeline, user=principal)
         return order.run_id
 
     async def _check_earlier(self, body: NewRun, principal: str | None) -> None:
@@ -186,6 +190,7 @@ class Service:
         ids = [run_id] if run_id else [run.id for run in (await self.memory(principal)).runs]
         for folder in (self.folder(one, principal) for one in ids):
             await asyncio.to_thread(self.client.forget, folder, principal=principal)
+        self.store.audit.write("runs forgotten", principal, run_ids=ids)
 
     # --- watch -------------------------------------------------------------------------------------------------------
 
@@ -337,6 +342,7 @@ class Service:
         if await asyncio.to_thread(folder.is_dir):
             await asyncio.to_thread(self.client.delete, folder, principal=principal)
         await asyncio.to_thread(self.queue.forget, run_id)
+        self.store.audit.write("run deleted", principal, run_id=run_id)
 
     # --- read --------------------------------------------------------------------------------------------------------
 
@@ -399,8 +405,16 @@ class Service:
         self.guesses.take(token if is_good else request.client.host if request.client else "")
         session = await asyncio.to_thread(self.store.add_session, token) if token and is_good else ""
         if not token or not session:
+            self.store.audit.write("login refused", None)
             raise unknown_token()
+        self.store.audit.write("logged in", token.principal, token=token.name)
         return token, session
+
+    async def log_out(self, identity: Identity) -> None:
+        """End the session of a browser."""
+        if identity.session:
+            await asyncio.to_thread(self.store.end_session, identity.session)
+            self.store.audit.write("logged out", identity.principal)
 
     async def _count(self, run: QueuedRun) -> None:
         """Count a run that has ended."""

@@ -20,6 +20,7 @@ from typing import Literal
 
 from leadline.errors import LeadlineError, UsageError
 from leadline.files import private_file
+from leadline_server.logs import Audit
 
 FILE = ".server.sqlite"
 _LOCK = ".server.lock"
@@ -56,6 +57,7 @@ class Store:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.audit = Audit(folder)
         self._lock = threading.Lock()
         self._server_lock: int | None = None
         try:
@@ -106,6 +108,7 @@ class Store:
             raise UsageError(
                 f"there is a token {name!r}; choose another name, or first: leadline serve token remove {name}"
             ) from None
+        self.audit.write("token added", None, token=name, principal=principal, scope=scope)
         return token
 
     def tokens(self) -> list[Token]:
@@ -123,6 +126,7 @@ class Store:
             names = ", ".join(token.name for token in self.tokens()) or "there are none"
             raise UsageError(f"there is no token {name!r}; the tokens: {names}")
         self._write(_END_SESSIONS, time.time())
+        self.audit.write("token removed", None, token=name)
 
     def token(self, secret: str) -> Token | None:
         """Return the token with this secret."""

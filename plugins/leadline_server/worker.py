@@ -18,7 +18,9 @@ from typing import TypeVar
 
 from leadline import Client, RunHandle
 from leadline.errors import JournalBusy, LeadlineError, UsageError
-from leadline.runs import RunInfo
+from leadline.events import Subscription
+from leadline.runs import Result, RunInfo
+from leadline_server import logs
 from leadline_server.processes import name_of
 from leadline_server.queue import Claim, Queue, QueuedRun, QueueUnavailable
 
@@ -134,6 +136,10 @@ class Worker:
     # --- one run -----------------------------------------------------------------------------------------------------
 
     async def _drive(self, claim: Claim) -> None:
+        with logs.context(run_id=claim.run_id, user=claim.run.principal):
+            await self._carry_out(claim)
+
+    async def _carry_out(self, claim: Claim) -> None:
         """Take a run to its end, and give the order back unless it has ended."""
         end: tuple[Callable[..., bool], tuple[object, ...]] = (self._queue.release, (claim.run_id, claim.epoch))
         try:
@@ -174,11 +180,16 @@ class Worker:
         handle = await self._start(claim.run)
         handle.events().close()  # nobody reads it; it would keep all events
         handle.publish()
+        logging_failures = asyncio.create_task(_log_failures(handle.subscribe(deltas=False)))
+        logs.write(log, "run begins", pipeline=handle.snapshot().pipeline, session=handle.snapshot().sessions)
         self._handles[claim.run_id] = handle
         if self.closing.is_set() or not await self._ask(self._queue.is_current, claim):
             handle.cancel_soon(CONTINUED)
         result = await handle.result()
-        return not (result.status == "cancelled" and result.reason == CONTINUED)
+        await logging_failures  # it ends with the run
+        is_continued = result.status == "cancelled" and result.reason == CONTINUED
+        logs.write(log, "run is left to another worker" if is_continued else "run ended", **_sums(result))
+        return not is_continued
 
     async def _start(self, run: QueuedRun) -> RunHandle:
         if run.order and not run.retry_failed:
@@ -204,6 +215,21 @@ class Worker:
         if found.status in ("pending", "running"):
             raise JournalBusy("another process works on the run")
         return has_ended(found, run)
+
+
+async def _log_failures(events: Subscription) -> None:
+    async for event in events:
+        if event.kind in ("error", "call.retried") and event.data.get("provider") and not event.data.get("replayed"):
+            names = ("provider", "kind", "task", "category", "type", "message", "attempt")
+            about = {("reason" if name == "message" else name): event.data.get(name) for name in names}
+            logs.write(log, "provider failed", logging.WARNING, **about)
+
+
+def _sums(result: Result) -> dict[str, object]:
+    run, usage = result.metadata, result.metadata.usage
+    sums = {name: usage.get(name) for name in ("input_tokens", "output_tokens", "cost")}
+    about = {"pipeline": run.pipeline, "status": run.status, "seconds": round(run.seconds, 1)}
+    return {**about, **sums, "reason": run.reason}
 
 
 def has_ended(found: RunInfo, run: QueuedRun) -> bool:

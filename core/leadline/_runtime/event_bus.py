@@ -77,13 +77,13 @@ class Bus:
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(do, *arguments)
 
-    def subscribe(self, *, deltas: bool = False) -> Subscription:
-        """Return a stream of the events from now on.
+    def subscribe(self, *, deltas: bool | None = None) -> Subscription:
+        """Return a stream of the events from now on: with pieces of replies as soon as it is read, or without any.
 
         With `deltas` it begins with the pieces of the replies that are being streamed, as far as they were kept.
         """
-        subscription = Subscription(self._drop)
-        subscription.read = deltas
+        subscription = Subscription(self._drop, deltas=deltas is not False)
+        subscription.read = bool(deltas)
         for event in (event for pieces in self._streaming.values() for event in pieces) if deltas else ():
             subscription.put(event)
         self._subscriptions.append(subscription)

@@ -25,6 +25,7 @@ def worker_options(parser: ArgumentParser) -> None:
     parser.add_argument("--workers", type=count, default=1, metavar="N", help="worker processes (default: 1)")
     parser.add_argument("--runs", type=count, default=8, metavar="N", help="runs of a worker at once (default: 8)")
     queue_option(parser)
+    parser.add_argument("--log", choices=("text", "json"), default="text", help="form of the log (default: text)")
     run_environment(parser)
 
 
@@ -44,6 +45,6 @@ def queue_of(args: Namespace) -> Iterator[Queue]:
 def worker_command(args: Namespace) -> Sequence[str]:
     """Return the command of one worker process with the same options."""
     command = [sys.executable, "-m", "leadline", "worker", "--supervised", f"--runs={args.runs}"]
-    single = ("queue", "pipeline", "folder", "settings")
+    single = ("queue", "log", "pipeline", "folder", "settings")
     command += [f"--{name}={value}" for name in single if (value := getattr(args, name))]
     return command + [f"--{name}={value}" for name in ("docs", "set") for value in getattr(args, name)]

@@ -75,12 +75,14 @@ def run(args: Namespace) -> int:
     _require()
     from leadline_server.command import Address, Running, serve
     from leadline_server.limits import Limits
+    from leadline_server.logs import configure
     from leadline_server.supervisor import Supervisor
 
     limits = Limits(runs=args.max_runs, requests=args.max_requests, streams=args.max_streams)
     address = Address(args.host, args.port, tuple(args.allow_host), limits, args.url)
 
     def started(server: Running) -> None:
+        configure(args.log)
         say(f"Leadline serves {server.url}  (Ctrl-C ends it; runs go on when it is back)")
 
     with _store(args) as store, queue_of(args) as queue:

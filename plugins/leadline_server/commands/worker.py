@@ -29,6 +29,9 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Work until Ctrl-C or SIGTERM."""
+    from leadline_server.logs import configure
+
+    configure(args.log)
     with queue_of(args) as queue:
         if args.supervised:
             return _work(args, queue)

@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from leadline.errors import ConfigError, LeadlineError, UsageError
 from leadline.inventory import InstalledPipeline, Setting
 from leadline.settings import Settings
-from leadline_server.access import COOKIE, Identity, keep_session, unknown_token
+from leadline_server.access import COOKIE, keep_session, unknown_token
 from leadline_server.downloads import Downloads
 from leadline_server.page import forms
 from leadline_server.page.run_pages import formats
@@ -205,9 +205,7 @@ class SitePages:
     async def log_out(self, request: Request) -> Response:
         """End the session."""
         await forms.read_form(request, self._service.limits.body)
-        identity: Identity = request.state.identity
-        if identity.session:
-            await asyncio.to_thread(self._service.store.end_session, identity.session)
+        await self._service.log_out(request.state.identity)
         reply = RedirectResponse("/login", 303)
         reply.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
         return reply

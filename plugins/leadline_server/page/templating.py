@@ -86,6 +86,7 @@ class Templates:
         identity: Identity | None = getattr(request.state, "identity", None)
         about = {
             "path": request.url.path,
+            "request_id": getattr(request.state, "request_id", ""),
             "principal": identity.principal if identity else None,
             "has_session": bool(identity and identity.session),
             "form_value": form_token(request),

@@ -1,0 +1,108 @@
+"""The log of a server and its workers, one record a line, as text or JSON; and the audit log of who changed what.
+
+A record has the fields of its context, such as `request_id`, whoever writes it: also plugins and the core.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+# The file of the audit log in the folder of runs.
+AUDIT = ".audit.jsonl"
+Format = Literal["text", "json"]
+_FIELDS: ContextVar[dict[str, Any]] = ContextVar("fields of the log", default={})  # noqa: B039 - never changed
+_PLAIN = re.compile(r"[\w./:@%+-]+")
+# Ids of a proxy that are taken over; anything else could forge a line of somebody's log.
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
+_audit = logging.getLogger("leadline.audit")
+
+
+def configure(form: Format) -> None:
+    """Write the records of Leadline, and warnings of others, to standard error."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(Lines(form))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING)
+    logging.getLogger("leadline").setLevel(logging.INFO)
+
+
+@contextmanager
+def context(**fields: Any) -> Iterator[None]:
+    """Add fields to all records within, also to those of tasks that begin there."""
+    token = _FIELDS.set({**_FIELDS.get(), **fields})
+    try:
+        yield
+    finally:
+        _FIELDS.reset(token)
+
+
+def write(log: logging.Logger, message: str, level: int = logging.INFO, /, **fields: Any) -> None:
+    """Write a record with fields."""
+    log.log(level, message, extra={"fields": fields})
+
+
+def request_id(given: str) -> str:
+    """Return the id of a request: that of a proxy, or a new one."""
+    return given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+
+
+class Audit:
+    """Who did what, in a file that only the server's user can read, and in the log."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / AUDIT
+
+    def write(self, action: str, user: str | None, **fields: Any) -> None:
+        """Append a record. One that cannot be written is in the log."""
+        fields = {**_FIELDS.get(), "user": user, **fields}
+        write(_audit, action, **fields)
+        line = json.dumps({"time": _time(datetime.now(UTC).timestamp()), "action": action, **fields}) + "\n"
+        try:
+            # Opened anew: whoever rotates the file only has to rename it. One write appends a line as a whole.
+            fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                os.write(fd, line.encode())
+            finally:
+                os.close(fd)
+        except OSError as error:
+            write(_audit, "the audit log cannot be written", logging.ERROR, error=str(error))
+
+
+class Lines(logging.Formatter):
+    """A record as a line of text, `TIME LEVEL LOGGER MESSAGE key=value …`, or as a JSON object."""
+
+    def __init__(self, form: Format) -> None:
+        super().__init__()
+        self._form = form
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line. A text of somebody else never begins another one, but for a traceback."""
+        fields = {**_FIELDS.get(), **getattr(record, "fields", {})}
+        fields = {name: value for name, value in fields.items() if value not in (None, "")}
+        about = {"time": _time(record.created), "level": record.levelname, "logger": record.name}
+        message = record.getMessage()
+        trace = self.formatException(record.exc_info) if record.exc_info else ""
+        if self._form == "json":
+            known = {**about, "message": message, **fields, **({"traceback": trace} if trace else {})}
+            return json.dumps(known, ensure_ascii=False, default=str)
+        parts = [*about.values(), json.dumps(message, ensure_ascii=False)[1:-1]]
+        line = " ".join([*parts, *(f"{name}={_value(value)}" for name, value in fields.items())])
+        return f"{line}\n{trace}" if trace else line
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _value(value: Any) -> str:
+    text = str(value)
+    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
