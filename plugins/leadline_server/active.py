@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -81,6 +82,15 @@ class ActiveRuns:
     def of(self, principal: str | None) -> list[QueuedRun]:
         """Return the active orders of a principal, newest first."""
         return [run for run in self._known.values() if run.principal == principal]
+
+    def before(self, run_id: str) -> int:
+        """Return how many waiting runs begin before one at most: users take turns, and each one's come by age."""
+        waiting = sorted((run for run in self._known.values() if run.state == "waiting"), key=lambda run: run.ordered)
+        principal = next((run.principal for run in waiting if run.run_id == run_id), None)
+        own = [run.run_id for run in waiting if run.principal == principal]
+        turn = own.index(run_id) if run_id in own else 0
+        others = Counter(run.principal for run in waiting if run.principal != principal)
+        return turn + sum(min(count, turn + 1) for count in others.values()) if run_id in own else 0
 
     def waiting(self) -> tuple[int, float]:
         """Return how many orders wait for a worker, and for how many seconds the oldest one does."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from typing import Any
@@ -27,7 +28,6 @@ from leadline_server.openai.routes import OpenAIRoutes
 from leadline_server.openapi import document
 from leadline_server.page.pages import Pages
 from leadline_server.problems import Problem, problem_of
-from leadline_server.prometheus import HTTP_REQUESTS
 from leadline_server.queue import Queue
 from leadline_server.run_routes import RunRoutes
 from leadline_server.service import Service
@@ -91,13 +91,15 @@ class App:
 
     def _handler(self, endpoint: Endpoint) -> Callable[[Request], Any]:
         async def handle(request: Request) -> Response:
+            began = time.monotonic()
             try:
                 reply = _reply(await endpoint.handler(request), endpoint)
             except Problem as problem:
                 reply = problem.response(endpoint.path)
             except LeadlineError as error:
                 reply = problem_of(error).response(endpoint.path)
-            self.service.metrics.add(HTTP_REQUESTS, endpoint.method, endpoint.path, reply.status_code)
+            taken = time.monotonic() - began
+            self.service.metrics.add_request(endpoint.method, endpoint.path, reply.status_code, taken)
             return reply
 
         return handle

@@ -14,11 +14,25 @@ from leadline.records import Record
 from leadline_server.access import COOKIE, keep_session
 from leadline_server.endpoint import ANY_JSON, PLAIN, Endpoint
 from leadline_server.problems import Problem
-from leadline_server.prometheus import QUEUE_AGE, QUEUE_DEPTH, RUNS_ACTIVE, STREAMS_OPEN, WORKERS
+from leadline_server.prometheus import (
+    DISK_BYTES,
+    DISK_FREE,
+    QUEUE_AGE,
+    QUEUE_DEPTH,
+    QUEUE_UP,
+    RUNS_ACTIVE,
+    STREAMS_OPEN,
+    WORKERS,
+)
+from leadline_server.queue import QueueUnavailable
+from leadline_server.queue.contract import unavailable
 from leadline_server.remedies import record_for_readers
 from leadline_server.requests import ALLOWED, LOWERED, Login, read
 from leadline_server.service import Service, principal_of
 from leadline_server.views import Done, Health, PluginsView, SettingsView, Who
+
+# Seconds that a probe waits for the queue.
+_PATIENCE = 3.0
 
 
 class InfoRoutes:
@@ -90,26 +104,45 @@ class InfoRoutes:
         return Health(status="ok")
 
     async def readiness(self, request: Request) -> Health:
-        """Tell whether new runs are accepted."""
+        """Tell whether new runs are accepted, and somebody works on them."""
         if self._service.closing.is_set():
             raise Problem(503, "closing", "the server is shutting down", headers={"Retry-After": "5"})
         if not self._service.ready:
             raise Problem(503, "starting", "the server is starting", headers={"Retry-After": "1"})
+        self._service.check_disk()
+        if not await self._workers():  # raises if the queue does not answer
+            later = {"Retry-After": "5"}
+            raise Problem(503, "no_workers", "no worker takes runs; they wait in the queue", headers=later)
         return Health(status="ready")
 
     async def metrics(self, request: Request) -> Response:
         """Return the metrics of the server and of the runs that ended, in the text format of Prometheus."""
         active = self._service.active
         depth, age = active.waiting()
+        size, free = self._service.disk()
+        try:
+            workers, answers = await self._workers(), True
+        except QueueUnavailable:
+            workers, answers = 0, False
         gauges = {
             RUNS_ACTIVE: active.claimed(),
             QUEUE_DEPTH: depth,
             QUEUE_AGE: age,
-            WORKERS: len(await asyncio.to_thread(self._service.queue.workers)),
+            QUEUE_UP: answers,
+            WORKERS: workers,
             STREAMS_OPEN: self._service.streams.total(),
+            DISK_BYTES: size,
+            DISK_FREE: free,
         }
         page, media_type = self._service.metrics.page(gauges)
         return Response(page, media_type=media_type)
+
+    async def _workers(self) -> int:
+        """Return how many workers are alive. Raises `QueueUnavailable`, also if the queue takes too long to answer."""
+        try:
+            return len(await asyncio.wait_for(asyncio.to_thread(self._service.queue.workers), _PATIENCE))
+        except TimeoutError:
+            raise unavailable("of the server", f"it did not answer within {_PATIENCE:g} s") from None
 
     async def openapi(self, request: Request) -> Response:
         """Return the description of all routes."""

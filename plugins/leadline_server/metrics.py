@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from leadline import Client
+from leadline import Client, __version__
 from leadline.errors import LeadlineError
 from leadline.events import utc_now
 from leadline.records import Event
 from leadline.runs import Metadata, RunInfo
-from leadline_server.prometheus import RUN_METRICS, SERVER_METRICS, Metric, Metrics
+from leadline_server.prometheus import BUILD, HTTP_REQUESTS, HTTP_SECONDS, RUN_METRICS, SERVER_METRICS, Metric, Metrics
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -35,18 +35,24 @@ class ServerMetrics:
 
     @cached_property
     def _registry(self) -> CollectorRegistry:
-        from prometheus_client import CollectorRegistry, disable_created_metrics
+        from prometheus_client import CollectorRegistry, ProcessCollector, disable_created_metrics
 
         disable_created_metrics()  # type: ignore[no-untyped-call] # a series for every counter, of no use to queries
-        return CollectorRegistry()
+        registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        return registry
 
     @cached_property
     def _metrics(self) -> Metrics:
-        return Metrics(self._registry, RUN_METRICS + SERVER_METRICS)
+        metrics = Metrics(self._registry, RUN_METRICS + SERVER_METRICS)
+        metrics.series(BUILD, __version__).set(1)
+        return metrics
 
-    def add(self, metric: Metric, *labels: object) -> None:
-        """Count one."""
-        self._metrics.series(metric, *labels).inc()
+    def add_request(self, method: str, route: str, status: int, seconds: float | None = None) -> None:
+        """Count a request, and the time until its reply began, where that is known."""
+        self._metrics.series(HTTP_REQUESTS, method, route, status).inc()
+        if seconds is not None:
+            self._metrics.series(HTTP_SECONDS, method, route).observe(seconds)
 
     async def add_run(self, client: Client, found: RunInfo, principal: str | None) -> None:
         """Count a run that has ended, without what was counted when it ended before."""

@@ -49,8 +49,9 @@ class Metric:
         return f"{self.name}_total" if self.form == "Counter" else self.name
 
 
-RUNS = Metric("leadline_runs", "Counter", "Sessions of runs that ended, by final status.", ("status",))
-RUN_SECONDS = Metric("leadline_run_seconds", "Histogram", "Wall time of sessions of runs.", ("status",))
+_OF_RUNS = ("pipeline", "status")
+RUNS = Metric("leadline_runs", "Counter", "Sessions of runs that ended, by pipeline and final status.", _OF_RUNS)
+RUN_SECONDS = Metric("leadline_run_seconds", "Histogram", "Wall time of sessions of runs.", _OF_RUNS)
 STAGE_SECONDS = Metric("leadline_stage_seconds", "Histogram", "Wall time of stages.", ("stage", "status"))
 CALLS = Metric("leadline_calls", "Counter", "Calls that ended.", ("kind", "provider", "outcome", "origin"))
 CALL_SECONDS = Metric("leadline_call_seconds", "Histogram", "Wall time of live calls.", ("kind", "provider"))
@@ -60,25 +61,38 @@ CALL_RETRIES = Metric(
 RATE_LIMITED = Metric(
     "leadline_rate_limited", "Counter", "Replies that refused a request for its rate or quota.", ("provider",)
 )
+LAST_SUCCESS = Metric(
+    "leadline_last_success_timestamp_seconds", "Gauge", "When a provider answered last.", ("kind", "provider")
+)
 TOKENS = Metric("leadline_tokens", "Counter", "Tokens of live calls.", ("provider", "type"))
 COST = Metric("leadline_cost_usd", "Counter", "Known cost of live calls in USD.", ("provider",))
 CLAIMS = Metric("leadline_claims", "Counter", "Checked claims of runs that ended, by verdict.", ("verdict",))
 # Of what runs do: `Metrics.count`.
 RUN_METRICS = (
     *(RUNS, RUN_SECONDS, STAGE_SECONDS, CALLS, CALL_SECONDS),
-    *(CALL_RETRIES, RATE_LIMITED, TOKENS, COST, CLAIMS),
+    *(CALL_RETRIES, RATE_LIMITED, LAST_SUCCESS, TOKENS, COST, CLAIMS),
 )
 
 HTTP_REQUESTS = Metric(
     "leadline_http_requests", "Counter", "Requests by route and status.", ("method", "route", "status")
 )
+HTTP_SECONDS = Metric(
+    "leadline_http_request_seconds", "Histogram", "Time until a reply begins, by route.", ("method", "route")
+)
 STREAMS_OPEN = Metric("leadline_streams_open", "Gauge", "Open streams of events.")
 RUNS_ACTIVE = Metric("leadline_runs_active", "Gauge", "Runs that a worker has begun.")
 QUEUE_DEPTH = Metric("leadline_queue_depth", "Gauge", "Runs that wait for a worker.")
 QUEUE_AGE = Metric("leadline_queue_oldest_seconds", "Gauge", "Age of the run that has waited longest for a worker.")
+QUEUE_UP = Metric("leadline_queue_up", "Gauge", "1 if the queue answers, or else 0.")
 WORKERS = Metric("leadline_workers", "Gauge", "Workers that are alive.")
+DISK_BYTES = Metric("leadline_disk_bytes", "Gauge", "Size of the disk of the runs.")
+DISK_FREE = Metric("leadline_disk_free_bytes", "Gauge", "Free bytes on the disk of the runs.")
+BUILD = Metric("leadline_build_info", "Gauge", "1, with the version of the server.", ("version",))
 # Of a server, beside those of its runs.
-SERVER_METRICS = (HTTP_REQUESTS, STREAMS_OPEN, RUNS_ACTIVE, QUEUE_DEPTH, QUEUE_AGE, WORKERS)
+SERVER_METRICS = (
+    *(HTTP_REQUESTS, HTTP_SECONDS, STREAMS_OPEN, RUNS_ACTIVE, QUEUE_DEPTH, QUEUE_AGE, QUEUE_UP, WORKERS),
+    *(DISK_BYTES, DISK_FREE, BUILD),
+)
 
 
 class Metrics:
@@ -89,9 +103,11 @@ class Metrics:
 
         self._metrics: dict[str, Any] = {}
         self._seen: dict[str, set[tuple[str, ...]]] = {metric.name: set() for metric in table}
-        # The start of each run and of its stages, in seconds.
+        # The start of each run and of its stages, in seconds, and its pipeline.
         self._began: dict[str, float] = {}
+        self._pipelines: dict[str, str] = {}
         self._stages: dict[tuple[str, str], float] = {}
+        self._answered: dict[tuple[object, object], float] = {}
         for metric in table:
             buckets: dict[str, Any] = {"buckets": _BUCKETS} if metric.form == "Histogram" else {}
             make = getattr(prometheus_client, metric.form)
@@ -115,11 +131,14 @@ class Metrics:
             case "run.started":
                 self._forget(event.run_id)
                 self._began[event.run_id] = now
+                self._pipelines[event.run_id] = str(data.get("pipeline", ""))
+            case "route":
+                self._pipelines[event.run_id] = str(data.get("pipeline", ""))
             case "run.finished":
-                status = str(data.get("status"))
-                self.series(RUNS, status).inc()
+                labels = self._pipelines.get(event.run_id, ""), str(data.get("status"))
+                self.series(RUNS, *labels).inc()
                 if (began := self._began.get(event.run_id)) is not None:
-                    self.series(RUN_SECONDS, status).observe(max(0.0, now - began))
+                    self.series(RUN_SECONDS, *labels).observe(max(0.0, now - began))
                 for verdict, count in _table(data.get("claims")).items():
                     self.series(CLAIMS, verdict).inc(int(count))
                 self._forget(event.run_id)
@@ -131,7 +150,7 @@ class Metrics:
             case "error" if "key" in data and not data.get("replayed"):
                 self._limit(data)
             case "call.finished":
-                self._call(data)
+                self._call(data, now)
 
     def _stage(self, event: Event, now: float) -> None:
         name, status = str(event.data.get("step")), event.data.get("status")
@@ -141,12 +160,15 @@ class Metrics:
         elif began is not None:
             self.series(STAGE_SECONDS, name, status).observe(max(0.0, now - began))
 
-    def _call(self, data: Mapping[str, Any]) -> None:
+    def _call(self, data: Mapping[str, Any], now: float) -> None:
         kind, provider = data.get("kind"), data.get("provider")
         self.series(CALLS, kind, provider, data.get("outcome"), data.get("from")).inc()
         if data.get("from") != "live":
             return
         self.series(CALL_SECONDS, kind, provider).observe(float(data.get("seconds") or 0))
+        if data.get("outcome") == "reply":  # events of another run may be older
+            last = self._answered[kind, provider] = max(now, self._answered.get((kind, provider), 0.0))
+            self.series(LAST_SUCCESS, kind, provider).set(last)
         usage = _table(data.get("usage"))
         for name in _TOKENS:
             if tokens := int(usage.get(name) or 0):
@@ -160,6 +182,7 @@ class Metrics:
 
     def _forget(self, run_id: str) -> None:
         self._began.pop(run_id, None)
+        self._pipelines.pop(run_id, None)
         for key in [key for key in self._stages if key[0] == run_id]:
             del self._stages[key]
 

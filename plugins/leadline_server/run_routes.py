@@ -93,7 +93,13 @@ class RunRoutes:
         body = await read(request, NewRun, self._body)
         key = request.headers.get("idempotency-key")
         run_id = await self._service.order(body, principal_of(request), key)
-        return Accepted(id=run_id, links=Links.of(run_id))
+        return await self._accepted(run_id, principal_of(request))
+
+    async def _accepted(self, run_id: str, principal: str | None) -> Accepted:
+        """Return what a client is told of a run that it ordered, now or before."""
+        status = (await self._service.view(run_id, principal)).status
+        place = self._service.active.before(run_id) if status == "pending" else None
+        return Accepted(run_id=run_id, id=run_id, status=status, place=place, links=Links.of(run_id))
 
     async def list_(self, request: Request) -> RunPage:
         """List the runs of the principal."""
@@ -177,7 +183,7 @@ class RunRoutes:
         run_id, principal = _run(request)
         body = await read(request, Resume, self._body, optional=True)
         await self._service.resume(run_id, principal, retry_failed=body.retry_failed)
-        return Accepted(id=run_id, links=Links.of(run_id))
+        return await self._accepted(run_id, principal)
 
     # --- read --------------------------------------------------------------------------------------------------------
 

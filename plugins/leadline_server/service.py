@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import shutil
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
@@ -54,6 +55,8 @@ _PATIENCE = 15.0
 # Seconds until a principal with too many runs may try again, or one whose run waits for a worker.
 _FULL = 10
 _LATER = {"Retry-After": str(_FULL)}
+# Bytes that must be free on the disk of the runs for a new one: those that work need room to end.
+LEAST_FREE = 200 * 2**20
 # Files of a run with the tracebacks and folders of the operator: readers have its state and its events.
 _OPERATORS = frozenset({"metadata.json", "events.jsonl"})
 # An end of the run that was not the last one, because the run was continued.
@@ -96,6 +99,7 @@ class Service:
         `turns` are earlier turns of its conversation that were no runs. Raises `Problem` and the errors of
         `Client.order`.
         """
+        self.check_disk()
         if key is not None and not 0 < len(key) <= _MAX_KEY:
             raise Problem(422, "invalid_request", f"Idempotency-Key: 1 to {_MAX_KEY} characters")
         changed = overrides(body, self.client.plugins.settings)
@@ -127,6 +131,21 @@ class Service:
         await self.active.refresh()
         logs.write(log, "run ordered", run_id=order.run_id, pipeline=order.pipeline, user=principal)
         return order.run_id
+
+    def disk(self) -> tuple[int, int]:
+        """Return the bytes of the disk of the runs, and how many are free."""
+        usage = shutil.disk_usage(self._root)
+        return usage.total, usage.free
+
+    def check_disk(self) -> None:
+        """Raise `Problem` if the disk has too little room for a new run."""
+        _, free = self.disk()
+        if free < LEAST_FREE:
+            message = (
+                f"the server's disk is almost full: {free >> 20:,} MB are free, and new runs need {LEAST_FREE >> 20} MB"
+            )
+            hint = "its operator makes room, such as with: leadline runs delete --older-than 30d"
+            raise Problem(503, "disk_full", f"{message}; nothing was changed", hint, {"Retry-After": "60"})
 
     async def _check_earlier(self, body: NewRun, principal: str | None) -> None:
         """Raise an error if the run that a new one would follow is not there, or active: it may have no folder yet."""
@@ -318,6 +337,7 @@ class Service:
 
     async def resume(self, run_id: str, principal: str | None, *, retry_failed: bool = False) -> None:
         """Continue a run that has ended; completed calls are not repeated. Raises `Problem`, `JournalBusy`."""
+        self.check_disk()
         reopen = partial(self.queue.reopen, run_id, principal, retry_failed=retry_failed, most=self.limits.runs)
         until = time.monotonic() + _PATIENCE
         while (await self.view(run_id, principal)).status not in ACTIVE:

@@ -31,9 +31,15 @@ class Links(Record):
 
 
 class Accepted(Record):
-    """An order that was accepted: its run is found under this id from now on."""
+    """An order that was accepted: its run is found under this id from now on.
 
+    `place`: at most so many runs of all users begin before it; null if it does not wait. `id` is `run_id`.
+    """
+
+    run_id: str
     id: str
+    status: str
+    place: int | None = None
     links: Links
 
 
@@ -48,7 +54,7 @@ _OF_ORDERS = ("run_id", "trace_id", "question", "pipeline", "began", "tags", "co
 
 
 class RunView(Metadata):
-    """A run as of now: the fields of `metadata.json`, with `id` for `run_id`, and links.
+    """A run as of now: the fields of `metadata.json`, and links. `id` is `run_id`.
 
     `status` is also `interrupted` if the process that worked on the run is gone.
     """
@@ -56,7 +62,6 @@ class RunView(Metadata):
     id: str
     status: str  # type: ignore[assignment]
     links: Links
-    run_id: str = Field("", exclude=True)
     principal: str = Field("", exclude=True)
 
     @classmethod
@@ -91,7 +96,9 @@ def readable(view: RunView, folder: str) -> RunView:
 class RunItem(Record):
     """A run in a list. `excerpt` is text of the report around a word that was searched for."""
 
+    run_id: str
     id: str
+    """The same."""
     status: str
     question: str = ""
     pipeline: str = ""
@@ -108,14 +115,16 @@ class RunItem(Record):
     @classmethod
     def of(cls, run: RunSummary) -> RunItem:
         """Return the item of a run on disk."""
-        names = cls.model_fields.keys() - {"links"}
-        return cls.model_validate({**{name: getattr(run, name) for name in names}, "links": Links.of(run.id)})
+        names = cls.model_fields.keys() - {"links", "run_id"}
+        own = {"run_id": run.id, "links": Links.of(run.id)}
+        return cls.model_validate({**{name: getattr(run, name) for name in names}, **own})
 
     @classmethod
     def of_order(cls, order: Order) -> RunItem:
         """Return the item of a run that waits for a worker."""
         links = Links.of(order.run_id)
         return cls(
+            run_id=order.run_id,
             id=order.run_id,
             status="pending",
             question=order.question,

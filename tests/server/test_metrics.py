@@ -43,14 +43,15 @@ def values(*events: Event) -> Callable[..., float | None]:
 
 def test_runs_stages_and_claims_are_counted() -> None:
     value = values(
-        event("run.started"),
+        event("run.started", pipeline="auto"),
+        event("route", pipeline="search"),
         event("progress", step="plan", status="started", data={}),
         event("progress", step="plan", status="finished", data={}),
         event("progress", step="chart", status="failed", data={}),
         event("run.finished", status="partial", claims={"supported": 3, "unsupported": 1}),
     )
-    assert value("runs_total", status="partial") == 1
-    assert value("run_seconds_sum", status="partial") == 4
+    assert value("runs_total", pipeline="search", status="partial") == 1
+    assert value("run_seconds_sum", pipeline="search", status="partial") == 5
     assert value("stage_seconds_sum", stage="plan", status="finished") == 1
     assert value("stage_seconds_count", stage="chart", status="failed") is None
     assert value("claims_total", verdict="supported") == 3
@@ -71,6 +72,14 @@ def test_only_live_calls_cost_time_tokens_and_money() -> None:
     assert value("tokens_total", provider="house", type="output") == 7
     assert value("tokens_total", provider="house", type="cached_input") is None
     assert value("cost_usd_total", provider="house") == 0.25
+
+
+def test_the_time_of_the_last_success_of_a_provider_is_kept() -> None:
+    first, failed = (event("call.finished", **CHAT, outcome=how, **{"from": "live"}) for how in ("reply", "failure"))
+    later = event("call.finished", **CHAT, outcome="reply", **{"from": "live"})
+    value = values(later, first, failed)  # the events of two runs come in the order of their ends
+    labels = {"kind": "chat", "provider": "house"}
+    assert value("last_success_timestamp_seconds", **labels) == later.time.timestamp()
 
 
 def test_every_429_is_counted_once() -> None:
@@ -106,5 +115,6 @@ def test_the_guide_lists_every_metric_with_its_labels() -> None:
 def test_no_label_is_a_run_a_user_or_a_question() -> None:
     labels = {label for metric in RUN_METRICS + SERVER_METRICS for label in metric.labels}
     assert labels == {
-        *("error", "kind", "method", "origin", "outcome", "provider", "route", "stage", "status", "type", "verdict")
+        *("error", "kind", "method", "origin", "outcome", "pipeline", "provider", "route", "stage", "status", "type"),
+        *("verdict", "version"),
     }

@@ -21,7 +21,8 @@ WEB = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "observers":
 
 async def test_a_run_is_counted_and_no_label_names_it(tmp_path: Path) -> None:
     def ended() -> float:
-        return prometheus_client.REGISTRY.get_sample_value("leadline_runs_total", {"status": "complete"}) or 0
+        labels = {"pipeline": "research", "status": "complete"}
+        return prometheus_client.REGISTRY.get_sample_value("leadline_runs_total", labels) or 0
 
     before = ended()
     for folder in ("one", "other"):  # two clients, one registry

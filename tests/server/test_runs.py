@@ -273,7 +273,7 @@ def test_health_readiness_and_metrics(http: httpx.Client, done: str) -> None:
     assert http.request("BREW", "/mcp").status_code == 405
     text = http.get("/metrics").text
     assert "BREW" not in text  # labels are not made up by clients
-    assert re.search(r'^leadline_runs_total\{status="complete"\} [\d.]+$', text, re.MULTILINE)
+    assert re.search(r'^leadline_runs_total\{pipeline="research",status="complete"\} [\d.]+$', text, re.MULTILINE)
     assert "supported" not in text
     search = r'leadline_calls_total\{kind="search",origin="live",outcome="reply",provider="fakeweb"\} (\S+)'
     assert float(re.findall(search, text)[0]) >= 1
@@ -288,7 +288,9 @@ def test_a_run_that_is_continued_is_counted_without_its_earlier_calls(tmp_path: 
         """Return the counts of runs and of live searches, once so many runs are counted, which takes a moment."""
         for _ in range(500):
             text = http.get("/metrics").text
-            runs = re.findall(r'^leadline_runs_total\{status="complete"\} (\S+)', text, re.MULTILINE)
+            runs = re.findall(
+                r'^leadline_runs_total\{pipeline="research",status="complete"\} (\S+)', text, re.MULTILINE
+            )
             calls = re.findall(r'^leadline_calls_total\{kind="search",origin="live",.*\} (\S+)', text, re.MULTILINE)
             if sum(map(float, runs)) >= wanted:
                 break

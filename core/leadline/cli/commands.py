@@ -301,6 +301,9 @@ def _config(parser: argparse.ArgumentParser) -> None:
 
 def _doctor(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command="doctor")
+    parser.add_argument(
+        "--server", default="", metavar="URL", help="check a running server instead, with the token in LEADLINE_TOKEN"
+    )
     docs_option(parser)
     folder_option(parser)
     settings_options(parser, json=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import platform
 import shlex
 import shutil
@@ -12,6 +13,8 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
+
+import httpx
 
 from leadline import __version__
 from leadline._runtime import task_groups
@@ -48,13 +51,14 @@ class Finding:
 
 def run(args: argparse.Namespace) -> int:
     """Print the findings; 0 if research can run."""
-    found = list(_examine(client_of(args), quiet=args.json))
+    found = list(_server(args.server) if args.server else _examine(client_of(args), quiet=args.json))
     docs = shlex.join(f"--docs={folder}" for folder in args.docs) or "--docs FOLDER"
     ready = all(item.state != "bad" for item in found)
     if args.json:
         write_json({"ready": ready, "findings": [asdict(item) for item in found]})
     else:
         write(table((_MARKS[item.state], item.what, item.detail) for item in found))
+    if not args.json and not args.server:
         _advise(found, ready, f'leadline research "How does …?" {docs}')
     return 0 if ready else ConfigError.exit_code
 
@@ -81,6 +85,37 @@ def _examine(client: Client, *, quiet: bool) -> Iterator[Finding]:
         yield from _trials(loaded)
     yield _folder("runs folder", loaded.settings.runs.folder.absolute(), "leadline doctor --folder DIR")
     yield _folder("cache folder", default_cache(), "export XDG_CACHE_HOME=DIR")
+
+
+def _server(url: str) -> Iterator[Finding]:
+    """Ask a running server: does it answer by this name, does it take runs, which version is it, what may the token."""
+    token = os.environ.get("LEADLINE_TOKEN", "")
+    with httpx.Client(timeout=10) as http:
+
+        def ask(path: str, **headers: str) -> tuple[int, dict[str, Any]]:
+            reply = http.get(url.rstrip("/") + path, headers=headers)
+            data = reply.json() if reply.headers.get("content-type", "").startswith("application/json") else {}
+            return reply.status_code, data
+
+        try:
+            health, (ready, state) = ask("/healthz"), ask("/readyz")
+            version = str(ask("/openapi.json")[1].get("info", {}).get("version", "?"))
+            allowed, who = ask("/v1/session", **({"Authorization": f"Bearer {token}"} if token else {}))
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            yield Finding("server", "bad", f"{url} does not answer: {error}; start it: leadline serve")
+            return
+    if health != (200, {"status": "ok"}):
+        reason = health[1].get("message", "is it Leadline's address?")
+        yield Finding("server", "bad", f"{url} answers with HTTP {health[0]}: {reason}")
+        return
+    same = version == __version__
+    yield Finding("server", "ok" if same else "note", f"version {version}{'' if same else f', here {__version__}'}")
+    yield Finding("runs", "ok", "are taken") if ready == 200 else Finding("runs", "bad", str(state.get("message")))
+    if allowed == 200:
+        yield Finding("access", "ok", f"as {who['principal']}" if who["principal"] else "without a token: one user")
+    else:
+        missing = Finding("access", "note", "needs a token: set LEADLINE_TOKEN to check yours")
+        yield Finding("access", "bad", f"LEADLINE_TOKEN: {who.get('message')}") if token else missing
 
 
 def _settings(loaded: Loaded) -> Iterator[Finding]:

@@ -42,7 +42,8 @@ def run(args: Namespace) -> int:
         workers = len(queue.workers())
     folder = folder_of(args) / order.run_id
     if args.json:
-        write_json({"id": order.run_id, "folder": str(folder), "status": "pending", "workers": workers})
+        names = {"run_id": order.run_id, "id": order.run_id}
+        write_json({**names, "folder": str(folder), "status": "pending", "workers": workers})
         return 0
     write(order.run_id)
     if workers:

@@ -14,7 +14,6 @@ from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
 from leadline_server.problems import Problem, problem_of
-from leadline_server.prometheus import HTTP_REQUESTS
 from leadline_server.requests import read_body
 from leadline_server.service import Service, principal_of
 
@@ -56,7 +55,7 @@ class McpEndpoint:
         except Problem as problem:
             await problem.response()(scope, receive, send)
             code = problem.status
-        service.metrics.add(HTTP_REQUESTS, request.method, PATH, code)
+        service.metrics.add_request(request.method, PATH, code)
 
     async def close(self) -> None:
         """Return when the sessions have ended, which they do once the service closes."""

@@ -25,7 +25,7 @@ class RunState(Record):
     `research_result` asks for it.
     """
 
-    id: str
+    run_id: str
     status: str
     question: str
     pipeline: str = ""

@@ -220,7 +220,7 @@ def _state(view: RunView) -> RunState:
         status = "running"
     claims: Any = view.verification.get("claims") or {}
     return RunState(
-        id=view.id,
+        run_id=view.id,
         status=status,
         question=view.question,
         pipeline=view.pipeline,

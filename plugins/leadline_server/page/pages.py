@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from urllib.parse import quote
 
@@ -19,7 +20,6 @@ from leadline_server.page.site_pages import SitePages
 from leadline_server.page.templating import Templates
 from leadline_server.page.watching import Trails
 from leadline_server.problems import Problem, problem_of
-from leadline_server.prometheus import HTTP_REQUESTS
 from leadline_server.service import Service, principal_of
 
 # The pipeline that answers from the documents.
@@ -138,13 +138,14 @@ class Pages:
 
     def _route(self, method: str, path: str, handler: Handler) -> Route:
         async def handle(request: Request) -> Response:
+            began = time.monotonic()
             try:
                 reply = await handler(request)
             except Problem as problem:
                 reply = self._templates.problem(request, problem)
             except LeadlineError as error:
                 reply = self._templates.problem(request, problem_of(error))
-            self._service.metrics.add(HTTP_REQUESTS, method, path, reply.status_code)
+            self._service.metrics.add_request(method, path, reply.status_code, time.monotonic() - began)
             return reply
 
         return Route(path, handle, methods=[method])

@@ -64,11 +64,11 @@ async def test_the_tools_work_over_http_with_progress_and_resources(served: Serv
         result = await client.call_tool("research", {"question": QUESTION}, progress_callback=progress)
         state = result.structured_content
         assert (state["status"], "fathoms" in state["report"]) == ("complete", True)
-        assert told[0] == f"the run {state['id']} has begun"
-        report = await client.read_resource(f"leadline://runs/{state['id']}/report.md")
+        assert told[0] == f"the run {state['run_id']} has begun"
+        report = await client.read_resource(f"leadline://runs/{state['run_id']}/report.md")
         assert report.contents[0].text == state["report"]
-        assert (await call(client, "verify_report", run_id=state["id"]))["passed"] is None
-    assert served.client().get(f"/v1/runs/{state['id']}").json()["status"] == "complete"
+        assert (await call(client, "verify_report", run_id=state["run_id"]))["passed"] is None
+    assert served.client().get(f"/v1/runs/{state['run_id']}").json()["status"] == "complete"
 
 
 @MODES
@@ -91,7 +91,7 @@ async def started(server: Served) -> str:
         while True:
             for run in (await asyncio.to_thread(server.client().get, "/v1/runs")).json()["runs"]:
                 if run["status"] == "running":
-                    return str(run["id"])
+                    return str(run["run_id"])
             await asyncio.sleep(0.05)
 
 
@@ -129,8 +129,10 @@ async def test_questions_are_asked_through_the_client(tmp_path: Path, mode: str)
         async with peer(server, mode=mode) as client:
             state = await call(client, "research", question="harbour sounding")
             assert (state["status"], len(state["questions"])) == ("waiting", 1)
-            await call(client, "research_answer", run_id=state["id"], answer="how many fathoms the harbour measured")
-            assert (await call(client, "research_result", run_id=state["id"]))["status"] == "complete"
+            await call(
+                client, "research_answer", run_id=state["run_id"], answer="how many fathoms the harbour measured"
+            )
+            assert (await call(client, "research_result", run_id=state["run_id"]))["status"] == "complete"
 
 
 async def test_each_principal_has_only_its_own_runs(team: Served) -> None:
@@ -212,7 +214,7 @@ async def test_a_server_that_ends_returns_the_id_and_does_not_cancel_the_run(tmp
                 run = await started(server)
                 server.end()
                 state = await asked
-        assert (state["id"], state["status"]) == (run, "running")
+        assert (state["run_id"], state["status"]) == (run, "running")
     with running(tmp_path) as server:
         assert finish(server.client(), run)["status"] == "complete"
 

@@ -78,7 +78,7 @@ async def test_a_long_run_under_a_client_of_short_patience(
     async with transport(tmp_path, mode) as client:
         begin = clock()
         state = await call(client, "research", told, question=QUESTION)
-        run = state["id"]
+        run = state["run_id"]
         assert state["status"] == "running"
         while clock() - begin < LENGTH:
             state = await call(client, "research_result", told, run_id=run)

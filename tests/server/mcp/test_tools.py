@@ -102,7 +102,7 @@ async def test_research_returns_the_report_with_its_checks_and_resources(tmp_pat
         assert (found["passed"], found["verdicts"]) == (None, [])
         files = tmp_path.rglob("report.json")
         cited = json.loads(next(files).read_text())["sections"][0]["evidence_ids"][0]
-        uri = f"leadline://runs/{state['id']}/evidence/{cited}"
+        uri = f"leadline://runs/{state['run_id']}/evidence/{cited}"
         passage = json.loads((await peer.client.read_resource(uri)).contents[0].text)
         assert passage["source"]["url"].startswith("https://example.org/")
         assert passage["verdicts"] == []
@@ -115,7 +115,7 @@ async def test_research_returns_the_id_of_a_long_run_and_its_result_later(tmp_pa
         assert "research_result" in state["hint"]
         assert "report" not in state or not state["report"]
         peer.held.go.set()
-        while (state := await peer.call("research_result", run_id=state["id"]))["status"] == "running":
+        while (state := await peer.call("research_result", run_id=state["run_id"]))["status"] == "running":
             pass
         assert (state["status"], bool(state["report"])) == ("complete", True)
 
@@ -138,18 +138,18 @@ async def test_research_sends_progress_until_it_ends(tmp_path: Path) -> None:
 
 async def test_a_cancelled_run_goes_on_when_it_is_started_again(tmp_path: Path) -> None:
     async with connected(tmp_path) as peer:
-        run_id = (await peer.call("research_start", question=QUESTION))["id"]
+        run_id = (await peer.call("research_start", question=QUESTION))["run_id"]
         await peer.held.reached.wait()
         assert (await peer.call("research_cancel", run_id=run_id))["status"] == "cancelled"
         assert (await peer.call("research_cancel", run_id=run_id))["status"] == "cancelled"
         peer.held.go.set()
-        assert (await peer.call("research_start", run_id=run_id))["id"] == run_id
+        assert (await peer.call("research_start", run_id=run_id))["run_id"] == run_id
         assert (await peer.call("research_result", run_id=run_id))["status"] == "complete"
 
 
 async def test_a_call_that_only_waits_does_not_cancel_the_run(tmp_path: Path) -> None:
     async with connected(tmp_path) as peer:
-        run_id = (await peer.call("research_start", question=QUESTION))["id"]
+        run_id = (await peer.call("research_start", question=QUESTION))["run_id"]
         await peer.held.reached.wait()
         call = asyncio.create_task(peer.call("research_result", run_id=run_id))
         await asyncio.sleep(0.1)
@@ -162,7 +162,7 @@ async def test_a_call_that_only_waits_does_not_cancel_the_run(tmp_path: Path) ->
 
 async def test_an_interrupted_run_is_continued_by_whoever_wants_its_result(tmp_path: Path) -> None:
     async with connected(tmp_path) as peer:
-        run_id = (await peer.call("research_start", question=QUESTION))["id"]
+        run_id = (await peer.call("research_start", question=QUESTION))["run_id"]
         await peer.held.reached.wait()
     metadata = tmp_path / "runs" / run_id / "metadata.json"
     lost = json.loads(metadata.read_text()) | {"status": "running", "ended": None}  # as a kill leaves it
@@ -177,10 +177,10 @@ async def test_a_question_is_returned_to_a_client_that_cannot_ask_and_answered_b
         state = await peer.call("research", question="harbour sounding")
         assert (state["status"], len(state["questions"])) == ("waiting", 1)
         assert "research_answer" in state["hint"]
-        wrong = await peer.call("research_answer", run_id=state["id"], answer="x", question_id="other")
+        wrong = await peer.call("research_answer", run_id=state["run_id"], answer="x", question_id="other")
         assert "open questions" in wrong
-        await peer.call("research_answer", run_id=state["id"], answer="how many fathoms the harbour measured")
-        assert (await peer.call("research_result", run_id=state["id"]))["status"] == "complete"
+        await peer.call("research_answer", run_id=state["run_id"], answer="how many fathoms the harbour measured")
+        assert (await peer.call("research_result", run_id=state["run_id"]))["status"] == "complete"
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ async def test_a_resource_of_no_run_is_an_error(tmp_path: Path, name: str) -> No
 async def test_a_report_is_verified_by_its_run_or_as_markdown(tmp_path: Path) -> None:
     async with connected(tmp_path, held=False) as peer:
         state = await peer.call("research", question=QUESTION)
-        own = await peer.call("verify_report", run_id=state["id"])
+        own = await peer.call("verify_report", run_id=state["run_id"])
         assert (own["passed"], own["claims"]) == (None, [])
         form = await peer.call(
             "verify_report", markdown="# T\n\nIt is deep.[1]\n\n## Sources\n\n1. Pilot https://a.example/\n"

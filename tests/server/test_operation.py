@@ -1,0 +1,147 @@
+"""What an operator is told: readiness, metrics, alerts, and `leadline doctor --server`."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from tests.server.conftest import PATIENCE, QUESTION, Served, order, running
+
+from leadline.cli import main
+from leadline_server.active import ActiveRuns
+from leadline_server.prometheus import RUN_METRICS, SERVER_METRICS
+from leadline_server.queue import QueuedRun
+from leadline_server.queue.contract import unavailable
+from leadline_server.queue.sql import SqlQueue
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "serve"
+
+
+def _down(queue: SqlQueue) -> Any:
+    raise unavailable("/srv/queue", "disk I/O error")
+
+
+@pytest.mark.parametrize(
+    ("workers", "code"),
+    [
+        (_down, "queue_unavailable"),
+        (lambda queue: time.sleep(1), "queue_unavailable"),
+        (lambda queue: [], "no_workers"),
+    ],
+)
+def test_a_server_is_not_ready_while_nobody_would_take_a_run(
+    workers: Callable[[SqlQueue], Any], code: str, http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert http.get("/readyz").status_code == 200
+    monkeypatch.setattr(SqlQueue, "workers", workers)
+    monkeypatch.setattr("leadline_server.info_routes._PATIENCE", 0.1)
+    reply = http.get("/readyz")
+    assert (reply.status_code, reply.json()["code"]) == (503, code)
+    assert "/srv" not in reply.text
+    metrics = http.get("/metrics")
+    assert metrics.status_code == 200
+    assert f"leadline_queue_up {0.0 if code == 'queue_unavailable' else 1.0}" in metrics.text
+
+
+def test_a_disk_that_is_almost_full_takes_no_new_run(
+    http: httpx.Client, done: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("leadline_server.service.LEAST_FREE", 2**60)
+    asked = {"question": QUESTION}
+    chat = {"model": "leadline-research", "messages": [{"role": "user", "content": QUESTION}]}
+    replies = [
+        http.get("/readyz"),
+        http.post("/v1/runs", json=asked),
+        http.post(f"/v1/runs/{done}/resume"),
+        http.post("/api/research/start", json=asked),
+    ]
+    assert {(reply.status_code, reply.json()["code"]) for reply in replies} == {(503, "disk_full")}
+    assert "almost full" in replies[0].json()["message"]
+    assert http.post("/v1/chat/completions", json=chat).json()["error"]["code"] == "disk_full"
+    page = http.post("/runs", data=asked, headers={"Accept": "text/html"})
+    assert "almost full" in page.text or page.status_code == 403  # without the value of the form
+    assert http.get(f"/v1/runs/{done}").status_code == 200
+    free = re.search(r"^leadline_disk_free_bytes (\S+)", http.get("/metrics").text, re.MULTILINE)
+    assert free
+    assert float(free[1]) > 0
+
+
+def test_metrics_have_the_process_the_version_and_the_time_of_requests(http: httpx.Client) -> None:
+    http.get("/v1/runs")
+    text = http.get("/metrics").text
+    for pattern in (
+        r"process_resident_memory_bytes [\d.e+]+",
+        r'leadline_build_info\{version="[\d.]+\w*"\} 1.0',
+        r'leadline_http_request_seconds_count\{method="GET",route="/v1/runs"\} \d+\.0',
+    ):
+        assert re.search(f"^{pattern}$", text, re.MULTILINE), pattern
+
+
+def test_an_order_tells_its_status_and_its_place(http: httpx.Client, served: Served) -> None:
+    with served.gate.closed():
+        reply = http.post("/v1/runs", json={"question": QUESTION}).json()
+        assert reply["run_id"] == reply["id"] == http.get(f"/v1/runs/{reply['id']}").json()["run_id"]
+        assert reply["status"] in ("pending", "running")
+        assert (reply["place"] is None) == (reply["status"] != "pending")
+        assert reply["run_id"] in [run["run_id"] for run in http.get("/v1/runs").json()["runs"]]
+    order(http)
+
+
+def test_the_place_counts_the_turns_of_others() -> None:
+    active = ActiveRuns(queue=None)  # type: ignore[arg-type]
+    users = ["a", "a", "a", "b", "b", "b", "b", "c"]
+    runs = [QueuedRun(f"{n}", user, None, "waiting", 0, "", n, False, False, "", "") for n, user in enumerate(users)]
+    active._known = {run.run_id: run for run in runs}
+    assert [active.before(run.run_id) for run in runs] == [2, 4, 6, 2, 4, 6, 7, 2]
+    assert active.before("unknown") == 0
+
+
+def test_doctor_looks_at_a_running_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def findings(url: str, token: str) -> tuple[int, dict[str, tuple[str, str]]]:
+        monkeypatch.setenv("LEADLINE_TOKEN", token)
+        code = main(["doctor", "--json", "--server", url])
+        found = json.loads(capsys.readouterr().out)["findings"]
+        return code, {item["what"]: (item["state"], item["detail"]) for item in found}
+
+    with running(tmp_path, "alice") as server:
+        server.client().get("/readyz")
+        code, found = findings(server.url, server.tokens["alice"])
+        assert (code, {state for state, _ in found.values()}) == (0, {"ok"})
+        assert found["access"] == ("ok", "as alice")
+        code, found = findings(server.url, "leadline_wrong")
+        assert (code, found["access"][0], "not valid" in found["access"][1]) == (78, "bad", True)
+        assert findings(server.url, "")[1]["access"][0] == "note"
+        monkeypatch.setattr("leadline_server.service.LEAST_FREE", 2**60)
+        code, found = findings(f"{server.url}/", "")
+        assert (code, found["runs"][0], "almost full" in found["runs"][1]) == (78, "bad", True)
+    code, found = findings(server.url, "")
+    assert (code, [*found], "leadline serve" in found["server"][1]) == (78, ["server"], True)
+
+
+def test_dashboard_and_alerts_name_metrics_that_exist() -> None:
+    known = {metric.exported for metric in RUN_METRICS + SERVER_METRICS}
+    known |= {f"{metric.exported}_bucket" for metric in RUN_METRICS + SERVER_METRICS if metric.form == "Histogram"}
+    board = json.loads((EXAMPLES / "grafana.json").read_text(encoding="utf-8"))
+    texts = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    alerts = (EXAMPLES / "alerts.yml").read_text(encoding="utf-8")
+    assert {*re.findall(r"leadline_\w+", " ".join([*texts, alerts]))} <= known
+    assert len(board["panels"]) == 12
+
+
+@pytest.mark.skipif(not shutil.which("promtool"), reason="needs promtool: apt-get install prometheus")
+def test_each_alert_is_raised_by_its_cause_and_not_without(tmp_path: Path) -> None:
+    for file in (EXAMPLES / "alerts.yml", Path(__file__).with_name("alerts_test.yml")):
+        shutil.copy(file, tmp_path)
+    command = ["promtool", "test", "rules", "alerts_test.yml"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stdout + done.stderr
