@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
 from functools import cached_property, partial
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -18,7 +19,17 @@ from leadline._runtime.preview import estimate, explain
 from leadline._runtime.runs.adhoc_session import SETTINGS, AdhocRun, KnowledgeClient, adhoc_session
 from leadline._runtime.runs.conversations import Place, earlier_turns, forget, memorable, place_of
 from leadline._runtime.runs.event_log import follow
-from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, delete_run, find_run, folder_of, principal_of, run_info
+from leadline._runtime.runs.folder import (
+    EVENTS,
+    JOURNAL,
+    LOCK,
+    delete_run,
+    ended_before,
+    find_run,
+    folder_of,
+    principal_of,
+    run_info,
+)
 from leadline._runtime.runs.index import RunIndex
 from leadline._runtime.runs.interprocess import Message, send
 from leadline._runtime.runs.questions import Asker, answer_later
@@ -455,6 +466,10 @@ class Client:
     def forget(self, run: str | Path, *, principal: Principal | str | None = None) -> None:
         """Keep a run out of the memory of later questions; the run itself stays."""
         forget(self._find(run, principal))
+
+    def ended_before(self, when: datetime) -> list[RunSummary]:
+        """Return the runs of all principals that ended before a time: `delete` takes their folders."""
+        return ended_before(self.runs_folder(), when)
 
     def delete(self, run: str | Path, *, principal: Principal | str | None = None) -> None:
         """Delete a run with all its files. Raises `JournalBusy` if the run is active."""

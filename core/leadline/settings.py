@@ -117,6 +117,9 @@ class Runs(Section):
     authority = {"queue": "a queue, whose runs are executed"}
 
     folder: Path = Field(Path("runs"), description="The folder that holds one folder for each run.")
+    keep_days: Amount = Field(
+        0, description="Days after which `leadline serve` deletes a run that has ended; 0 keeps all."
+    )
     queue: SecretStr = Field(
         SecretStr(""),
         description="The queue of `leadline serve` and `worker`: postgresql://USER@HOST/DATABASE or sqlite:///PATH; "

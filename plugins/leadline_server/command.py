@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import uvicorn
 
 from leadline import Client
-from leadline.errors import UsageError
+from leadline.errors import LeadlineError, UsageError
 from leadline_server.app import App
 from leadline_server.limits import Limits
 from leadline_server.protocol import PatientProtocol
@@ -25,6 +25,7 @@ from leadline_server.service import Service
 from leadline_server.store import Store
 from leadline_server.supervisor import Supervisor
 
+log = logging.getLogger("leadline.server")
 # Seconds that replies have to end once the server is told to; then connections are cut.
 _GRACE = 3
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -103,7 +104,11 @@ async def serve(
             client.plugins.pipeline()  # wrong settings are an error now, not with every run
             app.service.ready = True
             loaded()
-            await (supervisor.run() if supervisor else app.service.closing.wait())
+            keeping = asyncio.create_task(_delete_old(app.service), name="keep")
+            try:
+                await (supervisor.run() if supervisor else app.service.closing.wait())
+            finally:
+                keeping.cancel()
 
         server.when_started = begin
         working = asyncio.create_task(work(), name="work")
@@ -115,6 +120,16 @@ async def serve(
             await asyncio.wait({working})
         if not working.cancelled():
             working.result()
+
+
+async def _delete_old(service: Service) -> None:
+    """Delete the runs that are older than the settings say, now and every hour."""
+    while days := service.client.plugins.settings.runs.keep_days:
+        try:
+            await service.delete_old(days)
+        except (LeadlineError, OSError):
+            log.exception("old runs cannot be deleted now")
+        await asyncio.sleep(3600)
 
 
 def _connections() -> int:

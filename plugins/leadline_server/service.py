@@ -13,6 +13,7 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from leadline import Client
 from leadline.comparison import Comparison
 from leadline.errors import ConfigError, JournalBusy, LeadlineError, UsageError
 from leadline.events import utc_now
-from leadline.records import Answer, Event, Json, Report, Turn
+from leadline.records import Answer, Event, Json, Notice, Report, Turn
 from leadline.run_summary import ACTIVE
 from leadline.runs import Metadata, RunInfo
 from leadline_server import logs
@@ -39,7 +40,7 @@ from leadline_server.remedies import event_for_readers, record_for_readers
 from leadline_server.requests import RUN_ID, NewRun, overrides
 from leadline_server.store import Store, Token
 from leadline_server.views import EvidenceView, RunItem, RunPage, RunView, readable
-from leadline_server.worker import has_ended
+from leadline_server.worker import CONTINUED, has_ended
 
 log = logging.getLogger("leadline.server")
 # Reports that are kept in memory, because a page asks for many passages of the same one.
@@ -225,10 +226,11 @@ class Service:
             pass
         elif run and not has_ended(found, run):
             found = replace(found, status="pending")
-        elif run is None and found.status == "interrupted":
+        elif run is None and found.metadata and (found.status == "interrupted" or found.metadata.reason == CONTINUED):
             ended = await asyncio.to_thread(self.queue.get, run_id, principal)
-            if ended and ended.status:  # it was withdrawn while it waited to be continued
-                found = replace(found, status=ended.status)
+            if ended and ended.status:  # it was withdrawn while it waited to be continued, or could not be
+                metadata = found.metadata.model_copy(update={"reason": Notice(ended.problem)})
+                found = replace(found, status=ended.status, metadata=metadata)
         if found and found.metadata is None:
             raise Problem(500, "unreadable", "the state of the run cannot be read", "POST …/resume restores it")
         if found is None or found.metadata is None:
@@ -252,7 +254,7 @@ class Service:
         if known := await self.metadata(run_id, principal):
             return readable(RunView.of(*known), self._root)
         run = self.active.get(run_id, principal) or await asyncio.to_thread(self.queue.get, run_id, principal)
-        if run is None or run.order is None:
+        if run is None or run.order is None or not (run.is_active or run.status):  # the folder was deleted
             raise no_such_run()
         return readable(RunView.of_order(run.order, run.status or "pending", run.problem), self._root)
 
@@ -289,7 +291,9 @@ class Service:
                 break
             run = self.active.get(run_id, principal)
             await self.active.changed(version, _BEGINS if run and run.state == "claimed" else _WAITS)
-        yield end or await self._end(run_id, principal)
+        if end is None or end.data.get("reason") == CONTINUED:  # it was withdrawn, or nobody could continue it
+            end = await self._end(run_id, principal)
+        yield end
 
     async def _end(self, run_id: str, principal: str | None) -> Event:
         view = await self.view(run_id, principal)
@@ -363,6 +367,18 @@ class Service:
             await asyncio.to_thread(self.client.delete, folder, principal=principal)
         await asyncio.to_thread(self.queue.forget, run_id)
         self.store.audit.write("run deleted", principal, run_id=run_id)
+
+    async def delete_old(self, days: int) -> None:
+        """Delete the runs of all principals, and the orders, that ended so many days ago."""
+        when = utc_now() - timedelta(days=days)
+        for run in await asyncio.to_thread(self.client.ended_before, when):
+            try:
+                await asyncio.to_thread(self.client.delete, run.folder)
+            except (LeadlineError, OSError) as error:  # it is continued just now
+                logs.write(log, "run kept", logging.WARNING, run_id=run.id, reason=error)
+            else:
+                self.store.audit.write("run deleted", None, run_id=run.id, reason=f"older than {days} days")
+        await asyncio.to_thread(self.queue.forget_ended, when.timestamp())
 
     # --- read --------------------------------------------------------------------------------------------------------
 

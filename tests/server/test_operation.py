@@ -13,14 +13,16 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.server.conftest import PATIENCE, QUESTION, Served, order, running
+from tests.server.conftest import PATIENCE, QUESTION, Served, events, finish, order, running
 
 from leadline.cli import main
 from leadline_server.active import ActiveRuns
+from leadline_server.logs import AUDIT
 from leadline_server.prometheus import RUN_METRICS, SERVER_METRICS
 from leadline_server.queue import QueuedRun
 from leadline_server.queue.contract import unavailable
 from leadline_server.queue.sql import SqlQueue
+from leadline_server.store import Store
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "serve"
 
@@ -145,3 +147,54 @@ def test_each_alert_is_raised_by_its_cause_and_not_without(tmp_path: Path) -> No
     command = ["promtool", "test", "rules", "alerts_test.yml"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_old_runs_are_deleted_as_the_settings_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with running(tmp_path, "alice") as server:
+        http = server.client("alice")
+        old, new = order(http), order(http)
+        finish(http, old)
+        finish(http, new)
+        assert len(http.get("/v1/runs").json()["runs"]) == 2
+    [folder] = (tmp_path / "runs" / "principals").iterdir()
+    metadata = folder / old / "metadata.json"
+    data = json.loads(metadata.read_text())
+    metadata.write_text(json.dumps({**data, "ended": "2026-01-01T00:00:00Z"}))
+    with running(tmp_path, runs__keep_days=90) as server:
+        http = server.client()
+        http.headers["Authorization"] = f"Bearer {Store(tmp_path / 'runs').add_token('phone', 'alice')}"
+        until = time.monotonic() + PATIENCE
+        while (folder / old).exists() and time.monotonic() < until:
+            time.sleep(0.05)
+        assert [run["run_id"] for run in http.get("/v1/runs").json()["runs"]] == [new]
+        assert http.get(f"/v1/runs/{old}").status_code == 404
+        assert http.get(f"/v1/runs/{new}").status_code == 200
+    assert f'"run_id": "{old}", "reason": "older than 90 days"' in (tmp_path / "runs" / AUDIT).read_text()
+
+
+def test_runs_of_all_users_are_deleted_by_their_age(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with running(tmp_path, "alice") as server:
+        run = order(server.client("alice"))
+        finish(server.client("alice"), run)
+        command = ["runs", "delete", "--folder", str(tmp_path / "runs"), "--yes", "--older-than"]
+        assert main([*command, "1d"]) == 0
+        assert "No run" in capsys.readouterr().err
+        assert main([*command, "soon"]) == 64
+        assert main([*command, "0"]) == 0
+        assert run in capsys.readouterr().err
+        assert server.client("alice").get(f"/v1/runs/{run}").status_code == 404
+    assert main(["runs", "delete", "--yes"]) == 64
+
+
+def test_a_run_that_no_worker_can_continue_says_why(tmp_path: Path) -> None:
+    with running(tmp_path) as server, server.gate.closed():
+        run = order(server.client())
+        events(server.client(), run, until="call.started")
+        server.end()
+    (tmp_path / "runs" / run / "journal.sqlite").write_bytes(b"no database" * 1000)
+    with running(tmp_path) as server:
+        [*_, end] = events(server.client(), run)
+        view = server.client().get(f"/v1/runs/{run}").json()
+    assert view["status"] == json.loads(end["data"])["data"]["status"] == "failed"
+    assert "journal.sqlite is damaged" in view["reason"]["message"]
+    assert "journal.sqlite is damaged" in end["data"]

@@ -13,7 +13,7 @@ import hmac
 import json
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -27,8 +27,8 @@ from leadline._settings.redaction import public
 from leadline._settings.schema import KeyPath, is_secret, read_text
 from leadline.files import private_folder
 
-# A run stores the text of its templates, where the sources have a path.
-_READ_FROM_FILES = "prompts"
+# A run stores the text of its templates, where the sources have a path; `runs` is about the folder, not about the run.
+_NOT_COMPARED = (("prompts",), ("runs",))
 # The file of the key of tags, and its bytes.
 _KEY_FILE, _BYTES = "settings.key", 32
 
@@ -51,6 +51,13 @@ def drift_notices(kept: Mapping[KeyPath, str], replaced: Mapping[KeyPath, str]) 
         yield f"settings that are not stored with a run differ now, and are used: {_listed(replaced)}"
 
 
+def outdated_notices(paths: Collection[KeyPath]) -> Iterator[str]:
+    """Yield the notice about settings of a run that this version does not know."""
+    if paths:
+        names = ", ".join(sorted(".".join(path) for path in paths))
+        yield f"settings of the run that this version of Leadline does not have are ignored: {names}"
+
+
 def _listed(origins: Mapping[KeyPath, str]) -> str:
     return ", ".join(f"{'.'.join(path)} ({origin})" for path, origin in origins.items())
 
@@ -61,7 +68,7 @@ def _differences(
     """Yield path and current value of each setting that both have and that differs as their model reads it."""
     for key, new in current.items():
         field, old = type(model).model_fields.get(key), stored.get(key)
-        if field is None or key not in stored or is_secret(field.annotation) or (*path, key) == (_READ_FROM_FILES,):
+        if field is None or key not in stored or is_secret(field.annotation) or (*path, key) in _NOT_COMPARED:
             continue
         inner = getattr(model, key)
         if isinstance(inner, BaseModel) and isinstance(new, Mapping) and isinstance(old, Mapping):

@@ -19,7 +19,7 @@ from pydantic import Field, create_model
 from leadline._hosting.catalog import CatalogEntry, Plugin, PluginCatalog
 from leadline._hosting.loading import AnyOffer
 from leadline._settings.defaults import Defaults, preset_layer, read_defaults
-from leadline._settings.drift import Comparison, compare, drift_notices, find_drift, tags_of
+from leadline._settings.drift import Comparison, compare, drift_notices, find_drift, outdated_notices, tags_of
 from leadline._settings.layers import leaves, strongest
 from leadline._settings.partial_validation import validate_partially
 from leadline._settings.pipelines import pipeline_layer
@@ -158,7 +158,7 @@ def load_settings(
     is_other = stored is not None and above.value(("preset",)) is not None
     layers.insert(_ABOVE_STORED if is_other else len(given) + 1, preset)
     origins = strongest(layers)
-    core, invalid, invalid_keys = validate_partially(layers, origins, catalog.names())
+    core, invalid, invalid_keys, outdated = validate_partially(layers, origins, catalog.names())
     if not core.pipelines and not catalog.defaults:
         raise ConfigError(NO_PLUGINS)
     sections = PluginSections(core.plugins, origins, sources.variables, sources.file_name, invalid_keys)
@@ -215,6 +215,7 @@ def load_settings(
             *unused_prices(settings, selected.plugins, selected.settings, sections.place),
             *(f"{key}: {_NOT_KEPT}, and its default is used; set it again with --set {key}=…" for key in begun.lost),
             *drift_notices(kept, replaced),
+            *outdated_notices(outdated | sections.outdated),
         ),
         dropped=selected.dropped,
         secrets=tuple(dict.fromkeys(filter(None, secrets_of(values)))),

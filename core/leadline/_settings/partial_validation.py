@@ -12,7 +12,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from leadline._settings.layers import PREFIX, Layer, merge, without_replaced
+from leadline._settings.layers import PREFIX, Layer, Stored, merge, without_replaced
 from leadline._settings.redaction import secrets_in_address
 from leadline._settings.schema import KeyPath, annotation_at, is_secret, model_of, secret_texts, unwrapped
 from leadline.display import choose_from, nearest
@@ -27,26 +27,33 @@ _SHOWN = 60
 
 def validate_partially(
     layers: Sequence[Layer], origins: Layer, plugins: Collection[str] = ()
-) -> tuple[Settings, list[str], set[KeyPath]]:
+) -> tuple[Settings, list[str], set[KeyPath], set[KeyPath]]:
     """Return the core's settings with defaults for invalid values, the messages, and the paths of those values.
 
-    `origins` has the strongest value at each path. Raises `ConfigError` if the settings are invalid with the defaults,
-    too.
+    At last the paths of values of a run that this version does not know. `origins` has the strongest value at each
+    path. Raises `ConfigError` if the settings are invalid with the defaults, too.
     """
     kept = without_replaced(layers)
     try:
-        return merge([layer.nested() for layer in kept]), [], set()
+        return merge([layer.nested() for layer in kept]), [], set(), set()
     except ValidationError as error:
         details = error.errors()
     given = origins.nested()
+    unknown = {path for detail in details if is_outdated(detail, path := _path_of(detail, given), origins)}
+    details = [detail for detail in details if _path_of(detail, given) not in unknown]
     messages = [*error_messages(details, Settings, given, origins, plugins=plugins)]
     invalid = {_path_of(detail, given) for detail in details}
     try:
-        return merge([layer.without(invalid).nested() for layer in kept]), messages, invalid
+        return merge([layer.without(invalid | unknown).nested() for layer in kept]), messages, invalid, unknown
     except ValidationError:
         pass
     # Outside of `except`: the validation error contains values of the files, and must not be chained.
     raise ConfigError("\n".join(messages))
+
+
+def is_outdated(detail: ErrorDetails, path: KeyPath, origins: Layer) -> bool:
+    """Return whether a value that this version does not know comes from a run of another version."""
+    return detail["type"] == "extra_forbidden" and isinstance(origins.origin(path), Stored)
 
 
 # --- messages --------------------------------------------------------------------------------------------------------

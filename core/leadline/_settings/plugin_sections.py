@@ -11,7 +11,7 @@ from pydantic import Field, SecretStr, ValidationError, create_model
 
 from leadline._hosting.catalog import Plugin, PluginCatalog
 from leadline._hosting.loading import NAME, AnyOffer
-from leadline._settings.layers import PREFIX, Layer, Leaf, leaves
+from leadline._settings.layers import PREFIX, Layer, Leaf, Stored, leaves
 from leadline._settings.partial_validation import error_messages
 from leadline._settings.redaction import public
 from leadline._settings.schema import KeyPath, read_text, unquoted
@@ -48,6 +48,8 @@ class PluginSections:
     ) -> None:
         """`invalid` are the paths of the core whose values are defaults, in place of invalid ones."""
         self.invalid = invalid
+        # The paths of values of a run that this version does not know.
+        self.outdated: set[KeyPath] = set()
         self._malformed = not isinstance(values, Mapping)
         self._values = {} if self._malformed else values
         self._origins = origins
@@ -102,7 +104,9 @@ class PluginSections:
             yield f"plugins: this is a table, not a value: write [plugins.NAME] for each plugin{self.place('plugins')}"
         known = {*catalog.names(), *self.instances()}
         for name in self._values:
-            if name not in known and name not in catalog.refused:
+            if name not in known and isinstance(self._origins.origin(("plugins", name)), Stored):
+                self.outdated.add(("plugins", name))
+            elif name not in known and name not in catalog.refused:
                 yield self._unknown("plugins", name, known, self._instance_hint(name, catalog))
         for name in self.instances():
             base = self.base(name)
@@ -141,6 +145,10 @@ class PluginSections:
             given = {**self._conventional(name, plugin, given), **given}
         given = read_text(given, model, prefix, self._refuse)
         messages: list[str] = []
+        unknown = {key for key in given if key not in model.model_fields} if isinstance(given, Mapping) else set()
+        old = {key for key in unknown if isinstance(self._origins.origin((*prefix, key)), Stored)}
+        self.outdated |= {(*prefix, key) for key in old}
+        given = {key: value for key, value in given.items() if key not in old} if old else given
         try:
             settings = model.model_validate(given)
             public(settings)  # raises for values that a run cannot store as JSON

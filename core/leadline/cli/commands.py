@@ -238,7 +238,9 @@ def _runs(parser: argparse.ArgumentParser) -> None:
     parser = add_command(group, "open", "open the report of a run and print its path", "runs:open_")
     run_options(parser, "RUN", json=False)
     parser = add_command(group, "delete", "delete runs with all their files", "runs:delete")
-    run_options(parser, "RUN", json=False, several=True)
+    parser.add_argument("run", metavar="RUN", nargs="*", help=RUN)
+    run_options(parser, json=False)
+    parser.add_argument("--older-than", metavar="TIME", help="delete the runs of all users that ended so long ago: 30d")
     parser.add_argument("--yes", action="store_true", help="do not ask for confirmation")
 
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from shlex import join, quote
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from leadline.commands.output import say, table, write, write_json
 from leadline.display import one_line
 from leadline.errors import LeadlineError, UsageError
 from leadline.run_summary import RunSummary
+from leadline.settings import seconds
 
 if TYPE_CHECKING:
     from leadline.runs import RunInfo
@@ -128,11 +130,20 @@ def _opener() -> str | None:
 
 def delete(args: argparse.Namespace) -> int:
     """Delete runs after a confirmation."""
-    from leadline._runtime.runs.folder import delete_run, find_run, run_info
+    from leadline._runtime.runs.folder import delete_run, ended_before, find_run, run_info
 
     folder = folder_of(args)
-    found = [run_info(find_run(folder, name)) for name in args.run]
-    again = f"leadline runs delete --yes {join(run.id for run in found)}"
+    if bool(args.run) == bool(args.older_than):
+        raise UsageError("name the runs to delete, or their age: leadline runs delete --older-than 30d")
+    if args.older_than:
+        found = [run_info(run.folder) for run in ended_before(folder, _ago(args.older_than))]
+        again = f"leadline runs delete --yes --older-than {quote(args.older_than)}"
+    else:
+        found = [run_info(find_run(folder, name)) for name in args.run]
+        again = f"leadline runs delete --yes {join(run.id for run in found)}"
+    if not found:
+        say(f"No run in {folder} ended so long ago.")
+        return 0
     if not args.yes and not confirmed(found, "Delete", again):
         say("Nothing was deleted.")
         return 1
@@ -140,6 +151,14 @@ def delete(args: argparse.Namespace) -> int:
         delete_run(run.folder)
         say(f"Deleted {near(run.folder)}.")
     return 0
+
+
+def _ago(duration: str) -> datetime:
+    """Return the time so long ago. Raises `UsageError`."""
+    try:
+        return datetime.now(UTC) - timedelta(seconds=seconds(duration))
+    except (ValueError, OverflowError) as error:
+        raise UsageError(f"--older-than: {error}") from None
 
 
 def _known(args: argparse.Namespace) -> RunInfo:

@@ -13,5 +13,5 @@ class Json:
 
     async def format(self, report: Report, call: Call, /) -> Files:
         """Return `report.json`: the `Report` record."""
-        data = report.model_dump_json(indent=1).encode()
+        data = report.model_dump_json().encode()
         return Files(files=(Blob(name="report.json", media_type="application/json", data=data),))

@@ -17,6 +17,9 @@ from leadline_plugins.prompting.fallback import notify
 from leadline_plugins.verification.tables import tables_of
 from leadline_plugins.writing.methodology import with_notices
 
+# Of the checks, what the report has itself or `verify.json` repeats.
+_ELSEWHERE = {"verdicts", "uncited", "evidence_index"}
+
 
 @stage(
     "Writes the report in every configured format",
@@ -38,7 +41,7 @@ class ExportStage:
         # Without the provider, so that a replayed run gives the same report.
         facts: dict[str, JsonValue] = {"models": [*sorted({name.partition(":")[2] for name in run.models})]}
         if (checks := findings.get(VERIFICATION)) is not None:
-            facts["verification"] = checks.model_dump(mode="json")
+            facts["verification"] = checks.model_dump(mode="json", exclude=_ELSEWHERE)
         report = report.model_copy(update={"metadata": {**report.metadata, **facts}})
         report = with_notices(report, run.notices)
         report = report.model_copy(update={"tables": tables_of(report)})

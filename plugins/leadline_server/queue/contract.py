@@ -160,6 +160,10 @@ class Queue(Protocol):
         """Remove the order of a deleted run."""
         ...
 
+    def forget_ended(self, when: float) -> None:
+        """Remove the orders that have ended and were made before a time."""
+        ...
+
     def get(self, run_id: str, principal: str | None) -> QueuedRun | None:
         """Return the order of a run of this principal."""
         ...

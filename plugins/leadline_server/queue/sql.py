@@ -162,6 +162,11 @@ class SqlQueue:
         statement = "DELETE FROM leadline_orders WHERE run_id = ? AND state = 'ended'"
         self._database.write(lambda cursor: cursor(statement, run_id), lasting=True)
 
+    def forget_ended(self, when: float) -> None:
+        """Remove old orders that have ended."""
+        statement = "DELETE FROM leadline_orders WHERE state = 'ended' AND ordered < ?"
+        self._database.write(lambda cursor: cursor(statement, when), lasting=True)
+
     def get(self, run_id: str, principal: str | None) -> QueuedRun | None:
         """Return an order."""
         statement = f"SELECT {_COLUMNS} FROM leadline_orders WHERE run_id = ? AND principal = ?"  # noqa: S608

@@ -100,6 +100,24 @@ def test_errors_name_the_pipeline_as_their_place(load: Load, tmp_path: Path) -> 
     assert "pipelines.mine.settings: a pipeline cannot set 'pipeline'" in said
 
 
+def test_settings_of_a_run_that_this_version_does_not_have_are_ignored_and_named(load: Load) -> None:
+    stored: Any = public(load().settings)
+    stored["budget"] = {**stored["budget"], "patience": 3}
+    stored["plugins"] = {**stored["plugins"], "gone": {"x": 1}, "local": {"passage": 2, "chunk": 900}}
+    stored["loops"] = {"most": 2}
+    loaded = load(stored=stored)
+    [notice] = [notice for notice in loaded.notices if "ignored" in notice]
+    names = "budget.patience, loops, plugins.gone, plugins.local.chunk, plugins.local.passage"
+    assert notice == f"settings of the run that this version of Leadline does not have are ignored: {names}"
+    assert loaded.settings.budget.tokens == stored["budget"]["tokens"]
+    stored["budget"] = {**stored["budget"], "tokens": -1}
+    with pytest.raises(ConfigError, match="budget.tokens: input should be") as caught:
+        load(stored=stored)
+    assert "patience" not in str(caught.value)
+    with pytest.raises(ConfigError, match="budget.patience: unknown setting"):
+        load("budget.patience=3", stored=stored)
+
+
 def test_a_resumed_run_keeps_what_the_user_had_set(load: Load) -> None:
     stored = public(load("pipeline=strict", "verify.require_support=false").settings)
     assert not load("pipeline=strict", stored=stored).settings.verify.require_support

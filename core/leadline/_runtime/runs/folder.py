@@ -18,7 +18,7 @@ from leadline.encoding import digest, without_surrogates
 from leadline.errors import JournalBusy, LeadlineError, UsageError
 from leadline.files import read_limited
 from leadline.records import Principal
-from leadline.run_summary import ACTIVE
+from leadline.run_summary import ACTIVE, RunSummary
 from leadline.runs import METADATA, PRINCIPALS, Metadata, RunInfo
 
 JOURNAL = "journal.sqlite"
@@ -144,6 +144,13 @@ def delete_run(folder: Path) -> None:
     finally:
         lock.release()
     RunIndex(folder.parent).forget_deleted()
+
+
+def ended_before(folder: Path, when: datetime) -> list[RunSummary]:
+    """Return the runs of all principals that ended before a time, or were left by their process before it."""
+    folders = [folder, *sorted((folder / PRINCIPALS).iterdir() if (folder / PRINCIPALS).is_dir() else ())]
+    runs = (run for item in folders for run in RunIndex(item).runs() if run.status not in ACTIVE)
+    return [run for run in runs if (last := run.ended or run.began) and last < when]
 
 
 def _run_names(folder: Path, begin: str = "") -> Iterator[str]:
