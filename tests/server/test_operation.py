@@ -198,3 +198,32 @@ def test_a_run_that_no_worker_can_continue_says_why(tmp_path: Path) -> None:
     assert view["status"] == json.loads(end["data"])["data"]["status"] == "failed"
     assert "journal.sqlite is damaged" in view["reason"]["message"]
     assert "journal.sqlite is damaged" in end["data"]
+
+
+def test_a_backup_of_a_working_server_goes_on_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    there.mkdir()
+    with running(here, "alice") as server:
+        http = server.client("alice")
+        done = order(http)
+        finish(http, done)
+        with server.gate.closed():
+            run = order(http)
+            events(http, run, until="call.started")
+            monkeypatch.chdir(here)
+            Path("leadline.toml").write_text("[runs]\nkeep_days = 0\n")
+            assert main(["serve", "backup", str(tmp_path / "all.tar.gz")]) == 0
+            assert main(["serve", "backup", str(tmp_path / "all.tar.gz")]) == 1  # never overwritten
+    assert (tmp_path / "all.tar.gz").stat().st_mode & 0o77 == 0
+    monkeypatch.chdir(there)
+    assert main(["serve", "restore", str(tmp_path / "all.tar.gz")]) == 0
+    assert "keep_days" in Path("leadline.toml").read_text()
+    assert main(["serve", "restore", str(tmp_path / "all.tar.gz")]) == 64
+    assert "is not empty" in capsys.readouterr().err
+    with running(there) as restored:
+        http = restored.client()
+        http.headers["Authorization"] = f"Bearer {server.tokens['alice']}"
+        assert finish(http, run)["status"] == "complete"
+        assert http.get(f"/v1/runs/{done}").json()["status"] == "complete"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leadline.api import tune_gc
@@ -19,6 +20,7 @@ from leadline.commands import (
     folder_option,
     json_option,
     port,
+    queue_url,
     run_coroutine,
 )
 from leadline.commands.output import say, table, write, write_json
@@ -28,6 +30,8 @@ from leadline_server.commands import queue_of, worker_command, worker_options
 if TYPE_CHECKING:
     from leadline_server.store import Store
 
+# What `backup` keeps beside the runs.
+_BESIDE = ("leadline.toml", "leadline-knowledge")
 _NEEDED = ("starlette", "uvicorn", "prometheus_client", "jinja2", "markupsafe")
 
 
@@ -66,7 +70,19 @@ def arguments(parser: ArgumentParser) -> None:
     json_option(shown)
     remove = add_command(tokens, "remove", "remove a token", remove_token)
     remove.add_argument("name", metavar="NAME", help="name of the token")
-    for parser in (add, shown, remove):
+    save = add_command(group, "backup", "write runs, tokens, queue, settings and documents to a file", save_backup)
+    save.add_argument("file", type=Path, metavar="FILE", help="file to write, such as leadline.tar.gz")
+    save.add_argument(
+        "others",
+        type=Path,
+        nargs="*",
+        metavar="PATH",
+        default=[path for name in _BESIDE if (path := Path(name)).exists()],
+        help="what to keep beside the runs (default: leadline.toml and leadline-knowledge, if they are here)",
+    )
+    back = add_command(group, "restore", "bring a backup back, into an empty folder of runs", restore_backup)
+    back.add_argument("file", type=Path, metavar="FILE", help="file that `leadline serve backup` wrote")
+    for parser in (add, shown, remove, save, back):
         folder_option(parser, default=SUPPRESS)  # unless it is given here, that of `serve` counts
 
 
@@ -129,6 +145,25 @@ def remove_token(args: Namespace) -> int:
     with _store(args) as store:
         store.remove_token(args.name)
     say(f"Removed the token {args.name!r}.")
+    return 0
+
+
+def save_backup(args: Namespace) -> int:
+    """Write a backup; the server may work meanwhile."""
+    from leadline_server.backup import back_up
+
+    say(f"Wrote {back_up(folder_of(args).absolute(), args.others, args.file)} files to {args.file}.")
+    if queue_url(args).startswith("postgres"):
+        say("The queue in Postgres is not among them: see pg_dump. Without it, runs in flight must be resumed by hand.")
+    return 0
+
+
+def restore_backup(args: Namespace) -> int:
+    """Bring a backup back."""
+    from leadline_server.backup import restore
+
+    folder = folder_of(args).absolute()
+    say(f"Restored {restore(args.file, folder)} files, the runs into {folder}. Start it: leadline serve")
     return 0
 
 

@@ -1,0 +1,85 @@
+"""Backup of a folder of runs, also while a server works on it, and what else belongs to it; and the way back."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import tarfile
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+from leadline.errors import LeadlineError, UsageError
+
+# The name of the folder of runs in a backup, whatever its own.
+RUNS = "runs"
+# What belongs to a process, and not to what it keeps.
+_OF_PROCESSES = ("-wal", "-shm", ".lock", ".sock")
+
+
+def back_up(runs: Path, others: Iterable[Path], into: Path) -> int:
+    """Write a backup and return the number of its files. Raises `LeadlineError`."""
+    count = 0
+    try:
+        with (
+            os.fdopen(os.open(into, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file,
+            tarfile.open(fileobj=file, mode="w:gz", compresslevel=1) as archive,
+            tempfile.TemporaryDirectory() as folder,
+        ):
+            tops = [(runs, RUNS), *((path, path.name) for path in others)]
+            for path, name in ((path, Path(name, path.relative_to(top))) for top, name in tops for path in _files(top)):
+                copy = _snapshot(path, Path(folder, "copy")) if path.suffix == ".sqlite" else path
+                with suppress(FileNotFoundError):  # a run was deleted meanwhile
+                    archive.add(copy, name, recursive=False)
+                    count += path.is_file()
+    except (OSError, sqlite3.Error) as error:
+        raise LeadlineError(f"cannot write the backup {into}: {error}") from error
+    return count
+
+
+def _files(top: Path) -> Iterator[Path]:
+    """Yield files and folders: first the files of the top folder, in which the queue is.
+
+    An order in the queue whose run has ended since is crossed out; a run without its order would never go on.
+    """
+    paths = [top, *sorted(top.rglob("*"), key=lambda path: (len(path.parts), path))]
+    for path in paths:
+        kind = path.lstat().st_mode if path.exists() else 0
+        if (stat.S_ISREG(kind) or stat.S_ISDIR(kind)) and not path.name.endswith(_OF_PROCESSES):
+            yield path
+
+
+def _snapshot(path: Path, copy: Path) -> Path:
+    """Copy a database as of one moment, whoever writes it."""
+    copy.unlink(missing_ok=True)
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    with closing(sqlite3.connect(address, uri=True)) as source, closing(sqlite3.connect(copy)) as target:
+        source.backup(target)
+    copy.chmod(0o600)
+    return copy
+
+
+def restore(file: Path, runs: Path) -> int:
+    """Bring a backup back: its runs into an empty folder, the rest into the working folder. Raises `UsageError`."""
+    if runs.is_dir() and any(runs.iterdir()):
+        raise UsageError(f"{runs} is not empty: name another folder with --folder, or move this one away")
+    try:
+        with tarfile.open(file) as archive:
+            members = archive.getmembers()
+            if taken := [name for member in members if (name := member.name) != RUNS and _is_taken(name)]:
+                raise UsageError(f"{taken[0]} exists already: move it away, or restore in another working folder")
+            for member in members:
+                top, _, rest = member.name.partition("/")
+                if top == RUNS:
+                    archive.extract(member.replace(name=rest or "."), runs, filter="data")
+                else:
+                    archive.extract(member, filter="data")
+    except (OSError, tarfile.TarError) as error:
+        raise LeadlineError(f"cannot restore {file}: {error}") from error
+    return sum(member.isfile() for member in members)
+
+
+def _is_taken(name: str) -> bool:
+    return not name.startswith(f"{RUNS}/") and "/" not in name and Path(name).exists()
