@@ -6,9 +6,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from leadline_server.problems import too_many
+from leadline_server.queue import Quota
 
 # Keys whose state is kept; beyond it, those are forgotten that have not been used for a minute.
 _KEPT = 10_000
@@ -26,6 +27,8 @@ class Limits:
     """Bytes of a document that is added to the knowledge base."""
     documents: int = 1_000
     """Documents of each principal in the knowledge base."""
+    quota: Quota = field(default_factory=Quota)
+    """What each principal may spend."""
     guesses: int = 20
     """Wrong tokens per minute from one address, and logins with one token."""
 

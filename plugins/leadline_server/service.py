@@ -120,7 +120,8 @@ class Service:
             raise await self.pipelines.refusal(pipeline, error) from error
         digest = hashlib.sha256(body.model_dump_json().encode("utf-8", "surrogatepass")).hexdigest()
         try:
-            await asyncio.to_thread(self.queue.put, order, principal, key=key, digest=digest, most=most)
+            about: Any = {"key": key, "digest": digest, "most": most, "quota": self.limits.quota}
+            await asyncio.to_thread(self.queue.put, order, principal, **about)
         except Taken as taken:
             if not taken.same:
                 raise Problem(
@@ -128,7 +129,7 @@ class Service:
                 ) from None
             return taken.run_id
         except Full as full:
-            raise refusal or too_many(str(full), _FULL) from None
+            raise refusal or too_many(str(full), full.seconds) from None
         await self.active.refresh()
         logs.write(log, "run ordered", run_id=order.run_id, pipeline=order.pipeline, user=principal)
         return order.run_id
@@ -342,7 +343,8 @@ class Service:
     async def resume(self, run_id: str, principal: str | None, *, retry_failed: bool = False) -> None:
         """Continue a run that has ended; completed calls are not repeated. Raises `Problem`, `JournalBusy`."""
         self.check_disk()
-        reopen = partial(self.queue.reopen, run_id, principal, retry_failed=retry_failed, most=self.limits.runs)
+        limits: Any = {"most": self.limits.runs, "quota": self.limits.quota}
+        reopen = partial(self.queue.reopen, run_id, principal, retry_failed=retry_failed, **limits)
         until = time.monotonic() + _PATIENCE
         while (await self.view(run_id, principal)).status not in ACTIVE:
             try:
@@ -352,7 +354,7 @@ class Service:
                     raise
                 await asyncio.sleep(_BEGINS)
             except Full as full:
-                raise too_many(str(full), _FULL) from None
+                raise too_many(str(full), full.seconds) from None
             else:
                 return await self.active.refresh()
         raise JournalBusy("the run is active")

@@ -14,6 +14,7 @@ import secrets
 import sqlite3
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -24,15 +25,20 @@ from leadline_server.logs import Audit
 
 FILE = ".server.sqlite"
 _LOCK = ".server.lock"
-_VERSION = 2
+_VERSION = 3
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS tokens (
     name TEXT PRIMARY KEY, hash BLOB NOT NULL, principal TEXT NOT NULL, scope TEXT NOT NULL, created REAL NOT NULL
 );
+ALTER TABLE tokens ADD COLUMN expires REAL NOT NULL DEFAULT 0;
+ALTER TABLE tokens ADD COLUMN used REAL NOT NULL DEFAULT 0;
 DROP TABLE IF EXISTS sessions;
 CREATE TABLE sessions (hash BLOB PRIMARY KEY, token BLOB NOT NULL, expires REAL NOT NULL);
 PRAGMA user_version = {_VERSION};
 """
+_COLUMNS = "name, principal, scope, created, tokens.expires, used, tokens.hash"
+# Seconds after which the use of a token is noted again.
+_SEEN = 600.0
 _END_SESSIONS = "DELETE FROM sessions WHERE expires < ? OR token NOT IN (SELECT hash FROM tokens)"
 # Begins every token, so that scanners for leaked secrets recognize it.
 TOKEN_PREFIX = "leadline_"  # noqa: S105 - no secret
@@ -43,12 +49,17 @@ Scope = Literal["runs", "metrics"]
 
 @dataclass(frozen=True)
 class Token:
-    """A token without its secret: what it is called, for whom it acts, what it allows, and the hash of its secret."""
+    """A token without its secret: what it is called, for whom it acts, what it allows, and the hash of its secret.
+
+    Times are in seconds: `expires` is 0 for never, `used` is that of the last use, at most `_SEEN` ago.
+    """
 
     name: str
     principal: str
     scope: Scope
     created: float
+    expires: float
+    used: float
     hash: bytes = field(repr=False)
 
 
@@ -98,12 +109,15 @@ class Store:
         with self._lock:
             return self._writer.execute(statement, values).rowcount
 
-    def add_token(self, name: str, principal: str, scope: Scope = "runs") -> str:
+    def add_token(self, name: str, principal: str, scope: Scope = "runs", days: int = 0) -> str:
         """Make a token and return it; it cannot be shown again. Raises `UsageError` if the name is taken."""
         token = TOKEN_PREFIX + secrets.token_urlsafe(32)
         try:
-            values = (name, _hash(token), principal, scope, time.time())
-            self._write("INSERT INTO tokens (name, hash, principal, scope, created) VALUES (?, ?, ?, ?, ?)", *values)
+            now = time.time()
+            values = (name, _hash(token), principal, scope, now, now + days * 86_400 if days else 0)
+            self._write(
+                "INSERT INTO tokens (name, hash, principal, scope, created, expires) VALUES (?, ?, ?, ?, ?, ?)", *values
+            )
         except sqlite3.IntegrityError:
             raise UsageError(
                 f"there is a token {name!r}; choose another name, or first: leadline serve token remove {name}"
@@ -113,7 +127,7 @@ class Store:
 
     def tokens(self) -> list[Token]:
         """Return all tokens by name."""
-        rows = self._reader.execute("SELECT name, principal, scope, created, hash FROM tokens ORDER BY name").fetchall()
+        rows = self._reader.execute(f"SELECT {_COLUMNS} FROM tokens ORDER BY name").fetchall()  # noqa: S608
         return [Token(*row) for row in rows]
 
     def has_tokens(self) -> bool:
@@ -129,12 +143,21 @@ class Store:
         self.audit.write("token removed", None, token=name)
 
     def token(self, secret: str) -> Token | None:
-        """Return the token with this secret."""
+        """Return the token with this secret, unless it has expired."""
         given, found = _hash(secret), None
         for token in self.tokens():  # all of them: the time tells nothing
             if hmac.compare_digest(token.hash, given):
                 found = token
-        return found
+        return self._valid(found)
+
+    def _valid(self, token: Token | None) -> Token | None:
+        now = time.time()
+        if token is None or 0 < token.expires < now:
+            return None
+        if now - token.used > _SEEN:
+            with suppress(sqlite3.Error):  # a full disk locks nobody out
+                self._write("UPDATE tokens SET used = ? WHERE hash = ?", now, token.hash)
+        return token
 
     def add_session(self, token: Token) -> str:
         """Log a browser in and return the secret for its cookie; empty if the token has been removed meanwhile."""
@@ -148,11 +171,11 @@ class Store:
         """Return the token of a browser that is logged in."""
         # By its hash: the time of a look-up tells something of a hash, and nothing of the secret.
         statement = (
-            "SELECT name, principal, scope, created, tokens.hash "
-            "FROM sessions JOIN tokens ON tokens.hash = sessions.token WHERE sessions.hash = ? AND expires > ?"
+            f"SELECT {_COLUMNS} "  # noqa: S608
+            "FROM sessions JOIN tokens ON tokens.hash = sessions.token WHERE sessions.hash = ? AND sessions.expires > ?"
         )
         row = self._reader.execute(statement, (_hash(secret), time.time())).fetchone()
-        return Token(*row) if row else None
+        return self._valid(Token(*row) if row else None)
 
     def end_session(self, secret: str) -> None:
         """Log a browser out."""

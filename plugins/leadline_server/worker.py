@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from leadline import Client, RunHandle
 from leadline.errors import JournalBusy, LeadlineError, UsageError
@@ -39,10 +39,10 @@ _IDLE = 0.5
 class Worker:
     """Works on at most `runs` runs at once. Use it on one event loop."""
 
-    def __init__(self, client: Client, queue: Queue, runs: int, *, name: str = "") -> None:
+    def __init__(self, client: Client, queue: Queue, runs: int, *, name: str = "", of_a_user: int = 0) -> None:
         self.name = name or name_of(os.getpid())
         self.closing = asyncio.Event()
-        self._client, self._queue, self._runs = client, queue, runs
+        self._client, self._queue, self._runs, self._of_a_user = client, queue, runs, of_a_user
         self._claims: dict[str, Claim] = {}
         self._handles: dict[str, RunHandle] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -88,7 +88,7 @@ class Worker:
             if len(self._claims) < self._runs:
                 with suppress(QueueUnavailable):  # `_beat` decides for how long that is acceptable
                     async with self._asking:
-                        claim = await self._ask(self._queue.claim, self.name)
+                        claim = await self._ask(self._queue.claim, self.name, self._runs, self._of_a_user)
                         if claim:
                             self._claims[claim.run_id] = claim
             if claim:
@@ -160,8 +160,8 @@ class Worker:
             await self._tell(*end)
             del self._claims[claim.run_id]
 
-    async def _tell(self, function: Callable[..., bool], values: tuple[object, ...]) -> None:
-        """Tell the queue what became of an order; if it is gone for too long, whoever takes the order next sees it."""
+    async def _tell(self, function: Callable[..., object], values: tuple[object, ...]) -> None:
+        """Tell the queue what became of an order, or what it cost; one that is gone for too long is not told."""
         end = time.monotonic() + PATIENCE
         while True:
             try:
@@ -187,6 +187,7 @@ class Worker:
             handle.cancel_soon(CONTINUED)
         result = await handle.result()
         await logging_failures  # it ends with the run
+        await self._tell(self._queue.spend, (claim.run_id, claim.run.principal, _spent(result)))
         is_continued = result.status == "cancelled" and result.reason == CONTINUED
         logs.write(log, "run is left to another worker" if is_continued else "run ended", **_sums(result))
         return not is_continued
@@ -230,6 +231,16 @@ def _sums(result: Result) -> dict[str, object]:
     sums = {name: usage.get(name) for name in ("input_tokens", "output_tokens", "cost")}
     about = {"pipeline": run.pipeline, "status": run.status, "seconds": round(run.seconds, 1)}
     return {**about, **sums, "reason": run.reason}
+
+
+def _spent(result: Result) -> dict[str, tuple[int, float]]:
+    """Return tokens and USD by model; what has no known price costs nothing."""
+    providers: Any = result.metadata.usage.get("by_provider") or {}
+    spent: dict[str, tuple[int, float]] = {}
+    for name, used in providers.items():
+        models = [model for model in result.metadata.models if model.startswith(f"{name}:")]
+        spent[models[0] if len(models) == 1 else name] = int(used["tokens"]), float(used["cost"] or 0)
+    return spent
 
 
 def has_ended(found: RunInfo, run: QueuedRun) -> bool:

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,8 @@ import pytest
 from tests.server.conftest import PATIENCE, events, finish, order
 
 from leadline.cli import main
+from leadline_server.queue import open_queue
+from leadline_server.store import Store
 
 # An installed plugin: a search that waits until the file `go` exists. The workers are processes of their own.
 _GATE = """
@@ -104,6 +107,56 @@ def test_tokens_are_added_listed_and_removed(capsys: pytest.CaptureFixture[str])
     assert token not in shown
     assert main(["serve", "token", "remove", "phone"]) == 0
     assert main(["serve", "token", "remove", "phone"]) == 64
+
+
+def test_usage_shows_sums_and_tokens_with_expiry_and_last_use(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "token", "add", "alice", "--days", "30"]) == 0
+    store, queue = Store(Path("runs")), open_queue("", Path("runs").absolute())
+    assert main(["usage"]) == 0
+    assert "No run of the queue has ended" in capsys.readouterr().err
+    queue.spend("r1", "alice", {"house:large": (1_000, 0.25)})
+    queue.spend("r2", "alice", {"house:large": (500, 0.25), "other": (1, 0.0)})
+    queue.spend("r3", None, {})
+    assert main(["usage", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    alice = {"runs": 2, "tokens": 1501, "cost": 0.5}
+    assert shown["by_user"] == {"-": {"runs": 1, "tokens": 0, "cost": 0.0}, "alice": alice}
+    assert shown["by_model"]["house:large"] == {"runs": 2, "tokens": 1500, "cost": 0.5}
+    assert [total["runs"] for total in shown["by_day"].values()] == [3]
+    assert main(["usage", "--days", "1"]) == 0
+    text = capsys.readouterr().out
+    assert re.search(r"^alice +2 +1,501 +0.50$", text, re.MULTILINE)
+    assert re.search(r"^alice +alice +runs +20\S+ +20\S+ +never$", text, re.MULTILINE)
+    queue.close()
+    store.close()
+
+
+def test_a_token_expires_and_its_use_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(Path("runs"))
+    secret = store.add_token("alice", "alice", days=2)
+    token = store.token(secret)
+    assert token
+    session = store.add_session(token)
+    assert store.session(session)
+    [seen] = store.tokens()
+    assert seen.used > 0
+    now = time.time() + 2 * 86_400 + 1
+    monkeypatch.setattr("leadline_server.store.time.time", lambda: now)
+    assert (store.token(secret), store.session(session)) == (None, None)
+    assert store.has_tokens()  # the server stays closed
+    store.close()
+
+
+def test_tokens_of_an_older_version_are_kept() -> None:
+    store = Store(Path("runs"))
+    secret = store.add_token("alice", "alice")
+    for column in ("expires", "used"):
+        store._writer.execute(f"ALTER TABLE tokens DROP COLUMN {column}")
+    store._writer.execute("PRAGMA user_version = 2")
+    store.close()
+    store = Store(Path("runs"))
+    assert store.token(secret)
+    store.close()
 
 
 def test_the_folder_may_stand_before_or_after_the_subcommand() -> None:

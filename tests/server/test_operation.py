@@ -17,9 +17,10 @@ from tests.server.conftest import PATIENCE, QUESTION, Served, events, finish, or
 
 from leadline.cli import main
 from leadline_server.active import ActiveRuns
+from leadline_server.limits import Limits
 from leadline_server.logs import AUDIT
 from leadline_server.prometheus import RUN_METRICS, SERVER_METRICS
-from leadline_server.queue import QueuedRun
+from leadline_server.queue import QueuedRun, Quota, open_queue
 from leadline_server.queue.contract import unavailable
 from leadline_server.queue.sql import SqlQueue
 from leadline_server.store import Store
@@ -187,10 +188,10 @@ def test_runs_of_all_users_are_deleted_by_their_age(tmp_path: Path, capsys: pyte
 
 
 def test_a_run_that_no_worker_can_continue_says_why(tmp_path: Path) -> None:
-    with running(tmp_path) as server, server.gate.closed():
+    with running(tmp_path) as server:
+        server.gate.is_open.clear()
         run = order(server.client())
         events(server.client(), run, until="call.started")
-        server.end()
     (tmp_path / "runs" / run / "journal.sqlite").write_bytes(b"no database" * 1000)
     with running(tmp_path) as server:
         [*_, end] = events(server.client(), run)
@@ -227,3 +228,17 @@ def test_a_backup_of_a_working_server_goes_on_elsewhere(
         http.headers["Authorization"] = f"Bearer {server.tokens['alice']}"
         assert finish(http, run)["status"] == "complete"
         assert http.get(f"/v1/runs/{done}").json()["status"] == "complete"
+
+
+def test_a_user_who_has_spent_the_quota_orders_no_run_until_the_day_ends(tmp_path: Path) -> None:
+    with running(tmp_path, "alice", "bob", limits=Limits(quota=Quota(tokens_day=1_000))) as server:
+        http, queue = server.client("alice"), open_queue("", tmp_path / "runs")
+        finish(http, order(http))
+        assert [(item.principal, item.model, item.tokens) for item in queue.spent("")] == [("alice", "", 0)]
+        queue.spend("earlier", "alice", {"house": (1_000, 0.0)})
+        queue.close()
+        reply = http.post("/v1/runs", json={"question": QUESTION})
+        assert (reply.status_code, reply.json()["code"]) == (429, "too_many_requests")
+        assert "1,000 of 1,000 tokens of this day" in reply.json()["message"]
+        assert int(reply.headers["Retry-After"]) > 10 or time.gmtime().tm_hour == 23
+        order(server.client("bob"))

@@ -24,6 +24,13 @@ def worker_options(parser: ArgumentParser) -> None:
     """Add the options of processes that work on the queue."""
     parser.add_argument("--workers", type=count, default=1, metavar="N", help="worker processes (default: 1)")
     parser.add_argument("--runs", type=count, default=8, metavar="N", help="runs of a worker at once (default: 8)")
+    parser.add_argument(
+        "--runs-per-user",
+        type=count,
+        default=0,
+        metavar="N",
+        help="runs of a user at once (default: all places; a fair share while others wait)",
+    )
     queue_option(parser)
     parser.add_argument("--log", choices=("text", "json"), default="text", help="form of the log (default: text)")
     run_environment(parser)
@@ -45,6 +52,7 @@ def queue_of(args: Namespace) -> Iterator[Queue]:
 def worker_command(args: Namespace) -> Sequence[str]:
     """Return the command of one worker process with the same options."""
     command = [sys.executable, "-m", "leadline", "worker", "--supervised", f"--runs={args.runs}"]
+    command += [f"--runs-per-user={args.runs_per_user}"] if args.runs_per_user else []
     single = ("queue", "log", "pipeline", "folder", "settings")
     command += [f"--{name}={value}" for name in single if (value := getattr(args, name))]
     return command + [f"--{name}={value}" for name in ("docs", "set") for value in getattr(args, name)]

@@ -28,7 +28,7 @@ from leadline.errors import UsageError
 from leadline_server.commands import queue_of, worker_command, worker_options
 
 if TYPE_CHECKING:
-    from leadline_server.store import Store
+    from leadline_server.store import Scope, Store, Token
 
 # What `backup` keeps beside the runs.
 _BESIDE = ("leadline.toml", "leadline-knowledge")
@@ -59,12 +59,22 @@ def arguments(parser: ArgumentParser) -> None:
         parser.add_argument(
             f"--max-{name}", type=count, default=default, metavar="N", help=f"{what} of a user (default: {default})"
         )
+    for what, unit, kind in (("money", "USD", float), ("tokens", "tokens", int)):
+        for span in ("day", "month"):
+            parser.add_argument(
+                f"--max-{what}-{span}",
+                type=kind,
+                default=0,
+                metavar="N",
+                help=f"{unit} that a user may spend in a {span} of UTC (default: 0, no limit)",
+            )
     worker_options(parser)
     group = add_group(parser, required=False)
     tokens = add_group(add_command(group, "token", "add, list and remove tokens"))
     add = add_command(tokens, "add", "make a token and print it", add_token)
     add.add_argument("name", metavar="NAME", help="name of the token, and of the user for whom it acts")
     add.add_argument("--principal", default="", metavar="ID", help="user for whom it acts (default: NAME)")
+    add.add_argument("--days", type=count, default=0, metavar="N", help="days until it expires (default: never)")
     add.add_argument("--metrics", action="store_true", help="allow to read /metrics, and nothing else")
     shown = add_command(tokens, "list", "list the tokens without their secrets", list_tokens)
     json_option(shown)
@@ -92,9 +102,11 @@ def run(args: Namespace) -> int:
     from leadline_server.command import Address, Running, serve
     from leadline_server.limits import Limits
     from leadline_server.logs import configure
+    from leadline_server.queue import Quota
     from leadline_server.supervisor import Supervisor
 
-    limits = Limits(runs=args.max_runs, requests=args.max_requests, streams=args.max_streams)
+    quota = Quota(args.max_tokens_day, args.max_tokens_month, args.max_money_day, args.max_money_month)
+    limits = Limits(runs=args.max_runs, requests=args.max_requests, streams=args.max_streams, quota=quota)
     address = Address(args.host, args.port, tuple(args.allow_host), limits, args.url)
 
     def started(server: Running) -> None:
@@ -112,7 +124,8 @@ def add_token(args: Namespace) -> int:
     if not args.name.isprintable() or not args.name.strip():
         raise UsageError("the name of a token is one or more printable characters")
     with _store(args) as store:
-        token = store.add_token(args.name, args.principal or args.name, "metrics" if args.metrics else "runs")
+        scope: Scope = "metrics" if args.metrics else "runs"
+        token = store.add_token(args.name, args.principal or args.name, scope, args.days)
     write(token)
     say("Keep it: it is not stored, and cannot be shown again.")
     return 0
@@ -122,22 +135,33 @@ def list_tokens(args: Namespace) -> int:
     """Print the tokens without their secrets."""
     with _store(args) as store:
         tokens = store.tokens()
-    made = [datetime.fromtimestamp(token.created).astimezone() for token in tokens]
     if args.json:
+        names = ("name", "principal", "scope")
+        times = ("created", "expires", "used")
         write_json(
             [
-                {"name": one.name, "principal": one.principal, "scope": one.scope, "created": when.isoformat()}
-                for one, when in zip(tokens, made, strict=True)
+                {name: getattr(token, name) for name in names} | {name: _time(getattr(token, name)) for name in times}
+                for token in tokens
             ]
         )
     elif tokens:
-        rows = [
-            (one.name, one.principal, one.scope, f"{when:%Y-%m-%d}") for one, when in zip(tokens, made, strict=True)
-        ]
-        write(table(rows, ("NAME", "PRINCIPAL", "MAY READ", "MADE")))
+        write(table(map(token_row, tokens), TOKEN_HEAD))
     else:
         say("There are no tokens. Make one: leadline serve token add NAME")
     return 0
+
+
+TOKEN_HEAD = ("TOKEN", "USER", "MAY READ", "MADE", "EXPIRES", "LAST USE")
+
+
+def token_row(token: Token) -> tuple[str, ...]:
+    """Return a token as a row of a table."""
+    times = ((_time(when) or "never")[:10] for when in (token.created, token.expires, token.used))
+    return (token.name, token.principal, token.scope, *times)
+
+
+def _time(seconds: float) -> str | None:
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds") if seconds else None
 
 
 def remove_token(args: Namespace) -> int:

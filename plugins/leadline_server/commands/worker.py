@@ -64,7 +64,7 @@ def _work(args: Namespace, queue: Queue) -> int:
         async with client_of(args, permits=queue.permits(name)) as client:
             client.plugins.pipeline()  # wrong settings are an error now, not with every run
             tune_gc()
-            worker = Worker(client, queue, args.runs, name=name)
+            worker = Worker(client, queue, args.runs, name=name, of_a_user=args.runs_per_user)
             loop = asyncio.get_running_loop()
 
             def parent_ended() -> None:

@@ -5,7 +5,18 @@ The journal of a run makes it continue without repeating calls; the queue only d
 needs the packages of the server.
 """
 
-from leadline_server.queue.contract import Claim, Full, Queue, QueuedRun, QueueUnavailable, Replaced, Taken, Worker
+from leadline_server.queue.contract import (
+    Claim,
+    Full,
+    Queue,
+    QueuedRun,
+    QueueUnavailable,
+    Quota,
+    Replaced,
+    Spent,
+    Taken,
+    Worker,
+)
 from leadline_server.queue.sql import open_queue
 
 __all__ = [
@@ -14,7 +25,9 @@ __all__ = [
     "Queue",
     "QueueUnavailable",
     "QueuedRun",
+    "Quota",
     "Replaced",
+    "Spent",
     "Taken",
     "Worker",
     "open_queue",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, Protocol
@@ -34,7 +35,33 @@ class Taken(Exception):
 
 
 class Full(Exception):
-    """The principal has as many active runs as it may have."""
+    """The principal has as many active runs as it may have, or has spent its quota; `seconds` until that changes."""
+
+    def __init__(self, message: str, seconds: float = 10) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+
+
+@dataclass(frozen=True)
+class Quota:
+    """What each principal may spend on runs in a day and in a month of UTC: tokens, and USD; 0 is no limit."""
+
+    tokens_day: int = 0
+    tokens_month: int = 0
+    money_day: float = 0
+    money_month: float = 0
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a run spent on a model, or on a provider of several, on a day of UTC (2026-01-31); without one on none."""
+
+    run_id: str
+    principal: str | None
+    day: str
+    model: str
+    tokens: int
+    cost: float
 
 
 class Replaced(Exception):
@@ -113,23 +140,42 @@ class Queue(Protocol):
         key: str | None = None,
         digest: str = "",
         most: int | None = None,
+        quota: Quota | None = None,
         priority: int = 0,
     ) -> None:
         """Accept an order for good. `key` and `digest` recognize the repetition of a request.
 
         Orders of a higher priority are taken first. Raises `Taken` if the principal has used the key, and `Full` if it
-        has `most` active runs.
+        has `most` active runs or has spent its quota.
         """
         ...
 
     def reopen(
-        self, run_id: str, principal: str | None, *, retry_failed: bool = False, most: int | None = None
+        self,
+        run_id: str,
+        principal: str | None,
+        *,
+        retry_failed: bool = False,
+        most: int | None = None,
+        quota: Quota | None = None,
     ) -> None:
         """Accept the request to continue a run that has ended. Raises `JournalBusy` if it is active, or `Full`."""
         ...
 
-    def claim(self, worker: str) -> Claim | None:
-        """Take the order whose turn it is: by priority, then by turns of the principals, then by age."""
+    def claim(self, worker: str, places: int = 0, most: int = 0) -> Claim | None:
+        """Take the order whose turn it is: by priority, then by turns of the principals, then by age.
+
+        `places` are those of each worker. While principals wait, none of them gets more than a fair share of all
+        places; alone, it gets all, or `most` (0 is no limit).
+        """
+        ...
+
+    def spend(self, run_id: str, principal: str | None, totals: Mapping[str, tuple[int, float]]) -> None:
+        """Note what a run has spent in all its sessions, by model: tokens and USD. What is new counts as of today."""
+        ...
+
+    def spent(self, since: str) -> list[Spent]:
+        """Return what runs spent from a day on."""
         ...
 
     def is_current(self, claim: Claim) -> bool:

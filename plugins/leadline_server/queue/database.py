@@ -27,6 +27,10 @@ TABLES = (
         since DOUBLE PRECISION NOT NULL, expires DOUBLE PRECISION NOT NULL, PRIMARY KEY (name, worker))""",
     """CREATE TABLE IF NOT EXISTS leadline_paces (
         name TEXT PRIMARY KEY, next_start DOUBLE PRECISION NOT NULL, delayed_until DOUBLE PRECISION NOT NULL)""",
+    """CREATE TABLE IF NOT EXISTS leadline_usage (
+        run_id TEXT NOT NULL, day TEXT NOT NULL, model TEXT NOT NULL, principal TEXT NOT NULL, tokens BIGINT NOT NULL,
+        cost DOUBLE PRECISION NOT NULL, PRIMARY KEY (run_id, day, model))""",
+    "CREATE INDEX IF NOT EXISTS leadline_spent ON leadline_usage (principal, day)",
     """CREATE TABLE IF NOT EXISTS leadline_queue (
         version INTEGER NOT NULL, folder TEXT NOT NULL, changes BIGINT NOT NULL)""",
 )

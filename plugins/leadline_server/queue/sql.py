@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from leadline.errors import JournalBusy, UsageError
 from leadline.runs import Order
-from leadline_server.queue.contract import Claim, Full, QueuedRun, Replaced, Taken, Worker
+from leadline_server.queue.contract import Claim, Full, QueuedRun, Quota, Replaced, Spent, Taken, Worker
 from leadline_server.queue.database import TABLES, VERSION, Cursor, Database
 from leadline_server.queue.permits import SqlPermits
 
+_SPENT = "SELECT COALESCE(SUM(tokens), 0), COALESCE(SUM(cost), 0) FROM leadline_usage"
 _COLUMNS = "run_id, principal, content, state, epoch, worker, ordered, retry_failed, begun, problem, status"
 # Deaths of its workers after which an order is not tried again, and those after which it waits longer each time.
 MOST_DEATHS, _PATIENT_DEATHS = 20, 3
@@ -43,6 +45,7 @@ class SqlQueue:
         key: str | None = None,
         digest: str = "",
         most: int | None = None,
+        quota: Quota | None = None,
         priority: int = 0,
     ) -> None:
         """Accept an order."""
@@ -55,6 +58,7 @@ class SqlQueue:
             for run_id, used in cursor.rows(known, who, key) if key is not None else ():
                 raise Taken(run_id, same=used == digest)
             _check_limit(cursor, who, most)
+            _check_quota(cursor, who, quota, now)
             cursor(
                 "INSERT INTO leadline_orders (run_id, principal, content, request_key, digest, state, priority, "
                 "worker, epoch, begun, deaths, retry_failed, created, ordered, not_before, problem, status) "
@@ -65,7 +69,13 @@ class SqlQueue:
         self._database.write(work, lasting=True)
 
     def reopen(
-        self, run_id: str, principal: str | None, *, retry_failed: bool = False, most: int | None = None
+        self,
+        run_id: str,
+        principal: str | None,
+        *,
+        retry_failed: bool = False,
+        most: int | None = None,
+        quota: Quota | None = None,
     ) -> None:
         """Accept the request to continue a run."""
         now, who = self._clock(), principal or ""
@@ -77,6 +87,7 @@ class SqlQueue:
                 if state != "ended":
                     raise JournalBusy("the run is active")
             _check_limit(cursor, who, most)
+            _check_quota(cursor, who, quota, now)
             cursor(
                 "INSERT INTO leadline_orders (run_id, principal, digest, state, priority, worker, epoch, begun, "
                 "deaths, retry_failed, created, ordered, not_before, problem, status) "
@@ -88,7 +99,7 @@ class SqlQueue:
 
         self._database.write(work, lasting=True)
 
-    def claim(self, worker: str) -> Claim | None:
+    def claim(self, worker: str, places: int = 0, most: int = 0) -> Claim | None:
         """Take the order whose turn it is; those that had begun come first, because they have had their turn."""
         now = self._clock()
         waiting = "SELECT 1 FROM leadline_orders WHERE state = 'waiting' AND not_before <= ? LIMIT 1"
@@ -96,15 +107,17 @@ class SqlQueue:
             return None
 
         def work(cursor: Cursor) -> Claim | None:
-            found = cursor.rows(
-                f"SELECT {_COLUMNS} FROM leadline_orders LEFT JOIN leadline_turns USING (principal) "  # noqa: S608
+            due = cursor.rows(
+                "SELECT run_id, principal FROM leadline_orders LEFT JOIN leadline_turns USING (principal) "
                 "WHERE state = 'waiting' AND not_before <= ? "
-                "ORDER BY begun DESC, priority DESC, COALESCE(turn, 0), created, run_id LIMIT 1",
+                "ORDER BY begun DESC, priority DESC, COALESCE(turn, 0), created, run_id",
                 now,
             )
-            if not found:
+            run_id = _fair(cursor, due, places, most)
+            if not run_id:
                 return None
-            run = _run(found[0])
+            [found] = cursor.rows(f"SELECT {_COLUMNS} FROM leadline_orders WHERE run_id = ?", run_id)  # noqa: S608
+            run = _run(found)
             if not run.has_begun:
                 cursor(
                     "INSERT INTO leadline_turns (principal, turn) "
@@ -178,6 +191,34 @@ class SqlQueue:
         statement = f"SELECT {_COLUMNS} FROM leadline_orders WHERE state <> 'ended' ORDER BY created DESC, run_id"  # noqa: S608
         return [_run(row) for row in self._database.read(statement)]
 
+    # --- usage -------------------------------------------------------------------------------------------------------
+
+    def spend(self, run_id: str, principal: str | None, totals: Mapping[str, tuple[int, float]]) -> None:
+        """Note what a run has spent."""
+        today = _day(self._clock())
+        earlier = f"{_SPENT} WHERE run_id = ? AND model = ? AND day <> ?"
+
+        def work(cursor: Cursor) -> None:
+            for model, (tokens, cost) in (totals or {"": (0, 0.0)}).items():
+                [(before, paid)] = cursor.rows(earlier, run_id, model, today)
+                cursor(
+                    "INSERT INTO leadline_usage (run_id, day, model, principal, tokens, cost) "
+                    "VALUES (?, ?, ?, ?, ?, ?) "
+                    "ON CONFLICT (run_id, day, model) DO UPDATE SET tokens = excluded.tokens, cost = excluded.cost",
+                    *(run_id, today, model, principal or "", tokens - int(before), cost - float(paid)),
+                )
+
+        self._database.write(work, lasting=True, silent=True)
+
+    def spent(self, since: str) -> list[Spent]:
+        """Return what runs spent from a day on."""
+        statement = (
+            "SELECT run_id, principal, day, model, tokens, cost FROM leadline_usage WHERE day >= ? "
+            "ORDER BY day, run_id, model"
+        )
+        rows = self._database.read(statement, since)
+        return [Spent(run_id, who or None, day, model, int(n), float(usd)) for run_id, who, day, model, n, usd in rows]
+
     # --- workers -----------------------------------------------------------------------------------------------------
 
     def enter(self, worker: str) -> None:
@@ -244,6 +285,43 @@ def _check_limit(cursor: Cursor, principal: str, most: int | None) -> None:
     statement = "SELECT COUNT(*) FROM leadline_orders WHERE principal = ? AND state <> 'ended'"
     if most is not None and cursor.rows(statement, principal)[0][0] >= most:
         raise Full(f"{most} {'run is' if most == 1 else 'runs are'} active, which is the limit")
+
+
+def _check_quota(cursor: Cursor, principal: str, quota: Quota | None, now: float) -> None:
+    """Raise `Full` if the principal has spent what it may in this day or month."""
+    today = datetime.fromtimestamp(now, UTC)
+    midnight = today.replace(hour=0, minute=0, second=0, microsecond=0)
+    first = midnight.replace(day=1)
+    spans = (("day", midnight, midnight + timedelta(days=1)), ("month", first, (first + timedelta(31)).replace(day=1)))
+    for name, begin, end in spans if quota else ():
+        statement = f"{_SPENT} WHERE principal = ? AND day >= ?"
+        [(tokens, money)] = cursor.rows(statement, principal, f"{begin:%Y-%m-%d}")
+        for amount, what, unit in ((int(tokens), "tokens", "tokens"), (float(money), "money", "USD")):
+            most = getattr(quota, f"{what}_{name}")
+            if most and amount >= most:
+                used = f"you have used {amount:,.8g} of {most:,.8g} {unit} of this {name}"
+                raise Full(f"{used}, which ends {end:%Y-%m-%d} 00:00 UTC", (end - today).total_seconds())
+
+
+def _fair(cursor: Cursor, due: Sequence[Sequence[Any]], places: int, most: int) -> str:
+    """Return the first of these orders, by run id and principal, whose principal may have another place; empty: none.
+
+    While several principals wait, the share of each is that of all places, divided by those that wait or work; if all
+    that wait have theirs, no place stays empty.
+    """
+    held = "SELECT principal, COUNT(*) FROM leadline_orders WHERE state = 'claimed' GROUP BY principal"
+    working = {str(principal): int(count) for principal, count in cursor.rows(held)}
+    waiting = {str(principal) for _, principal in due}
+    due = [(run_id, principal) for run_id, principal in due if not most or working.get(principal, 0) < most]
+    if places and len({principal for _, principal in due}) > 1:
+        workers = cursor.rows("SELECT COUNT(*) FROM leadline_workers")[0][0]
+        share = max(1, places * int(workers) // len(waiting | {*working}))
+        due = [order for order in due if working.get(order[1], 0) < share] or due
+    return str(due[0][0]) if due else ""
+
+
+def _day(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d}"
 
 
 def _run(row: Sequence[Any]) -> QueuedRun:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from leadline.errors import JournalBusy, UsageError
 from leadline.runs import Order
-from leadline_server.queue import Claim, Full, Queue, QueueUnavailable, Replaced, Taken, open_queue
+from leadline_server.queue import Claim, Full, Queue, QueueUnavailable, Quota, Replaced, Taken, open_queue
 from leadline_server.queue.sql import MOST_DEATHS, SqlQueue
 from leadline_server.queue.sqlite import SqliteDatabase
 
@@ -87,6 +87,69 @@ def test_a_key_stands_for_one_order_of_its_principal(queue: Queue) -> None:
         assert (taken.value.run_id, taken.value.same) == (first.run_id, same)
     queue.put(an_order(), "bob", key="k", digest="d")
     assert len(queue.active()) == 2
+
+
+def test_a_greedy_principal_has_a_fair_share_of_the_places_while_others_wait(queue: Queue) -> None:
+    queue.enter("w")
+    for _ in range(9):
+        put(queue, "greedy")
+    alone = [queue.claim("w", 4) for _ in range(4)]
+    assert all(alone)  # nobody else waited
+    for user in ("bob", "carol"):
+        put(queue, user)
+        put(queue, user)
+    for taken in alone:
+        assert taken
+        queue.done(taken)
+    claims = [queue.claim("w", 4) for _ in range(4)]
+    assert Counter(taken.run.principal for taken in claims if taken) == {"greedy": 1, "bob": 2, "carol": 1}
+    # All that wait have their share of one: no place stays empty.
+
+
+def test_runs_of_a_principal_at_once_have_a_cap(queue: Queue) -> None:
+    queue.enter("w")
+    for _ in range(3):
+        put(queue, "greedy")
+    first = [queue.claim("w", 4, 2) for _ in range(2)]
+    assert all(first)
+    assert queue.claim("w", 4, 2) is None
+    put(queue, "bob")
+    taken = queue.claim("w", 4, 2)
+    assert taken
+    assert taken.run.principal == "bob"
+    assert first[0]
+    queue.done(first[0])
+    assert queue.claim("w", 4, 2)
+
+
+def test_what_runs_spend_is_summed_by_day_and_ends_at_the_quota(url: str, tmp_path: Path) -> None:
+    now = datetime(2026, 1, 30, 23, tzinfo=UTC).timestamp()
+    opened = open_queue(url, tmp_path / "runs")
+    queue = SqlQueue(opened._database, clock=lambda: now)
+    quota = Quota(tokens_day=1_000, money_month=2.5)
+    queue.spend("r1", "alice", {"house:large": (900, 1.0), "other": (50, 0.5)})
+    queue.put(an_order(), "alice", quota=quota)
+    queue.spend("r1", "alice", {"house:large": (950, 1.0), "other": (50, 0.5)})  # in all its sessions
+    message = "you have used 1,000 of 1,000 tokens of this day, which ends 2026-01-31 00:00 UTC"
+    with pytest.raises(Full, match=message) as full:
+        queue.put(an_order(), "alice", quota=quota)
+    assert full.value.seconds == 3600
+    queue.put(an_order(), "bob", quota=quota)
+    now += 7200  # the next day
+    queue.put(an_order(), "alice", quota=quota)
+    queue.spend("r1", "alice", {"house:large": (1_200, 2.0), "other": (50, 0.5)})
+    with pytest.raises(Full, match=r"2.5 of 2.5 USD of this month, which ends 2026-02-01"):
+        queue.reopen("r1", "alice", quota=quota)
+    queue.spend("r2", None, {})
+    assert [(one.run_id, one.principal, one.day[-2:], one.model, one.tokens, one.cost) for one in queue.spent("")] == [
+        ("r1", "alice", "30", "house:large", 950, 1.0),
+        ("r1", "alice", "30", "other", 50, 0.5),
+        ("r1", "alice", "31", "house:large", 250, 1.0),
+        ("r1", "alice", "31", "other", 0, 0.0),
+        ("r2", None, "31", "", 0, 0.0),
+    ]
+    assert [one.day for one in queue.spent("2026-01-31")] == ["2026-01-31"] * 3
+    opened.close()
 
 
 def test_active_runs_of_a_principal_are_limited(queue: Queue) -> None:
