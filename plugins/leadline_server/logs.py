@@ -5,15 +5,20 @@ A record has the fields of its context, such as `request_id`, whoever writes it:
 
 from __future__ import annotations
 
+import atexit
 import json
 import logging
 import os
+import queue
 import re
 import secrets
+import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from logging.handlers import QueueHandler
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +26,8 @@ from typing import Any, Literal
 AUDIT = ".audit.jsonl"
 Format = Literal["text", "json"]
 _FIELDS: ContextVar[dict[str, Any]] = ContextVar("fields of the log", default={})  # noqa: B039 - never changed
+# Records that may wait for standard error.
+_WAITING = 10_000
 _PLAIN = re.compile(r"[\w./:@%+-]+")
 # Ids of a proxy that are taken over; anything else could forge a line of somebody's log.
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
@@ -28,11 +35,40 @@ _audit = logging.getLogger("leadline.audit")
 
 
 def configure(form: Format) -> None:
-    """Write the records of Leadline, and warnings of others, to standard error."""
-    handler = logging.StreamHandler()
+    """Write the records of Leadline, and warnings of others, to standard error, in a thread of its own.
+
+    Whoever should read them and does not stops no request; records beyond those that wait are lost.
+    """
+    waiting: queue.Queue[logging.LogRecord] = queue.Queue(_WAITING)
+    handler = _Quick(waiting)
     handler.setFormatter(Lines(form))
+    threading.Thread(target=_print, args=(waiting,), name="log", daemon=True).start()
+    atexit.register(_finish, waiting)
     logging.basicConfig(handlers=[handler], level=logging.WARNING)
     logging.getLogger("leadline").setLevel(logging.INFO)
+
+
+class _Quick(QueueHandler):
+    """Formats a record, with the fields of its context, and leaves it to the thread."""
+
+    def enqueue(self, record: logging.LogRecord) -> None:
+        with suppress(queue.Full):
+            self.queue.put_nowait(record)
+
+
+def _print(waiting: queue.Queue[logging.LogRecord]) -> None:
+    while True:
+        record = waiting.get()
+        with suppress(OSError):  # not `sys.stderr`, whose lock would hold the end of the process
+            os.write(2, f"{record.msg}\n".encode("utf-8", "replace"))
+        waiting.task_done()
+
+
+def _finish(waiting: queue.Queue[logging.LogRecord]) -> None:
+    """Wait for the last records at the end of the process."""
+    end = time.monotonic() + 1
+    while waiting.unfinished_tasks and time.monotonic() < end:
+        time.sleep(0.01)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -18,6 +19,7 @@ from typing import Any
 import httpx
 import pytest
 import trustme
+import yaml
 from tests.server.conftest import PATIENCE, QUESTION, Served, finish, running
 
 from leadline.cli.commands import parse
@@ -136,8 +138,9 @@ def nginx(folder: Path, leadline: str) -> Iterator[tuple[str, ssl.SSLContext]]:
     paths = "\n".join(
         f"{name}_temp_path {folder}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
+    user = "user root; " if os.geteuid() == 0 else ""
     (folder / "nginx.conf").write_text(
-        f"daemon off; pid {folder}/pid; error_log {folder}/error.log;\nevents {{}}\n"
+        f"{user}daemon off; pid {folder}/pid; error_log {folder}/error.log;\nevents {{}}\n"
         f"http {{ access_log off; {paths}\ninclude {folder}/leadline.conf; }}\n",
         encoding="utf-8",
     )
@@ -174,6 +177,11 @@ def test_leadline_works_behind_the_nginx_of_the_example(tmp_path: Path) -> None:
             with http.stream("GET", f"/v1/runs/{run}/events") as events:
                 assert any("event: call.started" in line for line in events.iter_lines())
         finish(http, run)
+        # A document of the size that the page promises comes through, and the server refuses a longer one itself.
+        large = http.post("/v1/knowledge", params={"name": "large.txt"}, content=b"A fathom is six feet. " * 350_000)
+        assert large.status_code == 200, large.text
+        over = http.post("/v1/knowledge", params={"name": "over.txt"}, content=b"x" * 50_000_001)
+        assert (over.status_code, over.json()["code"]) == (413, "too_large")
         # Links begin with the address of the proxy, and a chat's stream is not collected either.
         body = {"model": "leadline-research", "messages": [{"role": "user", "content": QUESTION}], "stream": True}
         with server.gate.closed(), http.stream("POST", "/v1/chat/completions", json=body) as reply:
@@ -205,9 +213,22 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_the_container_installs_extras_that_exist() -> None:
+def test_the_container_and_the_service_install_what_the_page_offers() -> None:
     text = (EXAMPLES / "Containerfile").read_text(encoding="utf-8")
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    assert {*re.findall(r"/src\[(.*?)\]", text)[0].split(",")} <= {*extras}
+    [installed] = re.findall(r"/src\[(.*?)\]", text)
+    assert {"serve", "pdf", "docx", "mcp", "charts", "images"} <= {*installed.split(",")} <= {*extras}
+    assert f"/opt/leadline/bin/pip install '.[{installed}]'" in SERVE.read_text(encoding="utf-8")
     [arguments] = re.findall(r"^CMD (.*)$", text, re.MULTILINE)
     parse(re.findall(r'"(.*?)"', arguments))
+    composed = yaml.safe_load((EXAMPLES / "compose.yaml").read_text(encoding="utf-8"))["services"]["leadline"]
+    parse(composed["command"])
+    assert (EXAMPLES / composed["build"]["context"] / composed["build"]["dockerfile"]).resolve().is_file()
+
+
+def test_the_guide_makes_a_token_before_the_service_starts() -> None:
+    [block] = [text for text in blocks(SERVE, "console") if "systemctl" in text]
+    steps = [
+        block.index(word) for word in ("useradd", "venv", "pip install", "--directory", "token add", "enable --now")
+    ]
+    assert steps == sorted(steps)

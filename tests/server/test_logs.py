@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import logging
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.server.conftest import Served, finish, order, running
+from tests.server.conftest import PATIENCE, Served, finish, order, running
 
 from leadline.errors import Unavailable
 from leadline.plugin import search_provider
@@ -117,3 +119,18 @@ def test_a_text_of_somebody_else_does_not_begin_a_line() -> None:
     with logs.context(request_id="r1"):
         line = logs.Lines("text").format(record)
     assert line.partition(" ")[2] == 'INFO leadline.server a b\\nforged request_id=r1 path="/x\\ny" status=200'
+
+
+def test_a_log_that_nobody_reads_stops_nothing() -> None:
+    code = (
+        "import logging; from leadline_server import logs; logs.configure('json')\n"
+        "log = logging.getLogger('leadline.server')\n"
+        "for number in range(1_000): logs.write(log, 'request', path='/' + 'x' * 200)\n"
+        "print('done', flush=True)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stderr
+        assert process.stdout.readline() == b"done\n"
+        assert process.wait(PATIENCE) == 0
+        assert json.loads(process.stderr.readline())["message"] == "request"

@@ -15,6 +15,7 @@ import httpx
 import pytest
 from tests.server.conftest import PATIENCE, QUESTION, Served, events, finish, order, running
 
+from leadline._settings.sources import read_dotenv
 from leadline.cli import main
 from leadline_server.active import ActiveRuns
 from leadline_server.limits import Limits
@@ -242,3 +243,13 @@ def test_a_user_who_has_spent_the_quota_orders_no_run_until_the_day_ends(tmp_pat
         assert "1,000 of 1,000 tokens of this day" in reply.json()["message"]
         assert int(reply.headers["Retry-After"]) > 10 or time.gmtime().tm_hour == 23
         order(server.client("bob"))
+
+
+def test_a_folder_of_another_user_as_working_folder_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forbidden(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))  # as root's home for everybody else
+
+    for look in ("is_file", "exists"):
+        monkeypatch.setattr(Path, look, forbidden)
+    assert read_dotenv(Path("/root/.env")) == {}
+    assert main(["serve", "--help-of-nothing"]) == 64

@@ -201,8 +201,8 @@ def _text(path: Path, label: str) -> str:
 
 
 def read_dotenv(path: Path) -> Mapping[str, str | None]:
-    """Return the variables of a `.env` file; empty if there is no file. Raises `ConfigError`."""
-    if not path.is_file():
+    """Return the variables of a `.env` file; empty if there is none that this user may see. Raises `ConfigError`."""
+    if not os.path.isfile(path):  # noqa: PTH113 - false in a folder of another user, where `Path.is_file` raises
         return {}
     from dotenv import dotenv_values  # most folders have no such file
 

@@ -87,7 +87,6 @@ def arguments(parser: ArgumentParser) -> None:
         type=Path,
         nargs="*",
         metavar="PATH",
-        default=[path for name in _BESIDE if (path := Path(name)).exists()],
         help="what to keep beside the runs (default: leadline.toml and leadline-knowledge, if they are here)",
     )
     back = add_command(group, "restore", "bring a backup back, into an empty folder of runs", restore_backup)
@@ -176,7 +175,8 @@ def save_backup(args: Namespace) -> int:
     """Write a backup; the server may work meanwhile."""
     from leadline_server.backup import back_up
 
-    say(f"Wrote {back_up(folder_of(args).absolute(), args.others, args.file)} files to {args.file}.")
+    others = args.others or [path for name in _BESIDE if (path := Path(name)).exists()]
+    say(f"Wrote {back_up(folder_of(args).absolute(), others, args.file)} files to {args.file}.")
     if queue_url(args).startswith("postgres"):
         say("The queue in Postgres is not among them: see pg_dump. Without it, runs in flight must be resumed by hand.")
     return 0
