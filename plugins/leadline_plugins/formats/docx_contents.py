@@ -17,7 +17,7 @@ CONTENTS = ("toc 1", "toc 2")
 
 def fill_contents(word: Any, depth: int) -> None:
     """Put a link to each heading between the start and the end of the field; nothing without a field."""
-    ends = [one for one in word.element.body.iter(qn("w:fldChar")) if one.get(qn("w:fldCharType")) == "separate"]
+    ends = [field for field in word.element.body.iter(qn("w:fldChar")) if field.get(qn("w:fldCharType")) == "separate"]
     if not ends:
         return
     run = ends[0].getparent()
@@ -38,7 +38,7 @@ def fill_contents(word: Any, depth: int) -> None:
 
 def _headings(word: Any, depth: int) -> list[tuple[int, str, str]]:
     """Return the level, text and bookmark of each heading that is listed."""
-    found = []
+    headings = []
     for paragraph in word.paragraphs:
         name = paragraph.style.name if paragraph.style else ""
         level = int(name[-1]) if name.startswith("Heading ") and name[-1].isdigit() else 0
@@ -46,8 +46,8 @@ def _headings(word: Any, depth: int) -> list[tuple[int, str, str]]:
         while before is not None and before.tag == qn("w:bookmarkEnd"):
             before = before.getprevious()
         if 0 < level <= depth and before is not None and before.tag == qn("w:bookmarkStart"):
-            found.append((level, paragraph.text, before.get(qn("w:name"))))
-    return found
+            headings.append((level, paragraph.text, before.get(qn("w:name"))))
+    return headings
 
 
 def _paragraph() -> Any:

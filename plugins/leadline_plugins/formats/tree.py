@@ -88,33 +88,33 @@ def interactive(html: str, title: str, still: list[Node]) -> Node:
 
 def text(node: Any) -> str:
     """Return the text of a node or a list of nodes."""
-    found: list[str] = []
+    pieces: list[str] = []
     waiting = [node]
     while waiting:
         match waiting.pop():
             case list() as nodes:
                 waiting += reversed(nodes)
             case {"t": "Str", "c": content} | {"t": "Code" | "Math" | "CodeBlock", "c": [_, content]}:
-                found.append(content)
+                pieces.append(content)
             case {"t": "Space" | "SoftBreak" | "LineBreak"}:
-                found.append(" ")
+                pieces.append(" ")
             case {"c": content}:
                 waiting.append(content)
-    return "".join(found)
+    return "".join(pieces)
 
 
 def formulas(node: Any) -> list[str]:
     """Return the distinct formulas in a node or a list of nodes, as TeX."""
-    found: dict[str, None] = {}
-    with_code(node, lambda tex: bool(found.setdefault(tex)))
-    return list(found)
+    texts: dict[str, None] = {}
+    with_code(node, lambda tex: bool(texts.setdefault(tex)))
+    return list(texts)
 
 
 def with_code(node: Any, chosen: Callable[[str], bool]) -> Any:
     """Return a tree in which the chosen formulas are code."""
     match node:
         case list():
-            return [with_code(one, chosen) for one in node]
+            return [with_code(item, chosen) for item in node]
         case {"t": "Math", "c": [_, tex]} if chosen(tex):
             return {"t": "Code", "c": [attributes(), tex]}
         case {"t": kind, "c": content}:
