@@ -41,8 +41,8 @@ class WrittenCode(Record):
     @property
     def program(self) -> str:
         """The program without the code fence that some models put around it."""
-        found = _FENCE.fullmatch(self.code)
-        return (found["inside"] if found else self.code).strip("\n")
+        match = _FENCE.fullmatch(self.code)
+        return (match["inside"] if match else self.code).strip("\n")
 
 
 CODE_SCHEMA = object_of(title=TEXT, explanation=TEXT, code=TEXT)

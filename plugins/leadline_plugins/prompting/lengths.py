@@ -35,10 +35,10 @@ _LONG_PARTS = {
 
 
 class PlanSize(NamedTuple):
-    """The sections and searches of a plan, least and most."""
+    """The sections and searches of a plan, at least and at most."""
 
-    least: int
-    most: int
+    minimum: int
+    maximum: int
 
 
 # The sizes that a plan for a long report may have.

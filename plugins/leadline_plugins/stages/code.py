@@ -112,7 +112,7 @@ async def _save(attempts: Sequence[Attempt], run: StageRun) -> list[str]:
     """Save the program, its result and its files; return the names of its files in the folder of the run."""
     last = attempts[-1]
     names = [f"{_FOLDER}/files/{file.name}" for file in last.execution.files]
-    data = [_result(one) for one in attempts]
+    data = [_result(attempt) for attempt in attempts]
     await run.save(_text(f"{_FOLDER}/main.py", f"{last.written.program}\n", "text/x-python"))
     await run.save(_text("execution.json", json.dumps(data, ensure_ascii=False, indent=1), "application/json"))
     for name, file in zip(names, last.execution.files, strict=True):
@@ -154,7 +154,7 @@ def code_report(question: Question, attempts: Sequence[Attempt], files: Sequence
         metadata={
             "question": question.text,
             "created": run.now().isoformat(),
-            "execution": [_result(one) for one in attempts],
+            "execution": [_result(attempt) for attempt in attempts],
         },
     )
 
@@ -179,7 +179,7 @@ def _facts(attempts: Sequence[Attempt], files: Sequence[str], run: StageRun, wor
         (phrase("time", wording), f"{last.seconds:.2f} s"),
         (phrase("sandbox", wording), run.settings.code.sandbox),
         (phrase("attempts", wording), str(len(attempts))),
-        *((phrase("error", wording), f"`{_last_line(one.error)}`") for one in attempts[:-1]),
+        *((phrase("error", wording), f"`{_last_line(attempt.error)}`") for attempt in attempts[:-1]),
         (phrase("files", wording), ", ".join(f"`{name}`" for name in files) or phrase("none", wording)),
     ]
     lines = [f"| {name} | {value} |" for name, value in rows]

@@ -107,7 +107,7 @@ class ExploreStage:
     async def _read_if_unread(self, exploration: Exploration, findings: Findings) -> Sequence[Source | Unread]:
         """Return the best pages if the model read none although it could: weak models forget to read."""
         mask = exploration.run.settings.tools
-        hits = any(found.hits for found in exploration.found)
+        hits = any(search.hits for search in exploration.found)
         if exploration.sources or exploration.read_before or not hits or (mask and WEB_FETCH.name not in mask):
             return ()
         none_read = "the model read none of the pages it found: the best were read as usual"
@@ -144,11 +144,13 @@ class ExploreStage:
         """Search and read as the stages `query`, `search` and `fetch` do."""
         await notify(run, _PLAIN_SEARCH.because(reason))
         tasks = await query.next_tasks(findings, run)
-        found = [
-            one for many in await run.each(tasks, lambda task: SearchStage().map(task, findings, run)) for one in many
+        results = [
+            result
+            for many in await run.each(tasks, lambda task: SearchStage().map(task, findings, run))
+            for result in many
         ]
-        findings[TASKS], findings[FOUND] = tasks, tuple(found)
-        _store_pages(await _best_pages(found, findings, run), findings)
+        findings[TASKS], findings[FOUND] = tasks, tuple(results)
+        _store_pages(await _best_pages(results, findings, run), findings)
 
 
 class _ToolLoop:
@@ -186,7 +188,7 @@ class _ToolLoop:
 
     def _shown_turns(self) -> tuple[Message, ...]:
         """Return the turns as the next prompt shows them; those since the last reply are always whole."""
-        last = max((place for place, turn in enumerate(self._turns) if turn.role == "assistant"), default=0)
+        last = max((index for index, turn in enumerate(self._turns) if turn.role == "assistant"), default=0)
         earlier, latest = self._turns[:last], self._turns[last:]
         if not self._settings.append_only:
             earlier = without_results(earlier)
@@ -197,8 +199,8 @@ class _ToolLoop:
     async def _results(self, reply: Message, left: int) -> list[Message]:
         done = await self._tool_calls.execute(reply.tool_calls, left)
         begin = len(self._turns) + 1  # after the reply
-        self._failed |= {begin + place for place, one in enumerate(done) if one.failed}
-        results = [one.text for one in done]
+        self._failed |= {begin + index for index, result in enumerate(done) if result.failed}
+        results = [result.text for result in done]
         if self._settings.recite:
             results[-1] += f"\n\n{self._open_points(left)}"
         return [
@@ -208,16 +210,19 @@ class _ToolLoop:
 
     def _open_points(self, left: int) -> str:
         """Return the open points; at the end of the prompt models pay most attention to them."""
-        titles = [f"{one.id} {json.dumps(one.title, ensure_ascii=False)}" for one in self._exploration.open_points()]
+        titles = [
+            f"{section.id} {json.dumps(section.title, ensure_ascii=False)}"
+            for section in self._exploration.open_points()
+        ]
         points = f"Nothing was read yet for: {'; '.join(titles)}." if titles else "Something was read for each section."
         rest = f"Replies left: {left}; searches left: {max(0, self._exploration.searches_left)}."
         return f"{points} {rest}" + (f" The next reply is the last: call {RESPOND.name}." if left == 1 else "")
 
 
-async def _best_pages(found: Sequence[Found], findings: Findings, run: StageRun) -> list[Source | Unread]:
+async def _best_pages(results: Sequence[Found], findings: Findings, run: StageRun) -> list[Source | Unread]:
     reading = FetchStage()
-    read = [one for many in await run.each(found, lambda item: reading.map(item, findings, run)) for one in many]
-    return [*read, *await reading.rest(found, findings, run)]
+    read = [page for many in await run.each(results, lambda item: reading.map(item, findings, run)) for page in many]
+    return [*read, *await reading.rest(results, findings, run)]
 
 
 def _store_pages(read: Sequence[Source | Unread], findings: Findings) -> None:

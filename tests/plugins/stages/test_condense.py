@@ -105,7 +105,7 @@ def test_analysis_and_keywords_are_parts_where_they_are_asked_for(values: dict[s
 
 
 def test_the_planner_is_told_the_length_and_the_sizes() -> None:
-    request = PlanRequest(question=Question(text="深い？", language="ja"), length=33_000, least=9, most=11)
+    request = PlanRequest(question=Question(text="深い？", language="ja"), length=33_000, minimum=9, maximum=11)
     assert "about 33000 characters\nSections: 9 to 11\nAt most 7 queries." in request.as_text()
 
 

@@ -66,7 +66,7 @@ def fenced_data(text: str) -> Any:
     return json.loads(text.partition(f"<{FENCE}>\n")[2].partition(f"\n</{FENCE}>")[0])
 
 
-ENOUGH = tool_turn(("respond", {"found": "Enough.", "missing": ["How deep is it today?"]}))
+ENOUGH = tool_turn(("respond", {"findings": "Enough.", "missing": ["How deep is it today?"]}))
 
 
 def read_first(request: ChatRequest, count: int = 2) -> Message:

@@ -43,7 +43,7 @@ from leadline.testing.context import FakeRun, fake_findings
 from leadline_plugins.passages import selection
 from leadline_plugins.passages.cutting import tokens_of
 from leadline_plugins.passages.ranking import definitions
-from leadline_plugins.stages.synthesize import SynthesizeStage, collected, without_copies
+from leadline_plugins.stages.synthesize import Inquiry, SynthesizeStage, collected, without_copies
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -141,7 +141,7 @@ async def book(
     runs: Runs, plan: Plan, page: Page, tasks: Sequence[SearchTask] = (), conflicts: Sequence[Conflict] = ()
 ) -> Book:
     return await collected(
-        plan, ASKED, page[1], [page[0]], tasks, Digest(conflicts=tuple(conflicts)), cast("StageRun", runs)
+        Inquiry(ASKED, plan, tasks), page[1], [page[0]], Digest(conflicts=tuple(conflicts)), cast("StageRun", runs)
     )
 
 

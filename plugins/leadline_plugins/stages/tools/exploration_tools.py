@@ -33,12 +33,12 @@ async def _refused(reason: str) -> Json:
 class Respond(Arguments):
     """The outcome of the exploration."""
 
-    found: Text = Field(description="what was found out, in a few sentences")
+    findings: Text = Field(description="what was found out, in a few sentences")
     missing: tuple[Text, ...] = Field((), description="what could not be found, as questions")
 
 
 async def _respond(arguments: Respond, exploration: Exploration) -> Json:
-    exploration.answer, exploration.missing = arguments.found, arguments.missing
+    exploration.answer, exploration.missing = arguments.findings, arguments.missing
     return {"noted": True}
 
 
@@ -74,14 +74,14 @@ def _search(arguments: WebSearch, exploration: Exploration) -> Awaitable[Json]:
 async def _results(task: SearchTask, exploration: Exploration) -> Json:
     run = exploration.run
     try:
-        found = await search_task(task, exploration.question.language, run)
+        result = await search_task(task, exploration.question.language, run)
     except CallRefused:
         raise
     except CallFailed as failed:
         exploration.add_result(Found(id=task.id, task=task, failure=failed.record.text))
         raise
-    exploration.add_result(found)
-    return {"results": [_hit_data(hit) for hit in found.hits if hit.citable]}
+    exploration.add_result(result)
+    return {"results": [_hit_data(hit) for hit in result.hits if hit.citable]}
 
 
 def _hit_data(hit: Hit) -> dict[str, JsonValue]:
@@ -179,8 +179,8 @@ class CodeExecute(Arguments):
 
 async def _execute(arguments: CodeExecute, exploration: Exploration) -> Json:
     execution = await exploration.run.execute(Code(language="python", text=arguments.code))
-    most = exploration.page
-    output = {"stdout": execution.stdout[:most], "stderr": execution.stderr[-most:], "value": execution.value}
+    limit = exploration.page
+    output = {"stdout": execution.stdout[:limit], "stderr": execution.stderr[-limit:], "value": execution.value}
     return {
         "exit_code": execution.exit_code,
         **{name: value for name, value in output.items() if value not in ("", None)},

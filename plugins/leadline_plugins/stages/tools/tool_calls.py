@@ -71,8 +71,8 @@ class ToolCalls:
             return f"Dropped: the arguments of {name} are unusable again."
         self._misused.add(name)
         first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        problem = f"{place}: {first['msg']}" if place else "the arguments are no JSON object"
+        location = ".".join(map(str, first["loc"]))
+        problem = f"{location}: {first['msg']}" if location else "the arguments are no JSON object"
         form = json.dumps(_BY_NAME[name].form, ensure_ascii=False)
         return f"Not done: {problem}. Call it once more with arguments of this schema: {form}"
 
