@@ -49,10 +49,10 @@ class ActiveRuns:
     async def refresh(self) -> None:
         """Read the queue now."""
         async with self._refreshing:
-            found = {run.run_id: run for run in await asyncio.to_thread(self.queue.active)}
-            ended = [run for run_id, run in self._known.items() if run_id not in found]
-            if found != self._known:
-                self._known = found
+            active = {run.run_id: run for run in await asyncio.to_thread(self.queue.active)}
+            ended = [run for run_id, run in self._known.items() if run_id not in active]
+            if active != self._known:
+                self._known = active
                 self.version += 1
                 self._changed.set()
                 self._changed = asyncio.Event()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -21,7 +21,7 @@ from leadline_server.downloads import Downloads
 from leadline_server.endpoint import Endpoint
 from leadline_server.info_routes import InfoRoutes
 from leadline_server.knowledge_routes import KnowledgeRoutes
-from leadline_server.limits import Limits, Rate
+from leadline_server.limits import Address, Rate
 from leadline_server.mcp.http import METHODS, PATH, McpEndpoint
 from leadline_server.openai.routes import OpenAIRoutes
 from leadline_server.openapi import document
@@ -38,23 +38,13 @@ from leadline_server.store import Store
 class App:
     """A server as an ASGI application. `service` has its parts; `endpoints` its routes with records, `routes` all."""
 
-    def __init__(
-        self,
-        client: Client,
-        store: Store,
-        queue: Queue,
-        limits: Limits | None = None,
-        *,
-        hosts: Collection[str] = (),
-        needs_token: bool = False,
-        url: str = "",
-    ) -> None:
-        limits = limits or Limits()
-        guesses = Rate(limits.guesses, "too many logins or wrong tokens")
-        self.service = Service(client, store, queue, limits, guesses)
+    def __init__(self, client: Client, store: Store, queue: Queue, address: Address | None = None) -> None:
+        address = address or Address()
+        guesses = Rate(address.limits.guesses, "too many logins or wrong tokens")
+        self.service = Service(client, store, queue, address.limits, guesses)
         knowledge, downloads = KnowledgeRoutes(self.service), Downloads(self.service)
         info = InfoRoutes(self.service, lambda: document(self.endpoints))
-        short, openai = ShortRoutes(self.service, downloads), OpenAIRoutes(self.service, url)
+        short, openai = ShortRoutes(self.service, downloads), OpenAIRoutes(self.service, address.url)
         all_routes = (RunRoutes(self.service), knowledge, info, openai, short)
         self.endpoints = [endpoint for routes in all_routes for endpoint in routes.endpoints()]
         self._mcp, self._pages = McpEndpoint(self.service), Pages(self.service, knowledge, downloads)
@@ -65,7 +55,7 @@ class App:
         )
         starlette.router.redirect_slashes = False
         self.routes = starlette.routes
-        self._app = Access(starlette, store, limits, guesses, hosts, needs_token=needs_token, shown=self._shown)
+        self._app = Access(starlette, store, address, guesses, self._shown)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one connection. A final slash makes no other address."""
@@ -118,9 +108,9 @@ class App:
         return self._shown(request, Problem(500, "internal", "the server made an error", "its log has the details"))
 
 
-def _reply(found: Any, endpoint: Endpoint) -> Response:
-    if isinstance(found, Response):
-        return found
-    status, record = found if isinstance(found, tuple) else (endpoint.status, found)
+def _reply(result: Any, endpoint: Endpoint) -> Response:
+    if isinstance(result, Response):
+        return result
+    status, record = result if isinstance(result, tuple) else (endpoint.status, result)
     assert isinstance(record, Record)
     return Response(record.model_dump_json(), status, media_type="application/json")

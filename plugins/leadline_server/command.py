@@ -4,43 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import logging
 import resource
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
 
 import uvicorn
 
 from leadline import Client
 from leadline.errors import UsageError
 from leadline_server.app import App
-from leadline_server.limits import Limits
+from leadline_server.limits import Address
 from leadline_server.protocol import PatientProtocol
 from leadline_server.queue import Queue
 from leadline_server.service import Service
 from leadline_server.store import Store
-from leadline_server.supervisor import Supervisor
 
 # Seconds that replies have to end once the server is told to; then connections are cut.
 _GRACE = 3
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # Open files, as many as the server asks for; and those that it keeps for its runs and databases.
 _FILES, _OWN_FILES = 65_536, 200
-
-
-@dataclass(frozen=True)
-class Address:
-    """Where the server listens, the further names by which clients know it, and the address that links begin with."""
-
-    host: str = "127.0.0.1"
-    port: int = 8327
-    names: Sequence[str] = ()
-    limits: Limits = field(default_factory=Limits)
-    url: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,25 +44,21 @@ async def serve(
     queue: Queue,
     address: Address,
     started: Callable[[Running], object],
-    supervisor: Supervisor | None = None,
-    *,
-    loaded: Callable[[], object] = lambda: None,
+    work: Callable[[], Awaitable[None]] | None = None,
 ) -> None:
     """Serve until a signal. Raises `UsageError` before anything is served, and `ConfigError` a moment later.
 
-    The workers of `supervisor` work on the runs; without one, those that somebody else starts. `started` is called when
-    requests are accepted, and `loaded` when the plugins are loaded, which takes as long again: until then the server is
-    not ready, and no worker starts.
+    `started` is called when requests are accepted. `work` begins when the plugins are loaded, which takes as long
+    again: until then the server is not ready. It has workers do the runs; without it, others start them.
     """
     if address.url and not address.url.startswith(("http://", "https://")):
         raise UsageError(f"--url {address.url}: an address begins with http:// or https://")
-    loopback = _is_loopback(address.host)
-    if not store.has_tokens() and (not loopback or address.names):
-        what = f"--host {address.host}" if not loopback else f"--allow-host {address.names[0]}"
+    if not store.has_tokens() and (address.names or not address.is_loopback):
+        what = f"--host {address.host}" if not address.is_loopback else f"--allow-host {address.names[0]}"
         raise UsageError(f"{what}: others could use this server; first make a token: leadline serve token add NAME")
     store.lock()
     async with client:
-        app = App(client, store, queue, address.limits, hosts=address.names, needs_token=not loopback, url=address.url)
+        app = App(client, store, queue, address)
         listener = _listen(address.host, address.port)
         port = listener.getsockname()[1]
         host = f"[{address.host}]" if ":" in address.host else address.host
@@ -98,15 +81,14 @@ async def serve(
             started(Running(f"http://{host}:{port}", server.end))
             accepting.set()
 
-        async def work() -> None:
+        async def ready() -> None:
             await accepting.wait()
             client.plugins.pipeline()  # wrong settings are an error now, not with every run
             app.service.ready = True
-            loaded()
-            await (supervisor.run() if supervisor else app.service.closing.wait())
+            await (work() if work else app.service.closing.wait())
 
         server.when_started = begin
-        working = asyncio.create_task(work(), name="work")
+        working = asyncio.create_task(ready(), name="work")
         working.add_done_callback(lambda _: None if server.should_exit else server.end())  # a second end is forcible
         try:
             await server.serve(sockets=[listener])
@@ -120,17 +102,10 @@ async def serve(
 def _connections() -> int:
     """Raise the limit of open files as far as the system allows; return how many connections fit into it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
-    if soft != resource.RLIM_INFINITY and soft < most:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-    return max(50, most - _OWN_FILES)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    limit = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    return max(50, limit - _OWN_FILES)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -48,14 +48,14 @@ class ServerMetrics:
         """Count one."""
         self._metrics.series(metric, *labels).inc()
 
-    async def add_run(self, client: Client, found: RunInfo, principal: str | None) -> None:
+    async def add_run(self, client: Client, info: RunInfo, principal: str | None) -> None:
         """Count a run that has ended, without what was counted when it ended before."""
-        run = found.metadata
+        run = info.metadata
         assert run is not None
         last = self._counted.pop(run.run_id, -1)
         session: list[Event] = []
         try:
-            async for event in client.events(found.folder, after=last, deltas=False, principal=principal):
+            async for event in client.events(info.folder, after=last, deltas=False, principal=principal):
                 session.append(event)
                 if event.kind == "run.finished":
                     self._count(session)

@@ -32,7 +32,7 @@ def document(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
     replies |= {route.reply for route in routes if isinstance(route.reply, type)}
     modes: list[tuple[type[BaseModel], JsonSchemaMode]] = [(model, "serialization") for model in replies]
     modes += [(route.body, "validation") for route in routes if route.body]
-    modes = sorted(set(modes), key=lambda one: one[0].__name__)
+    modes = sorted(set(modes), key=lambda mode: mode[0].__name__)
     refs, definitions = models_json_schema(modes, ref_template="#/components/schemas/{model}")
     schemas = {model: refs[model, mode] for model, mode in modes}
     paths: dict[str, dict[str, Any]] = {}
@@ -87,9 +87,9 @@ def _parameters(route: Endpoint) -> Iterator[dict[str, Any]]:
     text = {"type": "string"}
     for name in _PARAMETER.findall(route.path):
         yield {"name": name, "in": "path", "required": True, "schema": text}
-    for place, parameters in (("query", route.query), ("header", route.headers)):
+    for location, parameters in (("query", route.query), ("header", route.headers)):
         for name, about in parameters.items():
-            yield {"name": name, "in": place, "required": False, "description": about, "schema": text}
+            yield {"name": name, "in": location, "required": False, "description": about, "schema": text}
 
 
 def _has_required(model: type[BaseModel]) -> bool:

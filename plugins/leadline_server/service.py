@@ -57,6 +57,22 @@ _OPERATORS = frozenset({"metadata.json", "events.jsonl"})
 SESSION_FINISHED = "session.finished"
 
 
+@dataclass(frozen=True)
+class RunFilter:
+    """Runs with all words of `text`, this status, this tag (KEY or KEY=VALUE), and of this conversation."""
+
+    text: str = ""
+    status: str = ""
+    tag: str = ""
+    conversation: str = ""
+
+    def takes(self, run: RunItem) -> bool:
+        """Whether a run has the status and the tag."""
+        name, _, value = self.tag.partition("=")
+        tagged = not self.tag or (name in run.tags and value in ("", run.tags[name]))
+        return tagged and self.status in ("", run.status)
+
+
 @dataclass
 class Service:
     """The parts of a running server, and its operations on runs."""
@@ -98,7 +114,7 @@ class Service:
         changed = overrides(body, self.client.plugins.settings)
         new = partial(self.client.order, body.question, set=changed, tags=body.tags, principal=principal)
         earlier: Any = {"conversation": body.conversation, "follows": body.follows or None, "turns": tuple(turns)}
-        most, refusal = self.limits.runs, None
+        limit, refusal = self.limits.runs, None
         try:
             await self._check_earlier(body, principal)
             order = await asyncio.to_thread(new, **earlier) if any(earlier.values()) else new()
@@ -106,13 +122,13 @@ class Service:
             if key is None:
                 raise
             # The run that must end first may be the one that this request started when it was sent before.
-            order, most, refusal = new(), 0, error
+            order, limit, refusal = new(), 0, error
         except ConfigError as error:
             pipeline = body.pipeline or self.client.plugins.settings.pipeline
             raise await self.pipelines.refusal(pipeline, error) from error
         digest = hashlib.sha256(body.model_dump_json().encode("utf-8", "surrogatepass")).hexdigest()
         try:
-            await asyncio.to_thread(self.queue.put, order, principal, key=key, digest=digest, most=most)
+            await asyncio.to_thread(self.queue.put, order, principal, key=key, digest=digest, limit=limit)
         except Taken as taken:
             if not taken.same:
                 raise Problem(
@@ -140,51 +156,41 @@ class Service:
     async def runs(
         self,
         principal: str | None,
+        chosen: RunFilter | None = None,
         *,
-        text: str = "",
-        status: str | None = None,
-        tag: str = "",
-        conversation: str = "",
         after: str | None = None,
         limit: int = _PAGE,
     ) -> RunPage:
-        """Return a page of runs: those with all words of `text`, this status and this tag, KEY or KEY=VALUE.
-
-        With the id of a conversation, return its runs. Raises `Problem`.
-        """
-        found = await asyncio.to_thread(self.client.runs, text=text, conversation=conversation, principal=principal)
-        items = [record_for_readers(RunItem.of(run), "reason", folder=self._root) for run in found]
+        """Return a page of runs. Raises `Problem`."""
+        chosen = chosen or RunFilter()
+        text, conversation = chosen.text, chosen.conversation
+        runs = await asyncio.to_thread(self.client.runs, text=text, conversation=conversation, principal=principal)
+        items = [record_for_readers(RunItem.of(run), "reason", folder=self._root) for run in runs]
         if not text.strip():
             known = {item.id for item in items if item.status != "unreadable"}  # one that begins has no metadata yet
             orders = (run.order for run in self.active.of(principal) if run.run_id not in known)
             wanted = (order for order in orders if order and conversation in ("", order.conversation, order.run_id))
             upcoming = {order.run_id: RunItem.of_order(order) for order in wanted}
             items = [*upcoming.values(), *(item for item in items if item.id not in upcoming)]
-        name, _, value = tag.partition("=")
-        chosen = [
-            item
-            for item in items
-            if (not status or item.status == status)
-            and (not tag or (name in item.tags and (not value or item.tags[name] == value)))
-        ]
-        ids = [item.id for item in chosen]
+        items = [item for item in items if chosen.takes(item)]
+        ids = [item.id for item in items]
         if after and after not in ids:
             raise Problem(422, "invalid_request", "after: no run of this list has this id")
         first = ids.index(after) + 1 if after else 0
-        page = chosen[first : first + limit]
-        return RunPage(runs=tuple(page), next=page[-1].id if first + limit < len(chosen) else None)
+        page = items[first : first + limit]
+        return RunPage(runs=tuple(page), next=page[-1].id if first + limit < len(items) else None)
 
     async def memory(self, principal: str | None) -> RunPage:
         """Return the runs that new questions of the principal may remember, newest first."""
-        found = await asyncio.to_thread(self.client.memory, principal=principal)
-        return RunPage(runs=tuple(map(RunItem.of, found)))
+        runs = await asyncio.to_thread(self.client.memory, principal=principal)
+        return RunPage(runs=tuple(map(RunItem.of, runs)))
 
     async def forget(self, principal: str | None, run_id: str = "") -> None:
         """Keep a run, or all of the principal, out of the memory of new questions. Raises `Problem`."""
         if run_id:
             await self.view(run_id, principal)
         ids = [run_id] if run_id else [run.id for run in (await self.memory(principal)).runs]
-        for folder in (self.folder(one, principal) for one in ids):
+        for folder in (self.folder(name, principal) for name in ids):
             await asyncio.to_thread(self.client.forget, folder, principal=principal)
 
     # --- watch -------------------------------------------------------------------------------------------------------
@@ -196,32 +202,32 @@ class Service:
         """
         folder = self.folder(run_id, principal)
         run = self.active.get(run_id, principal)
-        found = await asyncio.to_thread(self._find, folder, principal)
-        if found is None or found.status in ACTIVE:
+        info = await asyncio.to_thread(self._find, folder, principal)
+        if info is None or info.status in ACTIVE:
             pass
-        elif run and not has_ended(found, run):
-            found = replace(found, status="pending")
-        elif run is None and found.status == "interrupted":
+        elif run and not has_ended(info, run):
+            info = replace(info, status="pending")
+        elif run is None and info.status == "interrupted":
             ended = await asyncio.to_thread(self.queue.get, run_id, principal)
             if ended and ended.status:  # it was withdrawn while it waited to be continued
-                found = replace(found, status=ended.status)
-        if found and found.metadata is None:
+                info = replace(info, status=ended.status)
+        if info and info.metadata is None:
             raise Problem(500, "unreadable", "the state of the run cannot be read", "POST …/resume restores it")
-        if found is None or found.metadata is None:
+        if info is None or info.metadata is None:
             return None
-        public = tuple(name for name in found.metadata.files if name not in _OPERATORS)
-        return found.metadata.model_copy(update={"files": public}), found.status
+        public = tuple(name for name in info.metadata.files if name not in _OPERATORS)
+        return info.metadata.model_copy(update={"files": public}), info.status
 
     def _find(self, folder: Path, principal: str | None) -> RunInfo | None:
         if not (folder / "metadata.json").is_file():
             return None
         try:
-            found = self.client.find(folder, principal=principal)
+            info = self.client.find(folder, principal=principal)
         except UsageError:
             raise no_such_run() from None
-        if found.folder != folder:  # the beginning of another id
+        if info.folder != folder:  # the beginning of another id
             raise no_such_run()
-        return found
+        return info
 
     async def view(self, run_id: str, principal: str | None) -> RunView:
         """Return a run as of now. Raises `Problem` if the principal has no such run."""
@@ -313,7 +319,7 @@ class Service:
 
     async def resume(self, run_id: str, principal: str | None, *, retry_failed: bool = False) -> None:
         """Continue a run that has ended; completed calls are not repeated. Raises `Problem`, `JournalBusy`."""
-        reopen = partial(self.queue.reopen, run_id, principal, retry_failed=retry_failed, most=self.limits.runs)
+        reopen = partial(self.queue.reopen, run_id, principal, retry_failed=retry_failed, limit=self.limits.runs)
         until = time.monotonic() + _PATIENCE
         while (await self.view(run_id, principal)).status not in ACTIVE:
             try:
@@ -404,9 +410,9 @@ class Service:
 
     async def _count(self, run: QueuedRun) -> None:
         """Count a run that has ended."""
-        found = await asyncio.to_thread(self._find, self.folder(run.run_id, run.principal), run.principal)
-        if found and found.metadata:
-            await self.metrics.add_run(self.client, found, run.principal)
+        info = await asyncio.to_thread(self._find, self.folder(run.run_id, run.principal), run.principal)
+        if info and info.metadata:
+            await self.metrics.add_run(self.client, info, run.principal)
 
 
 def principal_of(request: Request) -> str | None:

@@ -126,11 +126,11 @@ class Store:
 
     def token(self, secret: str) -> Token | None:
         """Return the token with this secret."""
-        given, found = _hash(secret), None
+        given, match = _hash(secret), None
         for token in self.tokens():  # all of them: the time tells nothing
             if hmac.compare_digest(token.hash, given):
-                found = token
-        return found
+                match = token
+        return match
 
     def add_session(self, token: Token) -> str:
         """Log a browser in and return the secret for its cookie; empty if the token has been removed meanwhile."""

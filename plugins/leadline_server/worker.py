@@ -196,19 +196,19 @@ class Worker:
         run = claim.run
         folder = self._client.runs_folder(principal=run.principal).absolute() / run.run_id
         try:
-            found = self._client.find(folder, principal=run.principal)
-            if found.status == "interrupted":  # its process may have written the end between the two looks of `find`
-                found = self._client.find(folder, principal=run.principal)
+            info = self._client.find(folder, principal=run.principal)
+            if info.status == "interrupted":  # its process may have written the end between the two looks of `find`
+                info = self._client.find(folder, principal=run.principal)
         except UsageError:
             return False
-        if found.status in ("pending", "running"):
+        if info.status in ("pending", "running"):
             raise JournalBusy("another process works on the run")
-        return has_ended(found, run)
+        return has_ended(info, run)
 
 
-def has_ended(found: RunInfo, run: QueuedRun) -> bool:
+def has_ended(info: RunInfo, run: QueuedRun) -> bool:
     """Return whether the run ended by itself since it was ordered."""
-    metadata = found.metadata
+    metadata = info.metadata
     if metadata is None or metadata.ended is None or metadata.ended.timestamp() < run.ordered:
         return False
     return not (metadata.status == "cancelled" and metadata.reason == CONTINUED)

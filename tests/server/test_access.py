@@ -18,7 +18,7 @@ from tests.server.conftest import PATIENCE, QUESTION, Served, events, finish, or
 
 from leadline.errors import UsageError
 from leadline_server import command
-from leadline_server.limits import Limits, Rate
+from leadline_server.limits import Address, Limits, Rate
 from leadline_server.problems import Problem
 from leadline_server.queue import open_queue
 from leadline_server.store import FILE, Store
@@ -158,7 +158,7 @@ async def test_another_address_or_name_needs_a_token(tmp_path: Path) -> None:
     import leadline
 
     store, queue = Store(tmp_path / "runs"), open_queue("", tmp_path / "runs")
-    for address in (command.Address("0.0.0.0", 0), command.Address(names=["leadline.example"])):
+    for address in (Address("0.0.0.0", 0), Address(names=["leadline.example"])):
         with pytest.raises(UsageError, match="leadline serve token add"):
             await command.serve(leadline.Client(folder=tmp_path / "runs"), store, queue, address, print)
     store.close()

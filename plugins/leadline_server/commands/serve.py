@@ -73,8 +73,8 @@ def arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Serve until Ctrl-C or SIGTERM."""
     _require()
-    from leadline_server.command import Address, Running, serve
-    from leadline_server.limits import Limits
+    from leadline_server.command import Running, serve
+    from leadline_server.limits import Address, Limits
     from leadline_server.supervisor import Supervisor
 
     limits = Limits(runs=args.max_runs, requests=args.max_requests, streams=args.max_streams)
@@ -85,7 +85,12 @@ def run(args: Namespace) -> int:
 
     with _store(args) as store, queue_of(args) as queue:
         supervisor = Supervisor(queue, worker_command(args), args.workers)
-        run_coroutine(serve(client_of(args), store, queue, address, started, supervisor, loaded=tune_gc))
+
+        async def work() -> None:
+            tune_gc()
+            await supervisor.run()
+
+        run_coroutine(serve(client_of(args), store, queue, address, started, work))
     return 0
 
 
@@ -108,13 +113,14 @@ def list_tokens(args: Namespace) -> int:
     if args.json:
         write_json(
             [
-                {"name": one.name, "principal": one.principal, "scope": one.scope, "created": when.isoformat()}
-                for one, when in zip(tokens, made, strict=True)
+                {"name": token.name, "principal": token.principal, "scope": token.scope, "created": when.isoformat()}
+                for token, when in zip(tokens, made, strict=True)
             ]
         )
     elif tokens:
         rows = [
-            (one.name, one.principal, one.scope, f"{when:%Y-%m-%d}") for one, when in zip(tokens, made, strict=True)
+            (token.name, token.principal, token.scope, f"{when:%Y-%m-%d}")
+            for token, when in zip(tokens, made, strict=True)
         ]
         write(table(rows, ("NAME", "PRINCIPAL", "MAY READ", "MADE")))
     else:

@@ -141,9 +141,9 @@ class Runs:
         if state.status == "interrupted":
             await self.resume(run_id)
             state = await self.wait(run_id, _REOPEN, _REOPEN, _silent)
-        asked = [one for one in state.questions if question_id in ("", one.id)]
+        asked = [question for question in state.questions if question_id in ("", question.id)]
         if len(asked) != 1:
-            names = ", ".join(one.id for one in state.questions) or f"none; the run is {state.status}"
+            names = ", ".join(question.id for question in state.questions) or f"none; the run is {state.status}"
             raise UsageError(f"name the question that is answered; open questions: {names}")
         given = answer if isinstance(answer, Answer) else Answer(action="accept", content=_content(asked[0], answer))
         await self._service.answer(run_id, self._principal, asked[0].id, given)
@@ -205,7 +205,7 @@ class Runs:
             passed=known.get("passed"),
             claims=known.get("claims") or {},
             verdicts=report.verdicts,
-            uncited=tuple(one.text for one in report.uncited),
+            uncited=tuple(statement.text for statement in report.uncited),
         )
 
 

@@ -46,10 +46,10 @@ class LocalService:
         """Return a run as of now. Raises `UsageError` if there is none."""
         if handle := self._handles.get(run_id):
             return RunView.of(handle.snapshot())
-        found = await asyncio.to_thread(self.client.find, await self._folder(run_id, principal))
-        if found.metadata is None:
+        run = await asyncio.to_thread(self.client.find, await self._folder(run_id, principal))
+        if run.metadata is None:
             raise LeadlineError(f"the state of the run {run_id} cannot be read; `leadline resume {run_id}` restores it")
-        return RunView.of(found.metadata, found.status)
+        return RunView.of(run.metadata, run.status)
 
     async def answer(self, run_id: str, principal: str | None, question_id: str, answer: Answer) -> None:
         """Answer a question of a run of this or another process."""

@@ -27,7 +27,7 @@ from leadline_server.openai.writing import Answer
 from leadline_server.problems import OpenAIProblem, Problem, problem_of
 from leadline_server.requests import read
 from leadline_server.service import Service, principal_of
-from leadline_server.streams import Stream, disconnected, encoded
+from leadline_server.streams import Signals, Stream, disconnected, encoded
 from leadline_server.views import RunView
 
 DONE = b"data: [DONE]\n\n"
@@ -82,8 +82,8 @@ class Reply:
         elif reasoning and self.reasoning == "think":
             message["content"] = f"<think>\n{reasoning}\n</think>\n\n{text}"
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
-        found = {**self._head("chat.completion"), "choices": [choice], "usage": usage_of(view)}
-        return {**found, "leadline": self.own} if self.own else found
+        completion = {**self._head("chat.completion"), "choices": [choice], "usage": usage_of(view)}
+        return {**completion, "leadline": self.own} if self.own else completion
 
     def _chunk(self, delta: dict[str, Any], finish_reason: str | None = None, **more: Any) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
@@ -112,8 +112,8 @@ def usage_of(view: RunView | None) -> dict[str, Any]:
 
 def model_of(pipeline: str, description: str, created: int) -> dict[str, Any]:
     """Return a model: a pipeline as the API lists it."""
-    found = {"id": f"{MODEL_PREFIX}{pipeline}", "object": "model", "created": created, "owned_by": "leadline"}
-    return {**found, "description": description}
+    model = {"id": f"{MODEL_PREFIX}{pipeline}", "object": "model", "created": created, "owned_by": "leadline"}
+    return {**model, "description": description}
 
 
 # The header with which Open WebUI names a chat.
@@ -186,17 +186,19 @@ class OpenAIRoutes:
             self._service.closing,
             self._service.streams,
             principal,
-            parting=encoded(_closing(url).openai().model_dump()),
-            alive=lambda: reply.progress(exchange.narration.alive()),
-            left=leave,
-            headers=headers,
+            Signals(
+                alive=lambda: reply.progress(exchange.narration.alive()),
+                parting=encoded(_closing(url).openai().model_dump()),
+                left=leave,
+            ),
+            headers,
         )
 
     async def _known(self, model: str) -> str:
         """Return the pipeline of a model. Raises `Problem`."""
         name = model.removeprefix(MODEL_PREFIX)
         if name == model or name not in self._service.client.plugins.settings.pipelines:
-            able = [f"{MODEL_PREFIX}{one}" for one in await self._service.pipelines.able()]
+            able = [f"{MODEL_PREFIX}{name}" for name in await self._service.pipelines.able()]
             raise Problem(404, "model_not_found", f"there is no model {model!r}", choose_from(model, able))
         return name
 
@@ -215,8 +217,8 @@ class _Exchange:
         """Yield the chunks of a stream. An error ends it, as OpenAI's clients expect."""
         yield reply.first()
         try:
-            async with aclosing(self._told(deltas=True)) as told:
-                async for text, is_answer in told:
+            async with aclosing(self._texts(deltas=True)) as pieces:
+                async for text, is_answer in pieces:
                     yield reply.content(text) if is_answer else reply.progress(text)
             yield reply.end()
             if with_usage:
@@ -233,8 +235,8 @@ class _Exchange:
     async def whole(self, reply: Reply) -> dict[str, Any]:
         """Return the whole completion when the run has ended or asks. Raises `Problem`."""
         texts: tuple[list[str], list[str]] = ([], [])
-        async with aclosing(self._told()) as told:
-            async for text, is_answer in told:
+        async with aclosing(self._texts()) as pieces:
+            async for text, is_answer in pieces:
                 texts[is_answer].append(text)
         self._received()
         return reply.whole("".join(texts[1]), "".join(texts[0]), await self._view())
@@ -244,14 +246,14 @@ class _Exchange:
         with suppress(Problem, LeadlineError):
             await self._service.cancel(self._turn.run_id, self._principal, _CANCELLED)
 
-    async def _told(self, *, deltas: bool = False) -> AsyncGenerator[tuple[str, bool], None]:
+    async def _texts(self, *, deltas: bool = False) -> AsyncGenerator[tuple[str, bool], None]:
         """Yield texts, and whether they belong to the answer. Raises `Problem` if there is none.
 
         With `deltas` an answer that nothing checks comes as it is written, and drafts of a report are told as progress.
         """
         finished, written = False, Answer()
-        told = self._service.events(self._turn.run_id, self._principal, self._turn.after, deltas=deltas)
-        async with aclosing(told) as events:  # type: ignore[type-var]
+        stream = self._service.events(self._turn.run_id, self._principal, self._turn.after, deltas=deltas)
+        async with aclosing(stream) as events:  # type: ignore[type-var]
             async for event in events:
                 if event.kind == "question" and await self._is_open(event):
                     seconds = float(str(event.data["seconds"]))

@@ -70,10 +70,10 @@ def _task_answer(text: str) -> str:
     task = text.partition(_HISTORY)[0]
     # The key that the output must have stands last: before it, a prompt may show others as examples.
     places = {key: task.find(f'"{key}"') for key in _KEYS}
-    found = [key for key, place in places.items() if place >= 0]
-    if not found:
+    keys = [key for key, position in places.items() if position >= 0]
+    if not keys:
         raise Problem(422, "unsupported", "this is a task of Open WebUI that Leadline does not know, and no question")
-    key = min(found, key=places.__getitem__)
+    key = min(keys, key=places.__getitem__)
     value = _KEYS[key]
     return json.dumps({key: _title(text) if value is None else value}, ensure_ascii=False)
 

@@ -30,27 +30,29 @@ class PassageView:
     @property
     def is_cut(self) -> tuple[bool, bool]:
         """Whether text of the source is missing before and after."""
-        one = self.evidence
-        return one.text_begins > 0, one.text_begins + len(one.text) < one.text_length
+        evidence = self.evidence
+        return evidence.text_begins > 0, evidence.text_begins + len(evidence.text) < evidence.text_length
 
 
 def passage_view(evidence: EvidenceView, number: int | None, claims: Collection[str] = ()) -> PassageView:
     """Return a passage divided into pieces; the verdicts on these claims are the first."""
     # A statement that several sections repeat has a verdict in each.
-    different = {(one.claim, one.verdict): one for one in evidence.verdicts}.values()
-    mine = sorted(different, key=lambda one: one.claim not in claims)
+    different = {(verdict.claim, verdict.verdict): verdict for verdict in evidence.verdicts}.values()
+    mine = sorted(different, key=lambda verdict: verdict.claim not in claims)
     evidence = evidence.model_copy(update={"verdicts": tuple(mine)})
     begins, text = evidence.text_begins, evidence.text
     kinds = ["context"] * len(text)
     spans = [(*evidence.span, "passage")]
     spans += [(first, last, "quoted") for verdict in evidence.verdicts for first, last in verdict.spans]
     for first, last, kind in spans:
-        for place in range(max(0, first - begins), min(len(text), last - begins)):
-            kinds[place] = kind
+        for index in range(max(0, first - begins), min(len(text), last - begins)):
+            kinds[index] = kind
     pieces: list[Piece] = []
     start = 0
-    for place in range(1, len(text) + 1):
-        if place == len(text) or kinds[place] != kinds[start]:
-            pieces.append(Piece(clean(text[start:place]), kinds[start]))
-            start = place
-    return PassageView(evidence, number, tuple(pieces), len([one for one in mine if one.claim in claims]) or 1)
+    for index in range(1, len(text) + 1):
+        if index == len(text) or kinds[index] != kinds[start]:
+            pieces.append(Piece(clean(text[start:index]), kinds[start]))
+            start = index
+    return PassageView(
+        evidence, number, tuple(pieces), len([verdict for verdict in mine if verdict.claim in claims]) or 1
+    )

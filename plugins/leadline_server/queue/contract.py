@@ -17,10 +17,10 @@ class QueueUnavailable(LeadlineError):
     """The database of the queue does not answer. Nothing is lost: try again later."""
 
 
-def unavailable(place: object, reason: object) -> QueueUnavailable:
+def unavailable(url: object, reason: object) -> QueueUnavailable:
     """Return the error of a queue at a place, with what to do."""
     return QueueUnavailable(
-        f"the queue {place} does not work: {str(reason).rstrip('.')}; repair or start its database and try again, "
+        f"the queue {url} does not work: {str(reason).rstrip('.')}; repair or start its database and try again, "
         "or name another queue with the setting runs.queue or --queue"
     )
 
@@ -112,18 +112,18 @@ class Queue(Protocol):
         *,
         key: str | None = None,
         digest: str = "",
-        most: int | None = None,
+        limit: int | None = None,
         priority: int = 0,
     ) -> None:
         """Accept an order for good. `key` and `digest` recognize the repetition of a request.
 
         Orders of a higher priority are taken first. Raises `Taken` if the principal has used the key, and `Full` if it
-        has `most` active runs.
+        has `limit` active runs.
         """
         ...
 
     def reopen(
-        self, run_id: str, principal: str | None, *, retry_failed: bool = False, most: int | None = None
+        self, run_id: str, principal: str | None, *, retry_failed: bool = False, limit: int | None = None
     ) -> None:
         """Accept the request to continue a run that has ended. Raises `JournalBusy` if it is active, or `Full`."""
         ...

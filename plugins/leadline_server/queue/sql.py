@@ -42,7 +42,7 @@ class SqlQueue:
         *,
         key: str | None = None,
         digest: str = "",
-        most: int | None = None,
+        limit: int | None = None,
         priority: int = 0,
     ) -> None:
         """Accept an order."""
@@ -54,7 +54,7 @@ class SqlQueue:
             known = "SELECT run_id, digest FROM leadline_orders WHERE principal = ? AND request_key = ?"
             for run_id, used in cursor.rows(known, who, key) if key is not None else ():
                 raise Taken(run_id, same=used == digest)
-            _check_limit(cursor, who, most)
+            _check_limit(cursor, who, limit)
             cursor(
                 "INSERT INTO leadline_orders (run_id, principal, content, request_key, digest, state, priority, "
                 "worker, epoch, begun, deaths, retry_failed, created, ordered, not_before, problem, status) "
@@ -65,7 +65,7 @@ class SqlQueue:
         self._database.write(work, lasting=True)
 
     def reopen(
-        self, run_id: str, principal: str | None, *, retry_failed: bool = False, most: int | None = None
+        self, run_id: str, principal: str | None, *, retry_failed: bool = False, limit: int | None = None
     ) -> None:
         """Accept the request to continue a run."""
         now, who = self._clock(), principal or ""
@@ -76,7 +76,7 @@ class SqlQueue:
                     return  # repeated after a lost connection
                 if state != "ended":
                     raise JournalBusy("the run is active")
-            _check_limit(cursor, who, most)
+            _check_limit(cursor, who, limit)
             cursor(
                 "INSERT INTO leadline_orders (run_id, principal, digest, state, priority, worker, epoch, begun, "
                 "deaths, retry_failed, created, ordered, not_before, problem, status) "
@@ -96,15 +96,15 @@ class SqlQueue:
             return None
 
         def work(cursor: Cursor) -> Claim | None:
-            found = cursor.rows(
+            rows = cursor.rows(
                 f"SELECT {_COLUMNS} FROM leadline_orders LEFT JOIN leadline_turns USING (principal) "  # noqa: S608
                 "WHERE state = 'waiting' AND not_before <= ? "
                 "ORDER BY begun DESC, priority DESC, COALESCE(turn, 0), created, run_id LIMIT 1",
                 now,
             )
-            if not found:
+            if not rows:
                 return None
-            run = _run(found[0])
+            run = _run(rows[0])
             if not run.has_begun:
                 cursor(
                     "INSERT INTO leadline_turns (principal, turn) "
@@ -234,11 +234,11 @@ class SqlQueue:
         self._database.close()
 
 
-def _check_limit(cursor: Cursor, principal: str, most: int | None) -> None:
+def _check_limit(cursor: Cursor, principal: str, limit: int | None) -> None:
     """Raise `Full` if the principal may have no further active run."""
     statement = "SELECT COUNT(*) FROM leadline_orders WHERE principal = ? AND state <> 'ended'"
-    if most is not None and cursor.rows(statement, principal)[0][0] >= most:
-        raise Full(f"{most} {'run is' if most == 1 else 'runs are'} active, which is the limit")
+    if limit is not None and cursor.rows(statement, principal)[0][0] >= limit:
+        raise Full(f"{limit} {'run is' if limit == 1 else 'runs are'} active, which is the limit")
 
 
 def _run(row: Sequence[Any]) -> QueuedRun:

@@ -90,13 +90,13 @@ def test_a_key_stands_for_one_order_of_its_principal(queue: Queue) -> None:
 
 
 def test_active_runs_of_a_principal_are_limited(queue: Queue) -> None:
-    queue.put(an_order(), "alice", most=2)
-    queue.put(an_order(), "alice", most=2)
+    queue.put(an_order(), "alice", limit=2)
+    queue.put(an_order(), "alice", limit=2)
     with pytest.raises(Full, match="2 runs are active"):
-        queue.put(an_order(), "alice", most=2)
-    queue.put(an_order(), "bob", most=2)
+        queue.put(an_order(), "alice", limit=2)
+    queue.put(an_order(), "bob", limit=2)
     assert queue.done(claim(queue))
-    queue.put(an_order(), "alice", most=2)
+    queue.put(an_order(), "alice", limit=2)
 
 
 def test_principals_take_turns_however_many_orders_they_have(queue: Queue) -> None:
