@@ -165,10 +165,10 @@ def parsed(url: str) -> tuple[bool, str, str]:
         parts = urlsplit(url)
     except ValueError as error:
         raise Unsupported(f"{url} is not a URL ({error})") from None
-    place, _, name = parts.path.lstrip("/").partition("/")
-    if parts.scheme != SCHEME or parts.netloc not in ("own", "shared") or not place.isalnum():
+    key, _, name = parts.path.lstrip("/").partition("/")
+    if parts.scheme != SCHEME or parts.netloc not in ("own", "shared") or not key.isalnum():
         raise Unsupported(f"{url} is no address of the knowledge base")
-    return parts.netloc == "shared", place, unquote(name)
+    return parts.netloc == "shared", key, unquote(name)
 
 
 def as_vector(text: str) -> list[float]:

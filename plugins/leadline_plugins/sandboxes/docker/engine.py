@@ -201,8 +201,8 @@ class Engine:
     async def sweep(self) -> None:
         """Remove the containers of processes of this machine that have ended."""
         filters = '{"label": ["' + _OWNER + '"]}'
-        found = await self._ask("GET", "/containers/json", params={"all": "1", "filters": filters})
-        for container in found.json():
+        reply = await self._ask("GET", "/containers/json", params={"all": "1", "filters": filters})
+        for container in reply.json():
             if _is_orphan(container.get("Labels", {}).get(_OWNER, "")):
                 await self._client.delete(f"/containers/{container['Id']}", params={"force": "1"})
 
