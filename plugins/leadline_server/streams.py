@@ -52,7 +52,7 @@ async def event_frames(events: AsyncIterator[Event]) -> AsyncIterator[bytes]:
 
 @dataclass(frozen=True)
 class Signals:
-    """What a stream sends after ten quiet seconds and when the server ends first; `left` is called if the client leaves."""
+    """What a stream sends after ten quiet seconds and when the server ends; `left` is called if the client leaves."""
 
     alive: Callable[[], bytes] = lambda: b": alive\n\n"
     parting: bytes = b""
