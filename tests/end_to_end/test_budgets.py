@@ -34,7 +34,7 @@ def unwritten(result: Any) -> list[str]:
     return [notice for notice in result.metadata.notices if "' was not written: " in notice]
 
 
-async def test_what_a_budget_left_undone_is_done_by_a_resume_with_more(tools: Any, tmp_path: Path) -> None:
+async def test_a_resume_with_a_larger_budget_finishes_the_report(tools: Any, tmp_path: Path) -> None:
     with tools.emulator() as world:
         world.behave(**QUICK)
         async with tools.client(world, tmp_path, {"budget.model_calls": 5}) as runs:

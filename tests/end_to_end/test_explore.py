@@ -33,7 +33,7 @@ def calls_of(result: leadline.Result) -> Counter[str]:
     return Counter(data["task"] for data in done if data["kind"] == "chat")
 
 
-async def test_what_a_model_reads_with_tools_becomes_the_report(tools: Any, world: Any, tmp_path: Path) -> None:
+async def test_pages_read_with_tools_become_the_report(tools: Any, world: Any, tmp_path: Path) -> None:
     async with tools.client(world, tmp_path, EXPLORING) as runs:
         told = await runs.estimate(tools.question())
         result = await runs.research(tools.question())

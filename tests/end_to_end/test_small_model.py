@@ -94,7 +94,7 @@ async def test_the_schema_of_every_task_is_taken_in_its_strict_form(server: str,
     assert not provider._quirks  # nothing was refused
 
 
-async def test_what_is_over_the_context_is_told_apart_and_never_retried(server: str, context: PluginContext) -> None:
+async def test_a_prompt_over_the_context_is_recognized_and_not_retried(server: str, context: PluginContext) -> None:
     with pytest.raises(TooLong, match=r"too long for 'smollm2-135m' \(HTTP 400\).*8192"):
         await OpenAI(settings(server), context).chat(asking("word " * 9000), FakeCall())
     assert not TooLong.retry

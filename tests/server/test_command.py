@@ -122,7 +122,7 @@ def test_the_folder_may_stand_before_or_after_the_subcommand() -> None:
         (["--set", "search.engines=nothing"], 78, "nothing"),
     ],
 )
-def test_what_cannot_work_is_refused_at_the_start(
+def test_settings_that_cannot_work_are_refused_at_the_start(
     options: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["serve", *options]) == code

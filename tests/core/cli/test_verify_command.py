@@ -250,7 +250,7 @@ def test_without_sources_the_citations_alone_are_checked(cli: Cli, monkeypatch: 
         (["verify", "report.md", "--sources", "x", "--fetch"], "not allowed with"),
     ],
 )
-def test_what_cannot_be_done_is_a_usage_error(cli: Cli, report: Path, argv: list[str], said: str) -> None:
+def test_wrong_arguments_are_usage_errors(cli: Cli, report: Path, argv: list[str], said: str) -> None:
     done = cli(*argv)
     assert done.code == 64
     assert said in done.err

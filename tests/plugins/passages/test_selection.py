@@ -93,7 +93,7 @@ async def test_a_passage_that_a_review_kept_is_first_whatever_its_words() -> Non
     assert [item.id for item in chosen] == ["cake", "definition", "use"]
 
 
-async def test_what_reviews_kept_leaves_a_quarter_to_other_passages() -> None:
+async def test_reviewed_passages_leave_a_quarter_to_others() -> None:
     asked, run = [[KeyQuestion("What does archive_mode do?")]], cast("StageRun", FakeRun())
     (chosen,) = await select_passages(SETTINGS, (), asked, PassageBudget(1000, 90), run, [["use", "cake"]])
     assert [item.id for item in chosen] == ["cake", "definition"]
@@ -149,7 +149,7 @@ async def test_a_passage_of_two_sections_counts_once() -> None:
     )
 
 
-async def test_what_does_not_fit_is_skipped_and_the_same_text_is_selected_once() -> None:
+async def test_long_passages_are_skipped_and_copies_selected_once() -> None:
     long = passage("long", "harbour deep low tide " * 99)
     copy = passage("copy", HARBOUR[0].quote.replace(" ", "\n"), source="s3")
     assert await selected([long, *HARBOUR, copy], "How deep is the harbour at low tide?", total=100) == [["depth"]]

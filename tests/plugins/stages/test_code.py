@@ -135,7 +135,7 @@ async def test_without_a_language_model_it_says_what_to_set(tmp_path: Path) -> N
             await runs.research(ASKED)
 
 
-async def test_what_a_program_prints_cannot_leave_its_block(tmp_path: Path) -> None:
+async def test_printed_text_cannot_leave_its_block(tmp_path: Path) -> None:
     hostile = "```\n# A heading\n<script>alert(1)</script>"
     runs, _ = client(tmp_path, [written("print(1)")], Bench(Execution(stdout=hostile)))
     async with runs:

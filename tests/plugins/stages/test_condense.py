@@ -34,7 +34,7 @@ def accepted(*pairs: tuple[str, str]) -> list[tuple[str, str]]:
     return [(claim.id, stays.id) for claim, stays in acceptable(repeats, KNOWN)]
 
 
-def test_what_a_model_names_is_removed_only_if_nothing_is_lost() -> None:
+def test_a_repeated_statement_is_removed_only_if_nothing_is_lost() -> None:
     assert accepted(("2.1", "1.1")) == [("2.1", "1.1")]
     assert accepted(("2.1", "2.1"), ("2.1", "9.9"), ("x", "1.1")) == []
     assert accepted(("2.2", "1.1")) == []  # the number 2 is not in the statement that would stay

@@ -153,7 +153,7 @@ def _empty(folders: pytest.TempPathFactory) -> SqliteDatabase:
     return SqliteDatabase(folder / ".queue.sqlite")
 
 
-def test_what_wakes_late_can_neither_end_nor_return_an_order(queue: Queue) -> None:
+def test_a_worker_that_wakes_late_can_neither_end_nor_return_an_order(queue: Queue) -> None:
     put(queue)
     late = claim(queue, "paused")
     assert queue.leave("paused", died=True) == 1
