@@ -177,28 +177,6 @@ def test_addresses_and_own_names_are_accepted(served: Served, host: str) -> None
     assert served.client().get("/v1/runs", headers={"Host": host}).status_code == 200
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"Origin": "https://evil.example"},
-        {"Origin": "null"},
-        {"Origin": "http://127.0.0.1:1"},
-        {"Origin": "http://127.0.0.1.evil.example"},
-        {"Sec-Fetch-Site": "cross-site"},
-        {"Sec-Fetch-Site": "same-site"},
-        {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"},
-    ],
-)
-def test_requests_that_other_sites_cause_are_refused(served: Served, headers: dict[str, str]) -> None:
-    """The user's browser sends them (CSRF)."""
-    http = served.client(**headers)
-    before = served.client().get("/v1/runs", params={"limit": 500}).json()
-    assert code_of(http.post("/v1/runs", json={"question": QUESTION})) == (403, "cross_origin")
-    if "Sec-Fetch-Mode" not in headers:  # a link to a page is harmless
-        assert code_of(http.get("/v1/runs")) == (403, "cross_origin")
-    assert len(served.client().get("/v1/runs", params={"limit": 500}).json()["runs"]) == len(before["runs"])
-
-
 @pytest.mark.parametrize("media", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
 def test_forms_are_refused(served: Served, media: str) -> None:
     body = json.dumps({"question": QUESTION}).encode()

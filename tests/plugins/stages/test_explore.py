@@ -481,13 +481,6 @@ async def test_a_model_that_fails_midway_loses_nothing_that_was_read(tmp_path: P
     assert len(result.report.sources) == 2
 
 
-async def test_a_spent_budget_ends_the_exploration_and_not_the_report(tmp_path: Path) -> None:
-    result, chat = await explored(tmp_path, [tool_turn(search("depth")), read_first], budget__model_calls=2)
-    assert (result.status, len(chat.asked)) == ("partial", 2)
-    assert result.report
-    assert len(result.report.sources) == 2
-
-
 async def test_a_finished_exploration_is_replayed_offline(tmp_path: Path) -> None:
     chat = ScriptedChat([tool_turn(search("depth"), search("soundings")), read_first, ENOUGH])
     async with client_of(tmp_path, chat) as runs:

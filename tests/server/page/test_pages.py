@@ -66,7 +66,7 @@ def test_past_runs_are_searched_filtered_compared_and_deleted(browser: Browser, 
     assert [one.attributes["value"] for one in listed.css("input[name=run]")] == [other]
     assert done in (browser.open("/runs?q=harbour").html or "")
     assert "No run matches" in text(browser.open("/runs?q=zzzz"))
-    assert done in (browser.open("/runs?pipeline=research").html or "")
+    assert done in (browser.open("/runs?pipeline=research&tag=team%3Dharbour").html or "")
     assert "No run matches" in text(browser.open("/runs?pipeline=chat"))
     compared = browser.open(f"/compare?run={done}&run={other}")
     assert "Claims only in A" in text(compared)
