@@ -325,7 +325,7 @@ def test_a_rate_refills() -> None:
 
 
 def test_a_request_that_never_arrives_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leadline_server.protocol.HEAD_TIMEOUT", 0.2)
+    monkeypatch.setattr("leadline_server.command.HEAD_TIMEOUT", 0.2)
     monkeypatch.setattr("leadline_server.requests.BODY_TIMEOUT", 0.2)
     with running(tmp_path) as server:
         host, port = urlsplit(server.url).netloc.split(":")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import mimetypes
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -18,16 +19,59 @@ from leadline.errors import CallFailed, CallRefused
 from leadline.estimates import Expected, Scope
 from leadline.findings import Findings
 from leadline.plugin import stage
-from leadline.records import Blob, Code, Execution, Figure, Report, Section
+from leadline.records import Blob, Code, Execution, Figure, Record, Report, Section, Text
 from leadline.research_findings import QUESTION, REPORT, Question
+from leadline.schemas import TEXT, object_of
 from leadline.tasks import TaskKind
 from leadline_plugins.parse.media import MOST_PIXELS, declared_pixels
-from leadline_plugins.prompting.code_tasks import CODE_EXAMPLE, CODE_SCHEMA, CodeRequest, WrittenCode
 from leadline_plugins.prompting.fallback import notify
-from leadline_plugins.prompting.inputs import question_input, start_date, template
+from leadline_plugins.prompting.inputs import paragraphs, question_input, question_text, start_date, template
 from leadline_plugins.text.reply_language import answered_in_language
 from leadline_plugins.wording.phrases import phrase
 from leadline_plugins.writing.plain_report import in_own_language
+
+_FENCE = re.compile(r"\s*(?P<mark>`{3,}|~{3,})[^\n`]*\n(?P<inside>.*?)\n?(?P=mark)\s*", re.DOTALL)
+
+
+class CodeRequest(Record):
+    """Asks for a program; with `error`, for a correction of `code`. `seconds` is its time limit."""
+
+    question: Question
+    today: str = ""
+    seconds: int = 60
+    code: Text = ""
+    error: Text = ""
+
+    def as_text(self) -> str:
+        """Return the inputs as prompt text."""
+        return paragraphs(
+            question_text(self.question, self.today),
+            f"Time limit: {self.seconds} seconds",
+            f"Program:\n{self.code}" if self.error else "",
+            f"Error:\n{self.error}" if self.error else "",
+        )
+
+
+class WrittenCode(Record):
+    """A program with its title and an explanation of how it works."""
+
+    title: Text = ""
+    explanation: Text = ""
+    code: Text
+
+    @property
+    def program(self) -> str:
+        """The program without the code fence that some models put around it."""
+        match = _FENCE.fullmatch(self.code)
+        return (match["inside"] if match else self.code).strip("\n")
+
+
+CODE_SCHEMA = object_of(title=TEXT, explanation=TEXT, code=TEXT)
+CODE_EXAMPLE = (
+    '{"title": "Mean of five lengths", "explanation": "It adds up the lengths and divides the sum by their number.", '
+    "\"code\": \"lengths = [3, 4, 5, 6, 7]\\nprint('mean length:', sum(lengths) / len(lengths), 'm')\"}"
+)
+
 
 # Seconds that a program may run.
 SECONDS = 60

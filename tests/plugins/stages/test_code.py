@@ -19,8 +19,8 @@ from leadline.plugin import ai_provider
 from leadline.records import Blob, Code, Execution, Message
 from leadline.testing.fakes import Reply, ScriptedChat
 from leadline.testing.plugins import plugin
-from leadline_plugins.prompting.code_tasks import WrittenCode
 from leadline_plugins.sandboxes import bubblewrap, docker
+from leadline_plugins.stages.code import WrittenCode
 
 ASKED = "Compute the sum of the first ten square numbers in Python"
 GOOD = "total = sum(n * n for n in range(1, 11))\nprint('sum:', total)\ntotal"

@@ -81,7 +81,7 @@ def test_a_form_whose_charset_makes_no_text_is_refused(attacked: Target, charset
 
 @pytest.mark.slow
 def test_a_client_that_does_not_read_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leadline_server.protocol.STALL_TIMEOUT", 0.5)
+    monkeypatch.setattr("leadline_server.command.STALL_TIMEOUT", 0.5)
     size = 64_000_000
     with running(tmp_path) as server:
         http = server.client()

@@ -29,7 +29,7 @@ def _files() -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("_files")
 def test_a_thousand_connections_without_a_request_do_no_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leadline_server.protocol.HEAD_TIMEOUT", 3.0)
+    monkeypatch.setattr("leadline_server.command.HEAD_TIMEOUT", 3.0)
     with running(tmp_path) as server:
         host, port = urlsplit(server.url).netloc.split(":")
         with contextlib.ExitStack() as stack:
