@@ -74,7 +74,6 @@ class ActiveRuns:
                 await asyncio.wait_for(self._changed.wait(), seconds)
 
     def get(self, run_id: str, principal: str | None) -> QueuedRun | None:
-        """Return an active order of this principal."""
         run = self._known.get(run_id)
         return run if run and run.principal == principal else None
 

@@ -61,7 +61,6 @@ class ShortRoutes:
         self._service, self._downloads = service, downloads
 
     def endpoints(self) -> list[Endpoint]:
-        """Return the routes."""
         task, kinds = {"task_id": "what start returned"}, {"format": "pdf (the default), docx, markdown, …"}
         top = "/api/research"
         return [

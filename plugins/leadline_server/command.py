@@ -49,7 +49,6 @@ class PatientProtocol(H11Protocol):
         self._watch_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
         super().connection_lost(exc)
         self._unwatch_head()
         self._unwatch_reader()

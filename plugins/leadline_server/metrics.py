@@ -45,7 +45,6 @@ class ServerMetrics:
         return Metrics(self._registry, RUN_METRICS + SERVER_METRICS)
 
     def add(self, metric: Metric, *labels: object) -> None:
-        """Count one."""
         self._metrics.series(metric, *labels).inc()
 
     async def add_run(self, client: Client, info: RunInfo, principal: str | None) -> None:

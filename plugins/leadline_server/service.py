@@ -409,14 +409,12 @@ class Service:
         return token, session
 
     async def _count(self, run: QueuedRun) -> None:
-        """Count a run that has ended."""
         info = await asyncio.to_thread(self._find, self.folder(run.run_id, run.principal), run.principal)
         if info and info.metadata:
             await self.metrics.add_run(self.client, info, run.principal)
 
 
 def principal_of(request: Request) -> str | None:
-    """Return the principal of a request."""
     identity: Identity = request.state.identity
     return identity.principal
 

@@ -72,7 +72,6 @@ class Store:
             raise LeadlineError(f"cannot use {folder / FILE}: {error}") from error
 
     def close(self) -> None:
-        """Close the file."""
         with self._lock:
             self._reader.close()
             self._writer.close()
@@ -109,12 +108,10 @@ class Store:
         return token
 
     def tokens(self) -> list[Token]:
-        """Return all tokens by name."""
         rows = self._reader.execute("SELECT name, principal, scope, created, hash FROM tokens ORDER BY name").fetchall()
         return [Token(*row) for row in rows]
 
     def has_tokens(self) -> bool:
-        """Return whether there is a token."""
         return bool(self._reader.execute("SELECT 1 FROM tokens LIMIT 1").fetchone())
 
     def remove_token(self, name: str) -> None:
@@ -125,7 +122,6 @@ class Store:
         self._write(_END_SESSIONS, time.time())
 
     def token(self, secret: str) -> Token | None:
-        """Return the token with this secret."""
         given, match = _hash(secret), None
         for token in self.tokens():  # all of them: the time tells nothing
             if hmac.compare_digest(token.hash, given):

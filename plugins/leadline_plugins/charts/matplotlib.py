@@ -233,7 +233,6 @@ class Matplotlib:
         self._context = context
 
     def accepts(self, language: str, /) -> bool:
-        """Accept rows."""
         return language == "data"
 
     async def draw(self, chart: Chart, call: Call, /) -> Figure:

@@ -42,7 +42,6 @@ class Point(Record):
 
     @property
     def name(self) -> str:
-        """Its name on an axis."""
         return self.label or self.date or ("" if self.x is None else f"{self.x:g}")
 
 

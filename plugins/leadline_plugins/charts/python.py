@@ -46,7 +46,6 @@ class Python:
     """Runs code in the sandbox and returns the picture that it saved."""
 
     def accepts(self, language: str, /) -> bool:
-        """Accept Python."""
         return language == "python"
 
     async def draw(self, chart: Chart, call: Call, /) -> Figure:

@@ -250,7 +250,6 @@ def _show(checked: Checked) -> None:
 
 
 def _passed(checked: Checked) -> str:
-    """Return whether the report passed."""
     report = checked.report
     if report.passed is None:
         return "passages found, not judged: the report claims nothing"

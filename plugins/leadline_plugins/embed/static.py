@@ -122,7 +122,6 @@ def unit(vector: list[float]) -> list[float]:
 
 
 def features(text: str) -> Iterator[str]:
-    """Yield the features of a text."""
     for run in _UNSPACED.findall(text):
         yield from run
         yield from (run[start : start + 2] for start in range(len(run) - 1))

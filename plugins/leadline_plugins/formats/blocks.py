@@ -275,7 +275,6 @@ class _Open:
 
 
 def inlines(tokens: Iterable[Token], marks: Marks) -> list[Node]:
-    """Return the inlines of a run of tokens."""
     stack = [_Open("")]
     for token in tokens:
         name, _, side = token.type.rpartition("_")

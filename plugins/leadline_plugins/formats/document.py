@@ -146,7 +146,6 @@ class Builder:
         self._blocks = Blocks(self._cite, self._show, self._claim, self._name, medium.columns)
 
     def build(self, entries: Mapping[str, list[Node]]) -> Document:
-        """Return the document."""
         parts = [list(self._set(section)) for section in self._report.sections]
         blocks = [*chain.from_iterable(parts), *self._method()]
         if "checks" not in self._medium.addresses:

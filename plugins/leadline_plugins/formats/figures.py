@@ -111,5 +111,4 @@ def with_credit(caption: list[Node], figure: Figure, language: str) -> list[Node
 
 
 def data_url(file: Blob) -> str:
-    """Return a file as a `data:` address."""
     return f"data:{file.media_type};base64,{b64encode(file.data).decode()}"

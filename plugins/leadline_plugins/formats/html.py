@@ -71,11 +71,9 @@ class Writer:
         }
 
     def all(self, nodes: Iterable[Node]) -> str:
-        """Return nodes as HTML."""
         return "".join(map(self.one, nodes))
 
     def one(self, node: Node) -> str:
-        """Return a node as HTML."""
         kind = node["t"]
         if kind in _FIXED:
             return _FIXED[kind]
@@ -176,7 +174,6 @@ def _with_back_link(note: str, back: str) -> str:
 
 
 def render_page(document: Document) -> str:
-    """Return the whole page."""
     writer = Writer(phrase("table", document.language))
     answer = writer.all(document.blocks[: document.answer])
     body = writer.all(document.blocks[document.answer :]) + writer.notes()

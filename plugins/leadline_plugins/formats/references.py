@@ -101,7 +101,6 @@ class SourceLists:
         return div([passages.line(item, source), quoted], attributes(self._places[item.id], "quote"))
 
     def _endnotes(self, passages: Passages) -> Iterator[Node]:
-        """Yield the passages of each source, in its order."""
         written = _letters(" ".join(section.text or "" for section in self._report.sections))
         for number, source in self._numbered.cited:
             for item in sorted(self._cited.get(source.id, ()), key=lambda item: item.span):

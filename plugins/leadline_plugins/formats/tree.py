@@ -37,7 +37,6 @@ def attributes(name: str = "", *classes: str, **values: str) -> list[Any]:
 
 
 def para(inlines: list[Node]) -> Node:
-    """Return a paragraph."""
     return {"t": "Para", "c": inlines}
 
 
@@ -52,12 +51,10 @@ def header(level: int, name: str, inlines: list[Node], *classes: str) -> Node:
 
 
 def strong(inlines: list[Node]) -> Node:
-    """Return inlines set bold."""
     return {"t": "Strong", "c": inlines}
 
 
 def link(inlines: list[Node], url: str, attr: list[Any] | None = None) -> Node:
-    """Return a link."""
     return {"t": "Link", "c": [attr or attributes(), inlines, [url, ""]]}
 
 
@@ -72,12 +69,10 @@ def div(blocks: list[Node], attr: list[Any]) -> Node:
 
 
 def bullets(items: list[list[Node]]) -> Node:
-    """Return a bullet list."""
     return {"t": "BulletList", "c": items}
 
 
 def figure(name: str, body: list[Node], caption: list[Node]) -> Node:
-    """Return a figure with its caption."""
     return {"t": "Figure", "c": [attributes(name), [None, [plain(caption)]], body]}
 
 
@@ -111,7 +106,6 @@ def formulas(node: Any) -> list[str]:
 
 
 def with_code(node: Any, chosen: Callable[[str], bool]) -> Any:
-    """Return a tree in which the chosen formulas are code."""
     match node:
         case list():
             return [with_code(item, chosen) for item in node]

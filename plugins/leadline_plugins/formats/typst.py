@@ -220,7 +220,6 @@ def probe_source(characters: str) -> bytes:
 
 
 def picture_source(name: str) -> bytes:
-    """Return Typst source that sets one picture."""
     return f"#image({_string(name)})\n".encode()
 
 

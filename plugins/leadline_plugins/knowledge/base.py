@@ -229,7 +229,6 @@ class KnowledgeFetcher:
         self._context = context
 
     def accepts(self, url: str, /) -> bool:
-        """Accept addresses of the knowledge base."""
         try:
             parsed(url)
         except Unsupported:

@@ -123,12 +123,10 @@ class _McpTool:
         self._session = McpSession(settings, context, tool)
 
     async def __aenter__(self) -> Self:
-        """Connect."""
         await self._session.__aenter__()
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        """Disconnect."""
         await self._session.__aexit__(*error)
 
 

@@ -104,7 +104,6 @@ def _terms(item: Evidence) -> list[set[str]]:
 
 
 def titles_of(sources: Sequence[Source]) -> dict[str, str]:
-    """Return the titles of sources by their ids."""
     return {source.id: source.hit.title or source.document.title for source in sources}
 
 

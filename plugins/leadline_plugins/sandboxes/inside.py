@@ -66,7 +66,6 @@ def read(size: int) -> bytes | None:
 
 
 def send(message: dict[str, Any]) -> None:
-    """Write one message."""
     body = json.dumps(message).encode()
     data = memoryview(struct.pack(">I", len(body)) + body)
     while data:

@@ -37,7 +37,6 @@ class InterpreterLost(Exception):
 
 
 def with_length(message: bytes) -> bytes:
-    """Return a message with its length in front."""
     return struct.pack(">I", len(message)) + message
 
 
@@ -180,7 +179,6 @@ class InterpreterPool:
             ending.add_done_callback(self._ending.discard)
 
     async def close(self) -> None:
-        """End all interpreters."""
         for slot in self._kept.values():
             if slot.ends:
                 slot.ends.cancel()
@@ -209,7 +207,6 @@ class PooledSandbox:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """End all interpreters."""
         await self._interpreters.close()
 
     async def execute(self, code: Code, call: Call, /) -> Execution:

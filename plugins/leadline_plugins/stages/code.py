@@ -122,7 +122,6 @@ class CodeStage:
     """Writes, runs and reports a program; saves it with its output and files in the folder `code` of the run."""
 
     async def run(self, findings: Findings, run: StageRun, /) -> None:
-        """Set the report."""
         question = in_own_language(findings[QUESTION], run)
         request = CodeRequest(question=question_input(question), today=start_date(run), seconds=SECONDS)
         attempts = [await _attempt(request, run)]

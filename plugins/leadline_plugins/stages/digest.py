@@ -85,7 +85,6 @@ class DigestStage:
     """
 
     async def run(self, findings: Findings, run: StageRun, /) -> None:
-        """Set the digest."""
         tasks = findings[TASKS]
         last, number = findings.get(DIGEST), tasks[-1].round if tasks else 1
         new = evidence_of_last_round(findings[EVIDENCE], tasks) if tasks else []

@@ -129,7 +129,6 @@ def with_unique_ids(plan: Plan) -> Plan:
 
 
 def markdown(plan: Plan) -> str:
-    """Return the plan as Markdown."""
     lines = [f"# {plan.title}", "", *(f"{text}\n" for text in (plan.scope, plan.form) if text)]
     for number, section in enumerate(plan.sections, start=1):
         lines += [f"{number}. **{section.title}**" + (f": {section.goal}" if section.goal else "")]

@@ -67,7 +67,6 @@ class QueryStage:
 
 
 async def next_tasks(findings: Findings, run: StageRun) -> tuple[SearchTask, ...]:
-    """Return the next search tasks."""
     done = findings[TASKS]
     if not done and answered(findings.get(DIGEST)):
         return ()

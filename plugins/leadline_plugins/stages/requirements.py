@@ -78,7 +78,6 @@ class RequirementsStage:
     """Makes the document of the model the report, with a section for each part."""
 
     async def run(self, findings: Findings, run: StageRun, /) -> None:
-        """Set the requirements and the report."""
         request = answer_request(findings, run)
         reply = await run.perform(TASK.of(request))
         findings[REQUIREMENTS] = reply

@@ -106,7 +106,6 @@ class RouteStage:
         self._settings = settings
 
     async def run(self, findings: Findings, run: StageRun, /) -> None:
-        """Set the route."""
         question, known = findings[QUESTION], run.settings.pipelines
         await refuse_small_talk(question.text, run)
         documents = await run.fact("the knowledge base has documents", lambda: _has_documents(run))

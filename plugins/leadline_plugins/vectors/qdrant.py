@@ -138,7 +138,6 @@ class QdrantStore:
         return VectorMatches(matches=tuple(nlargest(request.limit, matches, key=lambda match: match.score)))
 
     async def describe(self, request: VectorListing, call: Call, /) -> VectorCollection:
-        """Return the contents of a collection."""
         return await self._do(self._contents, request.collection)
 
     # --- in a thread -------------------------------------------------------------------------------------------------

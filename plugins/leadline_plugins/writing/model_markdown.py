@@ -85,7 +85,6 @@ def plain_title(text: str) -> str:
 
 @lru_cache(maxsize=8)
 def block_tokens(text: str) -> Sequence[Token]:
-    """Return the block tokens of a Markdown text."""
     made = parser()
     tokens: list[Token] = []
     made.block.parse(text, made, {}, tokens)

@@ -60,11 +60,9 @@ class LocalService:
         await self.client.cancel(await self._folder(run_id, principal), reason, principal=principal)
 
     async def report(self, run_id: str, principal: str | None) -> Report:
-        """Return the report of a run."""
         return await self.client.report(await self._folder(run_id, principal), principal=principal)
 
     async def file(self, run_id: str, name: str, principal: str | None) -> Path:
-        """Return the path of a file that the run lists."""
         return await self._folder(run_id, principal) / name
 
     async def all_ended(self) -> None:

@@ -50,7 +50,6 @@ class DocumentPages:
         return await self._page(request, problems) if problems else RedirectResponse("/documents", 303)
 
     async def remove(self, request: Request) -> Response:
-        """Remove a document."""
         form = await forms.read_form(request, self._service.limits.body)
         await self._knowledge.delete(principal_of(request), forms.first(form, "document"))
         return RedirectResponse("/documents", 303)

@@ -228,7 +228,6 @@ class RunPages:
         return RedirectResponse(f"/runs/{run_id}", 303)
 
     async def answer(self, request: Request) -> Response:
-        """Answer a question of a run."""
         run_id, principal, _ = await self._view(request)
         form = await forms.read_form(request, self._service.limits.body)
         await self._service.answer(run_id, principal, forms.first(form, "question_id"), forms.answer(form))
@@ -319,7 +318,6 @@ def _has_report(view: RunView) -> bool:
 
 
 def _texts(report: Report, claims: str) -> set[str]:
-    """Return the texts of the claims with these numbers, from 1."""
     places = {int(name) for name in claims.split(",") if name.isdecimal() and len(name) < 7}
     return {verdict.claim.text for number, verdict in enumerate(report.verdicts, start=1) if number in places}
 

@@ -124,7 +124,6 @@ class SitePages:
         return body.model_copy(update=changes)
 
     async def runs(self, request: Request) -> Response:
-        """Show past runs."""
         query = request.query_params
         wanted = {name: query.get(name, "") for name in ("q", "status", "tag", "pipeline")}
         page = await self._service.runs(
@@ -183,7 +182,6 @@ class SitePages:
     # --- login -----------------------------------------------------------------------------------------------------
 
     async def log_in_form(self, request: Request) -> Response:
-        """Show the form for a token."""
         return self._templates.page(request, "login.html", wrong=False, next=_local(request.query_params.get("next")))
 
     async def log_in(self, request: Request) -> Response:

@@ -35,7 +35,6 @@ class Step:
 
     @property
     def title(self) -> str:
-        """What it does."""
         return STAGES.get(self.name, self.name.replace("_", " ").capitalize())
 
 

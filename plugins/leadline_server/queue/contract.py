@@ -82,12 +82,10 @@ class Claim:
 
     @property
     def run_id(self) -> str:
-        """The id of the run."""
         return self.run.run_id
 
     @property
     def epoch(self) -> int:
-        """The number of this claim."""
         return self.run.epoch
 
 
@@ -160,17 +158,13 @@ class Queue(Protocol):
         """Remove the order of a deleted run."""
         ...
 
-    def get(self, run_id: str, principal: str | None) -> QueuedRun | None:
-        """Return the order of a run of this principal."""
-        ...
+    def get(self, run_id: str, principal: str | None) -> QueuedRun | None: ...
 
     def active(self) -> list[QueuedRun]:
         """Return the orders that wait or are worked on, the newest first."""
         ...
 
-    def enter(self, worker: str) -> None:
-        """Add a worker."""
-        ...
+    def enter(self, worker: str) -> None: ...
 
     def leave(self, worker: str, *, died: bool = False) -> int:
         """Remove a worker and give its orders back; return their number.
@@ -179,9 +173,7 @@ class Queue(Protocol):
         """
         ...
 
-    def workers(self) -> list[Worker]:
-        """Return the workers."""
-        ...
+    def workers(self) -> list[Worker]: ...
 
     def permits(self, worker: str) -> Permits:
         """Return the limits of providers that all workers share; they are given back when the worker leaves."""
@@ -191,6 +183,4 @@ class Queue(Protocol):
         """Return when something may have changed, or after so many seconds."""
         ...
 
-    def close(self) -> None:
-        """Close the connections."""
-        ...
+    def close(self) -> None: ...

@@ -130,7 +130,6 @@ class SqlQueue:
         limit: int | None = None,
         priority: int = 0,
     ) -> None:
-        """Accept an order."""
         now, who, content = self._clock(), principal or "", order.model_dump_json()
 
         def work(cursor: Cursor) -> None:
@@ -248,7 +247,6 @@ class SqlQueue:
         self._database.write(lambda cursor: cursor(statement, run_id), lasting=True)
 
     def get(self, run_id: str, principal: str | None) -> QueuedRun | None:
-        """Return an order."""
         statement = f"SELECT {_COLUMNS} FROM leadline_orders WHERE run_id = ? AND principal = ?"  # noqa: S608
         rows = self._database.read(statement, run_id, principal or "")
         return _run(rows[0]) if rows else None
@@ -261,7 +259,6 @@ class SqlQueue:
     # --- workers -----------------------------------------------------------------------------------------------------
 
     def enter(self, worker: str) -> None:
-        """Add a worker."""
         statement = "INSERT INTO leadline_workers (worker, beats) VALUES (?, 0) ON CONFLICT (worker) DO NOTHING"
         self._database.write(lambda cursor: cursor(statement, worker))
 
@@ -277,7 +274,6 @@ class SqlQueue:
         return self._database.write(work, silent=True)
 
     def leave(self, worker: str, *, died: bool = False) -> int:
-        """Remove a worker."""
         now = self._clock()
 
         def work(cursor: Cursor) -> int:
@@ -302,7 +298,6 @@ class SqlQueue:
         return self._database.write(work, lasting=True)
 
     def workers(self) -> list[Worker]:
-        """Return the workers."""
         rows = self._database.read("SELECT worker, beats FROM leadline_workers ORDER BY worker")
         return [Worker(str(worker), int(beats)) for worker, beats in rows]
 
@@ -315,7 +310,6 @@ class SqlQueue:
         self._database.wait(seconds)
 
     def close(self) -> None:
-        """Close the connections."""
         self._database.close()
 
 

@@ -35,7 +35,6 @@ _LIBRARY = re.compile(r"(?:=> )?(/\S+) \(0x")
 
 
 def contents(names: Iterable[str]) -> dict[str, Path]:
-    """Return the files of the image by their path in it."""
     interpreter = Path(sys._base_executable).resolve()  # type: ignore[attr-defined]
     library = Path(sysconfig.get_path("stdlib"))
     paths = {"/usr/bin/python3": interpreter, str(interpreter): interpreter}

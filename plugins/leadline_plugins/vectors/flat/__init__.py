@@ -83,7 +83,6 @@ class FlatStore:
         return VectorMatches(matches=tuple(nlargest(request.limit, matches, key=lambda match: match.score)))
 
     async def describe(self, request: VectorListing, call: Call, /) -> VectorCollection:
-        """Return the contents of a collection."""
         documents, size = await self._do(self._collection(request.collection).contents)
         return VectorCollection(documents=documents, size=size)
 
