@@ -142,9 +142,9 @@ class Service:
 
     async def _check_earlier(self, body: NewRun, principal: str | None) -> None:
         """Raise an error if the run that a new one would follow is not there, or active: it may have no folder yet."""
-        for run in self.active.of(principal) if body.conversation or body.follows else ():
-            conversation = run.order.conversation if run.order else ""
-            if run.run_id == body.follows or (body.conversation and body.conversation in (conversation, run.run_id)):
+        for run in self.active.of(principal):
+            names = {run.run_id, run.order.conversation} if run.order else {run.run_id}
+            if run.run_id == body.follows or (body.conversation and body.conversation in names):
                 raise UsageError(f"the run {run.run_id} is active: follow it up when it has ended")
         try:
             if body.follows:

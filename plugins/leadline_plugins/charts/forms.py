@@ -185,7 +185,9 @@ def _number_parts(ax: Any, parts: Sequence[tuple[int, float, float]], whole: flo
     """
     least = whole * _LOW
     beside: dict[int, float] = {}
-    for at, middle, value in parts if len(parts) <= _NUMBERED else ():
+    if len(parts) > _NUMBERED:
+        return
+    for at, middle, value in parts:
         if math.isnan(value):
             continue
         if abs(value) >= least:
@@ -297,8 +299,10 @@ def scatter(ax: Any, points: Sequence[Point], unit: str) -> None:
         mark = MARKS[number % len(MARKS)]
         xs = [at[id(point)] for point in own]
         ax.scatter(xs, values(own), color=color_of(number), marker=mark, s=42, label=name, edgecolors="white")
-    for point in points if len(points) <= _MARKED // 2 else ():
-        ax.annotate(point.label, (at[id(point)], point.value), xytext=(5, 4), textcoords="offset points", fontsize=8)
+    if len(points) <= _MARKED // 2:
+        for point in points:
+            spot = at[id(point)], point.value
+            ax.annotate(point.label, spot, xytext=(5, 4), textcoords="offset points", fontsize=8)
     ax.grid(visible=True)
     numbers(ax.yaxis)
 

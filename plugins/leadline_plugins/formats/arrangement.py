@@ -96,7 +96,7 @@ def with_figures_in_place(report: Report) -> Report:
     texts = [_edited(section.text or "", edits.get(section.id, [])) for section in report.sections]
     order = list(dict.fromkeys(name for text in texts for name in FIGURE.findall(text) if name in numbers))
     new = {str(numbers[name]): str(number) for number, name in enumerate(order, start=1)}
-    for section in report.sections if any(old != now for old, now in new.items()) else ():
+    for section in report.sections:
         for mention in _mentions().finditer(section.text or ""):
             if new.get(mention[1], mention[1]) != mention[1]:
                 edits.setdefault(section.id, []).append((*mention.span(1), new[mention[1]]))

@@ -295,7 +295,9 @@ def _replace_breaks(word: Any) -> None:
 def _color_marks(word: Any) -> None:
     """Color the marks at claims, which otherwise look like footnotes."""
     for link in word.element.body.iter(qn("w:hyperlink")):
-        for element in link.iter(qn("w:r")) if link.get(qn("w:anchor"), "").startswith(_CHECK) else ():
+        if not link.get(qn("w:anchor"), "").startswith(_CHECK):
+            continue
+        for element in link.iter(qn("w:r")):
             run = Run(element, word)
             if run.font.superscript:
                 run.font.superscript, run.font.bold = None, True

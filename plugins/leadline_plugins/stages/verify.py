@@ -87,7 +87,7 @@ def verification(report: Report, require_support: bool, repairs: tuple[Repair, .
     unknown = sorted({name for name in used if name not in known})
     counts = Counter(verdict.verdict for verdict in verdicts)
     failed = sum(counts[kind] for kind in REQUIRED) if require_support else 0
-    no_claims = require_support and not (verdicts or report.quotes)
+    no_claims = require_support and not verdicts and not report.quotes
     wrong: Mapping[Ground, str] = {
         "unsupported": f"{failed} of {len(verdicts)} claims are not supported by what they cite" if failed else "",
         "no_claims": "the report has no claim with a citation" if no_claims else "",

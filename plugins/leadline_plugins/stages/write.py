@@ -25,6 +25,7 @@ from leadline.research_findings import (
     SECTIONS,
     SOURCES,
     UNREAD,
+    Digest,
 )
 from leadline.workers import compute
 from leadline_plugins.formats.arrangement import with_figures_in_place
@@ -108,15 +109,16 @@ async def _missing_parts(findings: Findings, run: StageRun) -> dict[str, JsonVal
     """Return the parts that a model found missing, and sources with instructions; nothing without a model."""
     if not await run.by_chat("digest"):
         return {}
-    digest, sections = findings.get(DIGEST), findings[SECTIONS]
-    review = findings.get(REVIEW) or (digest.review if digest else None)
+    digest, sections = findings.get(DIGEST) or Digest(), findings[SECTIONS]
+    review = findings.get(REVIEW) or digest.review
     urls = {source.id: source.hit.url for source in findings[SOURCES]}
     instructed: list[JsonValue] = [
         {"url": urls[instruction.source_id], "reason": instruction.words}
-        for instruction in (digest.instructions if digest else ())
+        for instruction in digest.instructions
         if instruction.source_id in urls
     ]
-    return {**missing_parts(review, findings[PLAN], sections), **({"instructed": instructed} if instructed else {})}
+    parts = missing_parts(review, findings[PLAN], sections)
+    return {**parts, "instructed": instructed} if instructed else parts
 
 
 def report_sections(

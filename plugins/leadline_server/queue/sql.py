@@ -136,7 +136,8 @@ class SqlQueue:
             if cursor.rows("SELECT 1 FROM leadline_orders WHERE run_id = ?", order.run_id):
                 return  # repeated after a lost connection
             known = "SELECT run_id, digest FROM leadline_orders WHERE principal = ? AND request_key = ?"
-            for run_id, used in cursor.rows(known, who, key) if key is not None else ():
+            if key is not None and (taken := cursor.rows(known, who, key)):
+                run_id, used = taken[0]
                 raise Taken(run_id, same=used == digest)
             _check_limit(cursor, who, limit)
             cursor(
