@@ -165,7 +165,7 @@ def section_texts(section: Section, marks: Iterable[Mark], language: str, *, beg
         places += ((BEGINS + KINDS.index(mark.kind), (mark.span[0], mark.span[0])) for mark in doubtful)
     yield with_tokens(text, places)
     for inference in section.inferences:
-        yield f"> *{phrase('inference', language)}* {_line(inference)}"
+        yield f"> *{phrase('inference', language)}* {' '.join(inference.split())}"
 
 
 def _begins_text(text: str, index: int) -> bool:
@@ -173,10 +173,6 @@ def _begins_text(text: str, index: int) -> bool:
     line = text.rfind("\n", 0, index) + 1
     first, in_table = text[index : index + 1], text[line:index].lstrip(" \t>").startswith("|")
     return (first.isalnum() or (first != "" and first in _QUOTES)) and not in_table
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def with_signs(markdown: str, marks: Sequence[Mark]) -> str:

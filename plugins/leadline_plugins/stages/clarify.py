@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Literal
@@ -188,11 +188,11 @@ def unclear_reasons(text: str, settings: ClarifySettings) -> Iterator[str]:
     The rule about personal questions applies only with `rules = "relaxed"`; figures:
     docs/decisions/0024-pipelines-and-routing.md.
     """
-    literal, size = settings.rules == "literal", _weighted_length(text)
+    literal, size = settings.rules == "literal", len(text) + (CJK_WEIGHT - 1) * cjk_characters(text)
     if (len(text) if literal else size) < MIN_LENGTH:
         yield f"it is shorter than {MIN_LENGTH} characters"
     words = re.findall(r"\w+", text.lower())
-    vague = _matches(words, "vague")
+    vague = list(dict.fromkeys(word for word in words if word in _words()["vague"]))
     if vague and (literal or not set(content_words(text)) - set(vague)):
         yield f"it contains vague terms ({', '.join(vague)})"
     if words and set(words) <= set(_words()["short"]):
@@ -201,11 +201,3 @@ def unclear_reasons(text: str, settings: ClarifySettings) -> Iterator[str]:
     own = [word for word in _words()["own"] if (word in plain if has_cjk(word) else re.search(rf"\b{word}\b", plain))]
     if own and not literal and size < _DETAILED:
         yield f"it is about a personal case and gives few details ({', '.join(own)})"
-
-
-def _matches(words: Iterable[str], name: str) -> list[str]:
-    return list(dict.fromkeys(word for word in words if word in _words()[name]))
-
-
-def _weighted_length(text: str) -> int:
-    return len(text) + (CJK_WEIGHT - 1) * cjk_characters(text)

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 
 from leadline.contracts import StageRun
 from leadline.errors import CallFailed, CallRefused
-from leadline.estimates import Expected, Scope
+from leadline.estimates import Expected
 from leadline.findings import Findings
 from leadline.plugin import stage
 from leadline.records import Blob, Code, Execution, Figure, Record, Report, Section, Text
@@ -80,10 +80,6 @@ _ERROR_END, _SHOWN = 3_000, 10_000
 _FOLDER = "code"
 
 
-def _estimate(scope: Scope) -> Expected:
-    return Expected(inputs=400, reply=500)
-
-
 TASK = TaskKind(
     "code",
     CodeRequest,
@@ -96,7 +92,7 @@ TASK = TaskKind(
     check=answered_in_language(lambda written: (written.explanation,)),
     mend=lambda asked, written: (written, ""),
     shows=("explanation", "code"),
-    expects=_estimate,
+    expects=lambda scope: Expected(inputs=400, reply=500),
 )
 
 

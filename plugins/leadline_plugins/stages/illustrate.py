@@ -100,7 +100,8 @@ class IllustrateStage:
             key=lambda attempt: places.index(_illustration(attempt).section_id),
         )
         unused = [attempt for attempt in tried if not attempt.picture]
-        findings[ILLUSTRATIONS] = (*[await _saved(run, attempt) for attempt in used], *map(_unused, unused))
+        omitted = [_illustration(attempt).model_copy(update={"reason": attempt.reason}) for attempt in unused]
+        findings[ILLUSTRATIONS] = (*[await _saved(run, attempt) for attempt in used], *omitted)
         findings[FIGURES] = tuple(map(_figure, used))
         if unused:
             reasons = [attempt.reason for attempt in unused[:_SHOWN_REASONS]] + ["…"] * (len(unused) > _SHOWN_REASONS)
@@ -165,10 +166,6 @@ def _without_duplicate(attempt: Attempt, before: Iterable[Attempt]) -> Attempt:
 
 def _illustration(attempt: Attempt) -> Illustration:
     return attempt.candidate.illustration
-
-
-def _unused(attempt: Attempt) -> Illustration:
-    return _illustration(attempt).model_copy(update={"reason": attempt.reason})
 
 
 async def _saved(run: StageRun, attempt: Attempt) -> Illustration:

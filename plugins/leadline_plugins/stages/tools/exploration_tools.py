@@ -39,10 +39,6 @@ class _Form(GenerateJsonSchema):
         return self.generate_inner(schema["schema"])
 
 
-def _usable(_: StageRun) -> str:
-    return ""
-
-
 @dataclass(frozen=True)
 class ToolKind(Generic[A]):
     """A tool. `do` is called in the order of the calls, and its result is awaited together with the others.
@@ -56,7 +52,7 @@ class ToolKind(Generic[A]):
     arguments: type[A]
     do: Callable[[A, Exploration], Awaitable[Json]]
     # Returns why the tool cannot be used in a run; empty if it can.
-    unusable: Callable[[StageRun], str] = _usable
+    unusable: Callable[[StageRun], str] = lambda run: ""
 
     @property
     def form(self) -> Json:
