@@ -51,6 +51,10 @@ async def no_sleep(_: float) -> None:
     await asyncio.sleep(0)
 
 
+class NoRun:
+    """Stands in for a run, which the call path only passes on."""
+
+
 @dataclass
 class OpenCallPath:
     """A call path with its journal, budget and events."""
@@ -81,7 +85,7 @@ async def open_call_path(
     seen, secrets = Recorder(), secrets or Secrets()
     budget = budget or Budget(limits or Limits())
     bus = Bus("run", "0" * 32, {"recorder": seen}, secrets=secrets)
-    run = cast("StageRun", None)  # the call path only passes it on
+    run = cast("StageRun", NoRun())
     options.setdefault("retry", RetryPolicy(sleep=no_sleep))
     calls = CallPath(run, journal, budget, bus, secrets=secrets, offline=offline, **options)
     try:

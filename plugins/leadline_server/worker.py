@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeVar
 
-from leadline import Client, RunHandle
+from leadline import Client, Run
 from leadline.errors import JournalBusy, LeadlineError, UsageError
 from leadline.runs import RunInfo
 from leadline_server.processes import name_of
@@ -42,7 +42,7 @@ class Worker:
         self.closing = asyncio.Event()
         self._client, self._queue, self._runs = client, queue, runs
         self._claims: dict[str, Claim] = {}
-        self._handles: dict[str, RunHandle] = {}
+        self._handles: dict[str, Run] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         # Beats and claims take turns, so that a beat knows every claim.
         self._asking = asyncio.Lock()
@@ -180,7 +180,7 @@ class Worker:
         result = await handle.result()
         return not (result.status == "cancelled" and result.reason == CONTINUED)
 
-    async def _start(self, run: QueuedRun) -> RunHandle:
+    async def _start(self, run: QueuedRun) -> Run:
         if run.order and not run.retry_failed:
             return await self._client.run(run.order, principal=run.principal, interactive=True)
         folder = self._client.runs_folder(principal=run.principal).absolute() / run.run_id

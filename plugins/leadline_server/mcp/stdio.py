@@ -9,9 +9,9 @@ from pathlib import Path
 import anyio
 
 from leadline import Client
+from leadline.client import Run
 from leadline.errors import LeadlineError, UsageError
 from leadline.records import Answer, Report
-from leadline.run_handle import RunHandle
 from leadline_server.mcp.runs import Runs
 from leadline_server.mcp.tools import WAIT, make_server
 from leadline_server.pipelines import Pipelines
@@ -27,7 +27,7 @@ class LocalService:
 
     def __init__(self, client: Client) -> None:
         self.client, self.pipelines = client, Pipelines(client)
-        self._handles: dict[str, RunHandle] = {}
+        self._handles: dict[str, Run] = {}
         self._ended: dict[str, asyncio.Event] = {}
 
     async def order(self, body: NewRun, principal: str | None, key: str | None = None) -> str:
@@ -78,13 +78,13 @@ class LocalService:
             raise UsageError(f"there is no run {run_id}")
         return folder
 
-    def _keep(self, handle: RunHandle) -> None:
+    def _keep(self, handle: Run) -> None:
         handle.events().close()  # without a reader they would be kept until the end
         self._handles[handle.id] = handle
         self._ended.setdefault(handle.id, asyncio.Event())
         handle.when_ended(self._forget)
 
-    def _forget(self, handle: RunHandle) -> None:
+    def _forget(self, handle: Run) -> None:
         if self._handles.get(handle.id) is handle:
             del self._handles[handle.id]
             self._ended.pop(handle.id).set()

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, TypeVar
+from weakref import ref
 
 from leadline._hosting.faults import Held, message_of
 from leadline._runtime.calls.budget import Budget, Reservation, used_by
@@ -225,7 +226,7 @@ class Attempts:
 
     def _active_call(self, job: Job, log: AttemptLog, deadline: float) -> ActiveCall:
         return ActiveCall(
-            run=self.run,
+            ref(self.run),
             task=job.task,
             key=job.key,
             traceparent=f"00-{self.bus.trace_id}-{job.span}-01",

@@ -12,6 +12,7 @@ from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
+from weakref import ReferenceType
 
 from pydantic import JsonValue
 
@@ -23,6 +24,7 @@ from leadline._runtime.journal.rows import Need
 from leadline._runtime.replies.streamed_text import StreamedText
 from leadline.contracts import Call, Run
 from leadline.encoding import digest, json_bytes
+from leadline.errors import LeadlineError
 from leadline.records import Record, Usage
 
 # Pieces of a streamed reply are collected for so many seconds into one event: vendors send a hundred pieces a second,
@@ -70,7 +72,8 @@ def new_span() -> str:
 class ActiveCall:
     """One attempt at a call; implements `leadline.contracts.Call`."""
 
-    run: Run
+    # Weak, because cancelled timers keep the context of a call for minutes after the end of its run.
+    _run: ReferenceType[Run]
     task: str
     key: str
     traceparent: str
@@ -98,6 +101,12 @@ class ActiveCall:
     _pieces: list[str] = field(default_factory=list)
     _pieces_kind: str = ""
     _last_event: float = -math.inf
+
+    @property
+    def run(self) -> Run:
+        if (run := self._run()) is None:
+            raise LeadlineError("the run of this call has ended")
+        return run
 
     def remaining(self) -> float:
         return max(0.0, self.deadline - self.monotonic())
