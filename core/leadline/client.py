@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property, partial
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -524,11 +524,10 @@ class Client:
 
     async def _hold(self, plugins: PluginRuntime, opening: Coroutine[Any, Any, Run]) -> Run:
         """Walk a run with plugins that are released when it ends."""
-        try:
+        async with AsyncExitStack() as failing:
+            failing.push_async_callback(self._pool.release, plugins)
             run = await opening
-        except BaseException:
-            await self._pool.release(plugins)
-            raise
+            failing.pop_all()
         self._walk(run).when_ended(lambda _: self._pool.release_soon(plugins))
         return run
 

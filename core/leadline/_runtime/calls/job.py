@@ -68,6 +68,10 @@ def new_span() -> str:
     return f"{_chance.getrandbits(64):016x}"
 
 
+# How an attempt ended.
+Ended = Literal["reply", "error", "cut"]
+
+
 @dataclass
 class ActiveCall:
     """One attempt at a call; implements `leadline.contracts.Call`."""
@@ -98,6 +102,8 @@ class ActiveCall:
     notices: list[str] = field(default_factory=list)
     streamed: bool = False
     closed: bool = False
+    # With an unusable reply too; cut off if neither this nor an error came.
+    ended: Ended = "cut"
     _pieces: list[str] = field(default_factory=list)
     _pieces_kind: str = ""
     _last_event: float = -math.inf
@@ -211,6 +217,18 @@ class ProviderIdentity:
 
 
 @dataclass(frozen=True)
+class Stream:
+    """Those who follow a streamed reply."""
+
+    # Receives the pieces, each with the number of its attempt, in the context of the caller.
+    listener: Callable[[int, str], None] | None = None
+    # Fields of a JSON reply that people read.
+    shows: tuple[str, ...] = ()
+    # They are the answer of the run.
+    answers: bool = False
+
+
+@dataclass(frozen=True)
 class Kind(Generic[R]):
     """A kind of call and its reply.
 
@@ -242,6 +260,7 @@ class Kind(Generic[R]):
     free: bool = False
     # Bookkeeping of the core: no events, no statistics, never refused.
     internal: bool = False
+    stream: Stream = Stream()
 
 
 @dataclass(frozen=True)
@@ -255,15 +274,13 @@ class Job:
     sample: int
     task: str
     parent: ActiveCall | None
-    # Receives the pieces of a reply while it is streamed, each with the number of its attempt.
-    listener: Callable[[int, str], None] | None = None
-    # Fields of a JSON reply that people read while it is streamed.
-    shows: tuple[str, ...] = ()
-    # They are the answer of the run.
-    answers: bool = False
     # The id of the principal: calls on behalf of different users are different calls.
     principal: str = ""
     span: str = field(default_factory=new_span)
+    listener: Callable[[int, str], None] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "listener", within_context(self.kind.stream.listener))
 
     @cached_property
     def tree(self) -> JsonValue:

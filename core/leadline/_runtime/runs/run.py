@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from leadline._hosting.faults import words
 from leadline._runtime.calls.budget import Budget, Limits
-from leadline._runtime.calls.call_path import CallPath
+from leadline._runtime.calls.call_path import CallPath, CallRules
 from leadline._runtime.calls.job import Kind, ProviderIdentity, current_call, current_stage, new_span, stage_span
 from leadline._runtime.calls.keys import fingerprint
 from leadline._runtime.calls.retry import RetryPolicy
@@ -166,18 +166,14 @@ class Run:
         self.secrets = secrets_of_run(request, plugins)
         self.state.use(self.secrets, self.stages)
         self.budget = budget_for(settings, pipeline)
-        self.calls = CallPath(
-            self,
-            self.journal,
-            self.budget,
-            self.bus,
-            retry=RetryPolicy(settings.retry.attempts, settings.retry.base),
-            secrets=self.secrets,
-            middleware=middleware,
-            offline=self.readonly,
+        rules = CallRules(
+            RetryPolicy(settings.retry.attempts, settings.retry.base),
+            self.secrets,
+            middleware,
             answers=None if self.readonly else plugins.answers,
             principal=self.principal.id if self.principal else "",
         )
+        self.calls = CallPath(self, self.journal, self.budget, self.bus, rules)
         # Models, engines and documents, the rest of `leadline.contracts.StageRun`.
         self._models = TaskPerformer(plugins, self.calls, self._notice, lambda: self.budget.in_closing_stage)
         self.perform, self.by_chat, self.model_of = self._models.perform, self._models.by_chat, self._models.model_of
@@ -342,7 +338,7 @@ class Run:
         runner = await self._entered(instance)
         if not runner.accepts(chart.language):
             raise PluginError(f"chart runner '{instance.name}' does not draw '{chart.language}' (charts.runner)")
-        return await self._call_provider("draw", Figure, instance, chart, instance.method("draw"))
+        return await self._call_provider(instance, Kind("draw", Figure), chart)
 
     async def draws(self, language: str, /) -> bool:
         for name in self.plugins.chosen["charts.runner"]:
@@ -355,7 +351,7 @@ class Run:
 
     async def execute(self, code: Code, /) -> Execution:
         instance = self._configured("sandboxes", "code.sandbox", self.settings.code.sandbox)
-        return await self._call_provider("execute", Execution, instance, code, instance.method("execute"))
+        return await self._call_provider(instance, Kind("execute", Execution), code)
 
     async def embed(self, texts: Sequence[str], /, embedder: str = "", *, keep: bool = True) -> Embeddings:
         name, _, model = (embedder or self.settings.ai.embedder).partition(":")
@@ -373,7 +369,8 @@ class Run:
                 raise ValueError("it returned vectors of different lengths")
             return reply
 
-        return await self._call_provider("embed", Embeddings, instance, request, do, keep=keep, costs=costs)
+        kind = Kind("embed", Embeddings, keep=keep, need=costs.need, price=costs.priced)
+        return await self._call_provider(instance, kind, request, do)
 
     @property
     def vectors(self) -> VectorCalls:
@@ -399,15 +396,14 @@ class Run:
             return ranking
 
         request = RerankRequest(query=query, texts=tuple(texts))
-        return await self._call_provider("rerank", Ranking, instance, request, do, free=instance.offer.work == "local")
+        kind = Kind("rerank", Ranking, free=instance.offer.work == "local")
+        return await self._call_provider(instance, kind, request, do)
 
     async def judge(self, request: JudgeRequest, name: str, /) -> Judgements:
         """Have claims judged by one judge; judgements of other claims are dropped with a notice."""
         instance = self.plugins.instance("claim_judges", name)
-        do = instance.method("judge")
-        reply = await self._call_provider(
-            "judge", Judgements, instance, request, do, free=instance.offer.work == "local"
-        )
+        kind = Kind("judge", Judgements, free=instance.offer.work == "local")
+        reply = await self._call_provider(instance, kind, request)
         claim_ids = {claim.id for claim in request.claims}
         kept = tuple(judgement for judgement in reply.judgements if judgement.claim_id in claim_ids)
         if dropped := len(reply.judgements) - len(kept):
@@ -430,7 +426,7 @@ class Run:
             return files
 
         try:
-            files = await self._call_provider("format", Files, instance, report, do, keep=False, free=True)
+            files = await self._call_provider(instance, Kind("format", Files, keep=False, free=True), report, do)
         except CallFailed as failed:
             self.state.format_failures[name] = failed
             raise
@@ -459,31 +455,19 @@ class Run:
 
     async def _call_provider(
         self,
-        kind: str,
-        reply: type[R],
         instance: ProviderInstance,
+        kind: Kind[R],
         request: Q,
-        do: Callable[[Q, Call], Awaitable[R]],
-        *,
-        keep: bool = True,
-        free: bool = False,
-        costs: EmbedEstimates | None = None,
+        do: Callable[[Q, Call], Awaitable[R]] | None = None,
     ) -> R:
+        """Make a call to a plugin, by default of the method that its kind names."""
+        keep = kind.keep and instance.offer.cache_key is not None
         # A plugin that makes calls through the run is subject to their limits and timeouts, and has none itself.
-        composite = instance.offer.work == "composite" or bool(instance.offer.tasks)
-        unshared = not (keep or composite)
-        form = Kind(
-            name=kind,
-            reply=reply,
-            keep=keep and instance.offer.cache_key is not None,
-            unshared=unshared,
-            composite=composite,
-            free=free,
-        )
-        if costs and not composite:
-            form = replace(form, need=costs.need, price=costs.priced)
-        identity = self._identity_with_tasks(instance) if composite else instance.identity
-        return await self.calls.call(form, request, do, provider=identity, task=kind)
+        if instance.offer.work == "composite" or instance.offer.tasks:
+            form, identity = Kind(kind.name, kind.reply, composite=True, keep=keep), self._identity_with_tasks(instance)
+        else:
+            form, identity = replace(kind, keep=keep, unshared=not kind.keep), instance.identity
+        return await self.calls.call(form, request, do or instance.method(kind.name), provider=identity, task=kind.name)
 
     # --- questions, own calls ----------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -344,19 +344,20 @@ async def _uncancelled(work: Coroutine[Any, Any, T]) -> T:
 
 @contextmanager
 def _folder_removed_on_failure(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except BaseException:
+    def remove() -> None:
         with suppress(OSError):
             (folder / LOCK).unlink(missing_ok=True)
             folder.rmdir()
-        raise
+
+    with ExitStack() as failing:
+        failing.callback(remove)
+        yield
+        failing.pop_all()
 
 
 @asynccontextmanager
 async def _closed_on_failure(journal: Journal) -> AsyncIterator[None]:
-    try:
+    async with AsyncExitStack() as failing:
+        failing.push_async_callback(journal.close)
         yield
-    except BaseException:
-        await journal.close()
-        raise
+        failing.pop_all()
