@@ -130,12 +130,5 @@ def plain(key: SecretStr | None) -> str:
     return key.get_secret_value().strip() if key else ""
 
 
-def agent(contact: str = "") -> str:
-    """Return the user agent of Leadline, with an address for questions."""
-    from leadline import __version__
-
-    return f"leadline/{__version__} ({contact})" if contact else f"leadline/{__version__}"
-
-
 def _filled(fields: Mapping[str, object]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None and value not in ("", [], {})}

@@ -21,7 +21,6 @@ from leadline_plugins.ai.openai.settings import (
     header_fault,
     proxy_fault,
     proxy_for,
-    proxy_source,
     ssl_context,
 )
 from leadline_plugins.service_errors import Refusal, find_refusal, page_text, read_refusal, transport_error
@@ -154,7 +153,7 @@ class Endpoint:
         try:
             return self._context.http(headers=self._headers(), **options)
         except (ImportError, ValueError, httpx.InvalidURL) as error:
-            fault = proxy_fault(settings.proxy) or f"{error}; check {proxy_source(settings.proxy)}"
+            fault = proxy_fault(settings.proxy) or f"{error}; check the setting proxy, or HTTP_PROXY and HTTPS_PROXY"
             raise Unsupported(self.mask(f"{self.host}: {fault}")) from error
 
     def _headers(self) -> dict[str, str]:

@@ -400,7 +400,7 @@ def test_any_address_is_judged(address: str, proxy: str) -> None:
     ("environment", "words"),
     [
         ({"ALL_PROXY": "socks5://127.0.0.1:1080"}, "ALL_PROXY is a SOCKS proxy: pip install 'leadline"),
-        ({"HTTP_PROXY": "ftp://127.0.0.1:9"}, "check HTTP_PROXY of the environment"),
+        ({"HTTP_PROXY": "ftp://127.0.0.1:9"}, "check the setting proxy, or HTTP_PROXY"),
     ],
 )
 async def test_a_proxy_that_cannot_be_used_is_named(
