@@ -21,7 +21,7 @@ from leadline.plugin import Limits, claim_judge, search_provider
 from leadline.records import Hit, SearchPage, SearchRequest, Usage
 from leadline_plugins.ai.openai.replies import parse_usage
 from leadline_plugins.search.filters import Country, Domains, limited
-from leadline_plugins.search.http import Api, plain
+from leadline_plugins.search.http import Api
 from leadline_plugins.search.results import hit, joined
 from leadline_plugins.verification.judges.model import ModelJudge
 from leadline_plugins.verification.tasks import VERIFY_TASK
@@ -101,14 +101,13 @@ class ModelSearch:
         self._settings = settings
         self._context = context
         self._vendor = vendor = _VENDORS[name]
-        key = settings.key(name)
         self._api = Api(
             vendor.title,
             context,
             settings.base_url or vendor.url,
-            key=key,
+            key=settings.key(name),
             key_field=f"{name}_api_key",
-            headers={vendor.header: f"{vendor.scheme}{plain(key)}"},
+            headers={vendor.header: f"{vendor.scheme}{{key}}"},
         )
         self._redirects = Api("Google", context, REDIRECTS)  # without the key: it is another service
 

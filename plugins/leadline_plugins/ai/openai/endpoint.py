@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 
 from leadline.contracts import Call, Context
 from leadline.errors import BadReply, ProviderError, Unsupported
+from leadline_plugins.ai.openai.endpoint_quirks import RefusedError
 from leadline_plugins.ai.openai.replies import objects_in
 from leadline_plugins.ai.openai.settings import (
     AZURE,
@@ -191,14 +192,6 @@ class ReplyReader(Protocol):
     def finished(self) -> bool: ...
     def read(self, data: dict[str, Any]) -> None: ...
     def pass_on(self) -> None: ...
-
-
-class RefusedError(Exception):
-    """An answer that is an error."""
-
-    def __init__(self, refusal: Refusal) -> None:
-        super().__init__(refusal.message)
-        self.refusal = refusal
 
 
 async def read_reply(answer: httpx.Response, reader: ReplyReader) -> None:

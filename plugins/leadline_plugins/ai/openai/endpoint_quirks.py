@@ -7,15 +7,18 @@ names a part of it shows which part to leave out. The provider remembers this by
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
+from leadline.records import ChatReply
 from leadline_plugins.ai.openai.settings import Streaming
 from leadline_plugins.service_errors import Refusal, longest
 
+# Attempts in different forms before a request fails.
+_FORMS = 6
 # 500 is included because some servers fail on parameters that they do not know.
 _STATUSES = (400, 403, 404, 405, 415, 422, 500, 501)
 # Statuses of gateways that do not wait for a reply in one piece.
@@ -93,3 +96,55 @@ def relax_schema(quirks: Quirks, refusal: Refusal) -> Quirks | None:
     if refusal.status != 400 or quirks.form != "schema" or not longest(refusal.words, _table()["schema"]):
         return None
     return replace(quirks, strict=False) if quirks.strict else replace(quirks, form="object")
+
+
+class RefusedError(Exception):
+    """An answer that is an error."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+
+class Forms:
+    """The forms in which the models of an endpoint take requests, learned from refusals."""
+
+    def __init__(self, streaming: Streaming, *, fixed_api: bool = False) -> None:
+        self._streaming = streaming
+        self._fixed_api = fixed_api
+        self._known: dict[str, Quirks] = {}
+
+    async def send(
+        self,
+        model: str,
+        usual: Quirks,
+        body_of: Callable[[Quirks], dict[str, Any]],
+        send: Callable[[dict[str, Any], Quirks], Awaitable[ChatReply]],
+        *,
+        followed: bool,
+    ) -> ChatReply:
+        """Return the reply in the first form that is not refused. Raises the last `RefusedError`."""
+        known = learned = quirks = self._known.get(model) or usual
+        attempts = 0
+        while True:
+            attempts += 1
+            body = body_of(replace(quirks, stream=streams(self._streaming, quirks, followed=followed)))
+            try:
+                reply = await send(body, quirks)
+            except RefusedError as error:
+                if relaxed := relax_schema(quirks, error.refusal):  # for this request only, so it is not learned
+                    quirks = relaxed
+                elif better := self._learn(quirks, error.refusal, body):
+                    quirks, learned = better, self._learn(learned, error.refusal, body) or learned
+                else:
+                    raise
+                if attempts == _FORMS:
+                    raise
+            else:
+                if learned is not known:
+                    self._known[model] = learned
+                return reply
+
+    def _learn(self, quirks: Quirks, refusal: Refusal, body: Mapping[str, Any]) -> Quirks | None:
+        learned = learn(quirks, refusal, body, may_stream=self._streaming == "auto")
+        return None if learned and self._fixed_api and learned.api != quirks.api else learned

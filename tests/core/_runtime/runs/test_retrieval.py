@@ -348,10 +348,14 @@ class Seen:
 @pytest.mark.parametrize("work", ["local", "remote"])
 async def test_a_composite_engine_is_free_if_all_that_it_uses_is(work: Any, tmp_path: Path) -> None:
     seen, engines = Seen(), {"whole": Scripted()}
-    parts = plugin("parts", embedder("For a test", work=work)(lambda: cast(Any, None)))
+    parts = plugin("parts", embedder("For a test", work=work)(lambda: cast("Any", None)))
     composite = Scripted().plugin("composite", work="composite", uses=("ai.embedder",))
     own = [plugin("seen", search_strategy("For a test")(lambda: seen)), parts, composite]
-    settings: dict[str, Any] = {"search__engines": ["whole", "composite"], "search__strategy": "seen", "ai__embedder": "parts"}
+    settings: dict[str, Any] = {
+        "search__engines": ["whole", "composite"],
+        "search__strategy": "seen",
+        "ai__embedder": "parts",
+    }
     async with client(tmp_path, engines, plugins=own, **settings) as runs:
         await runs.research(QUESTION)
     assert seen.free == {"whole": False, "composite": work == "local"}
