@@ -44,7 +44,7 @@ class Api:
     ) -> None:
         self.name = name
         self._context = context
-        self._base = base_url.rstrip("/")
+        self._base = base_url.strip().rstrip("/")
         self._key = key.get_secret_value().strip() if key else ""  # a line end is often pasted with it
         self._key_setting = f"plugins.{context.name}.{key_field}" if self._key else ""
         self._address_setting = f"plugins.{context.name}.base_url"

@@ -151,16 +151,17 @@ _LOCAL = "for a local server, such as Ollama, its address: OPENAI_BASE_URL=http:
 
 
 def ready(settings: OpenAISettings) -> str | None:
-    """Return the first fault of the settings: a bad address, proxy, header or file, or a missing key."""
-    parts = _split(settings.root)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        return f"base_url {settings.base_url!r} is not an address such as {OPENAI} or http://127.0.0.1:11434/v1"
+    """Return the first fault of the settings: a bad proxy, header or file, or a missing key."""
     if settings.ca_file and (fault := _ca_file_fault(settings.ca_file)):
         return fault
     if fault := header_fault(settings.api_key, settings.headers) or proxy_fault(settings.proxy):
         return fault
     names = {name.lower() for name in settings.headers}
-    if settings.api_key.get_secret_value() or names & {"authorization", "api-key"} or _is_private(parts.hostname):
+    if (
+        settings.api_key.get_secret_value()
+        or names & {"authorization", "api-key"}
+        or _is_private(_split(settings.root).hostname or "")
+    ):
         return None
     return f"no key for {settings.host}: set OPENAI_API_KEY, or {_LOCAL}"
 
