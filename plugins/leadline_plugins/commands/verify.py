@@ -62,7 +62,7 @@ def _located(path: Path, client: Client) -> tuple[Path | None, str]:
     if path.is_dir():
         return path, ""
     if path.is_file():
-        return (path.parent, path.read_text("utf-8", "replace")) if is_run(path.parent) else (None, "")
+        return (path.parent, _read(str(path))) if is_run(path.parent) else (None, "")
     return None if str(path) == "-" or path.suffix else client.find(str(path)).folder, ""
 
 
@@ -199,8 +199,9 @@ def _read(name: str) -> str:
         text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise UsageError(f"cannot read {name}: {error.strerror or error}") from error
-    if not text.strip() or "\0" in text:
-        kind = "binary" if text.strip() else "empty"
+    is_html = text.lstrip("\ufeff \r\n").lower().startswith(("<!doctype html", "<html"))
+    if not text.strip() or "\0" in text or is_html:
+        kind = "HTML" if is_html else "binary" if text.strip() else "empty"
         raise UsageError(f"{name} is {kind}: give a Markdown report, or the folder or id of a run")
     return text
 

@@ -113,7 +113,9 @@ def test_a_report_of_which_no_claim_could_be_judged_has_not_passed(cli: Cli) -> 
     assert done.code == 5
 
 
-@pytest.mark.parametrize(("data", "kind"), [(b" \n", "empty"), (b"%PDF\0\1", "binary")])
+@pytest.mark.parametrize(
+    ("data", "kind"), [(b"<!DOCTYPE html>\n<p>Text [1].", "HTML"), (b" \n", "empty"), (b"%PDF\0\1", "binary")]
+)
 def test_a_file_that_is_no_report_is_refused(cli: Cli, data: bytes, kind: str) -> None:
     Path("report.md").write_bytes(data)
     done = cli("verify", "report.md")
