@@ -62,7 +62,9 @@ def _located(path: Path, client: Client) -> tuple[Path | None, str]:
     if path.is_dir():
         return path, ""
     if path.is_file():
-        return (path.parent, _read(str(path))) if is_run(path.parent) else (None, "")
+        # A run may have no paragraph.
+        text = path.read_text("utf-8", "replace") if path.suffix == _PARAGRAPHS else _read(str(path))
+        return (path.parent, text) if is_run(path.parent) else (None, "")
     return None if str(path) == "-" or path.suffix else client.find(str(path)).folder, ""
 
 
