@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
 from leadline._runtime.calls.budget import Budget, Limits
-from leadline._runtime.calls.call_path import CallPath
+from leadline._runtime.calls.call_path import CallPath, CallRules
 from leadline._runtime.calls.retry import RetryPolicy
 from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.journal import Journal
@@ -51,6 +51,10 @@ async def no_sleep(_: float) -> None:
     await asyncio.sleep(0)
 
 
+class NoRun:
+    """Stands in for a run, which the call path only passes on."""
+
+
 @dataclass
 class OpenCallPath:
     """A call path with its journal, budget and events."""
@@ -81,9 +85,9 @@ async def open_call_path(
     seen, secrets = Recorder(), secrets or Secrets()
     budget = budget or Budget(limits or Limits())
     bus = Bus("run", "0" * 32, {"recorder": seen}, secrets=secrets)
-    run = cast("StageRun", None)  # the call path only passes it on
-    options.setdefault("retry", RetryPolicy(sleep=no_sleep))
-    calls = CallPath(run, journal, budget, bus, secrets=secrets, offline=offline, **options)
+    run = cast("StageRun", NoRun())
+    rules = replace(CallRules(RetryPolicy(sleep=no_sleep), secrets), **options)
+    calls = CallPath(run, journal, budget, bus, rules)
     try:
         yield OpenCallPath(calls, journal, budget, bus, seen)
     finally:

@@ -78,7 +78,7 @@ class Model:
         options.intra_op_num_threads = settings.threads
         providers = ["CPUExecutionProvider"]
         self._session = onnxruntime.InferenceSession(str(weights(folder)), options, providers=providers)
-        self._inputs = {one.name for one in self._session.get_inputs()}
+        self._inputs = {tensor.name for tensor in self._session.get_inputs()}
 
     def scores(self, pairs: Sequence[tuple[str, str]]) -> list[Scores]:
         """Return the probabilities for pairs of a text and a claim, in their order."""
@@ -86,9 +86,9 @@ class Model:
 
         encoded = self._tokenizer.encode_batch(list(pairs))
         given = {
-            "input_ids": [one.ids for one in encoded],
-            "attention_mask": [one.attention_mask for one in encoded],
-            "token_type_ids": [one.type_ids for one in encoded],
+            "input_ids": [encoding.ids for encoding in encoded],
+            "attention_mask": [encoding.attention_mask for encoding in encoded],
+            "token_type_ids": [encoding.type_ids for encoding in encoded],
         }
         feed = {name: numpy.array(given[name], dtype=numpy.int64) for name in given if name in self._inputs}
         logits = self._session.run(None, feed)[0].astype(numpy.float64)
@@ -117,28 +117,30 @@ class NliJudge:
 
     async def judge(self, request: JudgeRequest, call: Call, /) -> Judgements:
         """Return a judgement on each claim whose passages entail or contradict it."""
-        passages = {one.id: [*windows(one)] for one in request.passages}
+        passages = {passage.id: [*windows(passage)] for passage in request.passages}
         asked = [
             (claim, window)
             for claim in request.claims
             for name in claim.evidence_ids
             for window in passages.get(name, ())
         ]
-        found: dict[str, list[tuple[Window, Scores]]] = {}
+        windows_of: dict[str, list[tuple[Window, Scores]]] = {}
         for start in range(0, len(asked), self._settings.batch):
             part = asked[start : start + self._settings.batch]
-            scores = await self._context.in_thread(self._model.scores, [(one.text, claim.text) for claim, one in part])
+            scores = await self._context.in_thread(
+                self._model.scores, [(window.text, claim.text) for claim, window in part]
+            )
             for (claim, window), score in zip(part, scores, strict=True):
-                found.setdefault(claim.id, []).append((window, score))
-        decided = (self._decided(claim, found.get(claim.id, [])) for claim in request.claims)
-        return Judgements(judgements=tuple(one for one in decided if one))
+                windows_of.setdefault(claim.id, []).append((window, score))
+        decided = (self._decided(claim, windows_of.get(claim.id, [])) for claim in request.claims)
+        return Judgements(judgements=tuple(judgement for judgement in decided if judgement))
 
     def _decided(self, claim: Claim, scored: Sequence[tuple[Window, Scores]]) -> Judgement | None:
-        entailing = [one for one in scored if one[1].entailment >= self._settings.supported]
+        entailing = [pair for pair in scored if pair[1].entailment >= self._settings.supported]
         if entailing:
-            window, score = min(entailing, key=lambda one: (one[0].size, -one[1].entailment))
+            window, score = min(entailing, key=lambda pair: (pair[0].size, -pair[1].entailment))
             return _judgement(claim, "supported", window, score.entailment)
-        for window, score in sorted(scored, key=lambda one: -one[1].contradiction)[:1]:
+        for window, score in sorted(scored, key=lambda pair: -pair[1].contradiction)[:1]:
             if score.contradiction >= self._settings.contradicted:
                 return _judgement(claim, "contradicted", window, score.contradiction)
         return None
@@ -179,11 +181,11 @@ def labels(folder: Path) -> tuple[int, int | None]:
     file = folder / "config.json"
     try:
         named = json.loads(file.read_text(encoding="utf-8"))["id2label"].items()
-        places = {str(label).lower(): int(place) for place, label in named}
+        places = {str(label).lower(): int(index) for index, label in named}
     except (OSError, ValueError, KeyError, AttributeError) as error:
         raise ConfigError(f"{file} has no id2label ({type(error).__name__})") from error
-    entails = [place for label, place in places.items() if label.startswith("entail")]
-    contradicts = [place for label, place in places.items() if label.startswith("contra")]
+    entails = [index for label, index in places.items() if label.startswith("entail")]
+    contradicts = [index for label, index in places.items() if label.startswith("contra")]
     if not entails:
         raise ConfigError(f"{file}: no label of id2label begins with 'entail': {', '.join(places)}")
     return entails[0], contradicts[0] if contradicts else None

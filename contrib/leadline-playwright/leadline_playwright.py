@@ -94,10 +94,10 @@ class BrowserFetcher:
 
     def accepts(self, url: str, /) -> bool:
         """Accept pages of the hosts that need a browser."""
-        place, hosts = urlsplit(url), self._settings.hosts
-        host = place.hostname or ""
+        address, hosts = urlsplit(url), self._settings.hosts
+        host = address.hostname or ""
         known = not hosts or any(host == name or host.endswith("." + name) for name in hosts)
-        return place.scheme in ("http", "https") and known
+        return address.scheme in ("http", "https") and known
 
     async def fetch(self, request: FetchRequest, call: Call, /) -> Blob:
         """Return the page as HTML. Raises `Blocked` if the guard or a limit forbids it."""

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from leadline.api import research_sync as research_sync
     from leadline.api import tune_gc as tune_gc
     from leadline.client import Client as Client
+    from leadline.client import Run as Run
     from leadline.errors import ConfigError as ConfigError
     from leadline.errors import LeadlineError as LeadlineError
     from leadline.errors import ProviderError as ProviderError
     from leadline.errors import UsageError as UsageError
     from leadline.findings import Key as Key
     from leadline.hookspecs import PluginSettings as PluginSettings
-    from leadline.run_handle import RunHandle as RunHandle
     from leadline.runs import Result as Result
     from leadline.tasks import Task as Task
     from leadline.tasks import TaskKind as TaskKind
@@ -34,7 +34,7 @@ _HOMES = {
     "PluginSettings": "hookspecs",
     "ProviderError": "errors",
     "Result": "runs",
-    "RunHandle": "run_handle",
+    "Run": "client",
     "Task": "tasks",
     "TaskKind": "tasks",
     "UsageError": "errors",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
 from functools import cached_property, partial
 from importlib.metadata import EntryPoint
@@ -16,7 +16,8 @@ from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime.journal.lock import is_locked
 from leadline._runtime.plugins import PluginRuntime, RuntimePool, default_cache
 from leadline._runtime.preview import estimate, explain
-from leadline._runtime.runs.adhoc_session import SETTINGS, AdhocRun, KnowledgeClient, adhoc_session
+from leadline._runtime.runs import session
+from leadline._runtime.runs.adhoc import SETTINGS, AdhocRun, KnowledgeClient, adhoc_run
 from leadline._runtime.runs.conversations import Place, earlier_turns, forget, memorable, place_of
 from leadline._runtime.runs.event_log import follow
 from leadline._runtime.runs.folder import (
@@ -33,8 +34,9 @@ from leadline._runtime.runs.folder import (
 from leadline._runtime.runs.index import RunIndex
 from leadline._runtime.runs.interprocess import Message, send
 from leadline._runtime.runs.questions import Asker, answer_later
+from leadline._runtime.runs.run import Run as Run
+from leadline._runtime.runs.run import RunOptions
 from leadline._runtime.runs.run_request import RunRequest, check_question, has_request, load_request
-from leadline._runtime.runs.session import Session, SessionOptions
 from leadline._settings.defaults import read_defaults
 from leadline._settings.load import Loaded, load_settings, pipeline_in, plugins_of, settings_of
 from leadline.comparison import Comparison, compare
@@ -45,7 +47,6 @@ from leadline.files import read_limited
 from leadline.inventory import InstalledPipeline, InstalledPlugin, Setting
 from leadline.permits import Permits
 from leadline.records import Answer, Event, Files, Json, Principal, Report, Turn
-from leadline.run_handle import RunHandle as RunHandle
 from leadline.run_summary import RunSummary
 from leadline.runs import Order, Result, RunInfo
 
@@ -107,7 +108,7 @@ class Client:
         plugins: Iterable[EntryPoint] = (),
         permits: Permits | None = None,
     ) -> None:
-        self._handles: list[RunHandle] = []
+        self._running: list[Run] = []
         folders = [docs] if isinstance(docs, str | os.PathLike) else list(docs)
         named = set if isinstance(set, Mapping) else {}
         self._docs = [str(Path(item).expanduser().absolute()) for item in folders]
@@ -133,8 +134,8 @@ class Client:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        for handle in tuple(self._handles):
-            await handle.cancel()
+        for run in tuple(self._running):
+            await run.cancel()
         self._plugins = None
         await self._pool.close()
 
@@ -176,9 +177,9 @@ class Client:
         **earlier: Unpack[Earlier],
     ) -> Result:
         """Answer a question, or one that follows others; see `start`."""
-        handle = await self.start(question, tags=tags, principal=principal, asker=asker, **earlier)
-        handle.events().close()  # without a reader they would be kept until the end
-        return await handle.result()
+        run = await self.start(question, tags=tags, principal=principal, asker=asker, **earlier)
+        run.events().close()  # without a reader they would be kept until the end
+        return await run.result()
 
     async def start(
         self,
@@ -190,18 +191,18 @@ class Client:
         interactive: bool = False,
         observers: Mapping[str, Observer] | None = None,
         **earlier: Unpack[Earlier],
-    ) -> RunHandle:
+    ) -> Run:
         """Start a run and return at once. Raises `ConfigError`, or `UsageError` for an empty or too long question.
 
         A run asks questions only if somebody answers them: `asker`, which takes a message and the JSON schema of the
-        answer, or with `interactive` whoever calls `RunHandle.answer`.
+        answer, or with `interactive` whoever calls `Run.answer`.
 
         A question may continue others: with `follows` those of a run and of the runs that it followed, with the id of a
         `conversation` those of its last run; an unknown id begins a conversation. `turns` are earlier questions and
         answers that were no runs. The earlier sources are sources of the new run.
         """
         request = self._request(question, self.plugins.loaded, tags, principal, earlier)
-        return self._handle(await self._begin(request, self.plugins, self._options(asker, interactive, observers)))
+        return self._walk(await self._new(request, self.plugins, self._options(asker, interactive, observers)))
 
     def order(
         self,
@@ -228,8 +229,8 @@ class Client:
         asker: Asker | None = None,
         interactive: bool = False,
         observers: Mapping[str, Observer] | None = None,
-    ) -> RunHandle:
-        """Start the run of an order, or continue it where it was; if it runs in this client, return its handle.
+    ) -> Run:
+        """Start the run of an order, or continue it where it was; if it runs in this client, return it.
 
         So it can be repeated after any crash. Raises `JournalBusy` while another process works on the run. `principal`
         repeats the credential, which an order does not keep; the other arguments are those of `start`.
@@ -239,15 +240,14 @@ class Client:
         folder = self._folder(request)
         options = self._options(asker, interactive, observers)
         async with self._ordering:
-            if handle := self._handle_in(folder):
-                return handle
+            if run := self._running_in(folder):
+                return run
             if await has_request(folder):
                 request = (await load_request(folder)).on_behalf_of(request.principal)
                 plugins = self._pool.acquire(self._load(request, overrides=own))
-                resuming = Session.resume(request, folder, plugins, options=options)
-                return await self._hold(plugins, resuming)
+                return await self._hold(plugins, session.resume(request, folder, plugins, options))
             plugins = self._pool.acquire(self._load(request, overrides=own))
-            return await self._hold(plugins, self._begin(request, plugins, options))
+            return await self._hold(plugins, self._new(request, plugins, options))
 
     async def resume(
         self,
@@ -258,7 +258,7 @@ class Client:
         asker: Asker | None = None,
         interactive: bool = False,
         observers: Mapping[str, Observer] | None = None,
-    ) -> RunHandle:
+    ) -> Run:
         """Continue a run with the settings it had, overridden by those set in this client.
 
         The run keeps the combined settings. `run` is its folder, its id or the beginning of its id. `retry_failed`
@@ -270,7 +270,7 @@ class Client:
         request = (await load_request(folder)).on_behalf_of(principal_of(principal))
         plugins = self._pool.acquire(self._load(request))
         options = self._options(asker, interactive, observers)
-        resuming = Session.resume(request, folder, plugins, options=options, retry_failed=retry_failed)
+        resuming = session.resume(request, folder, plugins, options, retry_failed=retry_failed)
         return await self._hold(plugins, resuming)
 
     async def replay(self, run: str | Path, *, principal: Principal | str | None = None) -> Result:
@@ -279,12 +279,12 @@ class Client:
         request = await load_request(folder)
         plugins = self._pool.acquire(self._load(request, offline=True))
         try:
-            session = await Session.replay(request, folder, plugins, self._options())
+            replay = await session.open_replay(request, folder, plugins, self._options())
             try:
-                return await session.walk()
+                return await session.walk(replay)
             finally:
-                if session.switched:
-                    await self._pool.release(session.switched)
+                if replay.switched:
+                    await self._pool.release(replay.switched)
         finally:
             await self._pool.release(plugins)
 
@@ -296,8 +296,8 @@ class Client:
         the page. Raises `ConfigError` for an unknown format, and `CallFailed`.
         """
         loaded = self._load(overrides={"report.formats": [name]})
-        async with adhoc_session(loaded, report.title or name) as session:
-            return await session.run.format(report, name)
+        async with adhoc_run(loaded, report.title or name) as run:
+            return await run.format(report, name)
 
     async def verify(self, report: Report | str, *, fetch: bool = False) -> Json:
         """Check the claims of a report with the judges of the settings; return what `leadline verify --json` prints.
@@ -307,12 +307,11 @@ class Client:
         """
         name = read_defaults(self._catalog.defaults).checker
         offer = self._catalog.offer("stages", name)
-        async with adhoc_session(
-            self.load(), "Do the sources of this report support its claims?", limits=self._pool.limits
-        ) as session:
-            checker = offer.create(offer.settings(), session.run.plugins.context(name))
-            adhoc = AdhocRun(session)
-            found = await checker.check_report(report, adhoc.run, fetch=fetch)
+        purpose = "Do the sources of this report support its claims?"
+        async with adhoc_run(self.load(), purpose, limits=self._pool.limits) as run:
+            checker = offer.create(offer.settings(), run.plugins.context(name))
+            adhoc = AdhocRun(run)
+            found = await checker.check_report(report, run, fetch=fetch)
             return {**found, "model": await adhoc.model("verify_claim"), "notices": list(adhoc.notices)}
 
     @asynccontextmanager
@@ -321,8 +320,8 @@ class Client:
 
         Nothing is kept. Raises `ConfigError`.
         """
-        async with adhoc_session(self.load(), purpose, limits=self._pool.limits) as session:
-            yield AdhocRun(session)
+        async with adhoc_run(self.load(), purpose, limits=self._pool.limits) as run:
+            yield AdhocRun(run)
 
     def explain(self) -> Explanation:
         """Return the plan of a run, without any call."""
@@ -395,16 +394,16 @@ class Client:
         events; what it could not write is announced by an event `gap`.
 
         With `deltas`, text that is being written comes too (`call.delta`): of runs of this client, and of runs of other
-        processes that called `RunHandle.publish`, as workers of a server do. It is not sent again: a late reader gets
+        processes that called `Run.publish`, as workers of a server do. It is not sent again: a late reader gets
         the replies in flight from their beginning.
         """
         folder = self._find(run, principal)
-        handle = self._handle_in(folder)
-        subscribe = partial(handle._session.run.bus.subscribe, deltas=True) if handle else None
+        running = self._running_in(folder)
+        subscribe = partial(running.bus.subscribe, deltas=True) if running else None
         return follow(folder / EVENTS, after, subscribe, lambda: is_locked(folder / LOCK), deltas=deltas)
 
     async def stop(self, run: str | Path, reason: str = "stopped", *, principal: Principal | str | None = None) -> None:
-        """Stop a run of this or another process as `RunHandle.stop` does, and return when it was told.
+        """Stop a run of this or another process as `Run.stop` does, and return when it was told.
 
         Raises `UsageError` if the run is not active.
         """
@@ -424,7 +423,7 @@ class Client:
         *,
         principal: Principal | str | None = None,
     ) -> None:
-        """Answer a question of a run of this or another process; see `RunHandle.answer`."""
+        """Answer a question of a run of this or another process; see `Run.answer`."""
         given = answer if isinstance(answer, Answer) else Answer(action="accept", content=answer)
         await self._tell(run, principal, Message(action="answer", question_id=question_id, answer=given))
 
@@ -496,14 +495,14 @@ class Client:
 
     def _options(
         self, asker: Asker | None = None, interactive: bool = False, observers: Mapping[str, Observer] | None = None
-    ) -> SessionOptions:
-        return SessionOptions(asker or (answer_later if interactive else None), observers or {}, self._switch)
+    ) -> RunOptions:
+        return RunOptions(asker or (answer_later if interactive else None), observers or {}, self._switch)
 
-    async def _begin(self, request: RunRequest, plugins: PluginRuntime, options: SessionOptions) -> Session:
-        """Return the first session of a run, with the turns before it."""
+    async def _new(self, request: RunRequest, plugins: PluginRuntime, options: RunOptions) -> Run:
+        """Return a new run, with the turns before it."""
         report_of, folder = partial(self.report, principal=request.principal), self._folder(request)
         conversation = await earlier_turns(request, folder.parent, plugins.settings.memory, report_of)
-        return await Session.start(request, folder, plugins, options=options, conversation=conversation)
+        return await session.start(request, folder, plugins, options, conversation)
 
     def _folder(self, request: RunRequest) -> Path:
         return self.runs_folder(principal=request.principal).absolute() / request.run_id
@@ -538,34 +537,32 @@ class Client:
         sealed = request.is_sealed(self._cache or default_cache())
         return self._pool.acquire(self._load(given, overrides={"pipeline": pipeline}, offline=True, sealed=sealed))
 
-    async def _hold(self, plugins: PluginRuntime, opening: Coroutine[Any, Any, Session]) -> RunHandle:
-        """Run a session with plugins that are released when it ends."""
-        try:
-            session = await opening
-        except BaseException:
-            await self._pool.release(plugins)
-            raise
-        handle = self._handle(session)
-        handle.when_ended(lambda _: self._pool.release_soon(plugins))
-        return handle
+    async def _hold(self, plugins: PluginRuntime, opening: Coroutine[Any, Any, Run]) -> Run:
+        """Walk a run with plugins that are released when it ends."""
+        async with AsyncExitStack() as failing:
+            failing.push_async_callback(self._pool.release, plugins)
+            run = await opening
+            failing.pop_all()
+        self._walk(run).when_ended(lambda _: self._pool.release_soon(plugins))
+        return run
 
-    def _handle(self, session: Session) -> RunHandle:
-        handle = RunHandle(session)
-        self._handles.append(handle)
-        handle.when_ended(self._handles.remove)
-        handle.when_ended(lambda _: self._pool.release_soon(session.switched) if session.switched else None)
-        return handle
+    def _walk(self, run: Run) -> Run:
+        run.begin(session.walk(run))
+        self._running.append(run)
+        run.when_ended(self._running.remove)
+        run.when_ended(lambda _: self._pool.release_soon(run.switched) if run.switched else None)
+        return run
 
     def _find(self, run: str | Path, principal: Principal | str | None) -> Path:
         return find_run(self.runs_folder(principal=principal), run, within=principal is not None)
 
-    def _handle_in(self, folder: Path) -> RunHandle | None:
-        return next((handle for handle in self._handles if handle.folder == folder), None)
+    def _running_in(self, folder: Path) -> Run | None:
+        return next((run for run in self._running if run.folder == folder), None)
 
     async def _tell(self, run: str | Path, principal: Principal | str | None, message: Message) -> None:
         folder = self._find(run, principal)
-        if handle := self._handle_in(folder):
-            await handle.take(message)
+        if running := self._running_in(folder):
+            await running.take(message)
             return
         if not is_locked(folder / LOCK):
             raise UsageError(f"the run {folder.name} is not active: it is {run_info(folder).status}")

@@ -34,7 +34,7 @@ class RunFigures(Record):
     @classmethod
     def of(cls, known: Metadata, report: Report | None) -> RunFigures:
         """Return the figures of a run; `report` is None if it has none."""
-        usage, found = Usage.model_validate(known.usage), known.citations
+        usage, citations = Usage.model_validate(known.usage), known.citations
         sections = report.sections if report else ()
         return cls(
             run=known.run_id,
@@ -47,9 +47,9 @@ class RunFigures(Record):
             model_calls=usage.replies,
             searches=sum(count for kind, count in known.calls.items() if kind.startswith("query/")),
             sources=len(report.sources) if report else 0,
-            cited_sources=int(str(found.get("cited", 0))),
+            cited_sources=int(str(citations.get("cited", 0))),
             citations=sum(len(cited(section.text or "")) for section in sections),
-            claims=Counter(one.verdict for one in report.verdicts) if report else {},
+            claims=Counter(verdict.verdict for verdict in report.verdicts) if report else {},
         )
 
 
@@ -88,14 +88,14 @@ class Comparison(Record):
 
 def compare(first: Report | None, second: Report | None, runs: Sequence[Metadata] = ()) -> Comparison:
     """Return the comparison of two verified reports, None for one that was not written, and of their runs."""
-    mine, others = (_by_words(one.verdicts if one else ()) for one in (first, second))
+    mine, others = (_by_words(report.verdicts if report else ()) for report in (first, second))
     both = [(mine[words], others[words]) for words in mine if words in others]
-    urls, other_urls = (_addresses(one.sources if one else ()) for one in (first, second))
+    urls, other_urls = (_addresses(report.sources if report else ()) for report in (first, second))
     pairs = zip(runs, (first, second), strict=True) if len(runs) == 2 else ()
     return Comparison(
         runs=tuple(RunFigures.of(known, report) for known, report in pairs),
-        only_first=tuple(one for words, one in mine.items() if words not in others),
-        only_second=tuple(one for words, one in others.items() if words not in mine),
+        only_first=tuple(verdict for words, verdict in mine.items() if words not in others),
+        only_second=tuple(verdict for words, verdict in others.items() if words not in mine),
         changed=tuple(ChangedVerdict(first=a, second=b) for a, b in both if a.verdict != b.verdict),
         same=tuple(a for a, b in both if a.verdict == b.verdict),
         sources_only_first=tuple(url for url in urls if url not in other_urls),
@@ -105,7 +105,7 @@ def compare(first: Report | None, second: Report | None, runs: Sequence[Metadata
 
 
 def _by_words(verdicts: Iterable[Verdict]) -> dict[str, Verdict]:
-    return {" ".join(one.claim.text.casefold().split()): one for one in verdicts}
+    return {" ".join(verdict.claim.text.casefold().split()): verdict for verdict in verdicts}
 
 
 def _addresses(sources: Iterable[Source]) -> dict[str, None]:

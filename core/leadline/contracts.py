@@ -267,13 +267,17 @@ class Vectors(Protocol):
 class Call(Protocol):
     """One outside request. On `CancelledError`, release your resources and let it propagate."""
 
-    run: Run
     task: str
     """The purpose: `write`, `search`, …"""
     key: str
     """An idempotency key: the same for every attempt."""
     traceparent: str
     """The value of the W3C `traceparent` header."""
+
+    @property
+    def run(self) -> Run:
+        """The run that makes the request."""
+        ...
 
     @property
     def followed(self) -> bool:

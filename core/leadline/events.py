@@ -17,7 +17,7 @@ The kinds of events and their `data`:
     found           {id, hits, failure}: it has ended with so many hits, or failed
     source          {id, url, title, engine, tier, query}: a page was read; `query` is the id of the search
     unread          {url, reason, query}: a page could not be read
-    question        {id, message, schema, seconds}: answered by `RunHandle.answer` within so many seconds; the
+    question        {id, message, schema, seconds}: answered by `Run.answer` within so many seconds; the
                     `call.finished` with this `key` tells that it is closed
     usage           {kind, provider, task, key, usage, spent}
     error           {message, category, step}; that of a call also has {kind, provider, task, key, code, parameters},
@@ -40,7 +40,7 @@ The kinds of events and their `data`:
 A call that is answered by the journal, by the cache across runs or by an identical call in flight has no
 `call.started`; its text arrives as one `call.delta`. Deltas are sent to observers without `deltas = False` and to
 readers from the moment they begin to read; without either, replies need not be streamed. Readers in other processes get
-them through a socket, if the run was published (`RunHandle.publish`), in their order among the other events. Append
+them through a socket, if the run was published (`Run.publish`), in their order among the other events. Append
 them by `key`: `call.started` and `call.restart` begin the text of a call anew, `call.finished` ends it. They are not
 stored and not sent again: who reads again gets the replies in flight from their beginning.
 

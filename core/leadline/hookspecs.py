@@ -284,7 +284,19 @@ class claim_judge(Offer[ClaimJudge]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class stage(Offer[Stage]):
+class StageOffer(Offer[M]):
+    """What all stages have in common. They make calls through their run, and are none themselves."""
+
+    work: Literal["composite"] = field(init=False, default="composite")
+    cache_key: tuple[str, ...] | None = field(init=False, default=(ALL,))
+    limits: InstanceOf[Limits] = field(init=False, default_factory=Limits)
+    priced: bool = field(init=False, default=False)
+    needs: tuple[Key[Any], ...] = ()
+    wants: tuple[Key[Any], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class stage(StageOffer[Stage]):
     """A stage and the findings that it needs, wants, gives and may give.
 
     `needs` must exist before the stage, `wants` may be missing. `may_give` satisfies only a want. In the first round of
@@ -292,8 +304,6 @@ class stage(Offer[Stage]):
     """
 
     kind = "stages"
-    needs: tuple[Key[Any], ...] = ()
-    wants: tuple[Key[Any], ...] = ()
     gives: tuple[Key[Any], ...] = ()
     may_give: tuple[Key[Any], ...] = ()
     only_with: tuple[Key[Any], ...] = ()
@@ -305,7 +315,7 @@ class stage(Offer[Stage]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class map_stage(Offer[MapStage[Any, Any]]):
+class map_stage(StageOffer[MapStage[Any, Any]]):
     """A map stage: processes the items of the key `over`, which grows, and adds its results to the key `gives`.
 
     `may_give` are further growing keys; results are assigned to keys by their type. For example, a stage gives the
@@ -319,8 +329,6 @@ class map_stage(Offer[MapStage[Any, Any]]):
     over: GrowingKey
     gives: GrowingKey
     may_give: tuple[GrowingKey, ...] = ()
-    needs: tuple[Key[Any], ...] = ()
-    wants: tuple[Key[Any], ...] = ()
 
 
 class middleware(Offer[Middleware]):
@@ -345,4 +353,6 @@ class Hooks:
 
 
 # The kinds of plugins and their decorators; stages have a second one.
-KINDS: Mapping[str, type[Offer[Any]]] = {each.kind: each for each in Offer.__subclasses__() if each is not map_stage}
+KINDS: Mapping[str, type[Offer[Any]]] = {
+    each.kind: each for each in (stage if each is StageOffer else each for each in Offer.__subclasses__())
+}

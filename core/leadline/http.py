@@ -74,9 +74,9 @@ def proxy_of(scheme: str, host: str) -> str:
 
 
 def _is_direct(host: str, entries: list[str]) -> bool:
-    """Return whether an entry of NO_PROXY names a host: `*`, the host, a domain above it, or a network with it."""
+    """Return whether an entry of NO_PROXY names a host, on any port: `*`, the host, a domain above it, a network."""
     for entry in filter(None, entries):
-        name = entry.rpartition("://")[2].lstrip("*.").lower()
+        name = re.sub(r"^(\[.*\]|[^:]+):\d+$", r"\1", entry.rpartition("://")[2].lstrip("*.").lower())
         if not name or f".{host}".endswith(f".{name}"):
             return True
         with suppress(ValueError):

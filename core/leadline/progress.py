@@ -159,7 +159,7 @@ def format_step(event: Event) -> str:
 def format_review(event: Event) -> str:
     """Return a review as text: `review (round 1): 3 of 5 sections covered; open: How deep in winter?`."""
     sections = _listed(event.data["sections"])
-    covered = sum(_table(one).get("coverage") == "covered" for one in sections)
+    covered = sum(_table(section).get("coverage") == "covered" for section in sections)
     parts = [f"{covered} of {plural(len(sections), 'section', 'sections')} covered"]
     for title, key in (("open", "gaps"), ("sources disagree", "conflicts")):
         if items := _listed(event.data[key]):

@@ -137,7 +137,6 @@ class _Pool:
             raise
 
     def close(self) -> None:
-        """Kill all workers."""
         for waiters in self._waiters.values():
             waiters.shutdown(wait=False, cancel_futures=True)
         for call in [*self._calls]:

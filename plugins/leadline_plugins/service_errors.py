@@ -10,7 +10,7 @@ import json
 import re
 import time
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache, cached_property
@@ -103,11 +103,11 @@ class Refusal:
             if any(fnmatchcase(text, code) for code in row.get("codes", ()) for text in (self.code, self.kind)):
                 return str(row["fault"])
         status = self.status or types.get(self.code) or types.get(self.kind) or 0
-        text = _normalized(self.words)
-        statuses = (0, status) if status < 300 else (status,)
-        applicable = [row for row in rows if not {*statuses}.isdisjoint(row.get("statuses", ()))]
-        matches = [(len(words), row["fault"]) for row in applicable for words in row["words"] if _contains(text, words)]
-        fault = str(max(matches)[1]) if matches else _fault_of_status(status)
+        answered = status if status >= 300 else 0
+        applicable = [row for row in rows if answered in row.get("statuses", ())]
+        matches = [(longest(self.words, row["words"]), row["fault"]) for row in applicable]
+        length, fault = max(matches, default=(0, ""))
+        fault = str(fault) if length else _fault_of_status(status)
         limited = fault == "no_quota" and status in (0, 429) and self.retry_after is not None
         return "rate_limited" if limited else fault
 
@@ -146,21 +146,23 @@ def _fault_of_status(status: int) -> str:
     return _BY_CLASS[status_error(status)]
 
 
-def _normalized(text: str) -> str:
-    return " ".join(text.casefold().translate(_SEPARATORS).split())
-
-
 _SEPARATORS = str.maketrans({"_": " ", "-": " ", "`": None, "’": "'"})
 
 
-def _contains(text: str, words: str) -> bool:
-    return bool(_gapped(words).search(text)) if "…" in words else words in text
+def longest(text: str, phrases: Iterable[str]) -> int:
+    """Return the length of the longest of some phrases that a text has, without regard to case; 0 if it has none.
+
+    A blank stands for any separator of words, `…` for up to 120 characters of one sentence.
+    """
+    text = " ".join(text.casefold().translate(_SEPARATORS).split())
+    return max((len(phrase) for phrase in phrases if _pattern(phrase).search(text)), default=0)
 
 
 @cache
-def _gapped(words: str) -> re.Pattern[str]:
+def _pattern(phrase: str) -> re.Pattern[str]:
     # A dot within a name (`qwen2.5:7b`) does not end the sentence.
-    return re.compile(r"(?:[^.]|\.(?=\S)){0,120}?".join(re.escape(part.strip()) for part in words.split("…")))
+    parts = r"(?:[^.]|\.(?=\S)){0,120}?".join(re.escape(part.strip()) for part in phrase.split("…"))
+    return re.compile(rf"(?<!\w){parts}")
 
 
 # --- reading a refusal -----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import ipaddress
 import logging
 import re
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 
@@ -20,7 +20,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from leadline_server import logs
-from leadline_server.limits import Limits, Rate
+from leadline_server.limits import Address, Rate
 from leadline_server.problems import Problem
 from leadline_server.store import SESSION_SECONDS, TOKEN_PREFIX, Store, Token
 
@@ -69,20 +69,17 @@ class Access:
         self,
         app: ASGIApp,
         store: Store,
-        limits: Limits,
+        address: Address,
         guesses: Rate,
-        hosts: Collection[str] = (),
-        *,
-        needs_token: bool = False,
         shown: Callable[[Request, Problem], Response] = lambda request, problem: problem.response(request.url.path),
     ) -> None:
         self._app, self._store = app, store
         # Makes the reply for a request that is refused: JSON for programs, a page for people.
         self._shown = shown
-        self._hosts = {host.lower() for host in hosts} | {"localhost"}
+        self._hosts = {host.lower() for host in address.names} | {"localhost"}
         # A server that others can reach, or that has had a token, stays closed when its last token is removed.
-        self._needs_token = needs_token or bool(hosts)
-        self._requests = Rate(limits.requests, f"more than {limits.requests} requests in a minute")
+        self._needs_token = bool(address.names) or not address.is_loopback
+        self._requests = Rate(address.limits.requests, f"more than {address.limits.requests} requests in a minute")
         self._guesses = guesses
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -176,8 +173,8 @@ class Access:
 
     def _check_host(self, headers: Headers) -> None:
         """Refuse names that do not belong to this server: a foreign name may lead here by DNS rebinding."""
-        found = _HOST.fullmatch(headers.get("host", ""))
-        name = found[1].lower().rstrip(".") if found else ""
+        match = _HOST.fullmatch(headers.get("host", ""))
+        name = match[1].lower().rstrip(".") if match else ""
         if name in self._hosts or _is_address(name):
             return
         raise Problem(
@@ -234,10 +231,10 @@ def _bearer(headers: Headers) -> str | None:
 
 def _cookie(headers: Headers) -> str:
     try:
-        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        morsel = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
     except CookieError:
         return ""
-    return found.value if found else ""
+    return morsel.value if morsel else ""
 
 
 def _is_address(name: str) -> bool:

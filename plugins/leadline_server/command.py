@@ -4,26 +4,107 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import logging
 import resource
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from leadline import Client
 from leadline.errors import LeadlineError, UsageError
 from leadline_server.app import App
-from leadline_server.limits import Limits
-from leadline_server.protocol import PatientProtocol
+from leadline_server.limits import Address
 from leadline_server.queue import Queue
 from leadline_server.service import Service
 from leadline_server.store import Store
-from leadline_server.supervisor import Supervisor
+
+# Seconds in which the head of a request must arrive.
+HEAD_TIMEOUT = 15.0
+# Seconds in which a client must take something of what was sent to it.
+STALL_TIMEOUT = 30.0
+# Bytes that are something: clients slower than this in `STALL_TIMEOUT` are left.
+_LEAST = 16_384
+
+
+class PatientProtocol(H11Protocol):
+    """The protocol of the server. It cuts off clients whose request never arrives, or who do not take the reply."""
+
+    _deadline: asyncio.TimerHandle | None = None
+    _stall: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for the first request."""
+        super().connection_made(transport)
+        self._watch_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Take a piece of a request."""
+        super().data_received(data)
+        self._watch_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._unwatch_head()
+        self._unwatch_reader()
+
+    def pause_writing(self) -> None:
+        """Wait for a client that does not take what was sent to it."""
+        super().pause_writing()
+        self._watch_reader()
+
+    def resume_writing(self) -> None:
+        """Go on with a client that took it."""
+        super().resume_writing()
+        self._unwatch_reader()
+
+    def on_response_complete(self) -> None:
+        """End a reply; a connection that was closed is gone when the rest was taken, or not taken in time."""
+        super().on_response_complete()
+        if self.transport.is_closing():
+            self._watch_reader()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Close a connection on which nothing comes any more."""
+        super().timeout_keep_alive_handler()
+        self._watch_reader()
+
+    def _watch_head(self) -> None:
+        # A connection that waits between two requests is uvicorn's matter (`timeout_keep_alive`).
+        waiting = self.conn.their_state is h11.IDLE and (self.cycle is None or bool(self.conn.trailing_data[0]))
+        if not waiting:
+            self._unwatch_head()
+        elif self._deadline is None:
+            self._deadline = self.loop.call_later(HEAD_TIMEOUT, self.transport.close)
+
+    def _unwatch_head(self) -> None:
+        if self._deadline:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _watch_reader(self) -> None:
+        if self._stall is None:
+            left = self.transport.get_write_buffer_size()
+            self._stall = self.loop.call_later(STALL_TIMEOUT, self._check_reader, left)
+
+    def _check_reader(self, before: int) -> None:
+        self._stall = None
+        left = self.transport.get_write_buffer_size()
+        if left and before - left < _LEAST:
+            self.transport.abort()
+        elif left:
+            self._watch_reader()
+
+    def _unwatch_reader(self) -> None:
+        if self._stall:
+            self._stall.cancel()
+            self._stall = None
+
 
 log = logging.getLogger("leadline.server")
 # Seconds that replies have to end once the server is told to; then connections are cut.
@@ -31,17 +112,6 @@ _GRACE = 3
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # Open files, as many as the server asks for; and those that it keeps for its runs and databases.
 _FILES, _OWN_FILES = 65_536, 200
-
-
-@dataclass(frozen=True)
-class Address:
-    """Where the server listens, the further names by which clients know it, and the address that links begin with."""
-
-    host: str = "127.0.0.1"
-    port: int = 8327
-    names: Sequence[str] = ()
-    limits: Limits = field(default_factory=Limits)
-    url: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,25 +128,21 @@ async def serve(
     queue: Queue,
     address: Address,
     started: Callable[[Running], object],
-    supervisor: Supervisor | None = None,
-    *,
-    loaded: Callable[[], object] = lambda: None,
+    work: Callable[[], Awaitable[None]] | None = None,
 ) -> None:
     """Serve until a signal. Raises `UsageError` before anything is served, and `ConfigError` a moment later.
 
-    The workers of `supervisor` work on the runs; without one, those that somebody else starts. `started` is called when
-    requests are accepted, and `loaded` when the plugins are loaded, which takes as long again: until then the server is
-    not ready, and no worker starts.
+    `started` is called when requests are accepted. `work` begins when the plugins are loaded, which takes as long
+    again: until then the server is not ready. It has workers do the runs; without it, others start them.
     """
     if address.url and not address.url.startswith(("http://", "https://")):
         raise UsageError(f"--url {address.url}: an address begins with http:// or https://")
-    loopback = _is_loopback(address.host)
-    if not store.has_tokens() and (not loopback or address.names):
-        what = f"--host {address.host}" if not loopback else f"--allow-host {address.names[0]}"
+    if not store.has_tokens() and (address.names or not address.is_loopback):
+        what = f"--host {address.host}" if not address.is_loopback else f"--allow-host {address.names[0]}"
         raise UsageError(f"{what}: others could use this server; first make a token: leadline serve token add NAME")
     store.lock()
     async with client:
-        app = App(client, store, queue, address.limits, hosts=address.names, needs_token=not loopback, url=address.url)
+        app = App(client, store, queue, address)
         listener = _listen(address.host, address.port)
         port = listener.getsockname()[1]
         host = f"[{address.host}]" if ":" in address.host else address.host
@@ -99,19 +165,18 @@ async def serve(
             started(Running(f"http://{host}:{port}", server.end))
             accepting.set()
 
-        async def work() -> None:
+        async def ready() -> None:
             await accepting.wait()
             client.plugins.pipeline()  # wrong settings are an error now, not with every run
             app.service.ready = True
-            loaded()
             keeping = asyncio.create_task(_delete_old(app.service), name="keep")
             try:
-                await (supervisor.run() if supervisor else app.service.closing.wait())
+                await (work() if work else app.service.closing.wait())
             finally:
                 keeping.cancel()
 
         server.when_started = begin
-        working = asyncio.create_task(work(), name="work")
+        working = asyncio.create_task(ready(), name="work")
         working.add_done_callback(lambda _: None if server.should_exit else server.end())  # a second end is forcible
         try:
             await server.serve(sockets=[listener])
@@ -135,17 +200,10 @@ async def _delete_old(service: Service) -> None:
 def _connections() -> int:
     """Raise the limit of open files as far as the system allows; return how many connections fit into it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
-    if soft != resource.RLIM_INFINITY and soft < most:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-    return max(50, most - _OWN_FILES)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    limit = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+    return max(50, limit - _OWN_FILES)
 
 
 def _listen(host: str, port: int) -> socket.socket:

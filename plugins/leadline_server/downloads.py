@@ -35,7 +35,9 @@ class Downloads:
 
     async def formats(self) -> list[str]:
         """Return the names of the formats that work here."""
-        return [one.name for one in await self.plugins() if "report_formatters" in one.kinds and not one.lacks]
+        return [
+            plugin.name for plugin in await self.plugins() if "report_formatters" in plugin.kinds and not plugin.lacks
+        ]
 
     async def send(self, run_id: str, principal: str | None, name: str) -> Response:
         """Send a report in a format, with the time of its run in the file's name. Raises `Problem`."""
@@ -61,8 +63,8 @@ def _attachment(made: Files, stem: str, name: str) -> Response:
     else:
         archive = io.BytesIO()
         with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as pack:
-            for one in made.files:
-                pack.writestr(one.name, one.data)
+            for part in made.files:
+                pack.writestr(part.name, part.data)
         content, media_type, file = archive.getvalue(), "application/zip", f"{stem}_{name}.zip"
     headers = {"Content-Disposition": f'attachment; filename="{file}"'}
     return Response(content, media_type=media_type, headers=headers)

@@ -14,8 +14,8 @@ _GAP = " […] "
 
 def evidence_view(report: Report, evidence_id: str, context: int) -> EvidenceView:
     """Return a passage with `context` characters of its source on either side. Raises `Problem`."""
-    passage = next((one for one in report.evidence if one.id == evidence_id), None)
-    source = next((one for one in report.sources if passage and one.id == passage.source_id), None)
+    passage = next((passage for passage in report.evidence if passage.id == evidence_id), None)
+    source = next((source for source in report.sources if passage and source.id == passage.source_id), None)
     if passage is None or source is None:
         raise Problem(404, "not_found", "the report has no such passage")
     text, (start, end) = source.document.text, passage.span
@@ -35,9 +35,9 @@ def evidence_view(report: Report, evidence_id: str, context: int) -> EvidenceVie
         text_begins=first,
         text_length=len(text),
         verdicts=tuple(
-            _verdict(one, passage)
-            for one in report.verdicts
-            if evidence_id in (one.evidence_id, *one.claim.evidence_ids)
+            _verdict(verdict, passage)
+            for verdict in report.verdicts
+            if evidence_id in (verdict.evidence_id, *verdict.claim.evidence_ids)
         ),
     )
 
@@ -53,6 +53,6 @@ def _verdict(verdict: Verdict, passage: Evidence) -> VerdictView:
 def _spans(quote: str, passage: Evidence) -> Iterator[tuple[int, int]]:
     """Yield the places of the judge's words, as far as they are in this passage."""
     for part in filter(None, quote.split(_GAP)):
-        place = passage.quote.find(part)
-        if place >= 0:
-            yield passage.span[0] + place, passage.span[0] + place + len(part)
+        start = passage.quote.find(part)
+        if start >= 0:
+            yield passage.span[0] + start, passage.span[0] + start + len(part)

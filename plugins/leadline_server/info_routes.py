@@ -65,8 +65,8 @@ class InfoRoutes:
 
     async def plugins(self, request: Request) -> PluginsView:
         """Return the installed plugins, and what they lack."""
-        found = await asyncio.to_thread(self._client.describe_plugins)
-        return PluginsView(plugins=tuple(record_for_readers(one, "lacks") for one in found))
+        plugins = await asyncio.to_thread(self._client.describe_plugins)
+        return PluginsView(plugins=tuple(record_for_readers(plugin, "lacks") for plugin in plugins))
 
     async def explain(self, request: Request) -> Record:
         """Return the plan of a run, without any call."""

@@ -101,7 +101,11 @@ class KnowledgeRoutes:
     async def delete(self, principal: str | None, wanted: str) -> None:
         """Remove a document of a principal. Raises `Problem`."""
         listed = await self._base.documents(principal=principal)
-        own = [one for one in listed.documents if one.id == wanted and one.shared == (principal is None)]
+        own = [
+            document
+            for document in listed.documents
+            if document.id == wanted and document.shared == (principal is None)
+        ]
         if not own:
             raise Problem(404, "not_found", "there is no such document of yours", "GET /v1/knowledge lists them")
         await self._base.remove(wanted, principal=principal)
@@ -114,15 +118,17 @@ class KnowledgeRoutes:
         if not (await self._base.documents(principal=principal)).documents:
             return Passages()
         try:
-            found = await self._base.search(query, limit=limit, whole=False, principal=principal)
+            passages = await self._base.search(query, limit=limit, whole=False, principal=principal)
         except CallFailed as failed:
             raise _problem(failed) from failed
-        sizes = accumulate(len(one.quote) + len(one.lead) + sum(map(len, one.path)) for one in found.evidence)
-        shown = tuple(one for one, size in zip(found.evidence, sizes, strict=True) if size <= _CHARACTERS)
-        used = {one.source_id for one in shown}
+        sizes = accumulate(
+            len(passage.quote) + len(passage.lead) + sum(map(len, passage.path)) for passage in passages.evidence
+        )
+        shown = tuple(passage for passage, size in zip(passages.evidence, sizes, strict=True) if size <= _CHARACTERS)
+        used = {passage.source_id for passage in shown}
         brief = (
             source.model_copy(update={"document": Document(text="", title=source.document.title)})
-            for source in found.sources
+            for source in passages.sources
             if source.id in used
         )
         return Passages(evidence=shown, sources=tuple(brief))

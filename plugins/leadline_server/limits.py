@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import ipaddress
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -31,6 +32,25 @@ class Limits:
     """What each principal may spend."""
     guesses: int = 20
     """Wrong tokens per minute from one address, and logins with one token."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the server listens, the further names by which clients know it, and the address that links begin with."""
+
+    host: str = "127.0.0.1"
+    port: int = 8327
+    names: Sequence[str] = ()
+    limits: Limits = field(default_factory=Limits)
+    url: str = ""
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine reaches it."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
 
 
 class Rate:

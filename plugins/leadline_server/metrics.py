@@ -54,14 +54,14 @@ class ServerMetrics:
         if seconds is not None:
             self._metrics.series(HTTP_SECONDS, method, route).observe(seconds)
 
-    async def add_run(self, client: Client, found: RunInfo, principal: str | None) -> None:
+    async def add_run(self, client: Client, info: RunInfo, principal: str | None) -> None:
         """Count a run that has ended, without what was counted when it ended before."""
-        run = found.metadata
+        run = info.metadata
         assert run is not None
         last = self._counted.pop(run.run_id, -1)
         session: list[Event] = []
         try:
-            async for event in client.events(found.folder, after=last, deltas=False, principal=principal):
+            async for event in client.events(info.folder, after=last, deltas=False, principal=principal):
                 session.append(event)
                 if event.kind == "run.finished":
                     self._count(session)

@@ -23,11 +23,11 @@ class Pipelines:
 
     async def able(self) -> dict[str, InstalledPipeline]:
         """Return the pipelines that can run, by name."""
-        return {one.name: one for one in await self.all() if not one.problem}
+        return {pipeline.name: pipeline for pipeline in await self.all() if not pipeline.problem}
 
     async def refusal(self, name: str, error: ConfigError) -> Problem | LeadlineError:
         """Return the error of an order by a pipeline: what the server lacks for it, or `error` if that is no reason."""
-        lacks = next((one.lacks for one in await self.all() if one.name == name), ())
+        lacks = next((pipeline.lacks for pipeline in await self.all() if pipeline.name == name), ())
         if not lacks:
             return error
         needed = " and ".join(_LACKS.get(kind, kind.replace("_", " ")) for kind in lacks)

@@ -75,7 +75,6 @@ def too_many(message: str, seconds: float) -> Problem:
 
 
 def problem_of(error: LeadlineError) -> Problem:
-    """Return the reply for an error of Leadline."""
     if isinstance(error, AlreadyAnswered):
         return Problem(409, "already_answered", str(error))
     if isinstance(error, JournalBusy):  # its message names folders and processes of the server

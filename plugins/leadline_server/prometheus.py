@@ -115,14 +115,14 @@ class Metrics:
 
     def series(self, metric: Metric, *labels: object) -> Any:
         """Return the counter, gauge or histogram with these label values, or that for all others."""
-        found, key = self._metrics[metric.name], tuple(str(label) for label in labels)
+        collector, key = self._metrics[metric.name], tuple(str(label) for label in labels)
         if not key:
-            return found
+            return collector
         seen = self._seen[metric.name]
         if key not in seen and len(seen) >= SERIES:
             key = (OTHER,) * len(key)
         seen.add(key)
-        return found.labels(*key)
+        return collector.labels(*key)
 
     def count(self, event: Event) -> None:
         """Count an event of a run. The events of one run must come in order."""
@@ -229,8 +229,8 @@ class Prometheus:
             try:
                 self._server, _ = start_http_server(port, host)
             except OSError as error:
-                place = f"plugins.prometheus.port = {port}, plugins.prometheus.host = {host!r}"
-                raise PluginError(f"cannot serve metrics there ({place}): {error.strerror or error}") from error
+                address = f"plugins.prometheus.port = {port}, plugins.prometheus.host = {host!r}"
+                raise PluginError(f"cannot serve metrics there ({address}): {error.strerror or error}") from error
         return self
 
     async def __aexit__(self, *exception: object) -> None:

@@ -46,8 +46,8 @@ def for_readers(value: Any, folder: str = "") -> Any:
     return value
 
 
-def _remedy(found: re.Match[str]) -> str:
-    command, more, _, package = found.groups()
+def _remedy(match: re.Match[str]) -> str:
+    command, more, _, package = match.groups()
     if package:
         return f"the operator installs {package}"
     if not command:

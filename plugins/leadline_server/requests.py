@@ -149,10 +149,10 @@ async def read(request: Request, model: type[Body], limit: int, *, optional: boo
 
 def invalid(error: ValidationError) -> Problem:
     """Return the error for a body with wrong fields."""
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    if found[0]["type"] == "json_invalid":
-        return Problem(400, "invalid_json", f"the body is not JSON: {found[0]['msg'].lower()}")
-    texts = [": ".join(filter(None, (_path(one["loc"]), _fault(one["msg"])))) for one in found[:5]]
+    errors = error.errors(include_url=False, include_context=False, include_input=False)
+    if errors[0]["type"] == "json_invalid":
+        return Problem(400, "invalid_json", f"the body is not JSON: {errors[0]['msg'].lower()}")
+    texts = [": ".join(filter(None, (_path(fault["loc"]), _fault(fault["msg"])))) for fault in errors[:5]]
     return Problem(422, "invalid_request", "; ".join(texts), "GET /openapi.json describes every request")
 
 
@@ -173,21 +173,21 @@ def overrides(body: NewRun, settings: Settings) -> dict[str, Any]:
             )
         if key in LOWERED:
             _refuse_higher(key, value, settings)
-    found: dict[str, Any] = dict(body.set)
+    values: dict[str, Any] = dict(body.set)
     if body.pipeline:
         if body.pipeline not in settings.pipelines:
             known = choose_from(body.pipeline, settings.pipelines)
             raise Problem(422, "unknown_pipeline", f"there is no pipeline {body.pipeline!r}", known)
-        found["pipeline"] = body.pipeline
+        values["pipeline"] = body.pipeline
     if body.formats:
-        found["report.formats"] = list(dict.fromkeys(body.formats))
-    return found
+        values["report.formats"] = list(dict.fromkeys(body.formats))
+    return values
 
 
 def _refuse_higher(key: str, value: JsonValue, settings: Settings) -> None:
     table, _, name = key.partition(".")
-    most = getattr(getattr(settings, table), name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+    limit = getattr(getattr(settings, table), name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= limit:
         raise Problem(
-            403, "setting_not_allowed", f"set: {key} may be a number up to {Decimal(str(most)).normalize():f}"
+            403, "setting_not_allowed", f"set: {key} may be a number up to {Decimal(str(limit)).normalize():f}"
         )

@@ -13,7 +13,7 @@ from leadline.records import Answer
 from leadline_server.endpoint import EVENTS, FILE, Endpoint
 from leadline_server.problems import Problem
 from leadline_server.requests import NewAnswer, NewRun, Reason, Resume, read
-from leadline_server.service import Service, principal_of
+from leadline_server.service import RunFilter, Service, principal_of
 from leadline_server.streams import Stream, event_frames
 from leadline_server.views import Accepted, Done, EvidenceView, Links, RunPage, RunView
 
@@ -106,10 +106,7 @@ class RunRoutes:
         query = request.query_params
         return await self._service.runs(
             principal_of(request),
-            text=query.get("q", ""),
-            status=query.get("status"),
-            tag=query.get("tag", ""),
-            conversation=query.get("conversation", ""),
+            RunFilter(*(query.get(name, "") for name in ("q", "status", "tag", "conversation"))),
             after=query.get("after"),
             limit=number(query, "limit", _PAGE, 1, _MOST),
         )
@@ -229,13 +226,13 @@ def required(values: Mapping[str, str], name: str, example: str) -> str:
     raise Problem(422, "invalid_request", f"{name}: field required", example)
 
 
-def number(values: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
+def number(values: Mapping[str, str], name: str, default: int, least: int, highest: int) -> int:
     """Return a whole number of a query. Raises `Problem`."""
     text = values.get(name)
     if text is None:
         return default
     if len(text) < 20 and text.removeprefix("-").isascii() and text.removeprefix("-").isdigit():
         value = int(text)
-        if least <= value <= most:
+        if least <= value <= highest:
             return value
-    raise Problem(422, "invalid_request", f"{name}: a whole number from {least} to {most:,}")
+    raise Problem(422, "invalid_request", f"{name}: a whole number from {least} to {highest:,}")

@@ -10,8 +10,10 @@ import hashlib
 import logging
 import shutil
 import time
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property, partial
@@ -29,13 +31,12 @@ from leadline.run_summary import ACTIVE
 from leadline.runs import Metadata, RunInfo
 from leadline_server import logs
 from leadline_server.access import Identity, unknown_token
-from leadline_server.active import ActiveRuns
 from leadline_server.evidence import evidence_view
 from leadline_server.limits import Limits, Rate, Slots
 from leadline_server.metrics import ServerMetrics
 from leadline_server.pipelines import Pipelines
 from leadline_server.problems import Problem, no_such_run, too_many
-from leadline_server.queue import Full, Queue, QueuedRun, Taken
+from leadline_server.queue import Full, Queue, QueuedRun, QueueUnavailable, Taken
 from leadline_server.remedies import event_for_readers, record_for_readers
 from leadline_server.requests import RUN_ID, NewRun, overrides
 from leadline_server.store import Store, Token
@@ -43,6 +44,94 @@ from leadline_server.views import EvidenceView, RunItem, RunPage, RunView, reada
 from leadline_server.worker import CONTINUED, has_ended
 
 log = logging.getLogger("leadline.server")
+# Seconds that a look at the queue waits for a change.
+_WAIT = 1.0
+# Seconds between two looks at least: many small changes are seen together.
+_PAUSE = 0.02
+
+
+class ActiveRuns:
+    """The active orders by run id. Use it on one event loop."""
+
+    def __init__(self, queue: Queue) -> None:
+        self.queue = queue
+        # Called with every order that has ended.
+        self.when_ended: Callable[[QueuedRun], Awaitable[None]] | None = None
+        # Increases with every change.
+        self.version = 0
+        self._known: dict[str, QueuedRun] = {}
+        self._changed = asyncio.Event()
+        self._refreshing = asyncio.Lock()
+        self._watcher = ThreadPoolExecutor(1, "queue watcher")
+        self._telling: set[asyncio.Task[None]] = set()
+
+    async def follow(self) -> None:
+        """Follow the queue until this is cancelled. Raises `QueueUnavailable` if it does not answer at first."""
+        await self.refresh()
+        loop = asyncio.get_running_loop()
+        try:
+            while True:
+                with suppress(QueueUnavailable):
+                    await loop.run_in_executor(self._watcher, self.queue.wait, _WAIT)
+                    await self.refresh()
+                await asyncio.sleep(_PAUSE)
+        finally:
+            self._watcher.shutdown(wait=False)
+
+    async def refresh(self) -> None:
+        """Read the queue now."""
+        async with self._refreshing:
+            active = {run.run_id: run for run in await asyncio.to_thread(self.queue.active)}
+            ended = [run for run_id, run in self._known.items() if run_id not in active]
+            if active != self._known:
+                self._known = active
+                self.version += 1
+                self._changed.set()
+                self._changed = asyncio.Event()
+        for run in ended:
+            if self.when_ended:
+                task = asyncio.ensure_future(self.when_ended(run))
+                self._telling.add(task)
+                task.add_done_callback(self._told)
+
+    def _told(self, task: asyncio.Task[None]) -> None:
+        self._telling.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            log.error("a run that ended was not counted", exc_info=error)
+
+    async def changed(self, version: int, seconds: float) -> None:
+        """Return when an order was added, moved on or ended since `version`, or after so many seconds."""
+        if self.version == version:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), seconds)
+
+    def get(self, run_id: str, principal: str | None) -> QueuedRun | None:
+        run = self._known.get(run_id)
+        return run if run and run.principal == principal else None
+
+    def of(self, principal: str | None) -> list[QueuedRun]:
+        """Return the active orders of a principal, newest first."""
+        return [run for run in self._known.values() if run.principal == principal]
+
+    def before(self, run_id: str) -> int:
+        """Return how many waiting runs begin before one at most: users take turns, and each one's come by age."""
+        waiting = sorted((run for run in self._known.values() if run.state == "waiting"), key=lambda run: run.ordered)
+        principal = next((run.principal for run in waiting if run.run_id == run_id), None)
+        own = [run.run_id for run in waiting if run.principal == principal]
+        turn = own.index(run_id) if run_id in own else 0
+        others = Counter(run.principal for run in waiting if run.principal != principal)
+        return turn + sum(min(count, turn + 1) for count in others.values()) if run_id in own else 0
+
+    def waiting(self) -> tuple[int, float]:
+        """Return how many orders wait for a worker, and for how many seconds the oldest one does."""
+        times = [run.ordered for run in self._known.values() if run.state == "waiting"]
+        return len(times), max(0.0, time.time() - min(times)) if times else 0.0
+
+    def claimed(self) -> int:
+        """Return how many orders workers have taken."""
+        return sum(run.state == "claimed" for run in self._known.values())
+
+
 # Reports that are kept in memory, because a page asks for many passages of the same one.
 _REPORTS = 4
 _PAGE = 50
@@ -62,6 +151,22 @@ LEAST_FREE = 200 * 2**20
 _OPERATORS = frozenset({"metadata.json", "events.jsonl"})
 # An end of the run that was not the last one, because the run was continued.
 SESSION_FINISHED = "session.finished"
+
+
+@dataclass(frozen=True)
+class RunFilter:
+    """Runs with all words of `text`, this status, this tag (KEY or KEY=VALUE), and of this conversation."""
+
+    text: str = ""
+    status: str = ""
+    tag: str = ""
+    conversation: str = ""
+
+    def takes(self, run: RunItem) -> bool:
+        """Whether a run has the status and the tag."""
+        name, _, value = self.tag.partition("=")
+        tagged = not self.tag or (name in run.tags and value in ("", run.tags[name]))
+        return tagged and self.status in ("", run.status)
 
 
 @dataclass
@@ -106,7 +211,7 @@ class Service:
         changed = overrides(body, self.client.plugins.settings)
         new = partial(self.client.order, body.question, set=changed, tags=body.tags, principal=principal)
         earlier: Any = {"conversation": body.conversation, "follows": body.follows or None, "turns": tuple(turns)}
-        most, refusal = self.limits.runs, None
+        limit, refusal = self.limits.runs, None
         try:
             await self._check_earlier(body, principal)
             order = await asyncio.to_thread(new, **earlier) if any(earlier.values()) else new()
@@ -114,14 +219,14 @@ class Service:
             if key is None:
                 raise
             # The run that must end first may be the one that this request started when it was sent before.
-            order, most, refusal = new(), 0, error
+            order, limit, refusal = new(), 0, error
         except ConfigError as error:
             pipeline = body.pipeline or self.client.plugins.settings.pipeline
             raise await self.pipelines.refusal(pipeline, error) from error
         digest = hashlib.sha256(body.model_dump_json().encode("utf-8", "surrogatepass")).hexdigest()
         try:
-            about: Any = {"key": key, "digest": digest, "most": most, "quota": self.limits.quota}
-            await asyncio.to_thread(self.queue.put, order, principal, **about)
+            quota = replace(self.limits.quota, runs=limit)
+            await asyncio.to_thread(self.queue.put, order, principal, key=key, digest=digest, quota=quota)
         except Taken as taken:
             if not taken.same:
                 raise Problem(
@@ -151,9 +256,9 @@ class Service:
 
     async def _check_earlier(self, body: NewRun, principal: str | None) -> None:
         """Raise an error if the run that a new one would follow is not there, or active: it may have no folder yet."""
-        for run in self.active.of(principal) if body.conversation or body.follows else ():
-            conversation = run.order.conversation if run.order else ""
-            if run.run_id == body.follows or (body.conversation and body.conversation in (conversation, run.run_id)):
+        for run in self.active.of(principal):
+            names = {run.run_id, run.order.conversation} if run.order else {run.run_id}
+            if run.run_id == body.follows or (body.conversation and body.conversation in names):
                 raise UsageError(f"the run {run.run_id} is active: follow it up when it has ended")
         try:
             if body.follows:
@@ -165,51 +270,41 @@ class Service:
     async def runs(
         self,
         principal: str | None,
+        chosen: RunFilter | None = None,
         *,
-        text: str = "",
-        status: str | None = None,
-        tag: str = "",
-        conversation: str = "",
         after: str | None = None,
         limit: int = _PAGE,
     ) -> RunPage:
-        """Return a page of runs: those with all words of `text`, this status and this tag, KEY or KEY=VALUE.
-
-        With the id of a conversation, return its runs. Raises `Problem`.
-        """
-        found = await asyncio.to_thread(self.client.runs, text=text, conversation=conversation, principal=principal)
-        items = [record_for_readers(RunItem.of(run), "reason", folder=self._root) for run in found]
+        """Return a page of runs. Raises `Problem`."""
+        chosen = chosen or RunFilter()
+        text, conversation = chosen.text, chosen.conversation
+        runs = await asyncio.to_thread(self.client.runs, text=text, conversation=conversation, principal=principal)
+        items = [record_for_readers(RunItem.of(run), "reason", folder=self._root) for run in runs]
         if not text.strip():
             known = {item.id for item in items if item.status != "unreadable"}  # one that begins has no metadata yet
             orders = (run.order for run in self.active.of(principal) if run.run_id not in known)
             wanted = (order for order in orders if order and conversation in ("", order.conversation, order.run_id))
             upcoming = {order.run_id: RunItem.of_order(order) for order in wanted}
             items = [*upcoming.values(), *(item for item in items if item.id not in upcoming)]
-        name, _, value = tag.partition("=")
-        chosen = [
-            item
-            for item in items
-            if (not status or item.status == status)
-            and (not tag or (name in item.tags and (not value or item.tags[name] == value)))
-        ]
-        ids = [item.id for item in chosen]
+        items = [item for item in items if chosen.takes(item)]
+        ids = [item.id for item in items]
         if after and after not in ids:
             raise Problem(422, "invalid_request", "after: no run of this list has this id")
         first = ids.index(after) + 1 if after else 0
-        page = chosen[first : first + limit]
-        return RunPage(runs=tuple(page), next=page[-1].id if first + limit < len(chosen) else None)
+        page = items[first : first + limit]
+        return RunPage(runs=tuple(page), next=page[-1].id if first + limit < len(items) else None)
 
     async def memory(self, principal: str | None) -> RunPage:
         """Return the runs that new questions of the principal may remember, newest first."""
-        found = await asyncio.to_thread(self.client.memory, principal=principal)
-        return RunPage(runs=tuple(map(RunItem.of, found)))
+        runs = await asyncio.to_thread(self.client.memory, principal=principal)
+        return RunPage(runs=tuple(map(RunItem.of, runs)))
 
     async def forget(self, principal: str | None, run_id: str = "") -> None:
         """Keep a run, or all of the principal, out of the memory of new questions. Raises `Problem`."""
         if run_id:
             await self.view(run_id, principal)
         ids = [run_id] if run_id else [run.id for run in (await self.memory(principal)).runs]
-        for folder in (self.folder(one, principal) for one in ids):
+        for folder in (self.folder(name, principal) for name in ids):
             await asyncio.to_thread(self.client.forget, folder, principal=principal)
         self.store.audit.write("runs forgotten", principal, run_ids=ids)
 
@@ -222,33 +317,33 @@ class Service:
         """
         folder = self.folder(run_id, principal)
         run = self.active.get(run_id, principal)
-        found = await asyncio.to_thread(self._find, folder, principal)
-        if found is None or found.status in ACTIVE:
+        info = await asyncio.to_thread(self._find, folder, principal)
+        if info is None or info.status in ACTIVE:
             pass
-        elif run and not has_ended(found, run):
-            found = replace(found, status="pending")
-        elif run is None and found.metadata and (found.status == "interrupted" or found.metadata.reason == CONTINUED):
+        elif run and not has_ended(info, run):
+            info = replace(info, status="pending")
+        elif run is None and info.metadata and (info.status == "interrupted" or info.metadata.reason == CONTINUED):
             ended = await asyncio.to_thread(self.queue.get, run_id, principal)
             if ended and ended.status:  # it was withdrawn while it waited to be continued, or could not be
-                metadata = found.metadata.model_copy(update={"reason": Notice(ended.problem)})
-                found = replace(found, status=ended.status, metadata=metadata)
-        if found and found.metadata is None:
+                metadata = info.metadata.model_copy(update={"reason": Notice(ended.problem)})
+                info = replace(info, status=ended.status, metadata=metadata)
+        if info and info.metadata is None:
             raise Problem(500, "unreadable", "the state of the run cannot be read", "POST …/resume restores it")
-        if found is None or found.metadata is None:
+        if info is None or info.metadata is None:
             return None
-        public = tuple(name for name in found.metadata.files if name not in _OPERATORS)
-        return found.metadata.model_copy(update={"files": public}), found.status
+        public = tuple(name for name in info.metadata.files if name not in _OPERATORS)
+        return info.metadata.model_copy(update={"files": public}), info.status
 
     def _find(self, folder: Path, principal: str | None) -> RunInfo | None:
         if not (folder / "metadata.json").is_file():
             return None
         try:
-            found = self.client.find(folder, principal=principal)
+            info = self.client.find(folder, principal=principal)
         except UsageError:
             raise no_such_run() from None
-        if found.folder != folder:  # the beginning of another id
+        if info.folder != folder:  # the beginning of another id
             raise no_such_run()
-        return found
+        return info
 
     async def view(self, run_id: str, principal: str | None) -> RunView:
         """Return a run as of now. Raises `Problem` if the principal has no such run."""
@@ -343,8 +438,8 @@ class Service:
     async def resume(self, run_id: str, principal: str | None, *, retry_failed: bool = False) -> None:
         """Continue a run that has ended; completed calls are not repeated. Raises `Problem`, `JournalBusy`."""
         self.check_disk()
-        limits: Any = {"most": self.limits.runs, "quota": self.limits.quota}
-        reopen = partial(self.queue.reopen, run_id, principal, retry_failed=retry_failed, **limits)
+        quota = replace(self.limits.quota, runs=self.limits.runs)
+        reopen = partial(self.queue.reopen, run_id, principal, retry_failed=retry_failed, quota=quota)
         until = time.monotonic() + _PATIENCE
         while (await self.view(run_id, principal)).status not in ACTIVE:
             try:
@@ -455,14 +550,12 @@ class Service:
             self.store.audit.write("logged out", identity.principal)
 
     async def _count(self, run: QueuedRun) -> None:
-        """Count a run that has ended."""
-        found = await asyncio.to_thread(self._find, self.folder(run.run_id, run.principal), run.principal)
-        if found and found.metadata:
-            await self.metrics.add_run(self.client, found, run.principal)
+        info = await asyncio.to_thread(self._find, self.folder(run.run_id, run.principal), run.principal)
+        if info and info.metadata:
+            await self.metrics.add_run(self.client, info, run.principal)
 
 
 def principal_of(request: Request) -> str | None:
-    """Return the principal of a request."""
     identity: Identity = request.state.identity
     return identity.principal
 

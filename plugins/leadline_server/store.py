@@ -85,7 +85,6 @@ class Store:
             raise LeadlineError(f"cannot use {folder / FILE}: {error}") from error
 
     def close(self) -> None:
-        """Close the file."""
         with self._lock:
             self._reader.close()
             self._writer.close()
@@ -126,12 +125,10 @@ class Store:
         return token
 
     def tokens(self) -> list[Token]:
-        """Return all tokens by name."""
         rows = self._reader.execute(f"SELECT {_COLUMNS} FROM tokens ORDER BY name").fetchall()  # noqa: S608
         return [Token(*row) for row in rows]
 
     def has_tokens(self) -> bool:
-        """Return whether there is a token."""
         return bool(self._reader.execute("SELECT 1 FROM tokens LIMIT 1").fetchone())
 
     def remove_token(self, name: str) -> None:
@@ -144,11 +141,11 @@ class Store:
 
     def token(self, secret: str) -> Token | None:
         """Return the token with this secret, unless it has expired."""
-        given, found = _hash(secret), None
+        given, match = _hash(secret), None
         for token in self.tokens():  # all of them: the time tells nothing
             if hmac.compare_digest(token.hash, given):
-                found = token
-        return self._valid(found)
+                match = token
+        return self._valid(match)
 
     def _valid(self, token: Token | None) -> Token | None:
         now = time.time()

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.responses import Response
@@ -37,7 +38,7 @@ def frame(event: Event) -> bytes:
 
 def encoded(data: Any) -> bytes:
     """Return data as the end of an event in the form of SSE."""
-    text = _BREAKS.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(data, ensure_ascii=False))
+    text = _BREAKS.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(data, ensure_ascii=False))
     return f"data: {text}\n\n".encode("utf-8", "replace")
 
 
@@ -49,11 +50,19 @@ async def event_frames(events: AsyncIterator[Event]) -> AsyncIterator[bytes]:
             yield frame(event)
 
 
+@dataclass(frozen=True)
+class Signals:
+    """What a stream sends after ten quiet seconds and when the server ends; `left` is called if the client leaves."""
+
+    alive: Callable[[], bytes] = lambda: b": alive\n\n"
+    parting: bytes = b""
+    left: Callable[[], Awaitable[None]] | None = None
+
+
 class Stream(Response):
     """A reply in pieces, which takes one of the principal's places while it is open.
 
-    It ends with its pieces, the client or the server, of which `closing` tells. `alive` returns what is sent after ten
-    quiet seconds, `parting` is sent if the server ends first, and `left` is called if the client leaves before the end.
+    It ends with its pieces, the client or the server, of which `closing` tells.
     """
 
     def __init__(
@@ -62,16 +71,13 @@ class Stream(Response):
         closing: asyncio.Event,
         places: Slots,
         principal: str | None,
-        *,
-        alive: Callable[[], bytes] = lambda: b": alive\n\n",
-        parting: bytes = b"",
-        left: Callable[[], Awaitable[None]] | None = None,
+        signals: Signals | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(headers={"Content-Type": "text/event-stream", "X-Accel-Buffering": "no", **(headers or {})})
         self._frames, self._closing = frames, closing
         self._places, self._principal = places, principal
-        self._alive, self._parting, self._left = alive, parting, left
+        self._signals = signals or Signals()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the pieces; a client that does not take them is left."""
@@ -90,8 +96,8 @@ class Stream(Response):
             with suppress(TimeoutError):
                 whole = await self._send_frames(send, {left, closing})
                 await asyncio.wait_for(send({"type": "http.response.body", "body": b""}), SEND_TIMEOUT)
-            if not whole and self._left and not self._closing.is_set():
-                await self._left()
+            if not whole and self._signals.left and not self._closing.is_set():
+                await self._signals.left()
         finally:
             for task in (left, closing):
                 task.cancel()
@@ -105,10 +111,10 @@ class Stream(Response):
                 done, _ = await asyncio.wait({upcoming, *ends}, timeout=HEARTBEAT, return_when=asyncio.FIRST_COMPLETED)
                 if done & ends:
                     if self._closing.is_set():
-                        await self._send(send, self._parting)
+                        await self._send(send, self._signals.parting)
                     return False
                 if not done:
-                    await self._send(send, self._alive())
+                    await self._send(send, self._signals.alive())
                     continue
                 try:
                     piece = upcoming.result()

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from leadline import Client, RunHandle
+from leadline import Client, Run
 from leadline.errors import JournalBusy, LeadlineError, UsageError
 from leadline.events import Subscription
 from leadline.runs import Result, RunInfo
@@ -44,7 +44,7 @@ class Worker:
         self.closing = asyncio.Event()
         self._client, self._queue, self._runs, self._of_a_user = client, queue, runs, of_a_user
         self._claims: dict[str, Claim] = {}
-        self._handles: dict[str, RunHandle] = {}
+        self._handles: dict[str, Run] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         # Beats and claims take turns, so that a beat knows every claim.
         self._asking = asyncio.Lock()
@@ -192,7 +192,7 @@ class Worker:
         logs.write(log, "run is left to another worker" if is_continued else "run ended", **_sums(result))
         return not is_continued
 
-    async def _start(self, run: QueuedRun) -> RunHandle:
+    async def _start(self, run: QueuedRun) -> Run:
         if run.order and not run.retry_failed:
             return await self._client.run(run.order, principal=run.principal, interactive=True)
         folder = self._client.runs_folder(principal=run.principal).absolute() / run.run_id
@@ -208,14 +208,14 @@ class Worker:
         run = claim.run
         folder = self._client.runs_folder(principal=run.principal).absolute() / run.run_id
         try:
-            found = self._client.find(folder, principal=run.principal)
-            if found.status == "interrupted":  # its process may have written the end between the two looks of `find`
-                found = self._client.find(folder, principal=run.principal)
+            info = self._client.find(folder, principal=run.principal)
+            if info.status == "interrupted":  # its process may have written the end between the two looks of `find`
+                info = self._client.find(folder, principal=run.principal)
         except UsageError:
             return False
-        if found.status in ("pending", "running"):
+        if info.status in ("pending", "running"):
             raise JournalBusy("another process works on the run")
-        return has_ended(found, run)
+        return has_ended(info, run)
 
 
 async def _log_failures(events: Subscription) -> None:
@@ -243,9 +243,9 @@ def _spent(result: Result) -> dict[str, tuple[int, float]]:
     return spent
 
 
-def has_ended(found: RunInfo, run: QueuedRun) -> bool:
+def has_ended(info: RunInfo, run: QueuedRun) -> bool:
     """Return whether the run ended by itself since it was ordered."""
-    metadata = found.metadata
+    metadata = info.metadata
     if metadata is None or metadata.ended is None or metadata.ended.timestamp() < run.ordered:
         return False
     return not (metadata.status == "cancelled" and metadata.reason == CONTINUED)

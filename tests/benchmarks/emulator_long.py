@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from zlib import crc32
 
-import emulator_cjk as cjk
-
 Statement = tuple[str, str]
 # From this length of a section on (in words, or as many characters), the emulator writes for a long report.
 LONG = 700
@@ -112,19 +110,18 @@ def topics(question: str) -> list[str]:
     return [topic.strip().removeprefix("and ") for topic in listed.split(",") if topic.strip()]
 
 
-def long_plan(question: str, least: int, most: int, said: cjk.Tongue | None = None) -> dict[str, Any]:
+def long_plan(question: str, least: int, most: int) -> dict[str, Any]:
     """Return a plan with a section and a search for each topic, within the wanted size."""
-    found = (cjk.topics(question) if said else topics(question))[:most]
+    found = topics(question)[:most]
     found += [f"further aspects {number}" for number in range(len(found), least)]
-    goal = said.goal if said else "Say what the sources establish about {topic}."
-    asked = said.questions if said else _ASKED
+    goal = "Say what the sources establish about {topic}."
     sections = [
         {
             "id": str(place),
             "title": topic.capitalize(),
             "goal": goal.format(topic=topic),
             "grid": "",
-            "questions": [one.format(topic=topic) for one in asked],
+            "questions": [one.format(topic=topic) for one in _ASKED],
             "domain": _DOMAINS[place % len(_DOMAINS)],
         }
         for place, topic in enumerate(found, start=1)
@@ -231,8 +228,8 @@ def repeats(text: str) -> dict[str, Any]:
 
 
 def _units(text: str) -> set[str]:
-    """Return the longer words of a text; of Chinese and Japanese the pairs of characters."""
-    return cjk.grams(text) if cjk.tongue(text) else {word.lower() for word in _WORDS.findall(text) if len(word) > 3}
+    """Return the longer words of a text."""
+    return {word.lower() for word in _WORDS.findall(text) if len(word) > 3}
 
 
 def charts(passages: Mapping[str, str]) -> dict[str, Any]:

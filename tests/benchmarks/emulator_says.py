@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import emulator_cjk as cjk
 from emulator_code import program
 from emulator_long import LONG, charts, long_parts, long_plan, long_section, nearest, repeats
 
@@ -48,7 +47,7 @@ def _question(text: str) -> str:
 
 def _plan(text: str) -> dict[str, Any]:
     if size := re.search(r"^Sections: (\d+) to (\d+)", text, re.MULTILINE):
-        return long_plan(_question(text), int(size[1]), int(size[2]), cjk.tongue(_question(text)))
+        return long_plan(_question(text), int(size[1]), int(size[2]))
     asked = _question(text).rstrip("?. ")
     sections = [_planned(str(place), angle) for place, angle in enumerate(_ANGLES[:SECTIONS], start=1)]
     queries = [_query(asked, angle, str(place)) for place, angle in enumerate(_ANGLES[:SECTIONS], start=1)]
@@ -84,18 +83,10 @@ def _digest(text: str) -> dict[str, Any]:
     names, partial = re.findall(r"^Section (\w+):", text, re.MULTILINE), {"coverage": "partial", "depth": 0.6}
     first = "Known so far:" not in text and "No more searches" not in text
     asked = _question(text)
-    gaps = ["What do the newest figures say?", "Which costs are contested?"]
-    if said := cjk.tongue(asked):
-        gaps = [said.gap.format(topic=topic) for topic in cjk.topics(asked)[:2]]
     return {
         "is_sufficient": not first,
         "sections": [{"id": name, "questions": [], **partial} for name in names[1::2]] if first else [],
-        "queries": [
-            _query(asked, gap if said else f"newest figures {name}", name)
-            for name, gap in zip(names[:4], gaps * 2, strict=False)
-        ]
-        if first
-        else [],
+        "queries": [_query(asked, f"newest figures {name}", name) for name in names[:4]] if first else [],
         "answers": [],
         "read": [],
         "conflicts": [],
@@ -134,8 +125,7 @@ def passages(text: str) -> dict[str, str]:
 
 def statements(text: str) -> list[Statement]:
     """Return the sentences of the passages of a prompt: the first of each, then the second of each, …"""
-    find = cjk.sentences if cjk.tongue(_question(text)) else _SENTENCE.findall
-    rows = [[(one, number) for one in find(passage)] for number, passage in passages(text).items()]
+    rows = [[(one, number) for one in _SENTENCE.findall(passage)] for number, passage in passages(text).items()]
     longest = max(map(len, rows), default=0)
     return [row[place] for place in range(longest) for row in rows if place < len(row)]
 
@@ -147,8 +137,7 @@ def _written(text: str) -> dict[str, Any]:
     rest = [part for part in wanted if part["id"] not in _PARTS]
     texts = {part["id"]: _section(before, part) for part in rest}
     material = "\n\n".join([*_SECTION.findall(before), *texts.values()])
-    own, academic = cjk.tongue(_question(text)), any(part["id"] == "introduction" for part in wanted)
-    around = _around(material, own, long=academic)
+    around = _around(material, long=any(part["id"] == "introduction" for part in wanted))
     texts |= {part["id"]: around[part["id"]] for part in wanted if part["id"] in _PARTS}
     sections = [{"id": name, "text": written} for name, written in texts.items()]
     return {"sections": sections, "unanswered": [], "inferences": [], "figures": []}
@@ -159,24 +148,20 @@ _SECTION = re.compile(r'^<section id="[^"]*">\n(.*?)^</section>', re.MULTILINE |
 
 
 def _section(text: str, part: Mapping[str, Any]) -> str:
-    length, own, said = (
-        part.get("words") or part.get("characters") or WORDS,
-        cjk.tongue(_question(text)),
-        statements(text),
-    )
+    length = part.get("words") or part.get("characters") or WORDS
     first = [str(number) for number in part.get("passages", ())]
     said = sorted(statements(text), key=lambda one: one[1] not in first)
     if length < LONG:
         return "\n\n".join(prose(said, length))
     title = re.search(rf"^Section {re.escape(part['id'])}: ([^(\n]*)", text, re.MULTILINE)
     name = title[1].strip() if title else ""
-    return cjk.section(said, length, name, own) if own else long_section(said, length, name)
+    return long_section(said, length, name)
 
 
-def _around(text: str, own: cjk.Tongue | None, *, long: bool) -> dict[str, str]:
+def _around(text: str, *, long: bool) -> dict[str, str]:
     """Return the parts around sections: of a short report what stands at the ends of its sections."""
     if long:
-        parts = cjk.parts(cjk.cited(text), own) if own else long_parts(_CITED.findall(text))
+        parts = long_parts(_CITED.findall(text))
         return parts | {"keywords": "; ".join(parts["keywords"])}
     said = _CITED.findall(text)
     shares = {"summary": (said[:6], 90), "analysis": (said[-6:], 80), "conclusion": (said[-3:], 60)}
@@ -212,8 +197,7 @@ def _verdict(number: str, claim: str, cites: str, known: Mapping[str, str]) -> d
     cited = [known[one] for one in re.findall(r"\d+", cites) if one in known]
     words = claim.casefold().rstrip(". ")
     found = (one for passage in cited for one in _SENTENCE.findall(passage) if one.casefold().rstrip(".") in words)
-    find = cjk.sentences if cjk.tongue(claim) else _SENTENCE.findall
-    quote = next(found, "") or nearest(claim, [one for passage in cited for one in find(passage)])
+    quote = next(found, "") or nearest(claim, [one for passage in cited for one in _SENTENCE.findall(passage)])
     return {"claim": int(number), "quote": quote}
 
 

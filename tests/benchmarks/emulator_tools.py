@@ -28,7 +28,9 @@ def calls(turns: Turns) -> list[dict[str, Any]]:
             wanted = [("web_fetch", {"url": url}) for url in _addresses(brought)]
         case _:
             read = sum("text" in one for one in brought)
-            wanted = [("respond", {"found": f"{read} pages say it.", "missing": ["What do the newest figures say?"]})]
+            wanted = [
+                ("respond", {"findings": f"{read} pages say it.", "missing": ["What do the newest figures say?"]})
+            ]
     return [_call(f"call_{len(said)}_{place}", *one) for place, one in enumerate(wanted)]
 
 

@@ -226,7 +226,7 @@ async def test_principals_continue_their_own_runs_only(tmp_path: Path, docs: Pat
         assert runs.order("And its quay?", conversation="harbours", principal="ada").follows == first.metadata.run_id
 
 
-async def test_what_cannot_be_continued_is_refused_before_anything_is_made(tmp_path: Path, docs: Path) -> None:
+async def test_a_run_that_cannot_be_continued_is_refused_before_anything_is_written(tmp_path: Path, docs: Path) -> None:
     async with client(tmp_path) as runs:
         handle = await runs.start(FIRST)
         with pytest.raises(UsageError, match=f"the run {handle.id} is .*: follow it up when it has ended"):

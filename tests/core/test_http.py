@@ -39,6 +39,8 @@ async def test_a_transport_of_the_plugin_is_used_as_it_is() -> None:
         ("11.1.2.3", "10.0.0.0/8,10.1.2.3", False),
         ("fd00::7", "fd00::/8", True),
         ("[::1]", "[::1]", True),
+        ("[::1]", "[::1]:8080", True),
+        ("api.example.org", "localhost:80,example.org:8080", True),
         ("api.example.org", "example.org", True),
         ("api.example.org", ".example.org", True),
         ("API.example.org", "localhost *.example.ORG", True),

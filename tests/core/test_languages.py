@@ -48,7 +48,7 @@ def test_a_language_is_taken_as_people_write_it(said: str, code: str) -> None:
     ("said", "named"),
     [("xx", "xx"), ("Germann", "'german'"), ("Jpanese", "'japanese'"), ("jp", "'ja'"), ("en-", "en-"), ("", "''")],
 )
-def test_what_is_no_language_is_refused_and_the_nearest_is_named(said: str, named: str) -> None:
+def test_an_unknown_language_is_refused_with_the_nearest(said: str, named: str) -> None:
     with pytest.raises(ValidationError, match="is no language") as caught:
         Settings(language=said)
     assert named in str(caught.value)

@@ -84,7 +84,7 @@ def test_the_first_round_of_a_loop_must_work_alone() -> None:
     assert "stage 'review' needs 'digest'" in refused("plan", loop)
 
 
-def test_what_is_there_is_listed_with_the_nearest() -> None:
+def test_a_missing_key_is_reported_with_the_nearest_one() -> None:
     missing: Key[Any] = Key("evidences", Question)
     stages = {**STAGES, "odd": stage(needs=(missing,)), "given": stage(gives=(EVIDENCE,))}
     with pytest.raises(ConfigError, match="did you mean 'evidence'"):

@@ -54,7 +54,7 @@ async def test_the_methods_of_a_client_return_their_declared_types(tmp_path: Pat
     question = "How deep was the harbour measured at each sounding, in fathoms?"
     async with leadline.Client(plugins=[fake_web()], folder=tmp_path / "r", cache=tmp_path / "c", set=WEB) as client:
         assert_type(client.explain(), Explanation)
-        handle = assert_type(await client.start(question), leadline.RunHandle)
+        handle = assert_type(await client.start(question), leadline.Run)
         assert_type(handle.events(), Subscription)
         result = assert_type(await handle.result(), leadline.Result)
         assert_type(result.status, Status)

@@ -68,7 +68,7 @@ async def one(run: StageRun) -> tuple[str, ...]:
     return (text_of(await run.ask("Which basin?", SCHEMA)),)
 
 
-async def asked(run: leadline.RunHandle, count: int) -> dict[str, str]:
+async def asked(run: leadline.Run, count: int) -> dict[str, str]:
     """Wait until a run has asked so many questions; return their ids by message."""
     found: dict[str, str] = {}
     async for event in run.events():

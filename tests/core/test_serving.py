@@ -21,23 +21,23 @@ WEB = {"search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"]}
 async def test_a_client_releases_a_run_that_has_ended(tmp_path: Path) -> None:
     async with leadline.Client(plugins=[fake_web()], folder=tmp_path / "r", cache=tmp_path / "c", set=WEB) as client:
         handle = await client.start(QUESTION)
-        session = weakref.ref(handle._session)
+        run = weakref.ref(handle)
         assert (await handle.result()).status == "complete"
         del handle
         gc.collect()
-        assert session() is None
+        assert run() is None
 
 
 async def test_a_client_keeps_a_running_run_that_nobody_awaits(tmp_path: Path) -> None:
     async with leadline.Client(plugins=[fake_web()], folder=tmp_path / "r", cache=tmp_path / "c", set=WEB) as client:
-        session = weakref.ref((await client.start(QUESTION))._session)
+        run = weakref.ref(await client.start(QUESTION))
         gc.collect()
-        held = session()
+        held = run()
         assert held is not None
-        assert held.result is None
+        assert held.ended is None
         del held
     gc.collect()
-    assert session() is None
+    assert run() is None
 
 
 def test_tune_gc_freezes_objects_and_collects_less_often() -> None:

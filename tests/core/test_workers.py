@@ -93,7 +93,7 @@ def test_an_error_that_cannot_be_restored_keeps_its_message() -> None:
     assert str(error).startswith("Blocked: http://127.0.0.1/: 127.0.0.1 is loopback")
 
 
-async def test_what_cannot_be_pickled_is_an_error_of_its_own() -> None:
+async def test_a_value_that_cannot_be_pickled_raises_an_error_that_says_so() -> None:
     with pytest.raises(NotPicklable):
         await run(lambda: 1, timeout=30)
     module = ModuleType("here_only")
@@ -177,7 +177,7 @@ async def test_modules_beside_the_script_are_found_and_hide_none(
         del sys.modules["beside"]
 
 
-def test_what_functions_print_reaches_neither_the_pipe_nor_the_terminal() -> None:
+def test_printed_text_reaches_neither_the_pipe_nor_the_terminal() -> None:
     code = (
         "import asyncio, os\n"
         "from leadline.workers import run\n"

@@ -31,7 +31,7 @@ async def test_a_run_costs_about_what_was_estimated(tools: Any, tmp_path: Path, 
 
 
 @pytest.mark.parametrize(("preset", "least", "most"), [("lean", 15, 22), ("full", 16, 24)])
-async def test_as_many_calls_are_likely_as_a_run_should_make(
+async def test_the_estimate_has_the_number_of_calls_of_a_typical_run(
     tools: Any, tmp_path: Path, preset: str, least: int, most: int
 ) -> None:
     with tools.emulator() as world:

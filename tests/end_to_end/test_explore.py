@@ -15,7 +15,6 @@ import pytest
 
 import leadline
 
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 STAGES = ["clarify", "plan", "explore", "extract", "synthesize", "write", "verify", "audit", "export"]
 EXPLORING: dict[str, Any] = {"pipeline": "exploring", "pipelines.exploring.stages": STAGES}
 
@@ -33,7 +32,7 @@ def calls_of(result: leadline.Result) -> Counter[str]:
     return Counter(data["task"] for data in done if data["kind"] == "chat")
 
 
-async def test_what_a_model_reads_with_tools_becomes_the_report(tools: Any, world: Any, tmp_path: Path) -> None:
+async def test_pages_read_with_tools_become_the_report(tools: Any, world: Any, tmp_path: Path) -> None:
     async with tools.client(world, tmp_path, EXPLORING) as runs:
         told = await runs.estimate(tools.question())
         result = await runs.research(tools.question())
@@ -50,47 +49,6 @@ async def test_what_a_model_reads_with_tools_becomes_the_report(tools: Any, worl
     by_task: Any = result.metadata.usage["by_task"]
     (one,) = (one for one in told.tasks if one.task == "explore")
     assert 0.6 < by_task["explore"]["tokens"] / (one.input_tokens + one.output_tokens) < 1.4
-
-
-@pytest.mark.slow
-async def test_a_recorded_exploration_is_gone_through_again(tools: Any, world: Any, tmp_path: Path) -> None:
-    async with tools.client(world, tmp_path, EXPLORING) as runs:
-        first = await runs.research(tools.question())
-    world.behave()
-    recorded = EXPLORING | {"ai.providers": ["recorded"], "plugins.recorded.run": str(first.folder)}
-    async with tools.client(world, tmp_path, recorded) as runs:
-        again = await runs.research(tools.question())
-    assert (again.status, again.metadata.notices) == ("complete", ())
-    assert again.text == first.text
-    assert not world.tally()["asked"]
-
-
-async def test_each_round_of_a_loop_explores_what_was_missing(tools: Any, world: Any, tmp_path: Path) -> None:
-    rounds = {"loop": ["explore", "extract", "digest", "review"], "at_most": 3}
-    looped = EXPLORING | {"pipelines.exploring.stages": [*STAGES[:2], rounds, *STAGES[4:]]}
-    async with tools.client(world, tmp_path, looped) as runs:
-        result = await runs.research(tools.question())
-    assert (result.status, result.metadata.notices, result.metadata.iterations) == ("complete", (), 2)
-    found = json.loads((result.folder / "search_results.json").read_text())
-    assert [one["id"] for one in found] == ["q1.1", "q1.2", "q1.3", "q1.4", "q1.5", "q2.1", "q2.2"]
-    assert result.report
-    assert len(result.report.sources) == 14
-
-
-async def test_the_guard_stands_before_what_a_model_wants_to_read(tools: Any, world: Any, tmp_path: Path) -> None:
-    async with tools.client(world, tmp_path, EXPLORING | {"plugins.web.allow": []}) as runs:
-        result = await runs.research(tools.question())
-    assert result.status == "failed"
-    assert not [path for path in world.tally()["served"] if path.startswith("/page")]
-
-
-async def test_a_mask_of_the_pipeline_is_kept(tools: Any, world: Any, tmp_path: Path) -> None:
-    masked = EXPLORING | {"pipelines.exploring.tools": ["respond", "web_search"]}
-    async with tools.client(world, tmp_path, masked) as runs:
-        result = await runs.research(tools.question())
-    assert (result.status, result.report) == ("no_evidence", None)
-    assert calls_of(result)["explore"] == 3
-    assert "read/read" not in result.metadata.calls
 
 
 @pytest.mark.slow

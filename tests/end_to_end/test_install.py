@@ -68,7 +68,7 @@ def test_a_run_imports_the_plugins_that_it_uses_and_no_other() -> None:
     assert loaded & READERS == set()
 
 
-def test_what_is_required_is_light() -> None:
+def test_required_distributions_are_light() -> None:
     """Nothing heavy is required: an SDK is an extra, named after what it is for."""
     required = [line for line in distribution("leadline").requires or () if "extra ==" not in line]
     names = {re.split(r"[^\w.-]", line)[0] for line in required}

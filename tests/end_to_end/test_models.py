@@ -149,7 +149,7 @@ class Broken:
         pytest.param("traits", "broken is left out of this run: ", marks=pytest.mark.slow),
     ],
 )
-async def test_what_a_chain_did_with_less_is_told_again_by_a_replay_and_by_a_resume(
+async def test_notices_of_a_chain_are_repeated_by_a_replay_and_a_resume(
     tools: Any, world: Any, tmp_path: Path, place: str, told: str
 ) -> None:
     world.behave()

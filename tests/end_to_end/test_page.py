@@ -346,7 +346,7 @@ async def test_chinese_reports_and_runs_without_evidence_are_shown(server: Serve
         assert visitor.told == []
 
 
-async def test_what_third_parties_write_is_harmless_on_every_page(server: Server) -> None:
+async def test_text_of_third_parties_is_harmless_on_every_page(server: Server) -> None:
     question = f"{QUESTION} {HOSTILE} javascript:alert(6)"
     async with (
         visiting(server) as visitor,

@@ -55,7 +55,7 @@ async def test_a_model_chooses_where_no_rule_does(tools: Any, world: Any, tmp_pa
     assert again.report == result.report
 
 
-async def test_what_the_user_set_holds_for_the_chosen_pipeline(tools: Any, world: Any, tmp_path: Path) -> None:
+async def test_settings_of_the_user_hold_for_the_chosen_pipeline(tools: Any, world: Any, tmp_path: Path) -> None:
     own = {"pipeline": "auto", "research.first_queries": 1, "report.formats": ["json"]}
     async with tools.client(world, tmp_path, own) as runs:
         order = runs.order(FACT, set={"report.length": 100})

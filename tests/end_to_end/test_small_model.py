@@ -91,10 +91,10 @@ async def test_the_schema_of_every_task_is_taken_in_its_strict_form(server: str,
     for name, task in tasks.items():
         reply = await provider.chat(asking("Go on.", json_schema=reply_schema(task), max_tokens=3), FakeCall())
         assert reply.message.text.lstrip().startswith("{"), name
-    assert not provider._quirks  # nothing was refused
+    assert not provider._forms._known  # nothing was refused
 
 
-async def test_what_is_over_the_context_is_told_apart_and_never_retried(server: str, context: PluginContext) -> None:
+async def test_a_prompt_over_the_context_is_recognized_and_not_retried(server: str, context: PluginContext) -> None:
     with pytest.raises(TooLong, match=r"too long for 'smollm2-135m' \(HTTP 400\).*8192"):
         await OpenAI(settings(server), context).chat(asking("word " * 9000), FakeCall())
     assert not TooLong.retry

@@ -92,7 +92,7 @@ def test_these_are_not(one: str, other: str) -> None:
 @pytest.mark.parametrize(
     "url", ["", "a", "https://", "https://[broken", "https://x:port/", "mailto:a@b", "http://\udcff/", "HTTP://\x0c/"]
 )
-def test_what_is_no_address_of_the_web_is_its_own(url: str) -> None:
+def test_an_address_outside_the_web_is_its_own_canonical_form(url: str) -> None:
     assert canonical(url) == url
 
 

@@ -71,7 +71,7 @@ def test_a_sketch_is_the_smallest_hashes_of_all(text: str) -> None:
     assert list(sketch(text)) == sorted(hashes)[:256]
 
 
-async def test_of_what_was_read_a_copy_is_noted_as_unread() -> None:
+async def test_a_copy_of_a_page_is_noted_as_unread() -> None:
     text = prose(5)
     failed = Unread(id="x", url="https://x.example/", reason="HTTP 404")
     read: list[Source | Unread] = [source("a", text), failed, source("b", text), source("c", prose(6))]
@@ -84,7 +84,7 @@ async def test_of_what_was_read_a_copy_is_noted_as_unread() -> None:
     ]
 
 
-async def test_of_copies_the_best_source_is_cited() -> None:
+async def test_the_best_source_of_several_copies_is_cited() -> None:
     text = prose(7)
     sources = [source("blog", text), source("other", prose(8)), source("registry", text, tier=1)]
     evidence = tuple(
@@ -108,7 +108,7 @@ def test_sketches_are_the_same_on_every_machine() -> None:
     assert list(sketch("one two three four five six seven eight nine")) == [3923637275, 4089470594]
 
 
-async def test_what_was_read_before_is_held_against_what_is_new_only() -> None:
+async def test_earlier_pages_are_compared_with_new_ones_only() -> None:
     text, other = prose(9), prose(10)
     assert await copies([("new", text)], known={"a": text, "b": text, "c": other}) == {"new": "a"}
     assert await copies([("new", other)], known={"a": text, "b": text}) == {}

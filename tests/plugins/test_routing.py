@@ -32,7 +32,7 @@ def test_several_things_at_once_are_researched(question: str) -> None:
     assert found.reason == "several things at once: a calculation that a program makes and a comparison"
 
 
-def test_where_only_long_reports_are_researched_they_take_what_is_research() -> None:
+def test_longform_takes_research_questions_if_there_is_no_other_pipeline() -> None:
     pipelines = ("chat", "requirements", "longform")
     for question in (
         "Compare the shore power of Hamburg and Antwerp, and write the requirements for an app",
@@ -58,7 +58,7 @@ def test_a_report_is_long_although_it_compares() -> None:
 @pytest.mark.parametrize(
     "question", ["Is coffee good for the heart?", "咖啡对心脏好吗？", "コーヒーは心臓に良いですか？"]
 )
-def test_what_is_not_plain_is_left_open(question: str) -> None:
+def test_the_rules_leave_ambiguous_questions_open(question: str) -> None:
     assert by_rules(question, ALL) is None
 
 

@@ -21,8 +21,8 @@ from leadline.contracts import Call
 from leadline.plugin import middleware
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
-from leadline_server.command import Address, Running, serve
-from leadline_server.limits import Limits
+from leadline_server.command import Running, serve
+from leadline_server.limits import Address, Limits
 from leadline_server.queue import open_queue
 from leadline_server.store import Store
 from leadline_server.worker import Worker

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.server.conftest import PATIENCE, events, finish, order
+from tests.server.conftest import PATIENCE
 
 from leadline.cli import main
 from leadline_server.queue import open_queue
@@ -35,7 +34,6 @@ class Gate:
         return await proceed(request)
 """
 _COMMAND = [sys.executable, "-m", "leadline", "serve", "--port", "0", "--docs", "docs", "--set", "middleware=gate"]
-_QUESTION = "How many feet is a fathom?"
 
 
 @pytest.fixture(autouse=True)
@@ -64,26 +62,6 @@ def process() -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
     finally:
         server.kill()
         server.communicate()
-
-
-@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
-def test_runs_and_orders_go_on_after_the_end_of_the_server(number: signal.Signals) -> None:
-    with process() as (server, http):
-        run = order(http, _QUESTION)
-        first = [int(one["id"]) for one in events(http, run, until="call.started")]
-        with http.stream("GET", f"/v1/runs/{run}/events") as open_stream:  # which does not delay the end
-            assert open_stream.status_code == 200
-            ordered = order(http, _QUESTION)  # no worker has begun it
-            server.send_signal(number)
-            assert server.wait(PATIENCE) == (0 if number == signal.SIGTERM else -number)
-    with process() as (_, http):
-        Path("go").touch()
-        rest = events(http, run, after=first[-1])
-        numbers = [*first, *(int(one["id"]) for one in rest if "id" in one)]
-        assert numbers == [*range(len(numbers))]
-        view = finish(http, run)
-        assert (view["status"], view["sessions"]) == ("complete", 2)
-        assert finish(http, ordered)["status"] == "complete"
 
 
 def test_a_second_server_cannot_use_the_same_folder() -> None:
@@ -175,7 +153,7 @@ def test_the_folder_may_stand_before_or_after_the_subcommand() -> None:
         (["--set", "search.engines=nothing"], 78, "nothing"),
     ],
 )
-def test_what_cannot_work_is_refused_at_the_start(
+def test_settings_that_cannot_work_are_refused_at_the_start(
     options: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["serve", *options]) == code

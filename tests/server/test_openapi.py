@@ -12,9 +12,8 @@ from pydantic import BaseModel
 from tests.server.conftest import QUESTION, finish
 
 import leadline
-from leadline_server.app import App
+from leadline_server.app import App, openapi_path
 from leadline_server.endpoint import Endpoint
-from leadline_server.openapi import openapi_path
 from leadline_server.queue import open_queue
 from leadline_server.store import Store
 

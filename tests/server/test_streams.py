@@ -53,18 +53,6 @@ def test_a_reader_that_loses_its_connection_misses_nothing(http: httpx.Client, d
         assert got == whole
 
 
-def test_a_live_reader_that_comes_and_goes_misses_nothing(http: httpx.Client, served: Served) -> None:
-    with served.gate.closed():
-        run = order(http)
-        first = events(http, run, until="run.started")
-        more = events(http, run, after=numbers(first)[-1], until="call.started")
-    rest = events(http, run, after=numbers(more)[-1])
-    together = numbers([*first, *more, *rest])
-    assert together == [*range(len(together))]
-    assert rest[-1]["event"] == "run.finished"
-    assert numbers(events(http, run)) == together
-
-
 def test_after_in_the_address_is_the_same_as_last_event_id(http: httpx.Client, done: str) -> None:
     whole = numbers(events(http, done))
     reply = http.get(f"/v1/runs/{done}/events", params={"after": whole[-2]})

@@ -49,7 +49,7 @@ def tiny_model(folder: Path) -> Path:
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
     folder.mkdir(parents=True, exist_ok=True)
     save(model, str(folder / "model.onnx"))
-    tokenizer = Tokenizer(WordLevel({word: place for place, word in enumerate(WORDS)}, unk_token="[UNK]"))  # noqa: S106
+    tokenizer = Tokenizer(WordLevel({word: index for index, word in enumerate(WORDS)}, unk_token="[UNK]"))  # noqa: S106
     tokenizer.pre_tokenizer = Whitespace()
     tokenizer.post_processor = TemplateProcessing(
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B [SEP]", special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
@@ -111,9 +111,9 @@ async def test_the_lead_in_is_read_and_not_quoted(judge: NliJudge) -> None:
 
 
 def test_windows_are_verbatim_and_end_with_the_whole_passage() -> None:
-    found = [window.quote for window in windows(request("x").passages[0])]
-    assert all(quote in QUOTE for quote in found)
-    assert (found[1], found[-1]) == ("The harbour is nine fathoms deep.", QUOTE)
+    quotes = [window.quote for window in windows(request("x").passages[0])]
+    assert all(quote in QUOTE for quote in quotes)
+    assert (quotes[1], quotes[-1]) == ("The harbour is nine fathoms deep.", QUOTE)
 
 
 def test_pairs_longer_than_the_limit_are_cut(folder: Path) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, TypeVar
 
 from leadline._hosting.faults import Held, flatten, is_cancellation, words
@@ -38,14 +38,21 @@ async def bare_task_group() -> AsyncIterator[asyncio.TaskGroup]:
         raise first from first.__cause__  # not from the group; its own cause is kept
 
 
-async def contain(work: Awaitable[T]) -> T:
-    """Await plugin code in a task; raise `Held` for what would take the event loop or the task group with it."""
+@contextmanager
+def contained() -> Iterator[None]:
+    """Raise `Held` for what plugin code raises and would take the event loop or the task group with it."""
     try:
-        return await work
+        yield
     except BaseException as error:
         if isinstance(error, Exception) or is_cancellation(error):
             raise
         raise Held(error) from error
+
+
+async def contain(work: Awaitable[T]) -> T:
+    """Await plugin code, `contained`."""
+    with contained():
+        return await work
 
 
 async def each(items: Sequence[T], do: Callable[[T], Awaitable[R]]) -> list[R]:

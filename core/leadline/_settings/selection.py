@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
+from urllib.parse import urlsplit
 
 from leadline._hosting.catalog import Plugin, PluginCatalog, missing_packages
 from leadline._hosting.loading import NAME, AnyOffer
@@ -444,8 +445,13 @@ class Selector:
 
     def _check_section(self, name: str) -> None:
         """Report the faults of the section of a plugin that is not chosen; it need not be complete."""
+        key = "ai.providers"
         try:
-            self.sections.read(name, self._catalog.load(self.sections.base(name)))
+            plugin = self._catalog.load(self.sections.base(name))
+            if "ai_providers" in plugin.offers and not self.sections.place(key) and name not in self._selected.dropped:
+                text = f"{key}: {name} is set up, but not chosen: to use it, --set {key}={name}"
+                self._selected.notices.append(text)
+            self.sections.read(name, plugin)
         except (RequiredSettingMissing, PluginError):
             return  # not set up, or broken: no matter while it is not chosen
         except ConfigError as error:
@@ -460,7 +466,9 @@ class Selector:
 
 
 def _obstacle(plugin: Plugin, offer: AnyOffer, settings: PluginSettings) -> str:
-    """Return why a plugin says that it cannot work here; empty if it can."""
+    """Return why a plugin cannot work here, by its address or as it says; empty if it can."""
+    if fault := _address_fault(getattr(settings, "base_url", "")):
+        return fault
     try:
         reason: Any = offer.ready(settings)
     except KeyboardInterrupt:
@@ -472,6 +480,19 @@ def _obstacle(plugin: Plugin, offer: AnyOffer, settings: PluginSettings) -> str:
     if reason is None or isinstance(reason, str):
         return reason or ""
     return f"{plugin} returns {type(reason).__name__} from `ready`: it must return a text or None, and not be async"
+
+
+def _address_fault(address: Any) -> str:
+    if not address or not isinstance(address, str):
+        return ""
+    try:
+        parts = urlsplit(address.strip())
+    except ValueError:
+        parts = urlsplit("")
+    fits = parts.scheme in ("http", "https") and parts.hostname
+    if fits and address.strip().isprintable() and " " not in address.strip():
+        return ""
+    return f"base_url {address!r} is not an address such as https://api.example.org/v1 or http://127.0.0.1:11434/v1"
 
 
 # --- the settings that name plugins -----------------------------------------------------------------------------------

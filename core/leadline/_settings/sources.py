@@ -186,18 +186,19 @@ def read_file(path: Path, label: str, plugins: Collection[str] = ()) -> Layer:
 
 
 def _text(path: Path, label: str) -> str:
-    """Return the text of a file in UTF-8, or in UTF-16 with a byte-order mark. Raises `ConfigError`."""
+    """Return the text of a file in UTF-8, or in UTF-16 as Windows writes it. Raises `ConfigError`."""
     try:
         data = read_limited(path, _LARGEST)
     except OSError as error:
         raise ConfigError(f"{label} cannot be read: {error}") from error
-    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    encoding = "utf-16" if marked else "utf-16-le" if data[1:2] == b"\0" else "utf-8-sig"
     try:
         # Universal newlines, as `Path.read_text` has them.
-        return io.TextIOWrapper(io.BytesIO(data), "utf-16" if wide else "utf-8-sig").read()
+        return io.TextIOWrapper(io.BytesIO(data), encoding).read()
     except UnicodeDecodeError:
-        encoding = "UTF-16" if wide else "UTF-8"
-        raise ConfigError(f"{label} cannot be read: it is not {encoding}: save the file as UTF-8") from None
+        name = encoding[:6].strip("-").upper()
+        raise ConfigError(f"{label} cannot be read: it is not {name}: save the file as UTF-8") from None
 
 
 def read_dotenv(path: Path) -> Mapping[str, str | None]:

@@ -20,9 +20,9 @@ from leadline import __version__
 from leadline._runtime import task_groups
 from leadline._runtime.calls.job import Kind
 from leadline._runtime.plugins import PluginRuntime, ProviderInstance, default_cache
-from leadline._runtime.runs.adhoc_session import adhoc_session
+from leadline._runtime.runs.adhoc import adhoc_run
 from leadline._runtime.runs.retrieval import as_page
-from leadline._runtime.runs.run_context import RunContext
+from leadline._runtime.runs.run import Run
 from leadline._settings.load import Loaded
 from leadline.client import Client
 from leadline.commands import client_of, near
@@ -211,15 +211,14 @@ class Trial:
 
 async def try_out(loaded: Loaded) -> tuple[list[Trial], tuple[str, ...]]:
     """Return the trials of all chosen engines and fetchers, and what they tell. Raises `ConfigError` as a run does."""
-    async with adhoc_session(loaded, "Do the search engines and fetchers work?") as session:
-        run = session.run
+    async with adhoc_run(loaded, "Do the search engines and fetchers work?") as run:
         searches = await asyncio.gather(*(_search(run, name) for name in loaded.chosen["search.engines"]))
         hits = [hit for _, hit in searches if hit and hit.text is None]
         fetches = await _fetches(run, loaded.chosen["read.fetchers"], hits)
         return [*(trial for trial, _ in searches), *fetches], run.notices
 
 
-async def _search(run: RunContext, name: str) -> tuple[Trial, Hit | None]:
+async def _search(run: Run, name: str) -> tuple[Trial, Hit | None]:
     key, engine = "search.engines", run.plugins.instance("search_providers", name)
 
     async def do(request: SearchRequest, call: Call) -> Any:
@@ -236,7 +235,7 @@ async def _search(run: RunContext, name: str) -> tuple[Trial, Hit | None]:
     return Trial(key, name, f"answers, without a hit for {', '.join(QUERIES)}"), None
 
 
-async def _fetches(run: RunContext, names: Iterable[str], hits: Iterable[Hit]) -> list[Trial]:
+async def _fetches(run: Run, names: Iterable[str], hits: Iterable[Hit]) -> list[Trial]:
     """Fetch the first hit that each fetcher accepts; report hits that no fetcher accepts, and fetchers not tried."""
     key = "read.fetchers"
     trials: dict[str, Trial] = {}
@@ -265,7 +264,7 @@ async def _accepting(fetchers: Iterable[ProviderInstance], url: str) -> Provider
     return None
 
 
-async def _fetch(run: RunContext, fetcher: ProviderInstance, url: str) -> Trial:
+async def _fetch(run: Run, fetcher: ProviderInstance, url: str) -> Trial:
     try:
         blob = await _request(run, fetcher, "fetch", Blob, FetchRequest(url=url))
     except LeadlineError as error:
@@ -274,7 +273,7 @@ async def _fetch(run: RunContext, fetcher: ProviderInstance, url: str) -> Trial:
 
 
 async def _request(
-    run: RunContext,
+    run: Run,
     instance: ProviderInstance,
     name: str,
     reply: type[R],

@@ -21,13 +21,12 @@ from leadline._runtime.plugins import default_cache
 from leadline._runtime.runs.run_request import MAX_QUESTION, check_question
 from leadline._settings.defaults import read_defaults
 from leadline.api import tune_gc
-from leadline.client import Client
+from leadline.client import Client, Run
 from leadline.commands import check_limit, client_of, interactive, pairs
 from leadline.commands.outcome import advise, show
 from leadline.commands.output import plural, say
 from leadline.commands.questions import Terminal
 from leadline.errors import UsageError
-from leadline.run_handle import RunHandle
 from leadline.runs import Result
 
 
@@ -66,7 +65,7 @@ def question_of(words: Sequence[str]) -> str | None:
 class Launch(Protocol):
     """`Client.start` or `Client.resume` with its other arguments bound."""
 
-    async def __call__(self, *, asker: Any, observers: Any) -> RunHandle: ...
+    async def __call__(self, *, asker: Any, observers: Any) -> Run: ...
 
 
 async def run_in_foreground(client: Client, launch: Launch, args: argparse.Namespace) -> Result:
@@ -94,7 +93,7 @@ def _progress(client: Client, args: argparse.Namespace) -> Iterator[dict[str, An
 
 
 @contextmanager
-def interruptible(handle: RunHandle) -> Iterator[None]:
+def interruptible(handle: Run) -> Iterator[None]:
     """Stop the search on Ctrl-C; end the run on a second Ctrl-C, SIGTERM or SIGHUP. They determine the exit code."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread can handle signals
@@ -114,7 +113,7 @@ def interruptible(handle: RunHandle) -> Iterator[None]:
 class Interrupts:
     """Handles the signals of one run."""
 
-    def __init__(self, handle: RunHandle) -> None:
+    def __init__(self, handle: Run) -> None:
         self._handle = handle
         self._loop = asyncio.get_running_loop()
         self._stopping = False

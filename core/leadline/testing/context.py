@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from leadline._hosting.context import PluginContext
-from leadline._runtime.runs.engine import FindingsBoard, StageFindings
+from leadline._runtime.runs.findings_board import FindingsBoard, StageFindings
 from leadline.contracts import Call, Context, Parser
 from leadline.errors import NeedsClarification, Unsupported
 from leadline.findings import Key

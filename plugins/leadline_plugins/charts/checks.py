@@ -51,13 +51,13 @@ def checked(chart: PlannedChart, sources: Iterable[ShownSource], language: str) 
     """Return a chart with the rows whose numbers are in their passages, and the problems found."""
     shown = {passage.number: (passage, source) for source in sources for passage in source.passages}
     reasons = [_wrong(row, chart, shown) for row in chart.rows]
-    kept = tuple(row for row, reason in zip(chart.rows, reasons, strict=True) if not reason)
+    remaining = tuple(row for row, reason in zip(chart.rows, reasons, strict=True) if not reason)
     dropped = _listed(filter(None, reasons))
-    left = chart.model_copy(update={"rows": kept})
+    left = chart.model_copy(update={"rows": remaining})
     problem, changed = "", ""
     form = form_of(chart.type)
-    if len(kept) < (1 if form == "timeline" else _FEWEST):
-        problem = f"it has {len(kept)} of at least {_FEWEST} rows that their passages state"
+    if len(remaining) < (1 if form == "timeline" else _FEWEST):
+        problem = f"it has {len(remaining)} of at least {_FEWEST} rows that their passages state"
         problem = f"{problem}: {dropped}" if dropped else problem
     elif language == "python":
         problem = "; ".join(_foreign_numbers(left))
@@ -98,12 +98,12 @@ def _states(text: str, context: str, value: float, unit: str) -> bool:
     scale, sign = _scale(unit), next((char for char in unit if char in _CURRENCIES), "")
     held = values_of(text)
     written = f"{sign}{figure} {scale}" if scale or sign else f"{figure} {'' if unit[:1].isdigit() else unit}"
-    claimed = [one for one in find_numbers(written)[:1] if held.holds(one)]
+    claimed = [number for number in find_numbers(written)[:1] if held.holds(number)]
     if not claimed and scale and _factor(scale) in map(_factor, set(_WORD.findall(context))):
-        unscaled = Values(one for one in held.numbers if not any(char.isalpha() for char in one.text))
-        claimed = [one for one in find_numbers(figure) if unscaled.holds(one)]
-    same = [one for one in held.numbers if claimed and set(one.readings) & set(claimed[0].readings)]
-    return bool(claimed) and (value < 0 or not same or not all(_negative(text, one.start) for one in same))
+        unscaled = Values(number for number in held.numbers if not any(char.isalpha() for char in number.text))
+        claimed = [number for number in find_numbers(figure) if unscaled.holds(number)]
+    same = [number for number in held.numbers if claimed and set(number.readings) & set(claimed[0].readings)]
+    return bool(claimed) and (value < 0 or not same or not all(_negative(text, number.start) for number in same))
 
 
 def _scale(unit: str) -> str:
@@ -115,7 +115,7 @@ def _scale(unit: str) -> str:
 
 def _factor(scale: str) -> Decimal:
     """Return 1,000,000 for `million`; 1 for other words."""
-    return next((one.value for one in find_numbers(f"1 {scale}")), Decimal(1))
+    return next((number.value for number in find_numbers(f"1 {scale}")), Decimal(1))
 
 
 def _negative(text: str, start: int) -> bool:
@@ -146,7 +146,7 @@ def _foreign_numbers(chart: PlannedChart) -> Iterator[str]:
         return
     own = {abs(number) for row in chart.rows for number in (row.value, number_in(row.label)) if number is not None}
     labels = "\n".join(f"{row.series}\n{row.label}" for row in chart.rows)
-    own |= {float(value) for one in find_numbers(labels) for value in one.readings}
+    own |= {float(value) for number in find_numbers(labels) for value in number.readings}
     for node in ast.walk(tree):
         if isinstance(node, ast.List | ast.Tuple | ast.Set | ast.Dict):
             strange = [number for number in _constants(node) if number not in own]
@@ -165,5 +165,5 @@ def _constants(node: ast.List | ast.Tuple | ast.Set | ast.Dict) -> Iterator[floa
 
 
 def _listed(reasons: Iterable[str]) -> str:
-    found = list(reasons)
-    return "; ".join(found[:_NAMED]) + (f"; and {len(found) - _NAMED} more" if len(found) > _NAMED else "")
+    texts = list(reasons)
+    return "; ".join(texts[:_NAMED]) + (f"; and {len(texts) - _NAMED} more" if len(texts) > _NAMED else "")

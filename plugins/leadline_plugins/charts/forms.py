@@ -89,7 +89,7 @@ def places(ax: Any, points: Sequence[Point]) -> list[Any]:
     names = [point.date or point.label for point in points]
     dates = [date_of(name) for name in names]
     if all(dates):
-        known = [found for found in dates if found]
+        known = [date for date in dates if date]
         if all(month == 0 for _, month, _ in known):
             return _numeric(ax, [float(year) for year, _, _ in known])
         if all(year >= 1 for year, _, _ in known):
@@ -99,9 +99,9 @@ def places(ax: Any, points: Sequence[Point]) -> list[Any]:
     return [order.index(point.name) for point in points]
 
 
-def _numeric(ax: Any, found: list[float]) -> list[Any]:
-    numbers(ax.xaxis, years=all(value == int(value) and 1000 <= value <= 2200 for value in found))
-    return found
+def _numeric(ax: Any, positions: list[float]) -> list[Any]:
+    numbers(ax.xaxis, years=all(value == int(value) and 1000 <= value <= 2200 for value in positions))
+    return positions
 
 
 def folded(text: str, width: int = 16) -> str:
@@ -111,9 +111,9 @@ def folded(text: str, width: int = 16) -> str:
     return "\n".join(lines)
 
 
-def color_of(place: int) -> str:
+def color_of(index: int) -> str:
     """Return the color of a series by its place."""
-    return COLORS[place % len(COLORS)]
+    return COLORS[index % len(COLORS)]
 
 
 def style(fonts: Sequence[str]) -> Any:
@@ -185,7 +185,9 @@ def _number_parts(ax: Any, parts: Sequence[tuple[int, float, float]], whole: flo
     """
     least = whole * _LOW
     beside: dict[int, float] = {}
-    for at, middle, value in parts if len(parts) <= _NUMBERED else ():
+    if len(parts) > _NUMBERED:
+        return
+    for at, middle, value in parts:
         if math.isnan(value):
             continue
         if abs(value) >= least:
@@ -297,8 +299,10 @@ def scatter(ax: Any, points: Sequence[Point], unit: str) -> None:
         mark = MARKS[number % len(MARKS)]
         xs = [at[id(point)] for point in own]
         ax.scatter(xs, values(own), color=color_of(number), marker=mark, s=42, label=name, edgecolors="white")
-    for point in points if len(points) <= _MARKED // 2 else ():
-        ax.annotate(point.label, (at[id(point)], point.value), xytext=(5, 4), textcoords="offset points", fontsize=8)
+    if len(points) <= _MARKED // 2:
+        for point in points:
+            spot = at[id(point)], point.value
+            ax.annotate(point.label, spot, xytext=(5, 4), textcoords="offset points", fontsize=8)
     ax.grid(visible=True)
     numbers(ax.yaxis)
 
@@ -344,17 +348,17 @@ def heatmap(ax: Any, points: Sequence[Point], unit: str) -> None:
 def timeline(ax: Any, points: Sequence[Point], unit: str) -> None:
     """Draw events on a vertical line, the earliest on top, at equal distances."""
     dated = [(date_of(point.date), point) for point in points]
-    if any(found is None or not point.label for found, point in dated):
+    if any(date is None or not point.label for date, point in dated):
         raise Unsupported("a timeline needs a date (YYYY, YYYY-MM or YYYY-MM-DD) and a label in every row")
     if len(points) > _EVENTS:
         raise Unsupported(f"a timeline has at most {_EVENTS} events, this one {len(points)}")
     events = [point for _, point in sorted(dated, key=lambda item: item[0] or (0, 0, 0))]
     ax.vlines(0, 0, len(events) - 1, color=QUIET, linewidth=1.5)
-    for place, event in enumerate(events):
-        ax.plot(0, place, marker="o", color=color_of(0), markersize=8)
-        ax.text(-0.02, place, event.date, ha="right", va="center", color=QUIET)
+    for index, event in enumerate(events):
+        ax.plot(0, index, marker="o", color=color_of(0), markersize=8)
+        ax.text(-0.02, index, event.date, ha="right", va="center", color=QUIET)
         text = f"{event.label}" if event.value is None else f"{event.label}: {event.value:,.10g} {unit}".rstrip()
-        ax.text(0.02, place, folded(text, 70), ha="left", va="center")
+        ax.text(0.02, index, folded(text, 70), ha="left", va="center")
     ax.set(xlim=(-0.18, 0.9), ylim=(len(events) - 0.4, -0.6))
     ax.set_axis_off()
 

@@ -77,10 +77,11 @@ def fonts_for(texts: Iterable[str], chain: Sequence[str]) -> list[str]:
     needed = {ord(mark) for text in texts for mark in text if not _silent(mark)}
     families = [family for family in chain if _characters(family)]
     left = needed.difference(*map(_characters, families))
-    for family in _others() if left else ():
-        if left & _characters(family):
-            families.append(family)
-            left -= _characters(family)
+    if left:
+        for family in _others():
+            if left & _characters(family):
+                families.append(family)
+                left -= _characters(family)
     if left:
         raise Unsupported(_lacking(sorted(map(chr, left))))
     return families
@@ -242,7 +243,6 @@ class Matplotlib:
         self._context = context
 
     def accepts(self, language: str, /) -> bool:
-        """Accept rows."""
         return language == "data"
 
     async def draw(self, chart: Chart, call: Call, /) -> Figure:

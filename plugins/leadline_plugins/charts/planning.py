@@ -125,7 +125,7 @@ def numeric(evidence: Iterable[Evidence], at_least: int) -> list[Evidence]:
 
 def _count(item: Evidence) -> int:
     """Return how many numbers a passage has, without years, months, times and versions."""
-    return sum(one.kind in ("number", "percent") and not one.is_year for one in numbers_of(item.quote))
+    return sum(number.kind in ("number", "percent") and not number.is_year for number in numbers_of(item.quote))
 
 
 def points(chart: PlannedChart, passages: Mapping[int, str]) -> list[Point]:
@@ -150,19 +150,19 @@ def number_in(label: str) -> float | None:
 
 
 def drawable(
-    plan: PlannedChart, place: int, request: ChartPlanRequest, sources: Mapping[str, Source], refused: Sequence[str]
+    plan: PlannedChart, number: int, request: ChartPlanRequest, sources: Mapping[str, Source], refused: Sequence[str]
 ) -> Chart:
     """Return the chart that a runner draws; `place` counts the charts of the report from 1."""
-    found = points(plan, ids_by_number(request.sources))
+    chart_points = points(plan, ids_by_number(request.sources))
     owners = {passage.id: source.id for source in request.sources for passage in source.passages}
-    ids = tuple(dict.fromkeys(point.evidence_id for point in found if point.evidence_id in owners))
+    ids = tuple(dict.fromkeys(point.evidence_id for point in chart_points if point.evidence_id in owners))
     used = dict.fromkeys(owners[name] for name in ids)
     return Chart(
-        id=f"chart-{place}",
+        id=f"chart-{number}",
         title=plan.title,
         chart_type=plan.type,
         evidence_ids=ids,
-        rows=tuple(point.model_dump(exclude_defaults=True) for point in found),
+        rows=tuple(point.model_dump(exclude_defaults=True) for point in chart_points),
         language=request.language,
         code=plan.code if request.language == "python" else "",
         x_label=plan.x_label,

@@ -42,7 +42,6 @@ class Point(Record):
 
     @property
     def name(self) -> str:
-        """Its name on an axis."""
         return self.label or self.date or ("" if self.x is None else f"{self.x:g}")
 
 
@@ -72,39 +71,39 @@ def read(chart: Chart) -> list[Point]:
         raise Unsupported("the chart has no rows: nothing to draw")
     if len(chart.rows) > MOST_POINTS:
         raise Unsupported(f"the chart has {len(chart.rows)} rows; at most {MOST_POINTS} are drawn")
-    return [_point(place, row) for place, row in enumerate(chart.rows, start=1)]
+    return [_point(number, row) for number, row in enumerate(chart.rows, start=1)]
 
 
-def _point(place: int, row: object) -> Point:
+def _point(number: int, row: object) -> Point:
     try:
         point = Point.model_validate(row)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise Unsupported(f"row {place}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+        raise Unsupported(f"row {number}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     if any(number is not None and not math.isfinite(number) for number in (point.value, point.x)):
-        raise Unsupported(f"row {place}: its number is not finite")
+        raise Unsupported(f"row {number}: its number is not finite")
     return point
 
 
 def values(points: Sequence[Point]) -> list[float]:
     """Return the value of every point. Raises `Unsupported` for a point without one."""
-    for place, point in enumerate(points, start=1):
+    for number, point in enumerate(points, start=1):
         if point.value is None:
-            raise Unsupported(f"row {place} ({point.name}) has no value")
+            raise Unsupported(f"row {number} ({point.name}) has no value")
     return [point.value for point in points if point.value is not None]
 
 
 def table(points: Sequence[Point]) -> Table:
     """Return the points as a table. Raises `Unsupported` if a cell has two values."""
-    found: dict[tuple[str, str], float] = {}
+    cells: dict[tuple[str, str], float] = {}
     for point, value in zip(points, values(points), strict=True):
         cell = (point.series, point.name)
         if not point.name:
             raise Unsupported(f"a row with the value {value:g} has neither a label nor an x")
-        if cell in found:
+        if cell in cells:
             raise Unsupported(f"there are two values for {' / '.join(filter(None, cell))}")
-        found[cell] = value
-    return Table(_order(point.series for point in points), _order(point.name for point in points), found)
+        cells[cell] = value
+    return Table(_order(point.series for point in points), _order(point.name for point in points), cells)
 
 
 def by_series(
@@ -125,9 +124,9 @@ def date_of(text: str) -> tuple[int, int, int] | None:
 
 def _order(names: Iterable[str]) -> tuple[str, ...]:
     """Return the names once each: by time if all are years or dates, else in the order of the rows."""
-    found = tuple(dict.fromkeys(names))
-    times = {name: _time_of(name) for name in found}
-    return tuple(sorted(found, key=lambda name: times[name] or (0, 0, 0))) if all(times.values()) else found
+    unique = tuple(dict.fromkeys(names))
+    times = {name: _time_of(name) for name in unique}
+    return tuple(sorted(unique, key=lambda name: times[name] or (0, 0, 0))) if all(times.values()) else unique
 
 
 def _time_of(name: str) -> tuple[int, int, int] | None:
@@ -147,6 +146,6 @@ def alt_text(chart: Chart) -> str:
 
 def _spoken(point: Point, unit: str) -> str:
     name = " ".join(dict.fromkeys(filter(None, (point.series, point.date, point.label))))
-    place = "" if point.x is None else f"{point.x:,.10g}"
+    x = "" if point.x is None else f"{point.x:,.10g}"
     value = "" if point.value is None else f"{point.value:,.10g}{'' if unit == '%' else ' '}{unit}".strip()
-    return ": ".join(filter(None, (name, ", ".join(filter(None, (place, value))))))
+    return ": ".join(filter(None, (name, ", ".join(filter(None, (x, value))))))

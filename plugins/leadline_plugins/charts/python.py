@@ -46,7 +46,6 @@ class Python:
     """Runs code in the sandbox and returns the picture that it saved."""
 
     def accepts(self, language: str, /) -> bool:
-        """Accept Python."""
         return language == "python"
 
     async def draw(self, chart: Chart, call: Call, /) -> Figure:
@@ -68,7 +67,7 @@ def _picture(execution: Execution) -> bytes:
     if execution.exit_code:
         error = (execution.stderr or execution.stdout).strip()[-_ERROR_END:]
         raise Unsupported(f"the code ended with {execution.exit_code}: {error}")
-    found = {file.name: file.data for file in execution.files if file.data.startswith(_PNG)}
-    if not found:
+    pictures = {file.name: file.data for file in execution.files if file.data.startswith(_PNG)}
+    if not pictures:
         raise Unsupported(f"the code saved no picture: save it as {_PICTURE}")
-    return found.get(_PICTURE) or next(iter(found.values()))
+    return pictures.get(_PICTURE) or next(iter(pictures.values()))

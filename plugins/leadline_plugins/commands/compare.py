@@ -60,12 +60,12 @@ def _compare_pipelines(args: Namespace) -> int:
         raise UsageError(f"{given}: name two, such as --pipelines research,oneshot")
     results = run_coroutine(_answered(args, question, names))
     first, second = results
-    found = compare(first.report, second.report, [first.metadata, second.metadata])
+    comparison = compare(first.report, second.report, [first.metadata, second.metadata])
     if args.json:
-        write_json({"question": question, **found.model_dump(mode="json")})
+        write_json({"question": question, **comparison.model_dump(mode="json")})
     else:
-        show_runs(found, first.metadata.question)
-        show_reports(found)
+        show_runs(comparison, first.metadata.question)
+        show_reports(comparison)
     return max(result.exit_code for result in results)
 
 
@@ -87,13 +87,13 @@ async def _answered(args: Namespace, question: str, names: Sequence[str]) -> lis
 
 def _compare_runs(args: Namespace) -> int:
     """Print the comparison of two runs."""
-    found = run_coroutine(_compared(args))
+    comparison = run_coroutine(_compared(args))
     if args.json:
-        ids = (one.run for one in found.runs)
-        write_json({**dict(zip(("first", "second"), ids, strict=True)), **found.model_dump(mode="json")})
+        ids = (run.run for run in comparison.runs)
+        write_json({**dict(zip(("first", "second"), ids, strict=True)), **comparison.model_dump(mode="json")})
         return 0
-    show_runs(found)
-    show_reports(found)
+    show_runs(comparison)
+    show_reports(comparison)
     return 0
 
 
@@ -111,49 +111,49 @@ def _check_states(client: Client, args: Namespace) -> None:
             )
 
 
-def show_runs(found: Comparison, question: str = "") -> None:
+def show_runs(comparison: Comparison, question: str = "") -> None:
     """Print the figures of both runs side by side."""
     if question:
         write(f"{shortened(question)}\n")
-    rows = [[title, *(show(one) for one in found.runs)] for title, show in _ROWS]
-    write(table([row for row in rows if any(row[1:])], ("", *(one.pipeline for one in found.runs))))
+    rows = [[title, *(show(run) for run in comparison.runs)] for title, show in _ROWS]
+    write(table([row for row in rows if any(row[1:])], ("", *(run.pipeline for run in comparison.runs))))
 
 
 _ROWS = (
-    ("Run", lambda one: one.run),
-    ("Status", lambda one: one.status.replace("_", " ") + (f": {shortened(one.reason, 80)}" if one.reason else "")),
-    ("Time", lambda one: f"{one.seconds:.1f} s"),
-    ("Cost", lambda one: _cost(one)),
-    ("Model calls", lambda one: f"{one.model_calls:,}"),
-    ("Tokens", lambda one: f"{one.tokens:,}"),
-    ("Searches", lambda one: str(one.searches)),
-    ("Sources", lambda one: f"{one.sources}, {one.cited_sources} cited"),
-    ("Citations", lambda one: str(one.citations)),
-    ("Claims", lambda one: ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in one.claims.items()) or "0"),
+    ("Run", lambda run: run.run),
+    ("Status", lambda run: run.status.replace("_", " ") + (f": {shortened(run.reason, 80)}" if run.reason else "")),
+    ("Time", lambda run: f"{run.seconds:.1f} s"),
+    ("Cost", lambda run: _cost(run)),
+    ("Model calls", lambda run: f"{run.model_calls:,}"),
+    ("Tokens", lambda run: f"{run.tokens:,}"),
+    ("Searches", lambda run: str(run.searches)),
+    ("Sources", lambda run: f"{run.sources}, {run.cited_sources} cited"),
+    ("Citations", lambda run: str(run.citations)),
+    ("Claims", lambda run: ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in run.claims.items()) or "0"),
 )
 
 
-def _cost(one: RunFigures) -> str:
-    if not one.model_calls:
+def _cost(run: RunFigures) -> str:
+    if not run.model_calls:
         return "nothing"
-    return "price unknown" if one.cost is None else f"${one.cost:.4f}"
+    return "price unknown" if run.cost is None else f"${run.cost:.4f}"
 
 
-def show_reports(found: Comparison) -> None:
+def show_reports(comparison: Comparison) -> None:
     """Print what the reports have in common and what not."""
-    first, second = found.runs
-    for one, verdicts in ((first, found.only_first), (second, found.only_second)):
-        title = f"Only in {one.run} ({one.pipeline}): {plural(len(verdicts), 'claim')}"
+    first, second = comparison.runs
+    for run, verdicts in ((first, comparison.only_first), (second, comparison.only_second)):
+        title = f"Only in {run.run} ({run.pipeline}): {plural(len(verdicts), 'claim')}"
         _list(title, [f"{_kind(claim)}: {_text(claim)}" for claim in verdicts])
     _list(
-        f"Other verdict: {plural(len(found.changed), 'claim')}",
-        [f"{_kind(one.first)} -> {_kind(one.second)}: {_text(one.first)}" for one in found.changed],
+        f"Other verdict: {plural(len(comparison.changed), 'claim')}",
+        [f"{_kind(change.first)} -> {_kind(change.second)}: {_text(change.first)}" for change in comparison.changed],
     )
-    write(f"\nEqual: {plural(len(found.same), 'claim')}")
+    write(f"\nEqual: {plural(len(comparison.same), 'claim')}")
     for title, urls in (
-        (f"Sources only of {first.run}", found.sources_only_first),
-        (f"Sources only of {second.run}", found.sources_only_second),
-        ("Sources of both", found.sources_of_both),
+        (f"Sources only of {first.run}", comparison.sources_only_first),
+        (f"Sources only of {second.run}", comparison.sources_only_second),
+        ("Sources of both", comparison.sources_of_both),
     ):
         _list(f"{title}: {len(urls)}", [one_line(url) for url in urls])
 
@@ -164,9 +164,9 @@ def _list(title: str, lines: Sequence[str]) -> None:
         write(f"  - {line}")
 
 
-def _kind(one: Verdict) -> str:
-    return one.verdict.replace("_", " ")
+def _kind(verdict: Verdict) -> str:
+    return verdict.verdict.replace("_", " ")
 
 
-def _text(one: Verdict) -> str:
-    return shortened(one.claim.text, _CLAIM)
+def _text(verdict: Verdict) -> str:
+    return shortened(verdict.claim.text, _CLAIM)

@@ -40,11 +40,11 @@ def arguments(parser: ArgumentParser) -> None:
     listed = add_command(group, "list", "list the documents", _list)
     removed = add_command(group, "remove", "remove documents", _remove)
     removed.add_argument("names", metavar="NAME", nargs="+", help="id, name, path or folder, as `list` shows them")
-    found = add_command(group, "search", "print the passages that answer a question best", _search)
-    found.add_argument("question", metavar="QUESTION", nargs="+", help="question to search for")
-    found.add_argument("--limit", type=count, default=5, metavar="N", help="number of passages (default: 5)")
+    search = add_command(group, "search", "print the passages that answer a question best", _search)
+    search.add_argument("question", metavar="QUESTION", nargs="+", help="question to search for")
+    search.add_argument("--limit", type=count, default=5, metavar="N", help="number of passages (default: 5)")
     again = add_command(group, "reembed", "embed all documents again, with the embedder of the settings", _reembed)
-    for command in (added, listed, removed, found, again):
+    for command in (added, listed, removed, search, again):
         command.add_argument("--principal", default="", metavar="ID", help="user whose documents are meant")
         settings_options(command, json=True)
     for command in (added, again):
@@ -70,52 +70,54 @@ def _reembed(args: Namespace) -> int:
 
 def _list(args: Namespace) -> int:
     """Print the documents."""
-    found = _run(args, lambda base: base.documents(principal=args.principal or None))
+    listing = _run(args, lambda base: base.documents(principal=args.principal or None))
     if args.json:
-        write_json(found.model_dump(mode="json"))
-    elif found.documents:
-        write(_table(found.documents))
-        passages = sum(document.passages for document in found.documents)
-        say(f"{plural(len(found.documents), 'document')}, {plural(passages, 'passage')}; embedder: {found.embedder}")
+        write_json(listing.model_dump(mode="json"))
+    elif listing.documents:
+        write(_table(listing.documents))
+        passages = sum(document.passages for document in listing.documents)
+        say(
+            f"{plural(len(listing.documents), 'document')}, {plural(passages, 'passage')}; embedder: {listing.embedder}"
+        )
     else:
         say("No documents. Add some: leadline knowledge add PATH")
-    if found.unfinished:
+    if listing.unfinished:
         say("An addition was interrupted; run it again to finish it.")
     return 0
 
 
 def _remove(args: Namespace) -> int:
     """Remove documents, and print those that were removed."""
-    found = _run(args, lambda base: base.remove(*args.names, principal=args.principal or None))
+    removal = _run(args, lambda base: base.remove(*args.names, principal=args.principal or None))
     if args.json:
-        write_json([document.model_dump(mode="json") for document in found.documents])
-    elif found.documents:
-        write(_table(found.documents))
-    if not found.documents:
+        write_json([document.model_dump(mode="json") for document in removal.documents])
+    elif removal.documents:
+        write(_table(removal.documents))
+    if not removal.documents:
         known = _run(args, lambda base: base.documents(principal=args.principal or None)).documents
         near = _nearest(args.names, [document.name for document in known])
         hint = f"did you mean {near!r}? " if near else ""
         say(f"No document is called {', '.join(args.names)}; {hint}`leadline knowledge list` shows their names.")
         return NOTHING
-    say(f"Removed {plural(len(found.documents), 'document')}.")
+    say(f"Removed {plural(len(removal.documents), 'document')}.")
     return 0
 
 
 def _nearest(names: Sequence[str], known: Sequence[str]) -> str:
     """Return the document that is meant: one whose path ends with a name, else the nearest name; empty if none is."""
-    ending = (one for name in names for one in known if PurePath(one).name == PurePath(name).name)
+    ending = (candidate for name in names for candidate in known if PurePath(candidate).name == PurePath(name).name)
     return next(ending, "") or next(filter(None, (nearest(name, known) for name in names)), "")
 
 
 def _search(args: Namespace) -> int:
     """Print the passages that answer a question best."""
     query = " ".join(args.question)
-    found = _run(args, lambda base: base.search(query, limit=args.limit, principal=args.principal or None))
+    passages = _run(args, lambda base: base.search(query, limit=args.limit, principal=args.principal or None))
     if args.json:
-        write_json(found.model_dump(mode="json", exclude={"sources": {"__all__": {"document"}}}))
+        write_json(passages.model_dump(mode="json", exclude={"sources": {"__all__": {"document"}}}))
     else:
-        _show(found)
-    return 0 if found.evidence else NOTHING
+        _show(passages)
+    return 0 if passages.evidence else NOTHING
 
 
 def _ask(args: Namespace) -> int:
@@ -142,66 +144,66 @@ def _common(args: Namespace) -> dict[str, Any]:
 
 def _progress() -> Callable[[int, int, int], None]:
     """Return a function that shows how far an addition is: on a terminal in one line, else at each tenth."""
-    told = 0
+    shown = 0
 
     def show(done: int, total: int, problems: int) -> None:
-        nonlocal told
+        nonlocal shown
         text = f"{done:,} of {total:,} files" + (f", {problems:,} not readable" if problems else "")
         if sys.stderr.isatty():
             sys.stderr.write(f"\r{text}" + "\n" * (done == total))
             sys.stderr.flush()
-        elif done == total or done * 10 // total > told:
-            told = done * 10 // total
+        elif done == total or done * 10 // total > shown:
+            shown = done * 10 // total
             say(text)
 
     return show
 
 
 def _added(args: Namespace, work: Callable[[Any], Awaitable[AddedDocuments]]) -> int:
-    found = _run(args, work)
+    addition = _run(args, work)
     if args.json:
-        write_json(found.model_dump(mode="json"))
-    for problem in found.problems:
+        write_json(addition.model_dump(mode="json"))
+    for problem in addition.problems:
         say(f"not added: {one_line(problem.name)}: {one_line(problem.reason)}")
-    for notice in found.notices:
+    for notice in addition.notices:
         say(f"not read: {one_line(notice)}")
     counts = {
-        "added": found.added,
-        "replaced": found.replaced,
-        "unchanged": found.unchanged,
-        "embedded again": found.embedded_again,
-        "not readable": len(found.problems),
+        "added": addition.added,
+        "replaced": addition.replaced,
+        "unchanged": addition.unchanged,
+        "embedded again": addition.embedded_again,
+        "not readable": len(addition.problems),
     }
-    told = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
-    passages = sum(document.passages for document in found.documents)
+    summary = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+    passages = sum(document.passages for document in addition.documents)
     say(
-        f"{told or 'nothing to add: no file that a parser of read.parsers reads'}"
+        f"{summary or 'nothing to add: no file that a parser of read.parsers reads'}"
         + (f"; {plural(passages, 'passage')}" if passages else "")
     )
-    return PARTIAL if found.problems else 0
+    return PARTIAL if addition.problems else 0
 
 
 def _table(documents: Sequence[StoredDocument]) -> str:
     rows = [
         (
-            one.id,
-            one.passages,
-            one.pages or "",
-            one.added.astimezone().strftime("%Y-%m-%d %H:%M"),
-            "" if one.shared else "own",
-            one.name if one.title in ("", one.name) else f"{one.name} ({one.title})",
+            document.id,
+            document.passages,
+            document.pages or "",
+            document.added.astimezone().strftime("%Y-%m-%d %H:%M"),
+            "" if document.shared else "own",
+            document.name if document.title in ("", document.name) else f"{document.name} ({document.title})",
         )
-        for one in documents
+        for document in documents
     ]
     return table(rows, ("ID", "PASSAGES", "PAGES", "ADDED", "", "NAME"))
 
 
-def _show(found: Passages) -> None:
-    sources = {source.id: source for source in found.sources}
-    for number, one in enumerate(found.evidence, start=1):
-        title = sources[one.source_id].hit.title
-        path = [heading for heading in one.path if heading != title]
-        page = f", page {one.page}" if one.page else ""
-        write(f"{number}. {' > '.join([title, *path])}{page}  [{one.id}]")
-        text = one_line(one.quote)
+def _show(passages: Passages) -> None:
+    sources = {source.id: source for source in passages.sources}
+    for number, passage in enumerate(passages.evidence, start=1):
+        title = sources[passage.source_id].hit.title
+        path = [heading for heading in passage.path if heading != title]
+        page = f", page {passage.page}" if passage.page else ""
+        write(f"{number}. {' > '.join([title, *path])}{page}  [{passage.id}]")
+        text = one_line(passage.quote)
         write(f"   {text[:_SHOWN]}{' …' if len(text) > _SHOWN else ''}\n")

@@ -47,12 +47,12 @@ def _delete(args: Namespace) -> int:
     if bool(args.run) == args.all:
         raise UsageError("name the runs to forget, or forget all of them with --all; `leadline memory list` lists them")
     names = [str(run.folder) for run in client.memory()] if args.all else args.run
-    found = [client.find(name) for name in names]
+    runs = [client.find(name) for name in names]
     again = "leadline memory delete --all --yes" if args.all else f"leadline memory delete --yes {join(args.run)}"
-    if found and not args.yes and not confirmed(found, "Forget", again):
+    if runs and not args.yes and not confirmed(runs, "Forget", again):
         say("Nothing was forgotten.")
         return 1
-    for run in found:
+    for run in runs:
         client.forget(run.folder)
         say(f"Forgot {run.id}; the run itself stays.")
     return 0

@@ -62,7 +62,9 @@ def _located(path: Path, client: Client) -> tuple[Path | None, str]:
     if path.is_dir():
         return path, ""
     if path.is_file():
-        return (path.parent, path.read_text("utf-8", "replace")) if is_run(path.parent) else (None, "")
+        # A run may have no paragraph.
+        text = path.read_text("utf-8", "replace") if path.suffix == _PARAGRAPHS else _read(str(path))
+        return (path.parent, text) if is_run(path.parent) else (None, "")
     return None if str(path) == "-" or path.suffix else client.find(str(path)).folder, ""
 
 
@@ -77,7 +79,7 @@ async def stored(folder: Path, client: Client) -> Report:
 class Checked:
     """The result of a verification, and the model that was called, if any."""
 
-    found: CheckedReport
+    report: CheckedReport
     model: str = ""
     cost: str = ""
     stored: bool = False
@@ -88,7 +90,7 @@ class Checked:
     @property
     def judged_by(self) -> dict[str, int]:
         """The number of decided claims by judge."""
-        return dict(Counter(claim.judge for claim in self.found.claims if claim.judge))
+        return dict(Counter(claim.judge for claim in self.report.claims if claim.judge))
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -110,26 +112,26 @@ def arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Print the result."""
     checked = asyncio.run(_checked(args))
-    found, wanted = checked.found, args.sources or args.fetch
+    report, wanted = checked.report, args.sources or args.fetch
     if args.json:
-        write_json({**found.model_dump(mode="json"), "judged_by": checked.judged_by, "model": checked.model})
+        write_json({**report.model_dump(mode="json"), "judged_by": checked.judged_by, "model": checked.model})
     else:
         _show(checked)
-        if found.sources and not (wanted or checked.stored):
+        if report.sources and not (wanted or checked.stored):
             say("No source was read. To check claims against sources, add --fetch or --sources DIR.")
-    if found.passed is None:
+    if report.passed is None:
         return 0
-    if not found.passed:
+    if not report.passed:
         return REJECTED
-    return UNREAD if (wanted or checked.stored) and not _decided(found) else 0
+    return UNREAD if (wanted or checked.stored) and not _decided(report) else 0
 
 
 async def _checked(args: Namespace) -> Checked:
     async with client_of(args) as client:
         own = None if args.sources or args.fetch else await own_report(args.file, client)
         if own and not own.markdown:
-            found = await _judged(client, lambda adhoc: recheck(own.report, adhoc.run))
-            return Checked(*found, stored=True, tolerated=_tolerated(own.report))
+            judged = await _judged(client, lambda adhoc: recheck(own.report, adhoc.run))
+            return Checked(*judged, stored=True, tolerated=_tolerated(own.report))
         if Path(args.file).suffix == _PARAGRAPHS:
             return await _paragraphs(args, client)
         checked = await _markdown(args, own.markdown if own else _read(args.file), client, own)
@@ -138,11 +140,11 @@ async def _checked(args: Namespace) -> Checked:
 
 def _without_quotations(checked: Checked) -> Checked:
     """Return the result for the file of a brief: its quotations are no claims, only what was written into it since."""
-    found = checked.found
-    claims = tuple(claim for claim in found.claims if claim.verdict != "supported")
-    counts = {kind: count for kind, count in found.counts.items() if kind != "supported"}
-    passed = found.passed if claims or found.dangling else None
-    return replace(checked, found=found.model_copy(update={"claims": claims, "counts": counts, "passed": passed}))
+    report = checked.report
+    claims = tuple(claim for claim in report.claims if claim.verdict != "supported")
+    counts = {kind: count for kind, count in report.counts.items() if kind != "supported"}
+    passed = report.passed if claims or report.dangling else None
+    return replace(checked, report=report.model_copy(update={"claims": claims, "counts": counts, "passed": passed}))
 
 
 async def _markdown(
@@ -156,13 +158,13 @@ async def _markdown(
         return Checked(await check(text, {}))
 
     async def judge(adhoc: Any) -> CheckedReport:
-        found = await _found(args, await cited_sources(text), client, own, adhoc)
-        for key, problem in found.problems.items():
+        sources = await _found(args, await cited_sources(text), client, own, adhoc)
+        for key, problem in sources.problems.items():
             say(f"[{key}] could not be read: {problem}")
-        return await check(text, found.documents, adhoc.run)
+        return await check(text, sources.documents, adhoc.run)
 
-    found = await _judged(client, judge)
-    return Checked(*found, stored=own is not None, tolerated=own is not None and _tolerated(own.report))
+    judged = await _judged(client, judge)
+    return Checked(*judged, stored=own is not None, tolerated=own is not None and _tolerated(own.report))
 
 
 async def _paragraphs(args: Namespace, client: Client) -> Checked:
@@ -172,8 +174,8 @@ async def _paragraphs(args: Namespace, client: Client) -> Checked:
     if args.fetch or not is_run(folder):
         return await _markdown(args, paragraphs_as_markdown(lines), client)
     report = with_paragraphs(await stored(folder, client), lines)
-    found = await _judged(client, lambda adhoc: recheck(report, adhoc.run))
-    return Checked(*found, stored=True)
+    judged = await _judged(client, lambda adhoc: recheck(report, adhoc.run))
+    return Checked(*judged, stored=True)
 
 
 def _tolerated(report: Report) -> bool:
@@ -185,13 +187,13 @@ def _tolerated(report: Report) -> bool:
 async def _judged(client: Client, judge: Callable[[Any], Awaitable[CheckedReport]]) -> tuple[CheckedReport, str, str]:
     """Return the result of the configured judges, the model that was called and its cost; print notices."""
     async with client.adhoc("Do the sources of this report support its claims?") as adhoc:
-        found = await judge(adhoc)
+        report = await judge(adhoc)
         for notice in adhoc.notices:
             say(f"note: {notice}")
         usage = adhoc.usage
         chats = usage["chats"]
         price = cost(usage, chats, answered=bool(usage["replies"])) if chats else ""
-        return found, await adhoc.model("verify_claim"), price
+        return report, await adhoc.model("verify_claim"), price
 
 
 def _read(name: str) -> str:
@@ -199,8 +201,9 @@ def _read(name: str) -> str:
         text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise UsageError(f"cannot read {name}: {error.strerror or error}") from error
-    if not text.strip() or "\0" in text:
-        kind = "binary" if text.strip() else "empty"
+    is_html = text.lstrip("\ufeff \r\n").lower().startswith(("<!doctype html", "<html"))
+    if not text.strip() or "\0" in text or is_html:
+        kind = "HTML" if is_html else "binary" if text.strip() else "empty"
         raise UsageError(f"{name} is {kind}: give a Markdown report, or the folder or id of a run")
     return text
 
@@ -218,26 +221,26 @@ async def _found(
 
 
 def _show(checked: Checked) -> None:
-    found = checked.found
+    report = checked.report
     counted = (
-        ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in sorted(found.counts.items())) or "none judged"
+        ", ".join(f"{count} {kind.replace('_', ' ')}" for kind, count in sorted(report.counts.items())) or "none judged"
     )
     rows = [
-        ("Report", one_line(found.title)),
-        ("Citations", f"{plural(found.marks, 'mark')}, {plural(len(found.sources), 'source')} cited"),
-        ("Claims", f"{len(found.claims)}: {counted}"),
+        ("Report", one_line(report.title)),
+        ("Citations", f"{plural(report.marks, 'mark')}, {plural(len(report.sources), 'source')} cited"),
+        ("Claims", f"{len(report.claims)}: {counted}"),
     ]
     judged = ", ".join(f"{count} by {name}" for name, count in sorted(checked.judged_by.items()))
     model = f" ({checked.model})" if checked.model else ""
     rows += [("Judged", f"{judged or 'none'}{model}")] if judged or model else []
-    rows += [("Unread", f"{plural(found.unchecked, 'claim')} whose source was not read")] if found.unchecked else []
-    rows += [("Missing", f"no source entry for {', '.join(found.dangling)}")] if found.dangling else []
-    rows += [("Not cited", ", ".join(found.uncited_sources))] if found.uncited_sources else []
-    bare = found.paragraphs_without_citation
+    rows += [("Unread", f"{plural(report.unchecked, 'claim')} whose source was not read")] if report.unchecked else []
+    rows += [("Missing", f"no source entry for {', '.join(report.dangling)}")] if report.dangling else []
+    rows += [("Not cited", ", ".join(report.uncited_sources))] if report.uncited_sources else []
+    bare = report.paragraphs_without_citation
     rows += [("Uncited", f"{plural(bare, 'paragraph')} without a citation")] if bare else []
     rows += [("Cost", checked.cost)] if checked.cost else []
     write(table([*rows, ("Passed", _passed(checked))]))
-    for claim in (claim for claim in found.claims if claim.verdict in _SHOWN):
+    for claim in (claim for claim in report.claims if claim.verdict in _SHOWN):
         judge = f" (by {claim.judge})" if claim.judge else ""
         write(
             f"\n{str(claim.verdict).replace('_', ' ')}{judge} [{claim.source}] {one_line(claim.claim)}\n"
@@ -250,34 +253,35 @@ def _show(checked: Checked) -> None:
 
 
 def _passed(checked: Checked) -> str:
-    """Return whether the report passed."""
-    found = checked.found
-    if found.passed is None:
+    report = checked.report
+    if report.passed is None:
         return "passages found, not judged: the report claims nothing"
-    if not found.passed:
+    if not report.passed:
         accepted = " (the run itself was accepted: verify.require_support is off)" if checked.tolerated else ""
         return f"no: {_grounds(checked)}{accepted}"
-    if found.unchecked == len(found.claims):
+    if report.unchecked == len(report.claims):
         return "every citation has a source entry; no claim was judged, because no source was read"
-    decided = _decided(found)
+    decided = _decided(report)
     if not decided:
         return "not decided: no claim could be judged; --set verify.require_support=true rejects such a report"
-    return "yes" if decided == len(found.claims) else f"yes, for the {plural(decided, 'claim')} that could be judged"
+    return "yes" if decided == len(report.claims) else f"yes, for the {plural(decided, 'claim')} that could be judged"
 
 
-def _decided(found: CheckedReport) -> int:
+def _decided(report: CheckedReport) -> int:
     """Return how many claims a judge decided."""
-    return len(found.claims) - found.unchecked - found.counts.get("not_judged", 0)
+    return len(report.claims) - report.unchecked - report.counts.get("not_judged", 0)
 
 
 def _grounds(checked: Checked) -> str:
     """Return why a report did not pass."""
-    found = checked.found
-    if not found.claims:
+    report = checked.report
+    if not report.claims:
         return "the report cites no source"
-    kinds = FAILED if any(map(found.counts.get, FAILED)) else (*FAILED, "not_judged")
-    failed = [(found.counts[kind], kind.replace("_", " ")) for kind in kinds if found.counts.get(kind)]
-    said = [f"{count} {kind}" if at else f"{plural(count, 'claim')} {kind}" for at, (count, kind) in enumerate(failed)]
-    if nowhere := len(found.dangling):
-        said.append(f"{plural(nowhere, 'citation')} without a source entry")
-    return ", ".join(said)
+    kinds = FAILED if any(map(report.counts.get, FAILED)) else (*FAILED, "not_judged")
+    failed = [(report.counts[kind], kind.replace("_", " ")) for kind in kinds if report.counts.get(kind)]
+    grounds = [
+        f"{count} {kind}" if at else f"{plural(count, 'claim')} {kind}" for at, (count, kind) in enumerate(failed)
+    ]
+    if nowhere := len(report.dangling):
+        grounds.append(f"{plural(nowhere, 'citation')} without a source entry")
+    return ", ".join(grounds)

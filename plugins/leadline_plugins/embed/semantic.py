@@ -58,4 +58,4 @@ def _vectors(texts: Sequence[str]) -> tuple[tuple[float, ...], ...]:
         model = _load()
     readable = [text.encode("utf-8", "replace").decode() for text in texts]  # it fails on half of a surrogate pair
     rows = model.encode(readable).tolist() if texts else []
-    return tuple(tuple(round(place, 5) for place in row) for row in rows)
+    return tuple(tuple(round(value, 5) for value in row) for row in rows)

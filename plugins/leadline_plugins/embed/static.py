@@ -85,17 +85,17 @@ def _load() -> Any:
 def _vectors(model: str, texts: Sequence[str], words: Any) -> tuple[tuple[float, ...], ...]:
     """Return the vectors, rounded; most numbers of short texts are 0."""
     rows = _rows(model, texts, words)
-    return tuple(tuple([place and round(place, _DIGITS) for place in row]) for row in rows)
+    return tuple(tuple([value and round(value, _DIGITS) for value in row]) for row in rows)
 
 
 def _rows(model: str, texts: Sequence[str], words: Any) -> list[list[float]]:
     if model == "hashed":
         return [hashed(text) for text in texts]
-    trained = [unit([float(place) for place in row]) for row in words.embed(list(texts))] if texts else []
+    trained = [unit([float(value) for value in row]) for row in words.embed(list(texts))] if texts else []
     if model == "wordllama":
         return trained
     pairs = zip(texts, trained, strict=True)
-    return [[place / sqrt(2) for place in (*hashed(text), *row)] for text, row in pairs]
+    return [[value / sqrt(2) for value in (*hashed(text), *row)] for text, row in pairs]
 
 
 # Numbers of a vector: with 512 the first hit is right for 5-8 % fewer questions, with 2048 for 2-4 % more.
@@ -117,12 +117,11 @@ def hashed(text: str) -> list[float]:
 
 def unit(vector: list[float]) -> list[float]:
     """Return the vector scaled to length 1; zero stays zero."""
-    length = sqrt(sum(place * place for place in vector)) or 1.0
-    return [place / length for place in vector]
+    length = sqrt(sum(value * value for value in vector)) or 1.0
+    return [value / length for value in vector]
 
 
 def features(text: str) -> Iterator[str]:
-    """Yield the features of a text."""
     for run in _UNSPACED.findall(text):
         yield from run
         yield from (run[start : start + 2] for start in range(len(run) - 1))

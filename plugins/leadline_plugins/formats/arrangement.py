@@ -42,7 +42,9 @@ def arranged(report: Report) -> Report:
         _section(report, "open", _open_questions(report.sections)),
         _section(report, "disagree", _conflicts(report)),
     ]
-    sections = [one.model_copy(update={"unanswered": ()}) if one.unanswered else one for one in report.sections]
+    sections = [
+        section.model_copy(update={"unanswered": ()}) if section.unanswered else section for section in report.sections
+    ]
     return report.model_copy(update={"sections": (*sections, *filter(None, back)), "conflicts": ()})
 
 
@@ -89,12 +91,12 @@ def with_figures_in_place(report: Report) -> Report:
     """Return a report whose text shows each figure once, and that numbers the figures and their mentions in order."""
     if not report.figures or not report.sections:
         return report
-    numbers = {figure.id: place for place, figure in enumerate(report.figures, start=1)}
+    numbers = {figure.id: number for number, figure in enumerate(report.figures, start=1)}
     edits = _insertions(report, numbers)
     texts = [_edited(section.text or "", edits.get(section.id, [])) for section in report.sections]
     order = list(dict.fromkeys(name for text in texts for name in FIGURE.findall(text) if name in numbers))
-    new = {str(numbers[name]): str(place) for place, name in enumerate(order, start=1)}
-    for section in report.sections if any(old != now for old, now in new.items()) else ():
+    new = {str(numbers[name]): str(number) for number, name in enumerate(order, start=1)}
+    for section in report.sections:
         for mention in _mentions().finditer(section.text or ""):
             if new.get(mention[1], mention[1]) != mention[1]:
                 edits.setdefault(section.id, []).append((*mention.span(1), new[mention[1]]))
@@ -109,11 +111,13 @@ def _insertions(report: Report, numbers: Mapping[str, int]) -> dict[str, list[Ed
     """
     shown = {name for section in report.sections for name in FIGURE.findall(section.text or "")}
     left = [figure for figure in report.figures if figure.id not in shown]
-    blocks = [(one, *span) for one in report.sections for span in _block_spans(one.text or "")] if left else []
-    mentions = dict.fromkeys(_mentions().findall("\n".join(one.text or "" for one in report.sections)))
-    order = {number: place for place, number in enumerate(mentions)}
+    blocks = (
+        [(section, *span) for section in report.sections for span in _block_spans(section.text or "")] if left else []
+    )
+    mentions = dict.fromkeys(_mentions().findall("\n".join(section.text or "" for section in report.sections)))
+    order = {number: index for index, number in enumerate(mentions)}
     edits: dict[str, list[Edit]] = {}
-    for figure in sorted(left, key=lambda one: order.get(str(numbers[one.id]), len(order))):
+    for figure in sorted(left, key=lambda figure: order.get(str(numbers[figure.id]), len(order))):
         section, _, end = _home(figure, str(numbers[figure.id]), blocks)
         edits.setdefault(section.id, []).append((end, end, f"\n\n![](figure:{figure.id})"))
     return edits
@@ -140,8 +144,10 @@ def _home(figure: Figure, number: str, blocks: Sequence[TextBlock]) -> TextBlock
 
 def _block_spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of the blocks at the top level; a text without any has one that is empty."""
-    lines = [0, *(found.end() for found in re.finditer(r"\n|\Z", text))]
-    spans = [(lines[one.map[0]], lines[one.map[1]]) for one in parser().parse(text) if one.level == 0 and one.map]
+    lines = [0, *(match.end() for match in re.finditer(r"\n|\Z", text))]
+    spans = [
+        (lines[token.map[0]], lines[token.map[1]]) for token in parser().parse(text) if token.level == 0 and token.map
+    ]
     yield from ((start, start + len(text[start:end].rstrip())) for start, end in spans or [(0, 0)])
 
 
@@ -155,20 +161,21 @@ def _edited(text: str, edits: Sequence[Edit]) -> str:
 def _with_edits(report: Report, edits: Mapping[str, list[Edit]]) -> Report:
     """Return a report with changed texts, in which claims and uncited paragraphs keep their places."""
 
-    def moved(one: T) -> T:
-        start, end = one.span
-        own = edits.get(one.section_id, ())
-        start += sum(len(new) - (last - first) for first, last, new in own if last <= one.span[0])
-        end += sum(len(new) - (last - first) for first, last, new in own if first < one.span[1])
-        return one.model_copy(update={"span": (start, end)})
+    def moved(item: T) -> T:
+        start, end = item.span
+        own = edits.get(item.section_id, ())
+        start += sum(len(new) - (last - first) for first, last, new in own if last <= item.span[0])
+        end += sum(len(new) - (last - first) for first, last, new in own if first < item.span[1])
+        return item.model_copy(update={"span": (start, end)})
 
     if not any(edits.values()):
         return report
     changed = {
         "sections": tuple(
-            one.model_copy(update={"text": _edited(one.text or "", edits.get(one.id, ()))}) for one in report.sections
+            section.model_copy(update={"text": _edited(section.text or "", edits.get(section.id, ()))})
+            for section in report.sections
         ),
-        "verdicts": tuple(one.model_copy(update={"claim": moved(one.claim)}) for one in report.verdicts),
+        "verdicts": tuple(verdict.model_copy(update={"claim": moved(verdict.claim)}) for verdict in report.verdicts),
         "uncited": tuple(map(moved, report.uncited)),
     }
     return report.model_copy(update=changed)

@@ -81,7 +81,7 @@ def table(rows: Rows, alignments: Sequence[str], columns: int | None) -> Iterato
         first, last = (1 + (width - 1) * part // several for part in (share, share + 1))
         places = [0, *range(first, last)]
         yield _table(
-            [[row[place] for place in places if place < len(row)] for row in rows], [alignments[p] for p in places]
+            [[row[column] for column in places if column < len(row)] for row in rows], [alignments[p] for p in places]
         )
 
 
@@ -124,8 +124,10 @@ def widths(rows: Rows) -> list[float]:
 
 def _least(longest: Sequence[float], line: float) -> list[float]:
     """Return the least width of each column, given its longest word; longer words are broken first."""
-    most = next((most for most in range(_LONGEST_WORD, 5, -1) if sum(min(most, word) for word in longest) <= line), 5)
-    return [_GAP + min(most, word) for word in longest]
+    limit = next(
+        (limit for limit in range(_LONGEST_WORD, 5, -1) if sum(min(limit, word) for word in longest) <= line), 5
+    )
+    return [_GAP + min(limit, word) for word in longest]
 
 
 def _longest_word(cells: Sequence[str]) -> float:
@@ -273,7 +275,6 @@ class _Open:
 
 
 def inlines(tokens: Iterable[Token], marks: Marks) -> list[Node]:
-    """Return the inlines of a run of tokens."""
     stack = [_Open("")]
     for token in tokens:
         name, _, side = token.type.rpartition("_")

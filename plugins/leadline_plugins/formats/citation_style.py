@@ -41,9 +41,9 @@ async def entries(report: Report, style: str, call: Call) -> dict[str, list[Node
     numbered = number(report)
     metadata = {"nocite": _ALL, "references": meta([_with_text_dates(item) for item in csl_items(report)])}
     tree = json.loads(await write([], metadata, "json", call, "--citeproc", f"--csl={file}"))
-    found = dict(_entries(tree["blocks"]))
-    names = ((source.id, f"ref-source-{place}") for place, source in (*numbered.cited, *numbered.additional))
-    return {source: found[name] for source, name in names if name in found}
+    nodes = dict(_entries(tree["blocks"]))
+    names = ((source.id, f"ref-source-{number}") for number, source in (*numbered.cited, *numbered.additional))
+    return {source: nodes[name] for source, name in names if name in nodes}
 
 
 def style_file(style: str) -> Path:

@@ -25,19 +25,19 @@ _TYPE = re.compile(r"[a-z][a-z_-]*")
 def csl_items(report: Report) -> list[dict[str, Any]]:
     """Return all sources of a report in their numbering; `id` is `source-N`."""
     numbered = number(report)
-    return [csl_item(source, f"source-{place}") for place, source in (*numbered.cited, *numbered.additional)]
+    return [csl_item(source, f"source-{number}") for number, source in (*numbered.cited, *numbered.additional)]
 
 
 def csl_item(source: Source, name: str) -> dict[str, Any]:
     """Return a source as an item of CSL-JSON: the data of the engine, completed by the hit."""
     hit = source.hit
-    found = _DATE.match(hit.published or "")
+    match = _DATE.match(hit.published or "")
     url = safe_url(hit.url) or (shown if (shown := readable_url(hit.url)) != hit.url else "")
     own = {
         "type": "webpage",
         "title": plain_title(clean(hit.title)) or clean(readable_url(hit.url)),
         **({"URL": url} if url else {}),
-        **({"issued": {"date-parts": [[int(part) for part in found.groups() if part]]}} if found else {}),
+        **({"issued": {"date-parts": [[int(part) for part in match.groups() if part]]}} if match else {}),
     }
     return {**own, **dict(_valid(hit.csl)), "id": name}
 

@@ -31,7 +31,7 @@ from leadline_plugins.formats.marks import (
 )
 from leadline_plugins.formats.method import MethodParagraph, heading, paragraphs
 from leadline_plugins.formats.passages import Passages, places
-from leadline_plugins.formats.references import Shown, SourceLists, checks_section
+from leadline_plugins.formats.references import SourceLists, checks_section
 from leadline_plugins.formats.tree import (
     Node,
     after_text,
@@ -129,7 +129,7 @@ class Builder:
         self._numbers = number(report)
         self._sources = {source.id: source for source in report.sources}
         self._evidence = {item.id: item for item in report.evidence}
-        self._places = {item.id: f"quote-{place}" for place, item in enumerate(report.evidence, start=1)}
+        self._places = {item.id: f"quote-{number}" for number, item in enumerate(report.evidence, start=1)}
         self._marks = marks_of(report)
         # By mark: the first mark of its entry in the list of checks.
         self._checks = {mark.number: group[0].number for group in failures(self._marks) for mark in group}
@@ -146,7 +146,6 @@ class Builder:
         self._blocks = Blocks(self._cite, self._show, self._claim, self._name, medium.columns)
 
     def build(self, entries: Mapping[str, list[Node]]) -> Document:
-        """Return the document."""
         parts = [list(self._set(section)) for section in self._report.sections]
         blocks = [*chain.from_iterable(parts), *self._method()]
         if "checks" not in self._medium.addresses:
@@ -169,9 +168,8 @@ class Builder:
             if item.id in named and item.id in self._numbers.by_evidence:
                 passages.setdefault(item.source_id, []).append(item)
         screen = self._medium.screen
-        setting = Passages(self._marks, self._language, screen=screen)
-        where: Shown = "below" if screen else "after" if self._passages else "nowhere"
-        return SourceLists(self._report, self._numbers, passages, setting, entries, self._name, shown=where)
+        shown = Passages(self._marks, self._language, screen=screen) if screen or self._passages else None
+        return SourceLists(self._report, self._numbers, passages, shown, entries, self._name)
 
     def _name(self) -> str:
         return next(self._names)
@@ -218,15 +216,15 @@ class Builder:
                 by_number.setdefault(self._numbers.by_evidence[name], []).append(name)
         if self._closed:
             self._recent, self._closed = {}, False
-        links = [self._citation(place, names) for place, names in by_number.items()]
+        links = [self._citation(number, names) for number, names in by_number.items()]
         return [{"t": "Str", "c": "\u00a0"}, *links] if links else []
 
-    def _citation(self, place: int, names: Sequence[str]) -> Node:
+    def _citation(self, number: int, names: Sequence[str]) -> Node:
         passages = [self._evidence[name] for name in dict.fromkeys(names)]
         where = places(passages, self._sources[passages[0].source_id], self._language)
         quotes = " ".join(self._places[item.id] for item in passages)
         attr = attributes("", "citation", data_evidence=quotes, **({"title": where} if where else {}))
-        label, target = words(f"[{place}]"), f"#ref-{place}" if self._references else ""
+        label, target = words(f"[{number}]"), f"#ref-{number}" if self._references else ""
         if page := self._medium.addresses.get("passages"):
             target = page.replace("{id}", quote(",".join(item.id for item in passages), safe=","))
         node = link(label, target, attr) if target else {"t": "Span", "c": [attr, label]}

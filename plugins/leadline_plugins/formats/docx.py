@@ -31,7 +31,7 @@ async def write_docx(tree: Document, context: Context, call: Call) -> Files:
 
 
 def contents_field(title: str, depth: int) -> Node:
-    """Return a field with the contents of the file, which `docx_contents` fills in."""
+    """Return a field with the contents of the file, which `fill_contents` fills in."""
     begin, separate, end = (f'<w:fldChar w:fldCharType="{kind}"/>' for kind in ("begin", "separate", "end"))
     code = f'<w:instrText xml:space="preserve">TOC \\o "1-{depth}" \\h \\z \\u</w:instrText>'
     heading = f'<w:p><w:pPr><w:pStyle w:val="TOCHeading"/></w:pPr><w:r><w:t>{escape(title)}</w:t></w:r></w:p>'

@@ -17,7 +17,6 @@ MEDIUM = Medium()
 
 
 async def write_epub(tree: Document, context: Context, call: Call) -> Files:
-    """Return `report.epub`."""
     metadata = {
         "title": meta(tree.title),
         "lang": meta(tree.language or "en"),

@@ -88,7 +88,8 @@ class Numbered:
 def numbered(report: Report, kinds: Sequence[str]) -> Mapping[str, Numbered]:
     """Return the figures by id, each with the first picture it has of these media types."""
     return {
-        item.id: Numbered(place, item, _file(item, place, kinds)) for place, item in enumerate(report.figures, start=1)
+        item.id: Numbered(number, item, _file(item, number, kinds))
+        for number, item in enumerate(report.figures, start=1)
     }
 
 
@@ -110,5 +111,4 @@ def with_credit(caption: list[Node], figure: Figure, language: str) -> list[Node
 
 
 def data_url(file: Blob) -> str:
-    """Return a file as a `data:` address."""
     return f"data:{file.media_type};base64,{b64encode(file.data).decode()}"

@@ -71,11 +71,9 @@ class Writer:
         }
 
     def all(self, nodes: Iterable[Node]) -> str:
-        """Return nodes as HTML."""
         return "".join(map(self.one, nodes))
 
     def one(self, node: Node) -> str:
-        """Return a node as HTML."""
         kind = node["t"]
         if kind in _FIXED:
             return _FIXED[kind]
@@ -88,8 +86,8 @@ class Writer:
         if not self._notes:
             return ""
         items = "".join(
-            f'<li id="note-{place}">{_with_back_link(note, _BACK.format(place))}</li>'
-            for place, note in enumerate(self._notes, start=1)
+            f'<li id="note-{number}">{_with_back_link(note, _BACK.format(number))}</li>'
+            for number, note in enumerate(self._notes, start=1)
         )
         return f'<section class="notes" role="doc-endnotes"><hr><ol>{items}</ol></section>'
 
@@ -138,9 +136,9 @@ class Writer:
 
     def _note(self, blocks: list[Node]) -> str:
         self._notes.append("")
-        place = len(self._notes)
-        self._notes[place - 1] = self.all(blocks)
-        return f'<sup><a href="#note-{place}" id="noteref-{place}" role="doc-noteref">{place}</a></sup>'
+        number = len(self._notes)
+        self._notes[number - 1] = self.all(blocks)
+        return f'<sup><a href="#note-{number}" id="noteref-{number}" role="doc-noteref">{number}</a></sup>'
 
     def _table(self, content: Any) -> str:
         """Return a table in a region that scrolls if it is wider than the page."""
@@ -176,7 +174,6 @@ def _with_back_link(note: str, back: str) -> str:
 
 
 def render_page(document: Document) -> str:
-    """Return the whole page."""
     writer = Writer(phrase("table", document.language))
     answer = writer.all(document.blocks[: document.answer])
     body = writer.all(document.blocks[document.answer :]) + writer.notes()
@@ -229,13 +226,13 @@ def _contents(document: Document, writer: Writer) -> str:
 
 def _unlinked(inlines: Any) -> list[Node]:
     """Return inlines without links and notes, because an entry of the contents is a link."""
-    kept: list[Node] = []
+    unlinked: list[Node] = []
     for node in inlines:
         if node["t"] == "Link" and "citation" not in node["c"][0][1]:
-            kept += node["c"][1]
+            unlinked += node["c"][1]
         elif node["t"] not in {"Link", "Note", "Image", "Span"}:
-            kept.append(node)
-    return kept
+            unlinked.append(node)
+    return unlinked
 
 
 def _policy(style: str, script: str, writer: Writer) -> str:

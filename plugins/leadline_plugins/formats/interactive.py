@@ -32,7 +32,6 @@ def interactive_html(figure: Figure) -> str:
 
 
 def frame(html: str, title: str) -> str:
-    """Return the frame of an interactive figure."""
     page = f'<!doctype html><meta http-equiv="Content-Security-Policy" content="{_POLICY}">{html}'
     return (
         f'<iframe sandbox="allow-scripts" referrerpolicy="no-referrer" loading="lazy" title="{escape(title)}" '

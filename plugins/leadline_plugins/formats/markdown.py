@@ -88,8 +88,8 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _escaped(mark: re.Match[str]) -> str:
-    if kept := mark["words"] or mark["kept"]:
-        return kept
+    if words := mark["words"] or mark["kept"]:
+        return words
     return "]\\" if mark[0] == "]" else f"\\{mark[0]}"
 
 
@@ -253,7 +253,9 @@ def checks(report: Report) -> Iterator[str]:
     marks, language = marks_of(report), report.language
     if not marks:
         return
-    titles = {one.id: " ".join(one.title.split()) for one in report.sections if has_heading(one, report)}
+    titles = {
+        section.id: " ".join(section.title.split()) for section in report.sections if has_heading(section, report)
+    }
     yield f"## {phrase('checks', language)}"
     yield escaped(summary(marks, language))
     yield "\n".join(_failure(group, titles, language) for group in failures(marks))
@@ -293,14 +295,14 @@ def references(numbered: Numbered, report: Report) -> Iterator[str]:
 
 def _list(sources: Iterable[tuple[int, Source]], passages: Mapping[str, Sequence[Evidence]], language: str) -> str:
     return "\n".join(
-        f"[{place}] {escaped(plain_title(source.hit.title))} - {_address(source.hit.url)}"
+        f"[{number}] {escaped(plain_title(source.hit.title))} - {_address(source.hit.url)}"
         f"{_where(places(passages.get(source.id, ()), source, language))}  "
-        for place, source in sources
+        for number, source in sources
     )
 
 
-def _where(place: str) -> str:
-    return f" ({escaped(place)})" if place else ""
+def _where(location: str) -> str:
+    return f" ({escaped(location)})" if location else ""
 
 
 def _address(url: str) -> str:

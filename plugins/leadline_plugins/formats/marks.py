@@ -29,7 +29,7 @@ _QUOTES = '"“‘「『(（'
 ANSWERS = ("summary", "answer")
 # Characters of a claim that the list of checks shows.
 _BEGINNING = 200
-_ALL = "".join(one.sign for one in VERDICTS.values())
+_ALL = "".join(verdict.sign for verdict in VERDICTS.values())
 _SHOWN = re.compile(rf"(?<=\d\])[{_ALL}]+|\[[{_ALL}]+\]")
 _TOKENS = re.compile(rf"(?:{TOKEN.pattern})+")
 
@@ -51,7 +51,7 @@ class Mark:
     reason: str = ""
     judge: str = ""
     # Whether a judge reported findings without a decision.
-    found: bool = False
+    has_findings: bool = False
 
     @property
     def sign(self) -> str:
@@ -66,7 +66,7 @@ class Mark:
     @property
     def listed(self) -> bool:
         """Whether the list of checks shows it; claims that were only not judged are left out."""
-        return bool(self.sign) and (self.kind != "not_judged" or self.found)
+        return bool(self.sign) and (self.kind != "not_judged" or self.has_findings)
 
     def explanation(self, language: str) -> str:
         """Return the reason and the judge; empty if neither is known."""
@@ -92,9 +92,9 @@ def _marks(report: Report) -> Iterator[Mark]:
             evidence_ids=claim.evidence_ids,
             quote=item.quote,
             evidence_id=item.evidence_id,
-            reason="; ".join(dict.fromkeys(translate_notice(one, report.language) or one for one in parts if one)),
+            reason="; ".join(dict.fromkeys(translate_notice(part, report.language) or part for part in parts if part)),
             judge=item.judge,
-            found=bool(claim.findings),
+            has_findings=bool(claim.findings),
         )
     for number, bare in enumerate(report.uncited, start=len(report.verdicts) + 1):
         yield Mark(number, "uncited", bare.section_id, bare.span, _shortened(bare.text))
@@ -113,7 +113,7 @@ def summary(marks: Sequence[Mark], language: str) -> str:
 def _summary(marks: Sequence[Mark], language: str) -> Iterator[str]:
     counts = Counter(mark.kind for mark in marks)
     bare = counts.pop("uncited", 0)
-    if against := [one.text for one in marks if one.section_id in ANSWERS and one.kind == "contradicted"]:
+    if against := [mark.text for mark in marks if mark.section_id in ANSWERS and mark.kind == "contradicted"]:
         what = (text.rstrip(".。") for text in dict.fromkeys(against))
         yield phrase("summary_contradicted", language, what=join_items(what, language, "semicolon"))
     if counts.keys() == {"not_judged"}:
@@ -158,25 +158,21 @@ def section_texts(section: Section, marks: Iterable[Mark], language: str, *, beg
 
     The claims are followed by tokens; with `begins`, a token of the verdict precedes those that are not supported.
     """
-    own, text = [one for one in marks if one.section_id == section.id], section.text or ""
-    places = [(one.number, one.span) for one in own]
+    own, text = [mark for mark in marks if mark.section_id == section.id], section.text or ""
+    places = [(mark.number, mark.span) for mark in own]
     if begins:
-        doubtful = (one for one in own if one.kind in _DOUBTFUL and _begins_text(text, one.span[0]))
-        places += ((BEGINS + KINDS.index(one.kind), (one.span[0], one.span[0])) for one in doubtful)
+        doubtful = (mark for mark in own if mark.kind in _DOUBTFUL and _begins_text(text, mark.span[0]))
+        places += ((BEGINS + KINDS.index(mark.kind), (mark.span[0], mark.span[0])) for mark in doubtful)
     yield with_tokens(text, places)
     for inference in section.inferences:
-        yield f"> *{phrase('inference', language)}* {_line(inference)}"
+        yield f"> *{phrase('inference', language)}* {' '.join(inference.split())}"
 
 
-def _begins_text(text: str, place: int) -> bool:
+def _begins_text(text: str, index: int) -> bool:
     """Return whether a claim begins with words, outside a table: elsewhere a token would change the Markdown."""
-    line = text.rfind("\n", 0, place) + 1
-    first, in_table = text[place : place + 1], text[line:place].lstrip(" \t>").startswith("|")
+    line = text.rfind("\n", 0, index) + 1
+    first, in_table = text[index : index + 1], text[line:index].lstrip(" \t>").startswith("|")
     return (first.isalnum() or (first != "" and first in _QUOTES)) and not in_table
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def with_signs(markdown: str, marks: Sequence[Mark]) -> str:

@@ -38,8 +38,8 @@ class Notes:
         self._language = report.language
         facts: Any = report.metadata.get("method") or {}
         self._facts: Mapping[str, Any] = facts
-        titles = {section.title: place for place, section in enumerate(report.sections)}
-        order = {code: place for place, code in enumerate(templates("zh"))}  # that of a run
+        titles = {section.title: index for index, section in enumerate(report.sections)}
+        order = {code: index for index, code in enumerate(templates("zh"))}  # that of a run
 
         def place(notice: Notice) -> tuple[int, int, str]:
             title = notice.parameters.get("title", "")
@@ -61,10 +61,10 @@ class Notes:
     def _new(self) -> Iterator[Notice]:
         """Yield the notices for readers that repeat no fact."""
         known = tuple(item.strip(_STOPS) for item in self._facts.get("assumptions", ()))
-        for one in self._notices:
-            repeats = any(item in one for item in known) or self._facts.get(_FACTS.get(one.code, ""))
-            if not repeats and one.code not in _NOT_FOR_READERS:
-                yield one
+        for notice in self._notices:
+            repeats = any(item in notice for item in known) or self._facts.get(_FACTS.get(notice.code, ""))
+            if not repeats and notice.code not in _NOT_FOR_READERS:
+                yield notice
 
 
 def _sentence(notice: str, stop: str) -> str:

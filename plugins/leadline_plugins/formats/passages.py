@@ -39,7 +39,7 @@ def highlight(blocks: list[Node], quotes: Iterable[tuple[str, Sequence[str]]], w
     """
     leaves = list(_leaves(blocks))
     whole = "".join(map(text, leaves))
-    places = [place for place, sign in enumerate(whole) if sign.isalnum()]
+    places = [index for index, sign in enumerate(whole) if sign.isalnum()]
     letters = _letters(whole)
     names: list[Names] = [()] * len(whole)
     for name, forms in quotes:
@@ -49,8 +49,8 @@ def highlight(blocks: list[Node], quotes: Iterable[tuple[str, Sequence[str]]], w
             last = places[first + len(_letters(words)) - 1] + 1
             tail = words.strip()[len(words.strip().rstrip(_signs(words))) :]  # its full stop, a percent sign
             last += len(tail) if whole.startswith(tail, last) else 0
-            for place in range(places[first], last):
-                names[place] = (*names[place], name)
+            for index in range(places[first], last):
+                names[index] = (*names[index], name)
     owners, start = {}, 0
     for leaf in leaves:
         owners[id(leaf)] = names[start : start + len(text(leaf))]
@@ -161,20 +161,20 @@ class Passages:
         for mark in claims:
             if mark.quote:
                 self._quotes.setdefault(mark.evidence_id, []).append(mark)
-        self._screen = screen
+        self.screen = screen
         self._language = language
 
     def blocks(self, item: Evidence) -> list[Node]:
         """Return a passage with its lead-in, and the words that verdicts quote wrapped."""
-        found = [(f"claim-{mark.number}", mark.quote) for mark in self._quotes.get(item.id, ())]
+        quoted = [(f"claim-{mark.number}", mark.quote) for mark in self._quotes.get(item.id, ())]
         # The blocks have the numbers of list items as attributes, not as text.
-        quotes = [(name, (words, text(_blocks(words)), _NUMBERED.sub("", words))) for name, words in found]
+        quotes = [(name, (words, text(_blocks(words)), _NUMBERED.sub("", words))) for name, words in quoted]
         if _HEADER.search(item.lead):
             return highlight(_blocks(f"{item.lead}\n{item.quote}"), quotes, self._wrap)
         return [*_blocks(item.lead), *highlight(_blocks(item.quote), quotes, self._wrap)]
 
     def _wrap(self, inlines: list[Node], names: tuple[str, ...]) -> Node:
-        if not self._screen:
+        if not self.screen:
             return strong(inlines)
         return {"t": "Span", "c": [attributes("", "mark", data_claims=" ".join(names)), inlines]}
 

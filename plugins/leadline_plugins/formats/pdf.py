@@ -110,7 +110,7 @@ class Pdf:
             if len(tried) <= 1:
                 return tried
             halves = tried[: len(tried) // 2], tried[len(tried) // 2 :]
-            return [one for half in halves for one in await self._unset_formulas(half, tree, call)]
+            return [formula for half in halves for formula in await self._unset_formulas(half, tree, call)]
         return []
 
     async def _broken_pictures(self, report: Report, tree: Document, call: Call) -> dict[int, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal
 
 from leadline.citations import Numbered
 from leadline.records import Evidence, Report, Source
@@ -29,7 +28,6 @@ from leadline_plugins.wording.phrases import phrase
 
 # The cited passages by the id of their source.
 Cited = Mapping[str, Sequence[Evidence]]
-Shown = Literal["below", "after", "nowhere"]
 _LETTERS = re.compile(r"\W+")
 
 
@@ -43,8 +41,8 @@ def statistics(numbered: Numbered, language: str) -> tuple[str, str]:
 class SourceLists:
     """Renders the lists. `entries` are the texts of a citation style by source id.
 
-    The passages are folded `below` their source, follow the cited sources as a list (`after`), except those that the
-    report quotes whole, or are left out.
+    On a screen the passages are folded below their source. In print they follow the cited sources as a list, except
+    those that the report quotes whole. Without `passages` they are left out.
     """
 
     def __init__(
@@ -52,11 +50,9 @@ class SourceLists:
         report: Report,
         numbered: Numbered,
         cited: Cited,
-        passages: Passages,
+        passages: Passages | None,
         entries: Mapping[str, list[Node]],
         name: Callable[[], str],
-        *,
-        shown: Shown,
     ) -> None:
         self._report = report
         self._numbered = numbered
@@ -64,9 +60,8 @@ class SourceLists:
         self._passages = passages
         self._entries = entries
         self._name = name
-        self._shown = shown
         self._language = report.language
-        self._places = {item.id: f"quote-{place}" for place, item in enumerate(report.evidence, start=1)}
+        self._places = {item.id: f"quote-{number}" for number, item in enumerate(report.evidence, start=1)}
 
     def blocks(self) -> Iterator[Node]:
         """Yield both lists, the passages and the statistics."""
@@ -75,7 +70,7 @@ class SourceLists:
             yield from self._list(self._numbered.cited)
         else:
             yield para(words(phrase("none", self._language)))
-        if self._shown == "after" and (passages := list(self._endnotes())):
+        if self._passages and not self._passages.screen and (passages := list(self._endnotes(self._passages))):
             yield self._heading("evidence")
             yield from passages
         if self._numbered.additional:
@@ -94,23 +89,23 @@ class SourceLists:
             where = places(cited, source, self._language)
             location: list[Node] = [{"t": "Span", "c": [attributes("", "where"), words(f"({where})")]}] if where else []
             line = para(joined([words(f"[{number}]"), reference, location]))
-            passages = [self._quote(item, source) for item in cited] if self._shown == "below" else []
-            if passages:
+            passages: list[Node] = []
+            if cited and self._passages and self._passages.screen:
+                passages = [self._quote(self._passages, item, source) for item in cited]
                 title = para(words(f"{phrase('evidence', self._language)} ({len(passages)})"))
                 passages = [div([title, *passages], attributes("", "folded", "passages"))]
             yield div([line, *passages], attributes(f"ref-{number}", "reference", *classes))
 
-    def _quote(self, item: Evidence, source: Source) -> Node:
-        quoted: Node = {"t": "BlockQuote", "c": self._passages.blocks(item)}
-        return div([self._passages.line(item, source), quoted], attributes(self._places[item.id], "quote"))
+    def _quote(self, passages: Passages, item: Evidence, source: Source) -> Node:
+        quoted: Node = {"t": "BlockQuote", "c": passages.blocks(item)}
+        return div([passages.line(item, source), quoted], attributes(self._places[item.id], "quote"))
 
-    def _endnotes(self) -> Iterator[Node]:
-        """Yield the passages of each source, in its order."""
+    def _endnotes(self, passages: Passages) -> Iterator[Node]:
         written = _letters(" ".join(section.text or "" for section in self._report.sections))
         for number, source in self._numbered.cited:
             for item in sorted(self._cited.get(source.id, ()), key=lambda item: item.span):
                 if _letters(item.quote) not in written:
-                    quote = self._quote(item, source)
+                    quote = self._quote(passages, item, source)
                     quote["c"][1][0]["c"][:0] = [strong(words(f"[{number}]")), {"t": "Space"}]
                     yield quote
 

@@ -129,74 +129,74 @@ def _not_links(text: str) -> Set[int]:
     if text.count("[") <= _FEW:
         return frozenset()
     around: list[tuple[int, int]] = []
-    found: set[int] = set()
-    for place, mark in ((match.start(), match.group()) for match in _BRACKETS.finditer(text)):
+    positions: set[int] = set()
+    for position, mark in ((match.start(), match.group()) for match in _BRACKETS.finditer(text)):
         if mark == "[":
-            around.append((place, 0))
+            around.append((position, 0))
         elif mark == "]" and around:
             opened, inside = around.pop()
             if inside >= _NESTED:
-                found.add(opened)
+                positions.add(opened)
             if around:
                 around[-1] = (around[-1][0], max(around[-1][1], inside + 1))
-    return found | {place for place, _ in around}
+    return positions | {position for position, _ in around}
 
 
 def _math(state: StateInline, silent: bool) -> bool:
     if state.src[state.pos] not in "$\\":
         return False
-    found = _MATH.match(state.src, state.pos, state.pos + LONGEST)
-    if not found:
+    match = _MATH.match(state.src, state.pos, state.pos + LONGEST)
+    if not match:
         return False
-    kind = found.lastgroup or ""
+    kind = match.lastgroup or ""
     sign = {"dollar": _FORMULA, "block": _TEX, "inline": _TEX}.get(kind)
-    if sign and not sign.search(found[kind]):
+    if sign and not sign.search(match[kind]):
         return False
-    safe = is_safe_formula(found[kind])
-    if not safe and "\\" not in found.group():
+    safe = is_safe_formula(match[kind])
+    if not safe and "\\" not in match.group():
         return False
     if not silent and not safe:
-        state.push("code_inline", "code", 0).content = found.group()
+        state.push("code_inline", "code", 0).content = match.group()
     elif not silent:
         token = state.push("math_block" if kind in {"wide", "block"} else "math_inline", "", 0)
-        token.content = found[kind].strip()
-    state.pos = found.end()
+        token.content = match[kind].strip()
+    state.pos = match.end()
     return True
 
 
 def _citation(state: StateInline, silent: bool) -> bool:
-    found = CITATIONS.match(state.src, state.pos)
-    if not found or not state.src.startswith("[@", state.pos):
+    match = CITATIONS.match(state.src, state.pos)
+    if not match or not state.src.startswith("[@", state.pos):
         return False
     if not silent:
         state.pending = state.pending.rstrip(" ")
-        state.push("citation", "", 0).meta = {"ids": cited(found.group())}
-    state.pos = found.end()
+        state.push("citation", "", 0).meta = {"ids": cited(match.group())}
+    state.pos = match.end()
     return True
 
 
 def _mark(state: StateInline, silent: bool) -> bool:
-    found = TOKEN.match(state.src, state.pos)
-    if not found:
+    match = TOKEN.match(state.src, state.pos)
+    if not match:
         return False
     if not silent:
-        state.push("mark", "", 0).meta = {"number": int(found[1])}
-    state.pos = found.end()
+        state.push("mark", "", 0).meta = {"number": int(match[1])}
+    state.pos = match.end()
     return True
 
 
 def _tag(state: StateInline, silent: bool) -> bool:
-    found = _TAG.match(state.src, state.pos)
-    if not found:
+    match = _TAG.match(state.src, state.pos)
+    if not match:
         return False
     if not silent:
-        name = found["name"].lower()
+        name = match["name"].lower()
         if name == "br":
             state.push("hardbreak", "br", 0)
         else:
             # No nesting, which would have to be balanced: the writer of the tags need not have closed them.
-            state.push(f"{name}_close" if found["close"] else f"{name}_open", name, 0)
-    state.pos = found.end()
+            state.push(f"{name}_close" if match["close"] else f"{name}_open", name, 0)
+    state.pos = match.end()
     return True
 
 
@@ -205,10 +205,10 @@ def _address(state: StateInline, silent: bool) -> bool:
     if not state.src.startswith("://", state.pos) or state.linkLevel:
         return False
     scheme = next((name for name in ("https", "http") if state.pending.lower().endswith(name)), "")
-    found = _ADDRESS.match(state.src, state.pos - len(scheme)) if scheme else None
-    if not found:
+    match = _ADDRESS.match(state.src, state.pos - len(scheme)) if scheme else None
+    if not match:
         return False
-    url = _AFTER_ADDRESS.sub("", found.group())
+    url = _AFTER_ADDRESS.sub("", match.group())
     url = url[:-1] if url.endswith(")") and url.count("(") < url.count(")") else url
     if not silent:
         state.pending = state.pending[: -len(scheme)]
@@ -227,9 +227,9 @@ def with_tokens(text: str, claims: Iterable[tuple[int, tuple[int, int]]]) -> str
     text = text.replace(SIGN, "\ufffd")
     placed = sorted((*_place(text, span), number) for number, span in claims)
     parts, last = [], 0
-    for place, before, number in placed:
-        parts += [text[last:place], f"{before}[{SIGN}{number}]"]
-        last = place
+    for position, before, number in placed:
+        parts += [text[last:position], f"{before}[{SIGN}{number}]"]
+        last = position
     return "".join((*parts, text[last:]))
 
 
@@ -250,7 +250,7 @@ def _place(text: str, span: tuple[int, int]) -> tuple[int, str]:
     if "|" in text[line:end].lstrip(" \t>")[:1] and (cell := _LAST_CELL.search(text, line, end)):
         end = line + len(text[line : cell.start()].rstrip())
     stop = _STOP.search(text, start, end)
-    last = max((found.end() for found in CITATION.finditer(text, start, end)), default=stop.start() if stop else end)
+    last = max((match.end() for match in CITATION.finditer(text, start, end)), default=stop.start() if stop else end)
     if not any(map(str.isalnum, text[last:end])):
         end = last
     closing = _CLOSING.match(text, end)

@@ -67,11 +67,16 @@ def template_data(report: Report, numbers: Numbered, pictures: Mapping[str, Pict
         "title": report.title,
         "language": report.language,
         "sections": [
-            {"id": one.id, "title": one.title, "part": one.part, "text": section_markdown(one, numbers, pictures)}
-            for one in report.sections
+            {
+                "id": section.id,
+                "title": section.title,
+                "part": section.part,
+                "text": section_markdown(section, numbers, pictures),
+            }
+            for section in report.sections
         ],
-        "cited": [_source(place, source) for place, source in numbers.cited],
-        "additional": [_source(place, source) for place, source in numbers.additional],
+        "cited": [_source(number, source) for number, source in numbers.cited],
+        "additional": [_source(number, source) for number, source in numbers.additional],
         "figures": [
             {
                 "number": item.number,
@@ -85,16 +90,16 @@ def template_data(report: Report, numbers: Numbered, pictures: Mapping[str, Pict
         ],
         "tables": [table.model_dump(mode="json") for table in report.tables],
         "verdicts": [
-            {"claim": one.claim.text, "verdict": one.verdict, "quote": one.quote, "reason": one.reason}
-            for one in report.verdicts
+            {"claim": verdict.claim.text, "verdict": verdict.verdict, "quote": verdict.quote, "reason": verdict.reason}
+            for verdict in report.verdicts
         ],
         "metadata": report.model_dump(mode="json", include={"metadata"})["metadata"],
     }
 
 
-def _source(place: int, source: Any) -> dict[str, Any]:
+def _source(number: int, source: Any) -> dict[str, Any]:
     hit = source.hit
-    return {"number": place, "title": hit.title, "url": hit.url, "published": hit.published, "tier": hit.tier}
+    return {"number": number, "title": hit.title, "url": hit.url, "published": hit.published, "tier": hit.tier}
 
 
 def _html(text: str) -> Any:

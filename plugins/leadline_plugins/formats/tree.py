@@ -37,7 +37,6 @@ def attributes(name: str = "", *classes: str, **values: str) -> list[Any]:
 
 
 def para(inlines: list[Node]) -> Node:
-    """Return a paragraph."""
     return {"t": "Para", "c": inlines}
 
 
@@ -52,12 +51,10 @@ def header(level: int, name: str, inlines: list[Node], *classes: str) -> Node:
 
 
 def strong(inlines: list[Node]) -> Node:
-    """Return inlines set bold."""
     return {"t": "Strong", "c": inlines}
 
 
 def link(inlines: list[Node], url: str, attr: list[Any] | None = None) -> Node:
-    """Return a link."""
     return {"t": "Link", "c": [attr or attributes(), inlines, [url, ""]]}
 
 
@@ -72,12 +69,10 @@ def div(blocks: list[Node], attr: list[Any]) -> Node:
 
 
 def bullets(items: list[list[Node]]) -> Node:
-    """Return a bullet list."""
     return {"t": "BulletList", "c": items}
 
 
 def figure(name: str, body: list[Node], caption: list[Node]) -> Node:
-    """Return a figure with its caption."""
     return {"t": "Figure", "c": [attributes(name), [None, [plain(caption)]], body]}
 
 
@@ -88,33 +83,32 @@ def interactive(html: str, title: str, still: list[Node]) -> Node:
 
 def text(node: Any) -> str:
     """Return the text of a node or a list of nodes."""
-    found: list[str] = []
+    pieces: list[str] = []
     waiting = [node]
     while waiting:
         match waiting.pop():
             case list() as nodes:
                 waiting += reversed(nodes)
             case {"t": "Str", "c": content} | {"t": "Code" | "Math" | "CodeBlock", "c": [_, content]}:
-                found.append(content)
+                pieces.append(content)
             case {"t": "Space" | "SoftBreak" | "LineBreak"}:
-                found.append(" ")
+                pieces.append(" ")
             case {"c": content}:
                 waiting.append(content)
-    return "".join(found)
+    return "".join(pieces)
 
 
 def formulas(node: Any) -> list[str]:
     """Return the distinct formulas in a node or a list of nodes, as TeX."""
-    found: dict[str, None] = {}
-    with_code(node, lambda tex: bool(found.setdefault(tex)))
-    return list(found)
+    texts: dict[str, None] = {}
+    with_code(node, lambda tex: bool(texts.setdefault(tex)))
+    return list(texts)
 
 
 def with_code(node: Any, chosen: Callable[[str], bool]) -> Any:
-    """Return a tree in which the chosen formulas are code."""
     match node:
         case list():
-            return [with_code(one, chosen) for one in node]
+            return [with_code(item, chosen) for item in node]
         case {"t": "Math", "c": [_, tex]} if chosen(tex):
             return {"t": "Code", "c": [attributes(), tex]}
         case {"t": kind, "c": content}:

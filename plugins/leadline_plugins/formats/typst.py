@@ -56,11 +56,11 @@ def with_ended_calls(node: Any) -> Any:
     if not isinstance(node, list):
         return node
     ended: list[Any] = []
-    for one in node:
+    for item in node:
         last = ended[-1] if ended else None
-        if _is_node(last, _CALLS) and _is_node(one, {"Str"}) and str(one["c"])[:1] in ".([":
+        if _is_node(last, _CALLS) and _is_node(item, {"Str"}) and str(item["c"])[:1] in ".([":
             ended.append({"t": "RawInline", "c": ["typst", ";"]})
-        ended.append(with_ended_calls(one))
+        ended.append(with_ended_calls(item))
     return ended
 
 
@@ -75,8 +75,8 @@ def with_unbreakable_rows(node: Any) -> Any:
             return [with_unbreakable_rows(item) for item in node]
         case {"t": "Table", "c": [attr, caption, columns, head, bodies, foot]}:
             shares = [width.get("c", 0.0) for _, width in columns]
-            kept = [[own, heads, top, [_row(row, shares) for row in rows]] for own, heads, top, rows in bodies]
-            return {"t": "Table", "c": [attr, caption, columns, head, kept, foot]}
+            unbreakable = [[own, heads, top, [_row(row, shares) for row in rows]] for own, heads, top, rows in bodies]
+            return {"t": "Table", "c": [attr, caption, columns, head, unbreakable, foot]}
         case {"t": "BulletList" | "BlockQuote" | "OrderedList" | "Div" as kind, "c": content}:
             return {"t": kind, "c": with_unbreakable_rows(content)}
     return node
@@ -104,11 +104,11 @@ def typst_blocks(blocks: list[Node], contents: int | None = None) -> Iterator[No
     The contents, and a new page, follow as many blocks as `contents`.
     """
     prepared = list(with_unbreakable_rows(with_ended_calls(blocks)))
-    kept = len(prepared) - len(_ENDING) if [block["t"] for block in prepared[-len(_ENDING) :]] == _ENDING else -1
-    for place, block in enumerate(prepared):
-        if place == contents:
+    ending = len(prepared) - len(_ENDING) if [block["t"] for block in prepared[-len(_ENDING) :]] == _ENDING else -1
+    for index, block in enumerate(prepared):
+        if index == contents:
             yield _raw("#contents")
-        if place == kept:
+        if index == ending:
             yield _raw("#kept[")
         match block:
             case {"t": "Figure"}:
@@ -119,13 +119,13 @@ def typst_blocks(blocks: list[Node], contents: int | None = None) -> Iterator[No
                 yield from (_raw("#passage["), *_call("leading", line), *quoted, _raw("]"))
             case {"t": "Div", "c": [[_, classes, _], _]} if "about" in classes:
                 yield from _call("notice", block)
-            case {"t": "Para"} if _leads(block, prepared[place + 1 : place + 2]):
+            case {"t": "Para"} if _leads(block, prepared[index + 1 : index + 2]):
                 yield from _call("leading", block)
             case {"t": "Para" | "BulletList" | "OrderedList"} if _shows_address(block["c"]):
                 yield from _call("ragged", block)
             case _:
                 yield block
-    if kept >= 0:
+    if ending >= 0:
         yield _raw("]")
 
 
@@ -220,7 +220,6 @@ def probe_source(characters: str) -> bytes:
 
 
 def picture_source(name: str) -> bytes:
-    """Return Typst source that sets one picture."""
     return f"#image({_string(name)})\n".encode()
 
 
@@ -251,7 +250,7 @@ def _lacks(content: bytes) -> bool:
 def _pairs(escaped: bytes) -> Sequence[bytes]:
     """Return the glyphs of a string: two bytes each."""
     raw = _ESCAPE.sub(lambda mark: _NAMED.get(mark[1]) or _octal(mark[1]), escaped)
-    return [raw[place : place + 2] for place in range(0, len(raw), 2)]
+    return [raw[index : index + 2] for index in range(0, len(raw), 2)]
 
 
 def _octal(digits: bytes) -> bytes:

@@ -82,7 +82,7 @@ class Addition:
             states = await writer.in_thread(self._shelf.states)
             outcome = _Outcome({name: state.digest for name, state in states.items()})
             done = 0
-            for batch in batches(candidates, lambda one: one.size):
+            for batch in batches(candidates, lambda candidate: candidate.size):
                 await self._add(batch, outcome)
                 done += len(batch)
                 await writer.progress(done, len(candidates), len(outcome.problems))
@@ -97,8 +97,8 @@ class Addition:
         )
 
     async def _add(self, batch: Sequence[_Candidate], outcome: _Outcome) -> None:
-        loaded = await self._writer.in_thread(lambda: [self._load(one, outcome.known) for one in batch])
-        files = await asyncio.gather(*(self._parse(one) for one in loaded))
+        loaded = await self._writer.in_thread(lambda: [self._load(candidate, outcome.known) for candidate in batch])
+        files = await asyncio.gather(*(self._parse(item) for item in loaded))
         entries, stored = [], dict[str, bytes]()
         for file in files:
             if file.document is None:
@@ -178,13 +178,13 @@ class Addition:
 
     def _candidates(self, request: NewDocuments) -> list[_Candidate]:
         """Return the files of a request in order, each once."""
-        found: dict[str, _Candidate] = {}
+        candidates: dict[str, _Candidate] = {}
         for path in request.paths:
-            for one in self._below(Path(path)):
-                found[one.id] = one
+            for candidate in self._below(Path(path)):
+                candidates[candidate.id] = candidate
         for blob in request.files:
-            found[document_id(blob.name)] = self._uploaded(blob)
-        return list(found.values())
+            candidates[document_id(blob.name)] = self._uploaded(blob)
+        return list(candidates.values())
 
     def _uploaded(self, blob: Blob) -> _Candidate:
         known = bare_type(blob.media_type)

@@ -178,9 +178,9 @@ def _passages(shelves: Sequence[Shelf], scores: Scores, request: PassageRequest)
     sources: dict[str, Source] = {}
     for shelf in shelves:
         sources |= shelf.read_sources((key for owner, key, _ in best if owner is shelf), whole=request.whole)
-    kept = [(key, evidence) for _, key, evidence in best if key in sources]
-    used = dict.fromkeys(key for key, _ in kept)
-    return Passages(evidence=tuple(evidence for _, evidence in kept), sources=tuple(sources[key] for key in used))
+    ranked = [(key, evidence) for _, key, evidence in best if key in sources]
+    used = dict.fromkeys(key for key, _ in ranked)
+    return Passages(evidence=tuple(evidence for _, evidence in ranked), sources=tuple(sources[key] for key in used))
 
 
 def _hits(shelves: Sequence[Shelf], scores: Scores) -> list[Hit]:
@@ -214,7 +214,11 @@ def _listed(shelves: Sequence[Shelf], request: DocumentSelection) -> list[Stored
     names = {name.rstrip("/") for name in request.names}
     ids = {document_id(str(path)) for path in resolve([Path(name) for name in names])} | names
     folders = tuple(f"{name}/" for name in names)
-    return [one for one in documents if one.id in ids or one.name in names or one.name.startswith(folders)]
+    return [
+        document
+        for document in documents
+        if document.id in ids or document.name in names or document.name.startswith(folders)
+    ]
 
 
 class KnowledgeFetcher:
@@ -225,7 +229,6 @@ class KnowledgeFetcher:
         self._context = context
 
     def accepts(self, url: str, /) -> bool:
-        """Accept addresses of the knowledge base."""
         try:
             parsed(url)
         except Unsupported:
@@ -242,11 +245,11 @@ class KnowledgeFetcher:
         return blob
 
     def _read(self, url: str, principal: Principal | None) -> Blob:
-        shared, one, _ = parsed(url)
+        shared, name, _ = parsed(url)
         if not shared and principal is None:
             raise Unsupported(f"{url} belongs to a user, and this run has none")
         shelf = self._shelves.own(None if shared else principal)
-        document, state = shelf.document(one), shelf.states().get(one)
+        document, state = shelf.document(name), shelf.states().get(name)
         if document is None or state is None:
             raise Unsupported(f"{url}: the knowledge base has no such document")
         try:

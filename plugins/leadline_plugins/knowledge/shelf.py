@@ -52,7 +52,6 @@ class Shelf(DocumentStore):
         return f"{self.name} {self.about().get('embedded', '1')}"
 
     def documents(self) -> list[StoredDocument]:
-        """Return all documents by name."""
         documents = [
             StoredDocument.model_validate_json(about).model_copy(update={"shared": self.shared})
             for about in self.abouts().values()
@@ -60,7 +59,6 @@ class Shelf(DocumentStore):
         return sorted(documents, key=lambda document: (document.name, document.id))
 
     def document(self, document_id: str) -> StoredDocument | None:
-        """Return a document by its id."""
         about = self.abouts().get(document_id)
         return StoredDocument.model_validate_json(about) if about else None
 
@@ -165,10 +163,10 @@ def parsed(url: str) -> tuple[bool, str, str]:
         parts = urlsplit(url)
     except ValueError as error:
         raise Unsupported(f"{url} is not a URL ({error})") from None
-    place, _, name = parts.path.lstrip("/").partition("/")
-    if parts.scheme != SCHEME or parts.netloc not in ("own", "shared") or not place.isalnum():
+    key, _, name = parts.path.lstrip("/").partition("/")
+    if parts.scheme != SCHEME or parts.netloc not in ("own", "shared") or not key.isalnum():
         raise Unsupported(f"{url} is no address of the knowledge base")
-    return parts.netloc == "shared", place, unquote(name)
+    return parts.netloc == "shared", key, unquote(name)
 
 
 def as_vector(text: str) -> list[float]:

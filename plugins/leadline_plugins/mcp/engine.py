@@ -32,9 +32,9 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 def listed(result: CallToolResult, path: str) -> list[Any]:
     """Return the list of results at a dotted path. Raises `ValueError` that says what is there instead."""
     data = result.structured_content if result.structured_content is not None else _parsed(result)
-    found = _at(data, path) if path else _only_list(data)
-    if isinstance(found, list):
-        return found
+    items = _at(data, path) if path else _only_list(data)
+    if isinstance(items, list):
+        return items
     where = f"at {path!r}" if path else "in the reply; name its place in `results`"
     keys = f"it has {', '.join(map(str, data)) or 'nothing'}" if isinstance(data, Mapping) else _kind(data)
     raise ValueError(f"there is no list of results {where}: {keys}")
@@ -44,25 +44,25 @@ def hit_of(item: Any, fields: Mapping[str, str]) -> Hit | None:
     """Return a result as a hit; None without an address."""
     if not isinstance(item, Mapping):
         return None
-    found = {name: _text(item, fields, name) for name in NAMES}
-    if not found["url"]:
+    texts = {name: _text(item, fields, name) for name in NAMES}
+    if not texts["url"]:
         return None
     return hit(
-        found["url"],
-        found["title"],
-        found["snippet"],
-        text=found["text"] or None,
-        published=found["published"] or None,
-        content_url=found["content_url"] or None,
+        texts["url"],
+        texts["title"],
+        texts["snippet"],
+        text=texts["text"] or None,
+        published=texts["published"] or None,
+        content_url=texts["content_url"] or None,
     )
 
 
 def _text(item: Mapping[str, Any], fields: Mapping[str, str], name: str) -> str:
     """Return a field as text; of a list of texts, such as highlights, its parts."""
     paths = (fields[name],) if name in fields else NAMES[name]
-    value = next((one for one in (_at(item, path) for path in paths) if one not in (None, "", [])), "")
+    value = next((item for item in (_at(item, path) for path in paths) if item not in (None, "", [])), "")
     if isinstance(value, list):
-        return "\n\n".join(one for one in value if isinstance(one, str))
+        return "\n\n".join(item for item in value if isinstance(item, str))
     return value if isinstance(value, str) else "" if isinstance(value, Mapping) else str(value)
 
 
@@ -123,12 +123,10 @@ class _McpTool:
         self._session = McpSession(settings, context, tool)
 
     async def __aenter__(self) -> Self:
-        """Connect."""
         await self._session.__aenter__()
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        """Disconnect."""
         await self._session.__aexit__(*error)
 
 

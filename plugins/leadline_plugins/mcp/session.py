@@ -248,7 +248,6 @@ _INFO = Implementation(name="leadline", version=__version__)
 
 
 def texts(result: CallToolResult) -> str:
-    """Return the text blocks of a result."""
     return "\n\n".join(block.text for block in result.content if block.type == "text")
 
 

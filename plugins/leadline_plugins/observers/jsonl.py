@@ -174,8 +174,8 @@ def end_of_last_line(file: int) -> int:
     while end:
         start = max(0, end - _BLOCK)
         os.lseek(file, start, os.SEEK_SET)
-        found = os.read(file, end - start).rfind(b"\n")
-        if found >= 0:
-            return start + found + 1
+        newline = os.read(file, end - start).rfind(b"\n")
+        if newline >= 0:
+            return start + newline + 1
         end = start
     return 0

@@ -44,7 +44,6 @@ class Terminal:
         self._views: dict[str, View] = {}
 
     async def observe(self, event: Event, /) -> None:
-        """Show an event."""
         if event.kind == "run.started":
             self._views[event.run_id] = self._view(sys.stderr)
         if event.run_id in self._views:

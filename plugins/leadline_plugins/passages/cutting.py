@@ -138,8 +138,8 @@ def _grouped(text: str, blocks: Sequence[Block]) -> Iterator[tuple[list[_Piece],
             previous = None
             continue
         intro = previous if previous is not None and _introduces(text, previous, block) else None
-        for place, piece in enumerate(_divided(text, block)):
-            starts_led = intro is not None and place == 0
+        for index, piece in enumerate(_divided(text, block)):
+            starts_led = intro is not None and index == 0
             if group and not _fits(group, piece):
                 carried = _carried(group, intro) if starts_led else _titles(text, group, piece)
                 if len(carried) < len(group):
@@ -161,7 +161,7 @@ def _fits(group: Sequence[_Piece], piece: _Piece) -> bool:
         return False
     if last.page != piece.block.page:  # a citation names the page on which its passage begins
         return False
-    size = sum(one.words for one in group)
+    size = sum(unit.words for unit in group)
     return size + piece.words <= MOST or (min(size, piece.words) < LEAST and max(size, piece.words) <= MOST)
 
 
@@ -216,7 +216,7 @@ def _head(text: str, block: Block) -> str:
     lines = text[block.start : block.end].split("\n", 8)
     head = ""
     if block.kind == "table":
-        head = "\n".join(lines[: next((place for place, line in enumerate(lines) if _DELIMITER.match(line)), 0)])
+        head = "\n".join(lines[: next((index for index, line in enumerate(lines) if _DELIMITER.match(line)), 0)])
     elif block.kind == "definition" and len(lines) > 1:
         head = lines[0]
     return head if words_of(head) <= MOST else ""
@@ -226,9 +226,9 @@ def _units(text: str, block: Block) -> list[tuple[int, int]]:
     """Return the spans between which a block may be divided."""
     body = text[block.start : block.end]
     if block.kind in ("table", "code"):
-        starts = [0, *(found.end() for found in re.finditer("\n", body))]
+        starts = [0, *(match.end() for match in re.finditer("\n", body))]
     elif block.kind in ("list", "definition"):
-        starts = [found.start() for found in _ITEM.finditer(body)] or [0]
+        starts = [match.start() for match in _ITEM.finditer(body)] or [0]
         starts[0] = 0
     else:
         starts = [start for start, _ in sentences(body)] or [0]
@@ -244,10 +244,10 @@ def _units(text: str, block: Block) -> list[tuple[int, int]]:
 def _portions(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Yield a span whole, or one that is no sentence in portions, which end at spaces where there are any."""
     while end - start > _LONGEST_SENTENCE:
-        found = text.rfind(" ", start + 1, start + _LONGEST_SENTENCE)
-        at = found if found > 0 else start + _LONGEST_SENTENCE
+        space = text.rfind(" ", start + 1, start + _LONGEST_SENTENCE)
+        at = space if space > 0 else start + _LONGEST_SENTENCE
         yield start, at
-        start = at + (found > 0)
+        start = at + (space > 0)
     if end > start:
         yield start, end
 

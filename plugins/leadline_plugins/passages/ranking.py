@@ -53,7 +53,7 @@ def by_words(
 ) -> list[Ranked]:
     """Return the scores of passages for each question by their words; `titles` are by source id."""
     index = index or indexed(passages, titles)
-    places = {item.id: place for place, item in enumerate(passages)}
+    places = {item.id: index for index, item in enumerate(passages)}
 
     def scores(text: str) -> Ranked:
         return {places[match.passage.evidence.id]: match.score for match in best_matches(index, text, _RANKED)}
@@ -62,17 +62,17 @@ def by_words(
     sources, rankings = [item.source_id for item in passages], list[Ranked]()
     for question in questions:
         own, topic = scores(question.text), topics.get(question.topic, {})
-        joined = {place: own.get(place, 0.0) + _QUESTION * topic.get(place, 0.0) for place in {**own, **topic}}
+        joined = {index: own.get(index, 0.0) + _QUESTION * topic.get(index, 0.0) for index in {**own, **topic}}
         rankings.append(_with_documents(joined, sources))
     return rankings
 
 
 def _with_documents(scores: Ranked, sources: Sequence[str]) -> Ranked:
     best: defaultdict[str, list[float]] = defaultdict(list)
-    for place in sorted(scores, key=lambda place: -scores[place]):
-        best[sources[place]].append(scores[place])
+    for index in sorted(scores, key=lambda index: -scores[index]):
+        best[sources[index]].append(scores[index])
     bonus = {source: _DOCUMENT * sum(own[:_BEST_OF_DOCUMENT]) / _BEST_OF_DOCUMENT for source, own in best.items()}
-    return {place: score + bonus[sources[place]] for place, score in scores.items()}
+    return {index: score + bonus[sources[index]] for index, score in scores.items()}
 
 
 def definitions(passages: Sequence[Evidence], question: str, scores: Ranked) -> list[int]:
@@ -84,12 +84,12 @@ def definitions(passages: Sequence[Evidence], question: str, scores: Ranked) -> 
     for identifier in dict.fromkeys(identifiers(question)):
         wanted = {*query_words(identifier)}
         other_words = {
-            place: min(len(term - wanted) for term in terms)
-            for place, item in enumerate(passages)
+            index: min(len(term - wanted) for term in terms)
+            for index, item in enumerate(passages)
             if identifier in " ".join((*item.path[-1:], item.lead, item.quote)).lower()
             and (terms := [term for term in _terms(item) if wanted <= term])
         }
-        chosen += sorted(other_words, key=lambda place: (other_words[place], -scores.get(place, 0.0), place))[:1]
+        chosen += sorted(other_words, key=lambda index: (other_words[index], -scores.get(index, 0.0), index))[:1]
     return chosen
 
 
@@ -104,7 +104,6 @@ def _terms(item: Evidence) -> list[set[str]]:
 
 
 def titles_of(sources: Sequence[Source]) -> dict[str, str]:
-    """Return the titles of sources by their ids."""
     return {source.id: source.hit.title or source.document.title for source in sources}
 
 
@@ -124,16 +123,16 @@ async def _fused(
     passages: Sequence[Evidence], questions: Sequence[KeyQuestion], rankings: Sequence[Ranked], run: StageRun
 ) -> list[Ranked]:
     """Fuse the BM25 rankings with rankings by vectors."""
-    best = Counter({place: max(one.get(place, 0.0) for one in rankings) for place in range(len(passages))})
-    places = [place for place, _ in best.most_common(_EMBEDDED)]
-    texts = [" ".join((*passages[place].path, passages[place].lead, passages[place].quote)) for place in places]
+    best = Counter({index: max(ranking.get(index, 0.0) for ranking in rankings) for index in range(len(passages))})
+    places = [index for index, _ in best.most_common(_EMBEDDED)]
+    texts = [" ".join((*passages[index].path, passages[index].lead, passages[index].quote)) for index in places]
     vectors = (await run.embed([*texts, *(question.text for question in questions)])).vectors
-    found = []
+    results = []
     for question, words in enumerate(rankings):
         asked = vectors[len(places) + question]
-        near = {place: cosine(asked, vectors[row]) for row, place in enumerate(places)}
-        found.append(fused([words, near]))
-    return found
+        near = {index: cosine(asked, vectors[row]) for row, index in enumerate(places)}
+        results.append(fused([words, near]))
+    return results
 
 
 async def _reranked(
@@ -141,32 +140,32 @@ async def _reranked(
 ) -> list[Ranked]:
     """Reorder the best passages of each question with the reranker; the others follow in their order."""
 
-    async def one(pair: tuple[KeyQuestion, Ranked]) -> Ranked:
+    async def reranked(pair: tuple[KeyQuestion, Ranked]) -> Ranked:
         question, scores = pair
-        order = sorted(scores, key=lambda place: -scores[place])
+        order = sorted(scores, key=lambda index: -scores[index])
         best, rest = order[:_RERANKED], order[_RERANKED:]
-        rating = await run.rerank(question.text, [passages[place].quote for place in best]) if best else None
+        rating = await run.rerank(question.text, [passages[index].quote for index in best]) if best else None
         if rating is None:
             return scores
-        best = [place for _, place in sorted(zip(rating.scores, best, strict=True), key=lambda pair: -pair[0])]
-        return {place: 1 / (_FUSION + rank) for rank, place in enumerate((*best, *rest))}
+        best = [index for _, index in sorted(zip(rating.scores, best, strict=True), key=lambda pair: -pair[0])]
+        return {index: 1 / (_FUSION + rank) for rank, index in enumerate((*best, *rest))}
 
-    return await run.each(list(zip(questions, rankings, strict=True)), one)
+    return await run.each(list(zip(questions, rankings, strict=True)), reranked)
 
 
 def fused(rankings: Sequence[Ranked]) -> Ranked:
     """Fuse rankings of the same passages by reciprocal rank."""
-    found: defaultdict[int, float] = defaultdict(float)
+    totals: defaultdict[int, float] = defaultdict(float)
     for scores in rankings:
-        for rank, place in enumerate(sorted(scores, key=lambda place: (-scores[place], place))):
-            found[place] += 1 / (_FUSION + rank)
-    return dict(found)
+        for rank, index in enumerate(sorted(scores, key=lambda index: (-scores[index], index))):
+            totals[index] += 1 / (_FUSION + rank)
+    return dict(totals)
 
 
-def cosine(one: Sequence[float], other: Sequence[float]) -> float:
+def cosine(vector: Sequence[float], other: Sequence[float]) -> float:
     """Return the cosine of the angle of two vectors; 0 if one of them is zero."""
-    size = math.sqrt(sum(value * value for value in one)) * math.sqrt(sum(value * value for value in other))
-    return sum(a * b for a, b in zip(one, other, strict=True)) / size if size else 0.0
+    size = math.sqrt(sum(value * value for value in vector)) * math.sqrt(sum(value * value for value in other))
+    return sum(a * b for a, b in zip(vector, other, strict=True)) / size if size else 0.0
 
 
 def nearest_sentence(text: str, passages: Sequence[Evidence]) -> str:

@@ -9,6 +9,7 @@ other meet.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from math import inf
 
@@ -26,65 +27,77 @@ _HEADING = 8
 # The share of the best score that a further passage needs, as in briefs; and of the weight of a statement.
 _SHARE = 0.5
 # The share of all tokens that passages of reviews may take: those of pages that no review has seen need the rest.
-_KEPT = 0.75
+_REVIEWED = 0.75
 # Passages among which the counterpart of a statement is looked for.
 _NEAREST = 10
 # A section and a passage.
 _Place = tuple[int, int]
 
 
+@dataclass(frozen=True)
+class PassageBudget:
+    """Tokens of a question beside definitions, and of all distinct passages; below `characters`, worse ones follow."""
+
+    question: float
+    total: float
+    characters: float = 0.0
+
+
 async def select_passages(
     evidence: Sequence[Evidence],
     sources: Sequence[Source],
     asked: Sequence[Sequence[KeyQuestion]],
-    tokens: float,
-    most: float,
+    budget: PassageBudget,
     run: StageRun,
-    characters: float = 0.0,
-    kept: Sequence[Sequence[str]] = (),
+    reviewed: Sequence[Sequence[str]] = (),
 ) -> list[list[Evidence]]:
     """Return the passages of each section, best first; `asked` are the key questions of each.
 
-    A key question has at most `tokens` beside definitions, and all distinct passages together have at most `most`. If
-    they have fewer than `characters`, worse passages follow. `kept` are ids of passages to take first, by section.
+    `reviewed` are the ids of passages that reviews named, by section: they are taken first.
     """
     scores = None
     if run.settings.ai.embedder or run.settings.ai.reranker:
         scores = await ranked(evidence, sources, [question for section in asked for question in section], run)
     # In a worker: a few hundred pages have thousands of passages.
-    return await compute(_selected, evidence, titles_of(sources), asked, tokens, most, characters, kept, scores)
+    return await compute(_selected, evidence, titles_of(sources), asked, budget, reviewed, scores)
 
 
 def _selected(
     evidence: Sequence[Evidence],
     titles: Mapping[str, str],
     asked: Sequence[Sequence[KeyQuestion]],
-    tokens: float,
-    most: float,
-    characters: float,
-    kept: Sequence[Sequence[str]],
+    budget: PassageBudget,
+    reviewed: Sequence[Sequence[str]],
     scores: Sequence[Ranked] | None,
 ) -> list[list[Evidence]]:
-    selection, index = _Selection(evidence, len(asked), most * _KEPT), indexed(evidence, titles)
+    selection, index = _Selection(evidence, len(asked), budget.total * _REVIEWED), indexed(evidence, titles)
     questions = [(section, question) for section, own in enumerate(asked) for question in own]
     if scores is None:
         scores = by_words(evidence, titles, [question for _, question in questions], index)
     turns = [(section, question.text, own) for (section, question), own in zip(questions, scores, strict=True)]
-    reserved = [[(section, place) for place in definitions(evidence, text, own)] for section, text, own in turns]
-    places = {item.id: place for place, item in enumerate(evidence)}
-    selection.fill([[(number, places[name]) for name in own if name in places] for number, own in enumerate(kept)], inf)
-    selection.left += most * (1 - _KEPT)
+    reserved = [[(section, position) for position in definitions(evidence, text, own)] for section, text, own in turns]
+    places = {item.id: position for position, item in enumerate(evidence)}
+    selection.fill(
+        [[(number, places[name]) for name in own if name in places] for number, own in enumerate(reviewed)], inf
+    )
+    selection.left += budget.total * (1 - _REVIEWED)
     selection.fill(reserved, inf)
-    selection.fill([[(section, place) for place in _best(own, _SHARE)] for section, _, own in turns], tokens)
-    selection.fill([_counterparts(evidence, index, selection.sections)], tokens)
-    selection.fill([[(section, place) for place in _best(own)] for section, _, own in turns], inf, characters)
+    selection.fill(
+        [[(section, position) for position in _best(own, _SHARE)] for section, _, own in turns], budget.question
+    )
+    selection.fill([_counterparts(evidence, index, selection.sections)], budget.question)
+    further = [[(section, position) for position in _best(own)] for section, _, own in turns]
+    selection.fill(further, inf, budget.characters)
     return selection.passages()
 
 
 def _best(scores: Ranked, share: float = 0.0) -> list[int]:
     """Return the passages that have a share of the best score, best first."""
     least = share * max(scores.values(), default=0.0)
-    return sorted((place for place in scores if scores[place] >= least), key=lambda place: (-scores[place], place))
+    return sorted(
+        (position for position in scores if scores[position] >= least),
+        key=lambda position: (-scores[position], position),
+    )
 
 
 class _Selection:
@@ -100,7 +113,7 @@ class _Selection:
 
     def passages(self) -> list[list[Evidence]]:
         """Return the passages of each section in the order in which they were taken."""
-        return [[self._evidence[place] for place in section] for section in self.sections]
+        return [[self._evidence[position] for position in section] for section in self.sections]
 
     def fill(self, orders: Iterable[Iterable[_Place]], tokens: float, characters: float = inf) -> None:
         """Let the orders take a passage in turn until all have `characters`; each order has `tokens`.
@@ -111,17 +124,17 @@ class _Selection:
             pass
 
     def _take(self, order: Iterable[_Place], tokens: float, characters: float) -> Iterator[None]:
-        for section, place in order:
-            item = self._evidence[place]
-            place = self._first.setdefault(" ".join(item.quote.split()), place)
+        for section, position in order:
+            item = self._evidence[position]
+            position = self._first.setdefault(" ".join(item.quote.split()), position)
             size = tokens_of(item.quote) + tokens_of(item.lead) + _HEADING
-            more = 0.0 if place in self._taken else size
+            more = 0.0 if position in self._taken else size
             if size <= tokens and more <= self.left and self._characters < characters:
                 tokens -= size
                 self.left -= more
                 self._characters += len(item.quote) if more else 0
-                self._taken.add(place)
-                self.sections[section][place] = None
+                self._taken.add(position)
+                self.sections[section][position] = None
                 yield
 
 
@@ -130,7 +143,7 @@ def _counterparts(evidence: Sequence[Evidence], index: IndexReader, sections: Se
 
     It belongs to the section of the statement. What shares less than half of the statement's words by weight is none.
     """
-    places = {item.id: place for place, item in enumerate(evidence)}
+    places = {item.id: position for position, item in enumerate(evidence)}
     nearest: dict[_Place, float] = {}
     for section, chosen in enumerate(sections):
         for item in map(evidence.__getitem__, chosen):
@@ -141,9 +154,9 @@ def _counterparts(evidence: Sequence[Evidence], index: IndexReader, sections: Se
                 least = _SHARE * weight(index, words)
                 others = (match for match in index.best(words, _NEAREST) if _counters(match.passage.evidence, item))
                 if (match := next(others, None)) and match.score >= least > 0:
-                    place = (section, places[match.passage.evidence.id])
-                    nearest[place] = max(nearest.get(place, 0.0), match.score / least)
-    return sorted(nearest, key=lambda place: (-nearest[place], place))
+                    target = (section, places[match.passage.evidence.id])
+                    nearest[target] = max(nearest.get(target, 0.0), match.score / least)
+    return sorted(nearest, key=lambda target: (-nearest[target], target))
 
 
 def _counters(other: Evidence, item: Evidence) -> bool:

@@ -56,7 +56,7 @@ class ThinkRequest(Record):
 
     def as_text(self) -> str:
         """Return the inputs as prompt text; the steps stay the same, so that a provider's prompt cache hits."""
-        steps = (f'<step name="{one.id}">\n{one.text}\n</step>' for one in self.thoughts)
+        steps = (f'<step name="{thought.id}">\n{thought.text}\n</step>' for thought in self.thoughts)
         return paragraphs(self.conversation, question_text(self.question, self.today), *steps)
 
 

@@ -48,7 +48,7 @@ def _turn_text(turn: Turn, tokens: int) -> str:
 
 def _answer_text(turn: Turn, tokens: int) -> str:
     """Return an answer without citations, and the claims in it that its sources do not support."""
-    failed = [one.claim.text for one in turn.claims if one.verdict in FAILED][:_FAILED_CLAIMS]
+    failed = [claim.claim.text for claim in turn.claims if claim.verdict in FAILED][:_FAILED_CLAIMS]
     wrong = bullet_list("Not supported by its sources", failed)
     return paragraphs("\n\n".join(_first_paragraphs(uncited(turn.answer), tokens)), "\n".join(wrong))
 
@@ -56,9 +56,9 @@ def _answer_text(turn: Turn, tokens: int) -> str:
 def _first_paragraphs(text: str, tokens: float) -> Iterator[str]:
     """Yield the first paragraphs of a text, at least one, and a mark if there are more."""
     left = tokens
-    for place, paragraph in enumerate(text.split("\n\n")):
+    for index, paragraph in enumerate(text.split("\n\n")):
         left -= tokens_of(paragraph)
-        if place and left < 0:
+        if index and left < 0:
             yield "[…]"
             return
         yield paragraph

@@ -47,18 +47,18 @@ class PastSearch(Record):
     failure: Text = ""
 
 
-def past_searches(found: tuple[Found, ...], sources: tuple[Source, ...]) -> tuple[PastSearch, ...]:
+def past_searches(searches: tuple[Found, ...], sources: tuple[Source, ...]) -> tuple[PastSearch, ...]:
     """Return all searches, each with the number of pages that no search before it had found."""
     pages = [source.task_id for source in sources]
     return tuple(
         PastSearch(
-            query=one.task.query,
-            goal=one.task.goal if one.task.round > 1 else "",
-            section=one.task.section,
-            pages=pages.count(one.task.id),
-            failure=one.failure,
+            query=search.task.query,
+            goal=search.task.goal if search.task.round > 1 else "",
+            section=search.task.section,
+            pages=pages.count(search.task.id),
+            failure=search.failure,
         )
-        for one in found
+        for search in searches
     )
 
 
@@ -95,9 +95,9 @@ def _outline_lines(plan: Plan) -> Iterator[str]:
 def searches_text(past: Sequence[PastSearch]) -> str:
     """Return the searches of the run, each with its result."""
     searches = (
-        f'"{one.query}"{f" ({one.goal})" if one.goal else ""}: '
-        + (f"failed: {one.failure}" if one.failure else f"{one.pages} new pages")
-        for one in past
+        f'"{search.query}"{f" ({search.goal})" if search.goal else ""}: '
+        + (f"failed: {search.failure}" if search.failure else f"{search.pages} new pages")
+        for search in past
     )
     return "\n".join(bullet_list("Searches so far", searches))
 

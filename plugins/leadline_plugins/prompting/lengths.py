@@ -17,8 +17,7 @@ LENGTHS = {"standard": (3_300, 6_600), "long": (10_500, 34_500), "academic": (10
 _SECTION = (900, 2_800)
 # The most words and characters of a section in a standard report without a set length: a short plan, a short report.
 _STANDARD_SECTION = (660, 1_320)
-# Up to this length one call writes the report. At 100 tokens a second, three sections of 660 words take 30 s in one
-# call and 14 s side by side with their summary; the one call knows what it has said, and costs less.
+# Up to this length one call writes the report: it knows what it has said, and costs less than sections side by side.
 _ONE_CALL = (2_000, 4_000)
 # The share of a long report that the parts around its sections take.
 FRAME = 0.13
@@ -35,10 +34,10 @@ _LONG_PARTS = {
 
 
 class PlanSize(NamedTuple):
-    """The sections and searches of a plan, least and most."""
+    """The sections and searches of a plan, at least and at most."""
 
-    least: int
-    most: int
+    minimum: int
+    maximum: int
 
 
 # The sizes that a plan for a long report may have.

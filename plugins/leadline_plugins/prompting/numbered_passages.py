@@ -60,22 +60,22 @@ def group_by_source(evidence: Iterable[Evidence], sources: Iterable[Source], sta
     `evidence` is best first. Passages of unknown sources are left out.
     """
     known = {source.id: source for source in sources}
-    groups: defaultdict[str, list[Evidence]] = defaultdict(list)
+    by_source: defaultdict[str, list[Evidence]] = defaultdict(list)
     for item in evidence:
         if item.source_id in known:
-            groups[item.source_id].append(item)
-    found, number = [], start
-    for source_id, items in groups.items():
+            by_source[item.source_id].append(item)
+    groups, number = [], start
+    for source_id, items in by_source.items():
         source = known[source_id]
         title = source.hit.title or source.document.title or source.hit.url
         passages = []
-        for item in sorted(items, key=lambda one: one.span):
+        for item in sorted(items, key=lambda passage: passage.span):
             path = tuple(_line(name) for name in item.path if name.strip() != title.strip())
             lead, text = _without_marks(item.lead), _without_marks(item.quote)
             passages.append(ShownPassage(id=item.id, number=number, path=path, page=item.page, lead=lead, text=text))
             number += 1
         published = source.hit.published or source.document.published
-        found.append(
+        groups.append(
             ShownSource(
                 id=source_id,
                 title=_line(title),
@@ -85,7 +85,7 @@ def group_by_source(evidence: Iterable[Evidence], sources: Iterable[Source], sta
                 passages=tuple(passages),
             )
         )
-    return tuple(found)
+    return tuple(groups)
 
 
 def _host(url: str) -> str:
@@ -137,8 +137,8 @@ def halve_passages(sources: Sequence[ShownSource], best_first: Sequence[str]) ->
 
 def only_passages(sources: Sequence[ShownSource], ids: Container[str]) -> tuple[ShownSource, ...]:
     """Return the passages with these ids, with unchanged numbers."""
-    kept = (
-        source.model_copy(update={"passages": tuple(one for one in source.passages if one.id in ids)})
+    shown = (
+        source.model_copy(update={"passages": tuple(passage for passage in source.passages if passage.id in ids)})
         for source in sources
     )
-    return tuple(source for source in kept if source.passages)
+    return tuple(source for source in shown if source.passages)

@@ -52,13 +52,13 @@ CLARIFY_EXAMPLE = (
 class PlanRequest(Record):
     """Asks for an outline; `length` is that of the report in words (CJK: characters), 0 for any.
 
-    `least` and `most` are the numbers of sections of a long report; 0: the model chooses.
+    `minimum` and `maximum` are the numbers of sections of a long report; 0: the model chooses.
     """
 
     question: Question
     length: int = 0
-    least: int = 0
-    most: int = 0
+    minimum: int = 0
+    maximum: int = 0
     # The maximum number of searches.
     searches: int = 7
     # What a search for the question itself found.
@@ -69,7 +69,7 @@ class PlanRequest(Record):
         """Return the inputs as prompt text."""
         unit = "characters" if is_cjk(self.question.language) else "words"
         limits = [f"Length of the report: about {self.length} {unit}"] if self.length else []
-        limits += [f"Sections: {self.least} to {self.most}"] if self.most else []
+        limits += [f"Sections: {self.minimum} to {self.maximum}"] if self.maximum else []
         hits = "\n".join(bullet_list("Hits of a search for the question", self.hits))
         about = question_text(self.question, self.today)
         return paragraphs(about, hits, "\n".join((*limits, at_most(self.searches))))

@@ -28,7 +28,7 @@ def halve_request_passages(inputs: R) -> R | None:
 
 def halve_shown_passages(inputs: R) -> R | None:
     """Return the inputs with the first half of their passages, which are in the order of their numbers."""
-    ids = [one.id for source in inputs.sources for one in source.passages]
+    ids = [passage.id for source in inputs.sources for passage in source.passages]
     sources = halve_passages(inputs.sources, ids)
     smaller: R = inputs.model_copy(update={"sources": sources})
     return smaller if sources else None
@@ -36,10 +36,10 @@ def halve_shown_passages(inputs: R) -> R | None:
 
 def drop_older_results(inputs: ExploreRequest) -> ExploreRequest | None:
     """Return the inputs without the older half of the tool results; the calls themselves stay."""
-    whole = [place for place, turn in enumerate(inputs.turns) if turn.role == "tool" and turn.text != LEFT_OUT]
+    whole = [index for index, turn in enumerate(inputs.turns) if turn.role == "tool" and turn.text != LEFT_OUT]
     gone = whole[: -(-len(whole) // 2)] if len(whole) > 1 else []
     turns = (
-        turn.model_copy(update={"text": LEFT_OUT}) if place in gone else turn for place, turn in enumerate(inputs.turns)
+        turn.model_copy(update={"text": LEFT_OUT}) if index in gone else turn for index, turn in enumerate(inputs.turns)
     )
     return inputs.model_copy(update={"turns": tuple(turns)}) if gone else None
 
@@ -51,16 +51,16 @@ def without_results(turns: Sequence[Message]) -> list[Message]:
 
 def without_calls(turns: Sequence[Message], results: Container[int]) -> list[Message]:
     """Return turns without the tool results at these places and their calls; a turn without other calls is left out."""
-    kept: list[Message] = []
+    messages: list[Message] = []
     gone: set[str] = set()
-    for place, turn in reversed(list(enumerate(turns))):
-        if turn.role == "tool" and place in results:
+    for index, turn in reversed(list(enumerate(turns))):
+        if turn.role == "tool" and index in results:
             gone.add(turn.tool_call_id)
         elif gone and turn.tool_calls:
             calls = tuple(call for call in turn.tool_calls if call.id not in gone)
             gone = set()
             if calls:  # the opaque parts of a vendor contain all calls
-                kept.append(turn.model_copy(update={"tool_calls": calls, "opaque": None}))
+                messages.append(turn.model_copy(update={"tool_calls": calls, "opaque": None}))
         else:
-            kept.append(turn)
-    return kept[::-1]
+            messages.append(turn)
+    return messages[::-1]

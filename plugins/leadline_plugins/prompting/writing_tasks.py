@@ -120,12 +120,12 @@ def shrunk(inputs: SynthesizeRequest) -> SynthesizeRequest | None:
         for passage in source.passages
         if passage.number in own or any(f"[{passage.number}]" in part.text for part in inputs.written)
     }
-    kept = tuple(name for name in inputs.best_first if name in ids)
-    if not kept or len(kept) == len(inputs.best_first):
-        kept = inputs.best_first[: len(inputs.best_first) // 2]
-    if kept:
-        sources = only_passages(inputs.sources, kept)
-        return inputs.model_copy(update={"sources": sources, "best_first": kept})
+    remaining = tuple(name for name in inputs.best_first if name in ids)
+    if not remaining or len(remaining) == len(inputs.best_first):
+        remaining = inputs.best_first[: len(inputs.best_first) // 2]
+    if remaining:
+        sources = only_passages(inputs.sources, remaining)
+        return inputs.model_copy(update={"sources": sources, "best_first": remaining})
     parts = [part.text.split("\n\n") for part in inputs.written]
     if all(len(blocks) < 2 for blocks in parts):
         return None

@@ -51,8 +51,9 @@ def arguments(settings: BubblewrapSettings, options: Sequence[str] = ()) -> list
         *options,
         *("--unshare-all", "--unshare-user", "--uid", "65534", "--gid", "65534", "--cap-drop", "ALL"),
         *("--die-with-parent", "--new-session", "--as-pid-1", "--clearenv", "--hostname", "sandbox"),
-        *mounts,
-        *("--proc", "/proc", "--dev", "/dev", "--size", size, "--tmpfs", "/tmp", "--chdir", "/tmp"),  # noqa: S108
+        *("--proc", "/proc", "--dev", "/dev", "--size", size, "--tmpfs", "/tmp"),  # noqa: S108
+        *mounts,  # after /tmp, where the virtual environment may be
+        *("--chdir", "/tmp"),  # noqa: S108
         # /dev is a file system of its own, with /dev/shm in it: writable, it has no limit and outlives an execution.
         *("--remount-ro", "/proc", "--remount-ro", "/dev", "--remount-ro", "/"),
         *variables,

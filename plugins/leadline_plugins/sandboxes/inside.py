@@ -66,7 +66,6 @@ def read(size: int) -> bytes | None:
 
 
 def send(message: dict[str, Any]) -> None:
-    """Write one message."""
     body = json.dumps(message).encode()
     data = memoryview(struct.pack(">I", len(body)) + body)
     while data:
@@ -106,7 +105,7 @@ def execute(request: dict[str, Any], limits: dict[str, Any]) -> dict[str, Any]:
             "exit_code": exit_code, "seconds": seconds, "files": files}  # fmt: skip
 
 
-def watch(pid: int, ends: list[int], deadline: float, most: int) -> tuple[list[str], int | None]:
+def watch(pid: int, ends: list[int], deadline: float, limit: int) -> tuple[list[str], int | None]:
     """Return what a fork wrote into its pipes, each cut, and its status: None where its time ran out."""
     taken = {end: bytearray() for end in ends}
     lost = dict.fromkeys(ends, 0)
@@ -121,7 +120,7 @@ def watch(pid: int, ends: list[int], deadline: float, most: int) -> tuple[list[s
         ready = select.select(list(open_ends), [], [], wait)[0]
         for end in ready:
             piece = os.read(end, 1 << 16)
-            room = most - len(taken[end])
+            room = limit - len(taken[end])
             taken[end] += piece[:room]
             lost[end] += max(0, len(piece) - room)
             if not piece:
@@ -130,8 +129,8 @@ def watch(pid: int, ends: list[int], deadline: float, most: int) -> tuple[list[s
             break
         if status is None:
             # Without open ends there is nothing to wait for but its end.
-            done, found = os.waitpid(pid, 0 if not open_ends and gone_soon(pid, deadline) else os.WNOHANG)
-            status = found if done else None
+            done, exit_status = os.waitpid(pid, 0 if not open_ends and gone_soon(pid, deadline) else os.WNOHANG)
+            status = exit_status if done else None
     for end in ends:
         os.close(end)
     return [said(taken[end], lost[end]) for end in ends], status
@@ -264,13 +263,13 @@ def confine(limits: dict[str, Any], seconds: float) -> None:
     }
     if limits.get("processes"):
         wanted[resource.RLIMIT_NPROC] = limits["processes"]
-    for kind, most in wanted.items():
+    for kind, limit in wanted.items():
         hard = resource.getrlimit(kind)[1]
-        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(kind, (most, most))
+        limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        resource.setrlimit(kind, (limit, limit))
 
 
-def run(text: str, most: int) -> int:
+def run(text: str, limit: int) -> int:
     """Run the code and return its exit code; the value of a last expression goes to its pipe, cut to so many bytes."""
     name = "<code>"
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
@@ -281,7 +280,7 @@ def run(text: str, most: int) -> int:
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         exec(compile(tree, name, "exec"), scope)  # noqa: S102 - what it is for
         if isinstance(last, ast.Expr):
-            tell(eval(compile(ast.Expression(last.value), name, "eval"), scope), most)  # noqa: S307
+            tell(eval(compile(ast.Expression(last.value), name, "eval"), scope), limit)  # noqa: S307
     except SystemExit as end:
         if not isinstance(end.code, int | None):
             sys.stderr.write(f"{end.code}\n")
@@ -294,15 +293,15 @@ def run(text: str, most: int) -> int:
     return 0
 
 
-def tell(value: Any, most: int) -> None:
+def tell(value: Any, limit: int) -> None:
     """Hand over a value: as JSON, else as its `repr`. Raises `OSError` if the code closed the way."""
     try:
-        said = DUMPS(value, allow_nan=False)
+        encoded = DUMPS(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
-        said = DUMPS(repr(value)[:TEXT])
-    if len(said) > most:
-        said = DUMPS(said[: most // 2 - 1])  # ASCII, of which quotes and backslashes become two
-    data = memoryview(said.encode())
+        encoded = DUMPS(repr(value)[:TEXT])
+    if len(encoded) > limit:
+        encoded = DUMPS(encoded[: limit // 2 - 1])  # ASCII, of which quotes and backslashes become two
+    data = memoryview(encoded.encode())
     try:
         while data:
             data = data[WRITE(VALUE_FD, data) :]

@@ -37,7 +37,6 @@ class InterpreterLost(Exception):
 
 
 def with_length(message: bytes) -> bytes:
-    """Return a message with its length in front."""
     return struct.pack(">I", len(message)) + message
 
 
@@ -81,7 +80,7 @@ def _value(text: str) -> JsonValue:
     value: JsonValue = json.loads(text, parse_constant=_refused)
     level = [value]
     for _ in range(DEEPEST):
-        level = [item for one in level if isinstance(one, list | dict) for item in _items(one)]
+        level = [item for container in level if isinstance(container, list | dict) for item in _items(container)]
         if not level:
             return value
     raise ValueError("too deep")
@@ -146,19 +145,19 @@ class InterpreterPool:
             return await self._once(request, seconds)
 
     async def _warm(self, run: str, request: bytes, seconds: float) -> Execution:
-        kept = self._kept.setdefault(run, _RunInterpreter())
-        async with kept.lock:
-            if kept.ends:
-                kept.ends.cancel()
-            if kept.interpreter is None:
-                kept.interpreter = await self._start()
+        slot = self._kept.setdefault(run, _RunInterpreter())
+        async with slot.lock:
+            if slot.ends:
+                slot.ends.cancel()
+            if slot.interpreter is None:
+                slot.interpreter = await self._start()
             try:
-                reply = await _within(kept.interpreter, request, seconds)
+                reply = await _within(slot.interpreter, request, seconds)
             except BaseException:
-                lost, kept.interpreter = kept.interpreter, None
+                lost, slot.interpreter = slot.interpreter, None
                 await lost.close()
                 raise
-            kept.ends = asyncio.get_running_loop().call_later(self._idle, self._end, run)
+            slot.ends = asyncio.get_running_loop().call_later(self._idle, self._end, run)
             return reply
 
     async def _once(self, request: bytes, seconds: float) -> Execution:
@@ -172,19 +171,18 @@ class InterpreterPool:
             await interpreter.close()
 
     def _end(self, run: str) -> None:
-        kept = self._kept[run]
-        if not kept.lock.locked() and kept.interpreter:
+        slot = self._kept[run]
+        if not slot.lock.locked() and slot.interpreter:
             del self._kept[run]
-            ending = asyncio.create_task(kept.interpreter.close())
+            ending = asyncio.create_task(slot.interpreter.close())
             self._ending.add(ending)
             ending.add_done_callback(self._ending.discard)
 
     async def close(self) -> None:
-        """End all interpreters."""
-        for kept in self._kept.values():
-            if kept.ends:
-                kept.ends.cancel()
-        alive = [kept.interpreter.close() for kept in self._kept.values() if kept.interpreter]
+        for slot in self._kept.values():
+            if slot.ends:
+                slot.ends.cancel()
+        alive = [slot.interpreter.close() for slot in self._kept.values() if slot.interpreter]
         self._kept.clear()
         await asyncio.gather(*alive, *self._ending)
 
@@ -209,7 +207,6 @@ class PooledSandbox:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """End all interpreters."""
         await self._interpreters.close()
 
     async def execute(self, code: Code, call: Call, /) -> Execution:

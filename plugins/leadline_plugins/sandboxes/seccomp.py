@@ -93,8 +93,8 @@ def _instructions(architecture: Architecture) -> Iterator[bytes]:
     yield _instruction(_RETURN, _ALLOW)
     yield _instruction(_EQUAL, architecture.socket, 0, len(_SOCKETS) + 2)
     yield _instruction(_LOAD, _FIRST_ARGUMENT)
-    for place, family in enumerate(_SOCKETS):
-        yield _instruction(_EQUAL, family, len(_SOCKETS) - place, 0)
+    for index, family in enumerate(_SOCKETS):
+        yield _instruction(_EQUAL, family, len(_SOCKETS) - index, 0)
     yield _instruction(_RETURN, _ERROR | errno.EAFNOSUPPORT)
     yield _instruction(_RETURN, _ALLOW)
 

@@ -20,7 +20,7 @@ from leadline_plugins.search.filters import (
     shortened,
     with_sites,
 )
-from leadline_plugins.search.http import Api, plain
+from leadline_plugins.search.http import Api
 from leadline_plugins.search.results import Lenient, Result, hit, images, joined, results
 
 _MOST = 20
@@ -82,9 +82,8 @@ class Brave:
 
     def __init__(self, settings: BraveSettings, context: Context) -> None:
         self._settings = settings
-        key = settings.api_key
-        headers = {"X-Subscription-Token": plain(key), "Accept": "application/json"}
-        self._api = Api("Brave Search", context, settings.base_url, key=key, headers=headers)
+        headers = {"X-Subscription-Token": "{key}", "Accept": "application/json"}
+        self._api = Api("Brave Search", context, settings.base_url, key=settings.api_key, headers=headers)
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
         """Return web results, or pictures; what Brave adds of other kinds is left out."""

@@ -11,7 +11,7 @@ from leadline.contracts import Call, Context
 from leadline.plugin import Limits, search_provider
 from leadline.records import SearchPage, SearchRequest, Usage
 from leadline_plugins.search.filters import Country, Dates, Domains, iso, limited
-from leadline_plugins.search.http import Api, plain
+from leadline_plugins.search.http import Api
 from leadline_plugins.search.results import Lenient, Result, hit, images, joined, results
 
 _MOST = 100
@@ -55,8 +55,8 @@ class Exa:
 
     def __init__(self, settings: ExaSettings, context: Context) -> None:
         self._settings = settings
-        key = settings.api_key
-        self._api = Api("Exa", context, settings.base_url, key=key, headers={"x-api-key": plain(key)})
+        headers = {"x-api-key": "{key}"}
+        self._api = Api("Exa", context, settings.base_url, key=settings.api_key, headers=headers)
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
         """Return the results; Exa has a single page."""

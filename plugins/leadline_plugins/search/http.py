@@ -27,7 +27,10 @@ _MASK = "[secret]"
 
 
 class Api:
-    """One search service with one account. Messages contain `name`; `key_field` is the setting with the key."""
+    """One search service with one account. Messages contain `name`; `key_field` is the setting with the key.
+
+    In headers, `{key}` stands for the key; without a key they are not sent.
+    """
 
     def __init__(
         self,
@@ -41,11 +44,13 @@ class Api:
     ) -> None:
         self.name = name
         self._context = context
-        self._base = base_url.rstrip("/")
-        self._key = plain(key)
+        self._base = base_url.strip().rstrip("/")
+        self._key = key.get_secret_value().strip() if key else ""  # a line end is often pasted with it
         self._key_setting = f"plugins.{context.name}.{key_field}" if self._key else ""
         self._address_setting = f"plugins.{context.name}.base_url"
-        self._headers = dict(headers or {})
+        given = (headers or {}).items()
+        sent = [(header, value) for header, value in given if self._key or "{key}" not in value]
+        self._headers = {header: value.replace("{key}", self._key) for header, value in sent}
         self._made: httpx.AsyncClient | None = None
 
     async def get(self, path: str, params: Mapping[str, object], call: Call) -> dict[str, Any]:
@@ -123,18 +128,6 @@ class Api:
     def _unreached(self, error: Exception) -> ProviderError:
         failed = transport_error(error, self.name, address=self._address_setting)
         return type(failed)(self.mask(str(failed)))
-
-
-def plain(key: SecretStr | None) -> str:
-    """Return a key without the line end that is often pasted with it."""
-    return key.get_secret_value().strip() if key else ""
-
-
-def agent(contact: str = "") -> str:
-    """Return the user agent of Leadline, with an address for questions."""
-    from leadline import __version__
-
-    return f"leadline/{__version__} ({contact})" if contact else f"leadline/{__version__}"
 
 
 def _filled(fields: Mapping[str, object]) -> dict[str, Any]:

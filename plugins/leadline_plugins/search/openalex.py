@@ -12,7 +12,7 @@ from leadline.contracts import Call, Context
 from leadline.plugin import Limits, search_provider
 from leadline.records import Hit, SearchPage, SearchRequest
 from leadline_plugins.search.filters import Dates, limited, place, shortened
-from leadline_plugins.search.http import Api, plain
+from leadline_plugins.search.http import Api
 from leadline_plugins.search.results import Lenient, Result, abstract, authors, csl, day, hit, issued, results
 
 _MOST = 100
@@ -80,9 +80,8 @@ class OpenAlex:
 
     def __init__(self, settings: OpenAlexSettings, context: Context) -> None:
         self._settings = settings
-        key = plain(settings.api_key)
         # In a header: an address with the key in it would stand in logs.
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        headers = {"Authorization": "Bearer {key}"}
         self._api = Api("OpenAlex", context, settings.base_url, key=settings.api_key, headers=headers)
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:

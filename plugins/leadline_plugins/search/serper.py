@@ -10,7 +10,7 @@ from leadline.contracts import Call, Context
 from leadline.plugin import search_provider
 from leadline.records import SearchPage, SearchRequest
 from leadline_plugins.search.filters import Country, Dates, Domains, either, following, limited, place, with_sites
-from leadline_plugins.search.http import Api, plain
+from leadline_plugins.search.http import Api
 from leadline_plugins.search.results import Lenient, Result, hit, images, results
 
 _MOST = 100
@@ -42,8 +42,8 @@ class Serper:
 
     def __init__(self, settings: SerperSettings, context: Context) -> None:
         self._settings = settings
-        key = settings.api_key
-        self._api = Api("Serper", context, settings.base_url, key=key, headers={"X-API-KEY": plain(key)})
+        headers = {"X-API-KEY": "{key}"}
+        self._api = Api("Serper", context, settings.base_url, key=settings.api_key, headers=headers)
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
         """Return Google's organic results, or its news."""

@@ -10,7 +10,7 @@ from leadline.contracts import Call, Context
 from leadline.plugin import Limits, search_provider
 from leadline.records import SearchPage, SearchRequest
 from leadline_plugins.search.filters import Dates, Domains, iso, limited, shortened
-from leadline_plugins.search.http import Api, plain
+from leadline_plugins.search.http import Api
 from leadline_plugins.search.results import Lenient, Result, hit, results
 
 _MOST = 20
@@ -52,9 +52,8 @@ class Tavily:
 
     def __init__(self, settings: TavilySettings, context: Context) -> None:
         self._settings = settings
-        key = settings.api_key
-        headers = {"Authorization": f"Bearer {plain(key)}"}
-        self._api = Api("Tavily", context, settings.base_url, key=key, headers=headers)
+        headers = {"Authorization": "Bearer {key}"}
+        self._api = Api("Tavily", context, settings.base_url, key=settings.api_key, headers=headers)
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
         """Return the results; Tavily has a single page."""

@@ -8,12 +8,13 @@ from typing import Any
 
 from pydantic import Field
 
+from leadline import __version__
 from leadline.contracts import Call, Context
 from leadline.display import one_line, strip_markup
 from leadline.plugin import Limits, PluginSettings, search_provider
 from leadline.records import Hit, SearchPage, SearchRequest
 from leadline_plugins.search.filters import either, limited, place, shortened
-from leadline_plugins.search.http import Api, agent
+from leadline_plugins.search.http import Api
 from leadline_plugins.search.results import Lenient, Result, hit, images, results
 from leadline_plugins.service_errors import find_refusal
 
@@ -108,7 +109,8 @@ class Wikipedia:
 
     def _at(self, name: str, url: str) -> Api:
         if url not in self._apis:
-            headers = {"User-Agent": agent(self._settings.contact)}
+            contact = self._settings.contact
+            headers = {"User-Agent": f"leadline/{__version__} ({contact})"} if contact else {}
             self._apis[url] = Api(name, self._context, url, headers=headers)
         return self._apis[url]
 

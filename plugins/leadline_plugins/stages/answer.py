@@ -22,6 +22,7 @@ from leadline.research_findings import (
 from leadline_plugins.prompting.fallback import notify
 from leadline_plugins.prompting.inputs import single_section_plan
 from leadline_plugins.stages.synthesize import (
+    Inquiry,
     collected,
     no_answer,
     no_evidence,
@@ -53,14 +54,14 @@ class AnswerStage:
 
     async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Set the report. Raises `NoEvidence` if nothing answers the question and no round is left."""
-        question, sources, found, tasks = findings[QUESTION], findings[SOURCES], findings[EVIDENCE], findings[TASKS]
-        evidence, plan = await without_copies(found, sources), single_section_plan(question)
-        book = await collected(plan, question, evidence, sources, tasks, Digest(), run)
+        question, sources, passages, tasks = findings[QUESTION], findings[SOURCES], findings[EVIDENCE], findings[TASKS]
+        evidence, plan = await without_copies(passages, sources), single_section_plan(question)
+        book = await collected(Inquiry(question, plan, tasks), evidence, sources, Digest(), run)
         last, sections = findings.get(REPORT), tuple[Section, ...]()
         earlier = last.sections if last else ()
         if book.evidence:
             request = synthesis_request(question, plan, book, run)
-            names = tuple(one.id for one in book.outline)
+            names = tuple(section.id for section in book.outline)
             request = request.model_copy(update={"sections": names, "written": earlier})
             sections = (await run.synthesize(request)).sections
         written = [section for section in sections if (section.text or "").strip()] or list(earlier)
@@ -72,27 +73,23 @@ class AnswerStage:
         else:
             findings.end_loop("the question is answered")
         if written and not (gaps and run.rounds_left):
-            for notice in dict.fromkeys(section_notices(plan, [one.id for one in book.outline], sections)):
+            for notice in dict.fromkeys(section_notices(plan, [section.id for section in book.outline], sections)):
                 await notify(run, notice)
         findings[REPORT] = await _report(findings, written, gaps, run)
         if written:
-            await run.emit("message", {"kind": "report", "text": "\n\n".join(one.text or "" for one in written)})
+            await run.emit(
+                "message", {"kind": "report", "text": "\n\n".join(section.text or "" for section in written)}
+            )
 
 
 async def _report(findings: Findings, written: list[Section], gaps: tuple[Text, ...], run: StageRun) -> Report:
     """Return the report; without a text it has no sources, so that the run ends without evidence."""
     question, evidence, sources = findings[QUESTION], findings[EVIDENCE], findings[SOURCES]
-    found, unread = findings[FOUND], findings[UNREAD]
+    searches, unread = findings[FOUND], findings[UNREAD]
     title = phrase("answer", question.language)
     sections = tuple(section.model_copy(update={"title": title}) for section in written)
-    facts = method_facts(
-        question,
-        found,
-        sources,
-        unread,
-        run.notices,
-        sources_used=count_shown_sources(written, evidence),
-    )
+    facts = method_facts(question, searches, sources, unread, run.notices)
+    facts["sources_used"] = count_shown_sources(written, evidence)
     return Report(
         title=question.text,
         language=question.language,
@@ -104,7 +101,7 @@ async def _report(findings: Findings, written: list[Section], gaps: tuple[Text, 
 
 
 def _reason(findings: Findings, gaps: tuple[Text, ...]) -> str:
-    question, sources, unread, found = findings[QUESTION], findings[SOURCES], findings[UNREAD], findings[FOUND]
-    reason = no_answer(gaps) if findings[EVIDENCE] and gaps else no_evidence(question, found, sources, unread)
-    meant = suggested_question(found)
+    question, sources, unread, searches = findings[QUESTION], findings[SOURCES], findings[UNREAD], findings[FOUND]
+    reason = no_answer(gaps) if findings[EVIDENCE] and gaps else no_evidence(question, searches, sources, unread)
+    meant = suggested_question(searches)
     return f"{reason}; did you mean: {meant}" if meant else reason

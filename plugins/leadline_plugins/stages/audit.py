@@ -88,15 +88,16 @@ def _doubtful(report: Report, checks: Verification) -> Iterator[str]:
     passages = {item.id: item for item in report.evidence}
     numbers = number(report).by_evidence
     kinds = (kind for kind, form in VERDICTS.items() if form.tone != "good")
-    doubtful = [one for kind in kinds for one in checks.verdicts if one.verdict == kind]
+    doubtful = [verdict for kind in kinds for verdict in checks.verdicts if verdict.verdict == kind]
     yield from ("", "## Not fully supported", "") if doubtful else ()
-    for one in doubtful:
-        marks = "".join(f"[{numbers.get(name, '?')}]" for name in one.claim.evidence_ids)
-        yield f"- **{_label(one.verdict)}** {marks} {one_line(one.claim.text)}"
-        yield f"  {_judge_and_reason(one)}"
-        for name in dict.fromkeys(filter(None, (one.evidence_id, *one.claim.evidence_ids))):
+    for verdict in doubtful:
+        marks = "".join(f"[{numbers.get(name, '?')}]" for name in verdict.claim.evidence_ids)
+        yield f"- **{_label(verdict.verdict)}** {marks} {one_line(verdict.claim.text)}"
+        yield f"  {_judge_and_reason(verdict)}"
+        for name in dict.fromkeys(filter(None, (verdict.evidence_id, *verdict.claim.evidence_ids))):
             if name in passages:
-                yield f"  > {one_line(one.quote if one.quote and name == one.evidence_id else passages[name].quote)}"
+                quote = verdict.quote if name == verdict.evidence_id else ""
+                yield f"  > {one_line(quote or passages[name].quote)}"
 
 
 def _judge_and_reason(verdict: Verdict) -> str:
@@ -106,9 +107,9 @@ def _judge_and_reason(verdict: Verdict) -> str:
 
 def _uncited(checks: Verification) -> Iterator[str]:
     yield from ("", "## Paragraphs that end without a citation", "") if checks.uncited else ()
-    for one in checks.uncited:
-        text = one_line(one.text)
-        yield f"- {one.id}: {text[:_EXCERPT]}{' …' if len(text) > _EXCERPT else ''}"
+    for statement in checks.uncited:
+        text = one_line(statement.text)
+        yield f"- {statement.id}: {text[:_EXCERPT]}{' …' if len(text) > _EXCERPT else ''}"
 
 
 def _label(kind: str) -> str:

@@ -102,21 +102,21 @@ class ChartStage:
         drawn: dict[str, Figure] = {}
         failures = 0
         planned = plan.charts[: run.settings.charts.max]
-        for place, one in enumerate(planned, start=1):
+        for number, chart_plan in enumerate(planned, start=1):
             if failures >= MAX_FAILURES:
-                left = len(planned) - place + 1
+                left = len(planned) - number + 1
                 rest = "{left} more charts were skipped after {failures} failures in a row"
                 await notify(run, rest, "chart_rest", left=left, failures=failures)
                 break
-            chart, figure = await _draw_with_repairs(run, one, place, request, sources)
+            chart, figure = await _draw_with_repairs(run, chart_plan, number, request, sources)
             charts.append(chart)
             failures = 0 if figure else failures + 1
             if figure:
-                section = outline[one.section - 1].id if 0 < one.section <= len(outline) else ""
+                section = outline[chart_plan.section - 1].id if 0 < chart_plan.section <= len(outline) else ""
                 drawn[chart.id] = figure.model_copy(update={"section_id": section})
-        order = {section.id: place for place, section in enumerate(outline)}
+        order = {section.id: index for index, section in enumerate(outline)}
         # The text mentions figures by number, so figures are numbered before they are placed.
-        findings[FIGURES] = tuple(sorted(drawn.values(), key=lambda one: order.get(one.section_id, len(order))))
+        findings[FIGURES] = tuple(sorted(drawn.values(), key=lambda figure: order.get(figure.section_id, len(order))))
         findings[CHARTS] = tuple(charts)
 
 
@@ -152,14 +152,14 @@ async def _request(book: Book, question: Question, settings: ChartSettings, run:
 
 
 async def _draw_with_repairs(
-    run: StageRun, plan: PlannedChart, place: int, request: ChartPlanRequest, sources: Mapping[str, Source]
+    run: StageRun, plan: PlannedChart, number: int, request: ChartPlanRequest, sources: Mapping[str, Source]
 ) -> tuple[Chart, Figure | None]:
     """Return a chart and its figure; None in place of the figure if drawing and repairs failed."""
     refused: list[str] = []
     for left in range(REPAIRS, -1, -1):
-        found = checked(plan, request.sources, request.language)
-        chart = drawable(found.chart, place, request, sources, refused)
-        problem = found.problem
+        check = checked(plan, request.sources, request.language)
+        chart = drawable(check.chart, number, request, sources, refused)
+        problem = check.problem
         if not problem:
             try:
                 figure = await run.draw(chart)
@@ -168,7 +168,7 @@ async def _draw_with_repairs(
             except CallFailed as failed:
                 problem = failed.record.message
             else:
-                await _notify_changes(run, plan.title, found.dropped, found.changed, refused)
+                await _notify_changes(run, plan.title, check.dropped, check.changed, refused)
                 return chart, figure
         refused.append(problem)
         repaired = await _repaired(run, plan, problem, request) if left else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Literal
@@ -104,8 +104,8 @@ class ClarifyStage:
         """Replace the question with the clarified one."""
         question, wanted = findings[QUESTION], run.settings.language
         await refuse_small_talk(question.text, run)
-        found = language(question.text) if wanted == "auto" else wanted
-        question = question.model_copy(update={"language": found})
+        detected = language(question.text) if wanted == "auto" else wanted
+        question = question.model_copy(update={"language": detected})
         if self._settings.mode != "off":
             question = await self._gated(question, run)
         findings[QUESTION] = question
@@ -136,12 +136,16 @@ class ClarifyStage:
         asked = reply.questions[:MAX_QUESTIONS] or _DEFAULT_QUESTIONS
         question = question.model_copy(update={"needs_clarification": True, "questions": asked})
         if self._settings.mode == "ask":
-            listed = [f"  {number}. {one}" for number, one in enumerate(asked, start=1)] if asked[1:] else [*asked]
+            listed = (
+                [f"  {number}. {question}" for number, question in enumerate(asked, start=1)] if asked[1:] else [*asked]
+            )
             return await self._ask(question, "\n".join((f"The question is unclear: {reasons}.", *listed)), run)
         assumptions = reply.assumptions[:MAX_QUESTIONS]
         if not assumptions:  # nothing is known beyond the question itself
             return question
-        await notify(run, f"{reasons}: assumed: {'; '.join(one.rstrip(' .。;；') for one in assumptions)}")
+        await notify(
+            run, f"{reasons}: assumed: {'; '.join(assumption.rstrip(' .。;；') for assumption in assumptions)}"
+        )
         return question.model_copy(update={"assumptions": assumptions})
 
     async def _ask(self, question: Question, message: str, run: StageRun) -> Question:
@@ -184,24 +188,16 @@ def unclear_reasons(text: str, settings: ClarifySettings) -> Iterator[str]:
     The rule about personal questions applies only with `rules = "relaxed"`; figures:
     docs/decisions/0024-pipelines-and-routing.md.
     """
-    literal, size = settings.rules == "literal", _weighted_length(text)
+    literal, size = settings.rules == "literal", len(text) + (CJK_WEIGHT - 1) * cjk_characters(text)
     if (len(text) if literal else size) < MIN_LENGTH:
         yield f"it is shorter than {MIN_LENGTH} characters"
     words = re.findall(r"\w+", text.lower())
-    vague = _matches(words, "vague")
+    vague = list(dict.fromkeys(word for word in words if word in _words()["vague"]))
     if vague and (literal or not set(content_words(text)) - set(vague)):
         yield f"it contains vague terms ({', '.join(vague)})"
     if words and set(words) <= set(_words()["short"]):
         yield f"it consists of short terms only ({', '.join(dict.fromkeys(words))})"
     plain = text.lower().replace("’", "'")
-    own = [one for one in _words()["own"] if (one in plain if has_cjk(one) else re.search(rf"\b{one}\b", plain))]
+    own = [word for word in _words()["own"] if (word in plain if has_cjk(word) else re.search(rf"\b{word}\b", plain))]
     if own and not literal and size < _DETAILED:
         yield f"it is about a personal case and gives few details ({', '.join(own)})"
-
-
-def _matches(words: Iterable[str], name: str) -> list[str]:
-    return list(dict.fromkeys(word for word in words if word in _words()[name]))
-
-
-def _weighted_length(text: str) -> int:
-    return len(text) + (CJK_WEIGHT - 1) * cjk_characters(text)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import mimetypes
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -15,29 +16,68 @@ from pydantic import JsonValue
 
 from leadline.contracts import StageRun
 from leadline.errors import CallFailed, CallRefused
-from leadline.estimates import Expected, Scope
+from leadline.estimates import Expected
 from leadline.findings import Findings
 from leadline.plugin import stage
-from leadline.records import Blob, Code, Execution, Figure, Report, Section
+from leadline.records import Blob, Code, Execution, Figure, Record, Report, Section, Text
 from leadline.research_findings import QUESTION, REPORT, Question
+from leadline.schemas import TEXT, object_of
 from leadline.tasks import TaskKind
 from leadline_plugins.parse.media import MOST_PIXELS, declared_pixels
-from leadline_plugins.prompting.code_tasks import CODE_EXAMPLE, CODE_SCHEMA, CodeRequest, WrittenCode
 from leadline_plugins.prompting.fallback import notify
-from leadline_plugins.prompting.inputs import question_input, start_date, template
+from leadline_plugins.prompting.inputs import paragraphs, question_input, question_text, start_date, template
 from leadline_plugins.text.reply_language import answered_in_language
 from leadline_plugins.wording.phrases import phrase
 from leadline_plugins.writing.plain_report import in_own_language
+
+_FENCE = re.compile(r"\s*(?P<mark>`{3,}|~{3,})[^\n`]*\n(?P<inside>.*?)\n?(?P=mark)\s*", re.DOTALL)
+
+
+class CodeRequest(Record):
+    """Asks for a program; with `error`, for a correction of `code`. `seconds` is its time limit."""
+
+    question: Question
+    today: str = ""
+    seconds: int = 60
+    code: Text = ""
+    error: Text = ""
+
+    def as_text(self) -> str:
+        """Return the inputs as prompt text."""
+        return paragraphs(
+            question_text(self.question, self.today),
+            f"Time limit: {self.seconds} seconds",
+            f"Program:\n{self.code}" if self.error else "",
+            f"Error:\n{self.error}" if self.error else "",
+        )
+
+
+class WrittenCode(Record):
+    """A program with its title and an explanation of how it works."""
+
+    title: Text = ""
+    explanation: Text = ""
+    code: Text
+
+    @property
+    def program(self) -> str:
+        """The program without the code fence that some models put around it."""
+        match = _FENCE.fullmatch(self.code)
+        return (match["inside"] if match else self.code).strip("\n")
+
+
+CODE_SCHEMA = object_of(title=TEXT, explanation=TEXT, code=TEXT)
+CODE_EXAMPLE = (
+    '{"title": "Mean of five lengths", "explanation": "It adds up the lengths and divides the sum by their number.", '
+    "\"code\": \"lengths = [3, 4, 5, 6, 7]\\nprint('mean length:', sum(lengths) / len(lengths), 'm')\"}"
+)
+
 
 # Seconds that a program may run.
 SECONDS = 60
 # Characters of the error that the model sees, from its end; of each output in the report.
 _ERROR_END, _SHOWN = 3_000, 10_000
 _FOLDER = "code"
-
-
-def _estimate(scope: Scope) -> Expected:
-    return Expected(inputs=400, reply=500)
 
 
 TASK = TaskKind(
@@ -52,7 +92,7 @@ TASK = TaskKind(
     check=answered_in_language(lambda written: (written.explanation,)),
     mend=lambda asked, written: (written, ""),
     shows=("explanation", "code"),
-    expects=_estimate,
+    expects=lambda scope: Expected(inputs=400, reply=500),
 )
 
 
@@ -78,7 +118,6 @@ class CodeStage:
     """Writes, runs and reports a program; saves it with its output and files in the folder `code` of the run."""
 
     async def run(self, findings: Findings, run: StageRun, /) -> None:
-        """Set the report."""
         question = in_own_language(findings[QUESTION], run)
         request = CodeRequest(question=question_input(question), today=start_date(run), seconds=SECONDS)
         attempts = [await _attempt(request, run)]
@@ -112,7 +151,7 @@ async def _save(attempts: Sequence[Attempt], run: StageRun) -> list[str]:
     """Save the program, its result and its files; return the names of its files in the folder of the run."""
     last = attempts[-1]
     names = [f"{_FOLDER}/files/{file.name}" for file in last.execution.files]
-    data = [_result(one) for one in attempts]
+    data = [_result(attempt) for attempt in attempts]
     await run.save(_text(f"{_FOLDER}/main.py", f"{last.written.program}\n", "text/x-python"))
     await run.save(_text("execution.json", json.dumps(data, ensure_ascii=False, indent=1), "application/json"))
     for name, file in zip(names, last.execution.files, strict=True):
@@ -154,7 +193,7 @@ def code_report(question: Question, attempts: Sequence[Attempt], files: Sequence
         metadata={
             "question": question.text,
             "created": run.now().isoformat(),
-            "execution": [_result(one) for one in attempts],
+            "execution": [_result(attempt) for attempt in attempts],
         },
     )
 
@@ -179,7 +218,7 @@ def _facts(attempts: Sequence[Attempt], files: Sequence[str], run: StageRun, wor
         (phrase("time", wording), f"{last.seconds:.2f} s"),
         (phrase("sandbox", wording), run.settings.code.sandbox),
         (phrase("attempts", wording), str(len(attempts))),
-        *((phrase("error", wording), f"`{_last_line(one.error)}`") for one in attempts[:-1]),
+        *((phrase("error", wording), f"`{_last_line(attempt.error)}`") for attempt in attempts[:-1]),
         (phrase("files", wording), ", ".join(f"`{name}`" for name in files) or phrase("none", wording)),
     ]
     lines = [f"| {name} | {value} |" for name, value in rows]

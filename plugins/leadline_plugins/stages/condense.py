@@ -60,8 +60,8 @@ class CondenseRequest(Record):
     def as_text(self) -> str:
         """Return the inputs as prompt text."""
         parts = (
-            "\n".join((f"Section: {one.title}", *(f"{line.number} {line.text}" for line in one.statements)))
-            for one in self.sections
+            "\n".join((f"Section: {section.title}", *(f"{line.number} {line.text}" for line in section.statements)))
+            for section in self.sections
         )
         return paragraphs(*parts, "\n".join(bullet_list("Look first at", self.pairs)))
 
@@ -82,8 +82,8 @@ class Repeats(Record):
 def _halved(request: CondenseRequest) -> CondenseRequest | None:
     """Return the request with the first half of each section's statements; None if only one is left."""
     halves = tuple(
-        one.model_copy(update={"statements": one.statements[: -(-len(one.statements) // 2)]})
-        for one in request.sections
+        section.model_copy(update={"statements": section.statements[: -(-len(section.statements) // 2)]})
+        for section in request.sections
     )
     return None if halves == request.sections else request.model_copy(update={"sections": halves})
 
@@ -121,11 +121,11 @@ class CondenseStage:
         if not await model_writes(run):
             return items
         named = await self._named(items, run)
-        kept, removed = await compute(_condensed, tuple(items), tuple(named))
-        await _save(removed, kept, run)
+        condensed, removed = await compute(_condensed, tuple(items), tuple(named))
+        await _save(removed, condensed, run)
         question, evidence, sources = findings[QUESTION], findings[EVIDENCE], findings[SOURCES]
-        run.prefetch(prejudge(run, kept, evidence, sources, question.language))
-        return kept
+        run.prefetch(prejudge(run, condensed, evidence, sources, question.language))
+        return condensed
 
     async def _named(self, items: Sequence[Section], run: StageRun) -> Sequence[tuple[Claim, Claim]]:
         """Return the statements that the model calls repetitions, each with the one that stays."""
@@ -136,16 +136,18 @@ class CondenseStage:
         request = CondenseRequest(
             sections=tuple(
                 ShownSection(
-                    title=one.title,
+                    title=section.title,
                     statements=tuple(
                         ShownStatement(number=number, text=claim.text)
                         for number, claim in numbers.items()
-                        if claim.section_id == one.id
+                        if claim.section_id == section.id
                     ),
                 )
-                for one in items
+                for section in items
             ),
-            pairs=tuple(f"{places[one.earlier.id]} and {places[one.claim.id]}" for one in shared[:_NAMED]),
+            pairs=tuple(
+                f"{places[repetition.earlier.id]} and {places[repetition.claim.id]}" for repetition in shared[:_NAMED]
+            ),
         )
         notice = Notice("repetitions in other words were not looked for", "not_condensed")
         reply = await perform_or(run, TASK.of(request), Repeats(), notice, closing=True)
@@ -154,13 +156,13 @@ class CondenseStage:
 
 def numbered(sections: Sequence[Section], claims: Iterable[Claim]) -> dict[str, Claim]:
     """Return the statements by numbers such as `4.7`: the place of the section, and that of the statement in it."""
-    places = {section.id: place for place, section in enumerate(sections, start=1)}
+    places = {section.id: number for number, section in enumerate(sections, start=1)}
     counts: Counter[str] = Counter()
-    found = {}
+    by_number = {}
     for claim in claims:
         counts[claim.section_id] += 1
-        found[f"{places[claim.section_id]}.{counts[claim.section_id]}"] = claim
-    return found
+        by_number[f"{places[claim.section_id]}.{counts[claim.section_id]}"] = claim
+    return by_number
 
 
 def acceptable(repeats: Iterable[Repeat], numbers: Mapping[str, Claim]) -> Iterator[tuple[Claim, Claim]]:
@@ -172,18 +174,18 @@ def acceptable(repeats: Iterable[Repeat], numbers: Mapping[str, Claim]) -> Itera
     sizes = Counter(claim.section_id for claim in numbers.values())
     gone: Counter[str] = Counter()
     removed: set[str] = set()
-    kept: set[str] = set()
-    for one in repeats:
-        claim, stays = numbers.get(one.statement.strip()), numbers.get(one.of.strip())
+    remaining: set[str] = set()
+    for repeat in repeats:
+        claim, stays = numbers.get(repeat.statement.strip()), numbers.get(repeat.of.strip())
         if claim is None or stays is None or claim.id == stays.id:
             continue
-        if claim.id in (removed | kept) or stays.id in removed or not _values(claim) <= _values(stays):
+        if claim.id in (removed | remaining) or stays.id in removed or not _values(claim) <= _values(stays):
             continue
         if gone[claim.section_id] + 1 > _MOST * sizes[claim.section_id]:
             continue
         gone[claim.section_id] += 1
         removed.add(claim.id)
-        kept.add(stays.id)
+        remaining.add(stays.id)
         yield claim, stays
 
 
@@ -197,8 +199,8 @@ def _condensed(
     """Return the sections without repetitions, and what was removed."""
     rows: list[dict[str, JsonValue]] = [_row(claim, stays, "model") for claim, stays in named]
     sections = without_claims(sections, {claim.id for claim, _ in named})
-    kept, same = without_repetitions(sections)
-    return kept, [*rows, *(_row(one.claim, one.earlier, "words") for one in same)]
+    remaining, same = without_repetitions(sections)
+    return remaining, [*rows, *(_row(repetition.claim, repetition.earlier, "words") for repetition in same)]
 
 
 def _row(claim: Claim, stays: Claim, found_by: str) -> dict[str, JsonValue]:
@@ -211,12 +213,14 @@ def _row(claim: Claim, stays: Claim, found_by: str) -> dict[str, JsonValue]:
     }
 
 
-async def _save(removed: Sequence[dict[str, JsonValue]], kept: Sequence[Section], run: StageRun) -> None:
-    left: Sequence[Repetition] = await compute(repetitions, kept)
+async def _save(removed: Sequence[dict[str, JsonValue]], remaining: Sequence[Section], run: StageRun) -> None:
+    left: Sequence[Repetition] = await compute(repetitions, remaining)
     data = {
-        "statements": len(section_statements(kept).claims),
+        "statements": len(section_statements(remaining).claims),
         "removed": list(removed),
-        "shared": [_row(one.claim, one.earlier, "words") | {"words": one.words} for one in left],
+        "shared": [
+            _row(repetition.claim, repetition.earlier, "words") | {"words": repetition.words} for repetition in left
+        ],
     }
     text = json.dumps(data, ensure_ascii=False, indent=1)
     await run.save(Blob(name=FILE, media_type="application/json", data=text.encode("utf-8", "replace")))

@@ -34,10 +34,10 @@ from leadline.workers import compute
 from leadline_plugins.documents.ranking import indexed, nearest
 from leadline_plugins.passages.cutting import tokens_of
 from leadline_plugins.passages.ranking import KeyQuestion
-from leadline_plugins.passages.selection import select_passages
+from leadline_plugins.passages.selection import PassageBudget, select_passages
 from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.fallback import perform_or
-from leadline_plugins.prompting.inputs import PastSearch, past_searches, question_input, start_date, template
+from leadline_plugins.prompting.inputs import past_searches, question_input, start_date, template
 from leadline_plugins.prompting.numbered_passages import ShownSource, group_by_source, ids_by_number
 from leadline_plugins.prompting.research_tasks import DIGEST_EXAMPLE, DIGEST_SCHEMA, DigestReply, DigestRequest
 from leadline_plugins.prompting.shrinking import halve_shown_passages
@@ -85,7 +85,6 @@ class DigestStage:
     """
 
     async def run(self, findings: Findings, run: StageRun, /) -> None:
-        """Set the digest."""
         tasks = findings[TASKS]
         last, number = findings.get(DIGEST), tasks[-1].round if tasks else 1
         new = evidence_of_last_round(findings[EVIDENCE], tasks) if tasks else []
@@ -100,7 +99,8 @@ class DigestStage:
     async def _made(self, findings: Findings, run: StageRun, last: Digest, limit: int) -> Digest:
         question, plan, tasks, sources = findings[QUESTION], findings[PLAN], findings[TASKS], findings[SOURCES]
         evidence, past = findings[EVIDENCE], past_searches(findings[FOUND], sources) if limit else ()
-        request = await digest_request(question, plan, evidence, sources, last, limit, past, run)
+        request = await digest_request(question, plan, evidence, sources, last, run)
+        request = request.model_copy(update={"limit": limit, "past": past})
         task, failed = TASK.of(request), DigestReply()
         if limit and await can_prefetch(TASK, run):
             task = replace(task, heard=SearchPrefetch(question, run, tasks, sources).receive)
@@ -124,17 +124,13 @@ async def digest_request(
     evidence: Sequence[Evidence],
     sources: Sequence[Source],
     last: Digest,
-    limit: int,
-    past: tuple[PastSearch, ...],
     run: StageRun,
 ) -> DigestRequest:
-    """Return the request to review all passages so far; `limit` is the maximum number of queries."""
+    """Return the request to review all passages so far, without searches made before."""
     return DigestRequest(
         question=question_input(question),
         plan=plan.model_copy(update={"queries": ()}),
-        limit=limit,
         last=last if last.round else None,
-        past=past,
         pages=await compute(page_headings, sources, evidence, plan),
         sources=group_by_source(await _best_passages(evidence, sources, plan, last, run), sources),
         today=start_date(run),
@@ -148,11 +144,12 @@ async def _best_passages(
     texts = [section.questions or (f"{section.title} {section.goal}",) for section in plan.sections]
     asked = [[KeyQuestion(text, run.question) for text in group] for group in (*texts, last.knowledge_gaps) if group]
     research = run.settings.research
-    most = research.evidence_tokens * _SHOWN
-    kept = [last.answers.get(section.id, ()) for section in plan.sections]
-    names = {*chain.from_iterable(kept)}
-    most += sum(tokens_of(item.quote) for item in evidence if item.id in names)
-    chosen = await select_passages(evidence, sources, asked, research.section_tokens, most, run, kept=kept)
+    total = research.evidence_tokens * _SHOWN
+    answering = [last.answers.get(section.id, ()) for section in plan.sections]
+    names = {*chain.from_iterable(answering)}
+    total += sum(tokens_of(item.quote) for item in evidence if item.id in names)
+    budget = PassageBudget(research.section_tokens, total)
+    chosen = await select_passages(evidence, sources, asked, budget, run, answering)
     return list({item.id: item for section in chosen for item in section}.values())
 
 
@@ -186,7 +183,7 @@ def _headings(evidence: Iterable[Evidence]) -> dict[_Heading, list[Evidence]]:
 
 
 def with_passages_read(
-    digest: Digest, reply: DigestReply, plan: Plan, evidence: Sequence[Evidence], tokens: float, most: float
+    digest: Digest, reply: DigestReply, plan: Plan, evidence: Sequence[Evidence], tokens: float, limit: float
 ) -> Digest:
     """Return the digest with the passages below the headings that a reply names, in its order, up to `most` tokens.
 
@@ -197,15 +194,15 @@ def with_passages_read(
     numbered = dict(enumerate(below, start=1))
     answers = dict(digest.answers)
     known = {*chain.from_iterable(answers.values())}
-    named = ((section_id(one.section), number) for one in reply.read for number in one.headings)
+    named = ((section_id(entry.section), number) for entry in reply.read for number in entry.headings)
     for name, number in dict.fromkeys(named):
         if number not in numbered:
             continue
         passages = _part(numbered[number], below)
         order = dict.fromkeys((*nearest(indexed(passages, {}), questions.get(name, ""), len(passages)), *passages))
         sizes = accumulate(tokens_of(item.quote) for item in order)
-        read = {item.id: size for item, size in zip(order, sizes, strict=True) if size <= min(tokens, most)}
-        most -= 0 if read.keys() <= known else max(read.values(), default=0)
+        read = {item.id: size for item, size in zip(order, sizes, strict=True) if size <= min(tokens, limit)}
+        limit -= 0 if read.keys() <= known else max(read.values(), default=0)
         known |= read.keys()
         answers[name] = tuple(dict.fromkeys((*answers.get(name, ()), *read)))
     return digest.model_copy(update={"answers": answers})
@@ -221,12 +218,12 @@ def _part(heading: _Heading, below: Mapping[_Heading, Sequence[Evidence]]) -> li
 def merge_reply(reply: DigestReply, last: Digest, request: DigestRequest) -> Digest:
     """Return the digest of a reply, which names only sections that are not covered."""
     section_id = section_ids(request.plan)
-    named = {section_id(one.id): one for one in reply.sections}
+    named = {section_id(section.id): section for section in reply.sections}
     sections = tuple(
-        named[one.id].model_copy(update={"id": one.id})
-        if one.id in named
-        else SectionReview(id=one.id, coverage="covered", depth=1.0)
-        for one in request.plan.sections
+        named[section.id].model_copy(update={"id": section.id})
+        if section.id in named
+        else SectionReview(id=section.id, coverage="covered", depth=1.0)
+        for section in request.plan.sections
     )
     added = (question for section in sections for question in section.questions)
     gaps = tuple(dict.fromkeys((*(query.goal or query.query for query in reply.queries), *added)))
@@ -247,15 +244,15 @@ def _answers(reply: DigestReply, request: DigestRequest, last: Digest) -> dict[s
     section_id, known = section_ids(request.plan), ids_by_number(request.sources)
     answers = dict(last.answers)
     for named in reply.answers:
-        name, kept = section_id(named.section), [known[number] for number in named.passages if number in known]
-        answers[name] = tuple(dict.fromkeys((*kept, *answers.get(name, ()))))
+        name, passages = section_id(named.section), [known[number] for number in named.passages if number in known]
+        answers[name] = tuple(dict.fromkeys((*passages, *answers.get(name, ()))))
     return answers
 
 
 def _instructions(reply: DigestReply, request: DigestRequest, last: Digest) -> Iterator[Instruction]:
     """Yield the instructions of all rounds, one for each source."""
-    sources = {one.number: source.id for source in request.sources for one in source.passages}
-    seen = {one.source_id for one in last.instructions}
+    sources = {passage.number: source.id for source in request.sources for passage in source.passages}
+    seen = {instruction.source_id for instruction in last.instructions}
     yield from last.instructions
     for named in reply.instructions:
         source = sources.get(named.passage, "")
@@ -266,10 +263,12 @@ def _instructions(reply: DigestReply, request: DigestRequest, last: Digest) -> I
 
 def with_questions(plan: Plan, reviews: Sequence[SectionReview]) -> Plan:
     """Return the plan with the key questions that the reviews of its sections add, as far as there is room."""
-    added = {one.id: one.questions for one in reviews}
+    added = {review.id: review.questions for review in reviews}
     sections = (
-        one.model_copy(update={"questions": tuple(dict.fromkeys((*one.questions, *added.get(one.id, ()))))[:_MOST]})
-        for one in plan.sections
+        section.model_copy(
+            update={"questions": tuple(dict.fromkeys((*section.questions, *added.get(section.id, ()))))[:_MOST]}
+        )
+        for section in plan.sections
     )
     return plan.model_copy(update={"sections": tuple(sections)})
 
@@ -279,15 +278,15 @@ def merge_conflicts(last: Sequence[Conflict], reply: DigestReply, shown: Sequenc
 
     Passages of one source are no conflict.
     """
-    known, of = ids_by_number(shown), {one.id: source.id for source in shown for one in source.passages}
+    known, of = ids_by_number(shown), {passage.id: source.id for source in shown for passage in source.passages}
     new = [
         Conflict(
-            about=one.about,
-            evidence_ids=tuple(dict.fromkeys(known[number] for number in one.passages if number in known)),
-            primary=known.get(one.primary, "") if one.primary in one.passages else "",
+            about=conflict.about,
+            evidence_ids=tuple(dict.fromkeys(known[number] for number in conflict.passages if number in known)),
+            primary=known.get(conflict.primary, "") if conflict.primary in conflict.passages else "",
         )
-        for one in reply.conflicts
+        for conflict in reply.conflicts
     ]
-    new = [one for one in new if len({of[name] for name in one.evidence_ids}) > 1]
-    renewed = [{*one.evidence_ids} for one in new]
-    return (*(one for one in last if all(len(ids & {*one.evidence_ids}) < 2 for ids in renewed)), *new)
+    new = [conflict for conflict in new if len({of[name] for name in conflict.evidence_ids}) > 1]
+    renewed = [{*conflict.evidence_ids} for conflict in new]
+    return (*(conflict for conflict in last if all(len(ids & {*conflict.evidence_ids}) < 2 for ids in renewed)), *new)

@@ -7,16 +7,17 @@ do, and emits a notice.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Collection, Sequence
+from dataclasses import dataclass
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from leadline.contracts import StageRun
 from leadline.errors import CallFailed, CallRefused
 from leadline.estimates import Expected, Scope
 from leadline.findings import Findings
 from leadline.plugin import PluginSettings, stage
-from leadline.records import Message, Notice, Source
+from leadline.records import Json, Message, Notice, Source, ToolCall
 from leadline.research_findings import (
     DIGEST,
     EVIDENCE,
@@ -31,7 +32,7 @@ from leadline.research_findings import (
     Found,
     Unread,
 )
-from leadline.tasks import TaskKind
+from leadline.tasks import TaskKind, as_json, fenced
 from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.fallback import notify
 from leadline_plugins.prompting.inputs import past_searches, template
@@ -43,7 +44,82 @@ from leadline_plugins.stages.query import answered
 from leadline_plugins.stages.search import SearchStage
 from leadline_plugins.stages.tools.exploration import Exploration
 from leadline_plugins.stages.tools.exploration_tools import RESPOND, TOOLS, WEB_FETCH
-from leadline_plugins.stages.tools.tool_calls import ToolCalls
+
+# Calls of one reply that are executed.
+MAX_CALLS = 10
+_BY_NAME = {kind.name: kind for kind in TOOLS}
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """The result of a call as the model reads it."""
+
+    text: str
+    failed: bool = False
+
+
+class ToolCalls:
+    """Executes tool calls of an exploration; `mask` names the tools of the pipeline, empty for all."""
+
+    def __init__(self, exploration: Exploration, mask: Collection[str]) -> None:
+        self._exploration = exploration
+        self._mask = mask or tuple(_BY_NAME)
+        usable = (kind.name for kind in TOOLS if not kind.unusable(exploration.run))
+        self._usable = tuple(name for name in usable if name in self._mask)
+        self._misused: set[str] = set()
+
+    def allowed(self, left: int) -> tuple[str, ...]:
+        """Return the tools that a reply may call if `left` replies follow; the last may only call `respond`."""
+        return self._usable if left else tuple(name for name in self._usable if name == RESPOND.name)
+
+    async def execute(self, calls: Sequence[ToolCall], left: int) -> list[ToolResult]:
+        """Return the results of the calls, in their order."""
+        started = [self._start(call, left, index) for index, call in enumerate(calls)]
+        return await self._exploration.run.each(started, lambda work: work)
+
+    def _start(self, call: ToolCall, left: int, index: int) -> Awaitable[ToolResult]:
+        """Start a call, or refuse it with a reason for the model."""
+        if index >= MAX_CALLS:
+            return _refused(f"Not done: {MAX_CALLS} calls in one reply are carried out at most.")
+        kind = _BY_NAME.get(call.name)
+        if kind is None or call.name not in self._mask:
+            names = ", ".join(self._usable)
+            return _refused(f"Refused: {json.dumps(call.name)} is no tool of this pipeline. It has: {names}.")
+        if reason := kind.unusable(self._exploration.run):
+            return _refused(f"Refused: {reason}.")
+        if call.name not in self.allowed(left):
+            return _refused(f"Refused: the replies are spent, and only {RESPOND.name} was left.")
+        try:
+            arguments = kind.arguments.model_validate(None if call.unread else dict(call.arguments))
+        except ValidationError as error:
+            return _refused(self._wrong_arguments(call.name, error))
+        self._misused.discard(call.name)
+        return _result(kind.do(arguments, self._exploration))
+
+    def _wrong_arguments(self, name: str, error: ValidationError) -> str:
+        """Return the fault of the arguments; the second time in a row the call is only dropped."""
+        if name in self._misused:
+            return f"Dropped: the arguments of {name} are unusable again."
+        self._misused.add(name)
+        first = error.errors(include_url=False, include_input=False)[0]
+        location = ".".join(map(str, first["loc"]))
+        problem = f"{location}: {first['msg']}" if location else "the arguments are no JSON object"
+        form = json.dumps(_BY_NAME[name].form, ensure_ascii=False)
+        return f"Not done: {problem}. Call it once more with arguments of this schema: {form}"
+
+
+async def _refused(reason: str) -> ToolResult:
+    return ToolResult(reason, failed=True)
+
+
+async def _result(work: Awaitable[Json]) -> ToolResult:
+    """Return the result of a tool as fenced data, also a failure, whose message may come from outside."""
+    try:
+        data = await work
+    except CallFailed as failed:
+        data = {"error": failed.record.text}
+    return ToolResult(fenced(as_json(data)), failed="error" in data)
+
 
 _TOOLS = tuple(kind.tool for kind in TOOLS)
 _PLAIN_SEARCH = Notice("the queries of the plan were searched instead of an exploration by the model", "as_usual")
@@ -107,7 +183,7 @@ class ExploreStage:
     async def _read_if_unread(self, exploration: Exploration, findings: Findings) -> Sequence[Source | Unread]:
         """Return the best pages if the model read none although it could: weak models forget to read."""
         mask = exploration.run.settings.tools
-        hits = any(found.hits for found in exploration.found)
+        hits = any(search.hits for search in exploration.found)
         if exploration.sources or exploration.read_before or not hits or (mask and WEB_FETCH.name not in mask):
             return ()
         none_read = "the model read none of the pages it found: the best were read as usual"
@@ -144,11 +220,13 @@ class ExploreStage:
         """Search and read as the stages `query`, `search` and `fetch` do."""
         await notify(run, _PLAIN_SEARCH.because(reason))
         tasks = await query.next_tasks(findings, run)
-        found = [
-            one for many in await run.each(tasks, lambda task: SearchStage().map(task, findings, run)) for one in many
+        results = [
+            result
+            for many in await run.each(tasks, lambda task: SearchStage().map(task, findings, run))
+            for result in many
         ]
-        findings[TASKS], findings[FOUND] = tasks, tuple(found)
-        _store_pages(await _best_pages(found, findings, run), findings)
+        findings[TASKS], findings[FOUND] = tasks, tuple(results)
+        _store_pages(await _best_pages(results, findings, run), findings)
 
 
 class _ToolLoop:
@@ -186,7 +264,7 @@ class _ToolLoop:
 
     def _shown_turns(self) -> tuple[Message, ...]:
         """Return the turns as the next prompt shows them; those since the last reply are always whole."""
-        last = max((place for place, turn in enumerate(self._turns) if turn.role == "assistant"), default=0)
+        last = max((index for index, turn in enumerate(self._turns) if turn.role == "assistant"), default=0)
         earlier, latest = self._turns[:last], self._turns[last:]
         if not self._settings.append_only:
             earlier = without_results(earlier)
@@ -197,8 +275,8 @@ class _ToolLoop:
     async def _results(self, reply: Message, left: int) -> list[Message]:
         done = await self._tool_calls.execute(reply.tool_calls, left)
         begin = len(self._turns) + 1  # after the reply
-        self._failed |= {begin + place for place, one in enumerate(done) if one.failed}
-        results = [one.text for one in done]
+        self._failed |= {begin + index for index, result in enumerate(done) if result.failed}
+        results = [result.text for result in done]
         if self._settings.recite:
             results[-1] += f"\n\n{self._open_points(left)}"
         return [
@@ -208,16 +286,19 @@ class _ToolLoop:
 
     def _open_points(self, left: int) -> str:
         """Return the open points; at the end of the prompt models pay most attention to them."""
-        titles = [f"{one.id} {json.dumps(one.title, ensure_ascii=False)}" for one in self._exploration.open_points()]
+        titles = [
+            f"{section.id} {json.dumps(section.title, ensure_ascii=False)}"
+            for section in self._exploration.open_points()
+        ]
         points = f"Nothing was read yet for: {'; '.join(titles)}." if titles else "Something was read for each section."
         rest = f"Replies left: {left}; searches left: {max(0, self._exploration.searches_left)}."
         return f"{points} {rest}" + (f" The next reply is the last: call {RESPOND.name}." if left == 1 else "")
 
 
-async def _best_pages(found: Sequence[Found], findings: Findings, run: StageRun) -> list[Source | Unread]:
+async def _best_pages(results: Sequence[Found], findings: Findings, run: StageRun) -> list[Source | Unread]:
     reading = FetchStage()
-    read = [one for many in await run.each(found, lambda item: reading.map(item, findings, run)) for one in many]
-    return [*read, *await reading.rest(found, findings, run)]
+    read = [page for many in await run.each(results, lambda item: reading.map(item, findings, run)) for page in many]
+    return [*read, *await reading.rest(results, findings, run)]
 
 
 def _store_pages(read: Sequence[Source | Unread], findings: Findings) -> None:

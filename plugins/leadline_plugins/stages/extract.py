@@ -34,13 +34,13 @@ class ExtractStage:
             return ()  # a later search found the source again
         questions = _questions(item, findings)
         # Short documents as well: hundreds of them come at once, and would be cut in one step of the event loop.
-        found = await compute(best_passages, item, questions)
-        if found:
-            first = next(iter(sentences(found[0].quote)), (0, len(found[0].quote)))
-            text = found[0].quote[slice(*first)]
-            about: Json = {"kind": "learning", "text": text, "source": item.hit.url, "passages": len(found)}
+        passages = await compute(best_passages, item, questions)
+        if passages:
+            first = next(iter(sentences(passages[0].quote)), (0, len(passages[0].quote)))
+            text = passages[0].quote[slice(*first)]
+            about: Json = {"kind": "learning", "text": text, "source": item.hit.url, "passages": len(passages)}
             await run.emit("message", about)
-        return found
+        return passages
 
 
 def _questions(source: Source, findings: Findings) -> list[str]:
@@ -52,13 +52,13 @@ def _questions(source: Source, findings: Findings) -> list[str]:
 
 def best_passages(source: Source, questions: Sequence[str]) -> list[Evidence]:
     """Return the passages of a source in order, at most `_MAX_PASSAGES`: the best for any of the questions."""
-    found = passages_of(source)
-    if len(found) <= _MAX_PASSAGES:
-        return found
+    passages = passages_of(source)
+    if len(passages) <= _MAX_PASSAGES:
+        return passages
     titles = {source.id: source.hit.title or source.document.title}
-    best = [0.0] * len(found)
-    for scores in by_words(found, titles, [KeyQuestion(question) for question in questions]):
-        for place, score in scores.items():
-            best[place] = max(best[place], score)
-    kept = sorted(range(len(found)), key=lambda place: (-best[place], place))[:_MAX_PASSAGES]
-    return [found[place] for place in sorted(kept)]
+    best = [0.0] * len(passages)
+    for scores in by_words(passages, titles, [KeyQuestion(question) for question in questions]):
+        for index, score in scores.items():
+            best[index] = max(best[index], score)
+    chosen = sorted(range(len(passages)), key=lambda index: (-best[index], index))[:_MAX_PASSAGES]
+    return [passages[index] for index in sorted(chosen)]

@@ -58,7 +58,6 @@ def pages_at_once(run: StageRun) -> int:
 
 
 def known_addresses(sources: Iterable[Source]) -> set[str]:
-    """Return the canonical addresses of sources."""
     return {canonical(source.hit.url) for source in sources}
 
 

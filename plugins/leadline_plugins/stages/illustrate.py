@@ -84,10 +84,10 @@ class IllustrateStage:
         sources = {source.id: source for source in findings[SOURCES]}
         sections, evidence = findings[SECTIONS], findings[EVIDENCE]
         tasks, question = findings[TASKS], findings[QUESTION]
-        found = await _search(tasks, question.language, run) if run.settings.search.images else []
-        waiting = candidates(sections, evidence, sources, found)
+        results = await _search(tasks, question.language, run) if run.settings.search.images else []
+        waiting = candidates(sections, evidence, sources, results)
         if not waiting:
-            if found or any(source.document.images or source.hit.images for source in sources.values()):
+            if results or any(source.document.images or source.hit.images for source in sources.values()):
                 await notify(run, "no picture on the pages read fits the text of the report", "no_picture")
             return
         if not await run.fact("pictures can be read", validation.can_read_pictures):
@@ -96,13 +96,15 @@ class IllustrateStage:
         tried = await self._try(run, waiting)
         places = [section.id for section in sections]
         used = sorted(
-            (one for one in tried if one.picture), key=lambda one: places.index(_illustration(one).section_id)
+            (attempt for attempt in tried if attempt.picture),
+            key=lambda attempt: places.index(_illustration(attempt).section_id),
         )
-        unused = [one for one in tried if not one.picture]
-        findings[ILLUSTRATIONS] = (*[await _saved(run, one) for one in used], *map(_unused, unused))
+        unused = [attempt for attempt in tried if not attempt.picture]
+        omitted = [_illustration(attempt).model_copy(update={"reason": attempt.reason}) for attempt in unused]
+        findings[ILLUSTRATIONS] = (*[await _saved(run, attempt) for attempt in used], *omitted)
         findings[FIGURES] = tuple(map(_figure, used))
         if unused:
-            reasons = [one.reason for one in unused[:_SHOWN_REASONS]] + ["…"] * (len(unused) > _SHOWN_REASONS)
+            reasons = [attempt.reason for attempt in unused[:_SHOWN_REASONS]] + ["…"] * (len(unused) > _SHOWN_REASONS)
             left_out = "{count} of {all} pictures found on pages were left out ({reason})"
             await notify(run, left_out, "pictures", count=len(unused), all=len(tried), reason="; ".join(reasons))
 
@@ -110,14 +112,14 @@ class IllustrateStage:
         """Return all attempts, in an order that does not depend on timing."""
         tried: list[Attempt] = []
         for _ in range(_WAVES):
-            known = {one.candidate for one in tried}
+            known = {attempt.candidate for attempt in tried}
             left = [candidate for candidate in waiting if candidate not in known]
-            good = [one.candidate for one in tried if one.picture]
+            good = [attempt.candidate for attempt in tried if attempt.picture]
             batch = next_candidates(left, good, self._settings.max, self._settings.per_task)
             if not batch:
                 break
-            for one in await run.each(batch, lambda candidate: self._fetched(run, candidate)):
-                tried.append(_without_duplicate(one, tried))
+            for attempt in await run.each(batch, lambda candidate: self._fetched(run, candidate)):
+                tried.append(_without_duplicate(attempt, tried))
         return tried
 
     async def _fetched(self, run: StageRun, candidate: Candidate) -> Attempt:
@@ -145,7 +147,7 @@ async def _search(tasks: Sequence[SearchTask], language: str, run: StageRun) -> 
             return ()
         return [(task.id, hit) for hit in page.hits if hit.images]
 
-    return [found for each in await run.each(tasks, hits) for found in each]
+    return [result for each in await run.each(tasks, hits) for result in each]
 
 
 async def _checked(run: StageRun, blob: Blob) -> Picture:
@@ -155,39 +157,35 @@ async def _checked(run: StageRun, blob: Blob) -> Picture:
     return await run.call("picture", PictureRequest(url=blob.name, digest=digest(blob.data)), check, Picture)
 
 
-def _without_duplicate(one: Attempt, before: Iterable[Attempt]) -> Attempt:
+def _without_duplicate(attempt: Attempt, before: Iterable[Attempt]) -> Attempt:
     """Return the attempt, without its picture if an earlier one looks the same."""
-    if one.picture and any(other.picture and other.picture.looks_like(one.picture) for other in before):
-        return one._replace(picture=None, reason=f"{_illustration(one).url}: shows the same as another one")
-    return one
+    if attempt.picture and any(other.picture and other.picture.looks_like(attempt.picture) for other in before):
+        return attempt._replace(picture=None, reason=f"{_illustration(attempt).url}: shows the same as another one")
+    return attempt
 
 
-def _illustration(one: Attempt) -> Illustration:
-    return one.candidate.illustration
+def _illustration(attempt: Attempt) -> Illustration:
+    return attempt.candidate.illustration
 
 
-def _unused(one: Attempt) -> Illustration:
-    return _illustration(one).model_copy(update={"reason": one.reason})
-
-
-async def _saved(run: StageRun, one: Attempt) -> Illustration:
+async def _saved(run: StageRun, attempt: Attempt) -> Illustration:
     """Save a picture in the run folder and return its illustration with the path."""
-    assert one.picture
-    name = f"images/{_illustration(one).id}.{_EXTENSIONS[one.picture.media_type]}"
-    await run.save(Blob(name=name, media_type=one.picture.media_type, data=one.picture.data))
-    return _illustration(one).model_copy(update={"file": name})
+    assert attempt.picture
+    name = f"images/{_illustration(attempt).id}.{_EXTENSIONS[attempt.picture.media_type]}"
+    await run.save(Blob(name=name, media_type=attempt.picture.media_type, data=attempt.picture.data))
+    return _illustration(attempt).model_copy(update={"file": name})
 
 
-def _figure(one: Attempt) -> Figure:
-    assert one.picture
-    illustration = _illustration(one)
+def _figure(attempt: Attempt) -> Figure:
+    assert attempt.picture
+    illustration = _illustration(attempt)
     return Figure(
         id=illustration.id,
         caption=illustration.caption,
         alt=illustration.alt,
         # A picture that a search found is of no cited page: it has its place, and no citation.
         evidence_ids=(illustration.evidence_id,) if illustration.source_id else (),
-        media={one.picture.media_type: one.picture.data},
+        media={attempt.picture.media_type: attempt.picture.data},
         credit=illustration.page,
         rights=illustration.rights,
         section_id="" if illustration.source_id else illustration.section_id,

@@ -73,8 +73,8 @@ class PlanStage:
         request = PlanRequest(
             question=question_input(question),
             length=report_length(run.settings, question.language) if size else run.settings.report.length,
-            least=size.least if size else 0,
-            most=size.most if size else 0,
+            minimum=size.minimum if size else 0,
+            maximum=size.maximum if size else 0,
             searches=max(1, query_limit(0, run) - 1),  # one is the question itself
             hits=await _hits(ahead, run) if ahead else (),
             today=start_date(run),
@@ -129,10 +129,9 @@ def with_unique_ids(plan: Plan) -> Plan:
 
 
 def markdown(plan: Plan) -> str:
-    """Return the plan as Markdown."""
     lines = [f"# {plan.title}", "", *(f"{text}\n" for text in (plan.scope, plan.form) if text)]
-    for place, section in enumerate(plan.sections, start=1):
-        lines += [f"{place}. **{section.title}**" + (f": {section.goal}" if section.goal else "")]
+    for number, section in enumerate(plan.sections, start=1):
+        lines += [f"{number}. **{section.title}**" + (f": {section.goal}" if section.goal else "")]
         lines += [f"   - {line}" for line in (section.grid, *section.questions) if line]
     if plan.domains:
         lines += ["", f"Domains: {', '.join(plan.domains)}"]

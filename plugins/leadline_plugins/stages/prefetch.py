@@ -91,14 +91,14 @@ class SearchPrefetch:
 
     async def _search_and_read(self, task: SearchTask) -> None:
         """Search, and read the first pages of the result."""
-        run, found = self._run, Found(id=task.id, task=task)
+        run, result = self._run, Found(id=task.id, task=task)
         try:
             page = await run.search(search_request(task.query, self._question.language, run))
-            found = found.model_copy(update={"hits": page.hits})
+            result = result.model_copy(update={"hits": page.hits})
         finally:
             if not self._searched[task.query].done():  # already cancelled together with its waiter
-                self._searched[task.query].set_result(found)
-        for hit in first_pages(found, self._before, pages_at_once(run)):
+                self._searched[task.query].set_result(result)
+        for hit in first_pages(result, self._before, pages_at_once(run)):
             run.prefetch(fetch_document(hit, run))
 
     async def _read_more(self, searches: Sequence[asyncio.Future[Found]]) -> None:

@@ -67,7 +67,6 @@ class QueryStage:
 
 
 async def next_tasks(findings: Findings, run: StageRun) -> tuple[SearchTask, ...]:
-    """Return the next search tasks."""
     done = findings[TASKS]
     if not done and answered(findings.get(DIGEST)):
         return ()
@@ -113,7 +112,7 @@ def _request(findings: Findings, plan: Plan, run: StageRun, limit: int) -> Query
 def with_sections(plan: Plan, proposed: Iterable[Query]) -> Iterator[Query]:
     """Yield the queries with the ids of their sections, whatever the model calls them."""
     meant = section_ids(plan)
-    return (one.model_copy(update={"section": meant(one.section)}) for one in proposed)
+    return (query.model_copy(update={"section": meant(query.section)}) for query in proposed)
 
 
 def answered(digest: Digest | None) -> bool:
@@ -136,7 +135,7 @@ def next_queries(question: Question, proposed: Iterable[Query], done: Sequence[S
     queries = list(proposed)
     if done:
         return queries
-    own = next((one for one in queries if _folded(one.query) == _folded(question.topic)), None)
+    own = next((query for query in queries if _folded(query.query) == _folded(question.topic)), None)
     return [own or Query(query=question.topic, goal=question.text, priority="high"), *queries]
 
 
@@ -157,7 +156,7 @@ def new_tasks(proposed: Iterable[Query], done: Sequence[SearchTask], limit: int)
     new = sorted(new[:limit], key=lambda query: _rank(query.priority))
     return tuple(
         SearchTask(
-            id=f"q{number}.{place}",
+            id=f"q{number}.{position}",
             query=" ".join(query.query.split()),
             goal=query.goal,
             priority=priority(query.priority),
@@ -165,7 +164,7 @@ def new_tasks(proposed: Iterable[Query], done: Sequence[SearchTask], limit: int)
             category=query.category,
             round=number,
         )
-        for place, query in enumerate(new, start=1)
+        for position, query in enumerate(new, start=1)
     )
 
 
@@ -175,7 +174,11 @@ def section_ids(plan: Plan) -> Callable[[str], str]:
     Unknown names are returned unchanged.
     """
     forms = ("{title}", "{id}. {title}", "section {id}: {title}", "section {id}", "{id}")
-    ids = {_section_key(form.format(id=one.id, title=one.title)): one.id for form in forms for one in plan.sections}
+    ids = {
+        _section_key(form.format(id=section.id, title=section.title)): section.id
+        for form in forms
+        for section in plan.sections
+    }
     return lambda name: ids.get(_section_key(name), name)
 
 

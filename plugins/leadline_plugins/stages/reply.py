@@ -41,7 +41,6 @@ class ReplyStage:
     """Makes the answer of the model the report. Without an answer the run fails: nothing could take its place."""
 
     async def run(self, findings: Findings, run: StageRun, /) -> None:
-        """Set the report."""
         request = answer_request(findings, run)
         reply = await run.perform(TASK.of(request))
         findings[REPORT] = plain_report(request.question, run, {"answer": reply.text})

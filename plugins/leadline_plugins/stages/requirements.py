@@ -28,8 +28,8 @@ _NEEDS = ("must", "should", "could")
 
 def _texts(reply: Requirements) -> Iterator[str]:
     yield from (reply.title, reply.summary, *reply.goals, *reply.constraints, *reply.open_questions)
-    yield from (one.needs for one in reply.users)
-    yield from (one.description for one in reply.functions)
+    yield from (user.needs for user in reply.users)
+    yield from (function.description for function in reply.functions)
 
 
 _IN_LANGUAGE = answered_in_language(_texts)
@@ -78,7 +78,6 @@ class RequirementsStage:
     """Makes the document of the model the report, with a section for each part."""
 
     async def run(self, findings: Findings, run: StageRun, /) -> None:
-        """Set the requirements and the report."""
         request = answer_request(findings, run)
         reply = await run.perform(TASK.of(request))
         findings[REQUIREMENTS] = reply
@@ -89,10 +88,16 @@ class RequirementsStage:
 
 def markdown_parts(document: Requirements, language: str) -> Mapping[str, str]:
     """Return the sections as Markdown by the names of their phrases; an empty one is left out of the report."""
-    users = ([one.name, one.needs] for one in document.users)
+    users = ([user.name, user.needs] for user in document.users)
     functions = (
-        [f"F{number}", one.name, one.description, phrase(_need(one.priority), language), one.acceptance]
-        for number, one in enumerate(document.functions, start=1)
+        [
+            f"F{number}",
+            function.name,
+            function.description,
+            phrase(_need(function.priority), language),
+            function.acceptance,
+        ]
+        for number, function in enumerate(document.functions, start=1)
     )
     return {
         "summary": document.summary,

@@ -22,10 +22,10 @@ class RetrieveStage:
     async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Set the findings. Raises `CallFailed` if there are no documents, or another model embedded them."""
         asked = findings[QUESTION]
-        found = await run.retrieve(PassageRequest(query=asked.topic, limit=run.settings.knowledge.passages))
-        for source in found.sources:
+        passages = await run.retrieve(PassageRequest(query=asked.topic, limit=run.settings.knowledge.passages))
+        for source in passages.sources:
             await announce(source, run)
-        hits = tuple(source.hit for source in found.sources)
+        hits = tuple(source.hit for source in passages.sources)
         findings[FOUND] = (Found(id="1", task=SearchTask(id="1", query=asked.text), hits=hits),)
-        findings[SOURCES] = found.sources
-        findings[EVIDENCE] = found.evidence
+        findings[SOURCES] = passages.sources
+        findings[EVIDENCE] = passages.evidence

@@ -45,13 +45,14 @@ class ReuseStage:
             await notify(run, f"{conversation.left_out} earlier sources were left out: together they are too long")
         findings[SOURCES] = sources
         cut = await run.each(sources, lambda source: compute(best_passages, source, [question.topic]))
-        findings[EVIDENCE] = evidence = tuple(item for found in cut for item in found)
+        findings[EVIDENCE] = evidence = tuple(item for passages in cut for item in passages)
         for source in sources:
             await announce(source, run)
         if not evidence or not await run.by_chat(TASK.name, TASK.role):
             return
         plan, limit, none = findings.get(PLAN) or single_section_plan(question), query_limit(0, run), Digest()
-        request = await digest.digest_request(question, plan, evidence, sources, none, limit, (), run)
+        request = await digest.digest_request(question, plan, evidence, sources, none, run)
+        request = request.model_copy(update={"limit": limit})
         failed, notice = DigestReply(), "the earlier sources were not reviewed, so everything was searched for"
         reply = await perform_or(run, TASK.of(request), failed, notice, closing=True)
         if reply is failed:

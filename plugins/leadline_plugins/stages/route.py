@@ -50,7 +50,7 @@ class RouteRequest(Record):
 
     def as_text(self) -> str:
         """Return the inputs as prompt text."""
-        known = (f"{one.name}: {one.description}" for one in self.pipelines)
+        known = (f"{pipeline.name}: {pipeline.description}" for pipeline in self.pipelines)
         pipelines = "\n".join(bullet_list("Pipelines", known))
         return paragraphs(pipelines, self.conversation, f"Question: {self.question.text}")
 
@@ -63,7 +63,7 @@ class Chosen(Record):
 
 
 def _fault(request: RouteRequest, reply: Chosen) -> str:
-    names = [one.name for one in request.pipelines]
+    names = [pipeline.name for pipeline in request.pipelines]
     return "" if reply.pipeline.strip() in names else f"pipeline must be one of {', '.join(names)}"
 
 
@@ -106,21 +106,20 @@ class RouteStage:
         self._settings = settings
 
     async def run(self, findings: Findings, run: StageRun, /) -> None:
-        """Set the route."""
         question, known = findings[QUESTION], run.settings.pipelines
         await refuse_small_talk(question.text, run)
         documents = await run.fact("the knowledge base has documents", lambda: _has_documents(run))
         names = [name for name in self._settings.pipelines if name in known and (name != FIRST or documents)]
-        found = by_rules(question.text, names)
-        if found is None and await run.by_chat(TASK.name, TASK.role):
+        route = by_rules(question.text, names)
+        if route is None and await run.by_chat(TASK.name, TASK.role):
             request = RouteRequest(
                 question=question_input(in_own_language(question, run)),
                 pipelines=tuple(Described(name=name, description=known[name].description) for name in names),
                 conversation=conversation_text(findings.get(CONVERSATION)),
             )
             reply = await perform_or(run, TASK.of(request), Chosen(pipeline=""), "no model chose a pipeline")
-            found = _route(reply)
-        findings[ROUTE] = found or Route(pipeline=_usual(names), reason="no rule decides", by="default")
+            route = _route(reply)
+        findings[ROUTE] = route or Route(pipeline=_usual(names), reason="no rule decides", by="default")
 
 
 def _has_documents(run: StageRun) -> bool:

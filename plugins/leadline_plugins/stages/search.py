@@ -17,7 +17,6 @@ class SearchStage:
     """Runs one search per task; failed searches stay in the findings, so that later queries learn from them."""
 
     async def map(self, item: SearchTask, findings: Findings, run: StageRun, /) -> Sequence[Found]:
-        """Search for one task."""
         try:
             return (await search_task(item, findings[QUESTION].language, run),)
         except CallRefused:
@@ -39,5 +38,4 @@ async def search_task(task: SearchTask, language: str, run: StageRun) -> Found:
 
 
 def search_request(query: str, language: str, run: StageRun) -> SearchRequest:
-    """Return the request for a query."""
     return SearchRequest(query=" ".join(query.split()), limit=run.settings.search.results_per_query, language=language)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, zip_longest
 
 from leadline.contracts import StageRun
@@ -36,7 +37,7 @@ from leadline_plugins.documents.ranking import reordered, scored
 from leadline_plugins.documents.text_index import full_text
 from leadline_plugins.duplicates import copies
 from leadline_plugins.passages.ranking import KeyQuestion, cosine
-from leadline_plugins.passages.selection import select_passages
+from leadline_plugins.passages.selection import PassageBudget, select_passages
 from leadline_plugins.prompting.fallback import model_writes, notify
 from leadline_plugins.prompting.lengths import in_one_call, report_parts, section_length
 from leadline_plugins.stages.chart import plan_ahead
@@ -71,7 +72,9 @@ class SynthesizeStage:
         question, plan, tasks, digest = findings[QUESTION], findings[PLAN], findings[TASKS], findings.get(DIGEST)
         passages, searches, sources, unread = findings[EVIDENCE], findings[FOUND], findings[SOURCES], findings[UNREAD]
         evidence = await without_copies(passages, sources)
-        findings[BOOK] = book = await collected(plan, question, evidence, sources, tasks, digest or Digest(), run)
+        findings[BOOK] = book = await collected(
+            Inquiry(question, plan, tasks), evidence, sources, digest or Digest(), run
+        )
         query = suggested_question(searches)
         meant = Notice("did you mean: {query}", "did_you_mean", query=query) if query else None
         planned = [section for section in book.outline if section.evidence_ids]
@@ -131,31 +134,36 @@ def synthesis_request(question: Question, plan: Plan, book: Book, run: StageRun)
     )
 
 
+@dataclass(frozen=True)
+class Inquiry:
+    """A question with its plan, and the searches made for it."""
+
+    question: Question
+    plan: Plan
+    tasks: Sequence[SearchTask] = ()
+
+
 async def collected(
-    plan: Plan,
-    question: Question,
-    evidence: Sequence[Evidence],
-    sources: Sequence[Source],
-    tasks: Sequence[SearchTask],
-    digest: Digest,
-    run: StageRun,
+    inquiry: Inquiry, evidence: Sequence[Evidence], sources: Sequence[Source], digest: Digest, run: StageRun
 ) -> Book:
     """Return the book of a plan: the best passages of each section, and those that disagree."""
     if not await model_writes(run):
-        return await _brief_book(plan, question, evidence, sources, run)
-    asked = [_key_questions(section, question, tasks) for section in plan.sections]
-    research, most = run.settings.research, run.settings.budget.tokens * _BUDGET_SHARE
-    tokens = min(research.evidence_tokens, most)
+        return await _brief_book(inquiry, evidence, sources, run)
+    plan = inquiry.plan
+    asked = [_key_questions(section, inquiry.question, inquiry.tasks) for section in plan.sections]
+    research, limit = run.settings.research, run.settings.budget.tokens * _BUDGET_SHARE
+    tokens = min(research.evidence_tokens, limit)
     full, characters = run.settings.preset == "full", sum(len(source.document.text) for source in sources)
     if full:  # a share of the fetched text is to be selected
-        tokens = most
+        tokens = limit
     aim = _FULL_SHARE * characters if full else 0.0
     answers = [digest.answers.get(section.id, ()) for section in plan.sections]
-    chosen = await select_passages(evidence, sources, asked, research.section_tokens, tokens, run, aim, answers)
+    budget = PassageBudget(research.section_tokens, tokens, aim)
+    chosen = await select_passages(evidence, sources, asked, budget, run, answers)
     known = {item.id: item for item in evidence}
     met = [conflict for conflict in digest.conflicts if known.keys() >= {*conflict.evidence_ids}]
     disagreeing = [known[name] for conflict in met for name in conflict.evidence_ids]
-    kept = _distinct([*chosen, disagreeing])
+    passages = _distinct([*chosen, disagreeing])
     outline = tuple(
         Section(
             id=section.id,
@@ -166,7 +174,7 @@ async def collected(
         )
         for section, passages in zip(plan.sections, chosen, strict=True)
     )
-    return Book(outline=outline, evidence=kept, sources=_of(kept, sources), conflicts=tuple(met))
+    return Book(outline=outline, evidence=passages, sources=_of(passages, sources), conflicts=tuple(met))
 
 
 def _distinct(chosen: Sequence[Sequence[Evidence]]) -> tuple[Evidence, ...]:
@@ -180,17 +188,15 @@ def _of(evidence: Sequence[Evidence], sources: Sequence[Source]) -> tuple[Source
     return tuple(_without_text(source) for source in sources if source.id in used)
 
 
-async def _brief_book(
-    plan: Plan, question: Question, evidence: Sequence[Evidence], sources: Sequence[Source], run: StageRun
-) -> Book:
+async def _brief_book(inquiry: Inquiry, evidence: Sequence[Evidence], sources: Sequence[Source], run: StageRun) -> Book:
     """Return the book of a report without a model: the best passages for the question, in one section."""
     titles = {source.id: source.hit.title or source.document.title for source in sources}
-    best = await compute(scored, evidence, titles, question.topic, _BRIEF_PASSAGES)
+    best = await compute(scored, evidence, titles, inquiry.question.topic, _BRIEF_PASSAGES)
     if best and (embedder := run.settings.ai.embedder):
         texts = [full_text(titles.get(item.source_id, ""), item) for item in best]
-        asked, *vectors = (await run.embed([question.topic, *texts], embedder)).vectors
+        asked, *vectors = (await run.embed([inquiry.question.topic, *texts], embedder)).vectors
         best = reordered(best, [cosine(asked, vector) for vector in vectors])
-    section = plan.sections[0]
+    section = inquiry.plan.sections[0]
     outline = Section(id=section.id, title=section.title, evidence_ids=tuple(item.id for item in best))
     return Book(outline=(outline,), evidence=tuple(best), sources=_of(best, sources))
 
@@ -217,9 +223,9 @@ def _key_questions(section: PlannedSection, question: Question, tasks: Sequence[
     return [KeyQuestion(text, question.topic) for text in (*texts, *filter(None, [searched]))]
 
 
-def suggested_question(found: Sequence[Found]) -> str:
+def suggested_question(searches: Sequence[Found]) -> str:
     """Return the first query in the spelling that an engine suggests; later rounds search with words of documents."""
-    return next((one.suggestion for one in found if one.suggestion and one.task.round < 2), "")
+    return next((search.suggestion for search in searches if search.suggestion and search.task.round < 2), "")
 
 
 def section_notices(plan: Plan, asked: Sequence[str], sections: Sequence[Section]) -> Iterator[Notice]:
@@ -235,19 +241,23 @@ def section_notices(plan: Plan, asked: Sequence[str], sections: Sequence[Section
         yield from (Notice("not found in the passages read: {gap}", "open", gap=gap) for gap in section.unanswered)
 
 
-def no_evidence(question: Question, found: Sequence[Found], sources: Sequence[Source], unread: Sequence[Unread]) -> str:
+def no_evidence(
+    question: Question, searches: Sequence[Found], sources: Sequence[Source], unread: Sequence[Unread]
+) -> str:
     """Return the reason for a report without evidence, with the first failure."""
     if sources:
         return f"none of the {len(sources)} pages read has any text to cite for: {question.text}"
     if unread:
         return f"none of the {len(unread)} pages found could be read; the first: {unread[0].reason}"
-    failed = [item.failure for item in found if item.failure]
-    if failed and len(failed) == len(found):
-        return f"every search failed ({len(found)}); the first: {failed[0]}"
-    kept = "nothing that can be cited" if any(item.hits for item in found) else "nothing"
-    engines = [f"{one['engine']} failed in {one['searches']}: {one['reason']}" for one in failed_engines(found)]
-    failures = [f"{len(failed)} of {len(found)} searches failed; the first: {failed[0]}"] if failed else engines
-    return "; ".join([f"{kept} was found for: {question.text}", *failures])
+    failed = [item.failure for item in searches if item.failure]
+    if failed and len(failed) == len(searches):
+        return f"every search failed ({len(searches)}); the first: {failed[0]}"
+    subject = "nothing that can be cited" if any(item.hits for item in searches) else "nothing"
+    engines = [
+        f"{engine['engine']} failed in {engine['searches']}: {engine['reason']}" for engine in failed_engines(searches)
+    ]
+    failures = [f"{len(failed)} of {len(searches)} searches failed; the first: {failed[0]}"] if failed else engines
+    return "; ".join([f"{subject} was found for: {question.text}", *failures])
 
 
 def no_answer(gaps: Sequence[str]) -> str:

@@ -95,7 +95,7 @@ class ThinkStage:
             await run.save(_file(len(thoughts), thoughts[-1], request.question.language))
         *steps, answer = request.thoughts
         findings[THOUGHTS] = request.thoughts
-        texts = {"answer": answer.text} | {one.id: one.text for one in steps}
+        texts = {"answer": answer.text} | {step.id: step.text for step in steps}
         findings[REPORT] = plain_report(request.question, run, texts)
 
 

@@ -34,22 +34,22 @@ class VerifyStage:
     async def run(self, findings: Findings, run: StageRun, /) -> None:
         """Set the verification and the report with its verdicts. Raises `NoEvidence` if all claims were dropped."""
         # The claims of sections that were written in one call are judged now, the others since they were written.
-        found, judged = await _judged(run, findings[REPORT], together=bool(findings[PARTS]))
+        statements, judged = await _judged(run, findings[REPORT], together=bool(findings[PARTS]))
         report, judged = without_unquoted(findings[REPORT], judged)
-        found, judged = await _judged(run, report, judged)
+        statements, judged = await _judged(run, report, judged)
         report, repairs, judged = await repair_claims(run, report, judged)
         if repairs:
-            before = len(found.claims)
-            found, judged = await _judged(run, report, judged)
-            if not found.claims:
+            before = len(statements.claims)
+            statements, judged = await _judged(run, report, judged)
+            if not statements.claims:
                 raise NoEvidence(f"the sources support none of the report's {before} claims, and all were dropped")
-        silent = {one.claim.id for one in judged if not one.asserts}
-        verdicts = tuple(one for one in judged if one.asserts and one.claim.evidence_ids)
-        uncited = tuple(one for one in found.uncited if one.id not in silent)
+        silent = {verdict.claim.id for verdict in judged if not verdict.asserts}
+        verdicts = tuple(verdict for verdict in judged if verdict.asserts and verdict.claim.evidence_ids)
+        uncited = tuple(statement for statement in statements.uncited if statement.id not in silent)
         report = report.model_copy(update={"verdicts": verdicts, "uncited": uncited})
         findings[REPORT] = report
         findings[VERIFICATION] = verification(report, run.settings.verify.require_support, repairs)
-        lines = paragraph_lines(found.paragraphs, silent).encode()
+        lines = paragraph_lines(statements.paragraphs, silent).encode()
         await run.save(Blob(name="paragraphs.jsonl", media_type="application/jsonl", data=lines))
 
     async def check_report(self, report: Report | str, run: StageRun, /, *, fetch: bool) -> Json:
@@ -62,18 +62,21 @@ class VerifyStage:
         if not fetch:
             return (await check(report, {})).model_dump(mode="json")
         read = await from_web(run, await cited_sources(report))
-        found = await check(report, read.documents, run)
-        return {**found.model_dump(mode="json"), "unread": dict(read.problems)}
+        checked = await check(report, read.documents, run)
+        return {**checked.model_dump(mode="json"), "unread": dict(read.problems)}
 
 
 async def _judged(
     run: StageRun, report: Report, known: Sequence[Verdict] = (), *, together: bool = False
 ) -> tuple[Statements, list[Verdict]]:
     """Return the statements of a report, and a verdict on each; verdicts that are known are not asked for again."""
-    found = report_statements(report)
-    kept, new = reuse_verdicts(found.to_judge(), known)
-    verdicts = {one.claim.id: one for one in (*kept, *await judge(run, new, Library.of(report), together=together))}
-    return found, [verdicts[claim.id] for claim in found.to_judge()]
+    statements = report_statements(report)
+    reused, new = reuse_verdicts(statements.to_judge(), known)
+    verdicts = {
+        verdict.claim.id: verdict
+        for verdict in (*reused, *await judge(run, new, Library.of(report), together=together))
+    }
+    return statements, [verdicts[claim.id] for claim in statements.to_judge()]
 
 
 def verification(report: Report, require_support: bool, repairs: tuple[Repair, ...] = ()) -> Verification:
@@ -82,9 +85,9 @@ def verification(report: Report, require_support: bool, repairs: tuple[Repair, .
     known = {item.id for item in report.evidence}
     used = [name for section in report.sections for name in cited(section.text or "")]
     unknown = sorted({name for name in used if name not in known})
-    counts = Counter(one.verdict for one in verdicts)
+    counts = Counter(verdict.verdict for verdict in verdicts)
     failed = sum(counts[kind] for kind in REQUIRED) if require_support else 0
-    no_claims = require_support and not (verdicts or report.quotes)
+    no_claims = require_support and not verdicts and not report.quotes
     wrong: Mapping[Ground, str] = {
         "unsupported": f"{failed} of {len(verdicts)} claims are not supported by what they cite" if failed else "",
         "no_claims": "the report has no claim with a citation" if no_claims else "",
@@ -101,7 +104,7 @@ def verification(report: Report, require_support: bool, repairs: tuple[Repair, .
         grounds=grounds,
         reasons=tuple(wrong[ground] for ground in grounds),
         claims=dict(counts),
-        judged_by=dict(Counter(one.judge for one in verdicts if one.judge)),
+        judged_by=dict(Counter(verdict.judge for verdict in verdicts if verdict.judge)),
         unknown_ids=tuple(unknown),
         verdicts=verdicts,
         uncited=uncited,
@@ -112,10 +115,12 @@ def verification(report: Report, require_support: bool, repairs: tuple[Repair, .
 
 def _index(report: Report, verdicts: Iterable[Verdict]) -> Iterable[IndexEntry]:
     sources = {item.id: item.source_id for item in report.evidence}
-    for one in verdicts:
-        if one.verdict in ("supported", "partial"):
-            ids = dict.fromkeys(sources[name] for name in one.claim.evidence_ids if name in sources)
-            yield IndexEntry(claim=one.claim.text, source_ids=tuple(ids), quote=one.quote, confidence=_confidence(one))
+    for verdict in verdicts:
+        if verdict.verdict in ("supported", "partial"):
+            ids = dict.fromkeys(sources[name] for name in verdict.claim.evidence_ids if name in sources)
+            yield IndexEntry(
+                claim=verdict.claim.text, source_ids=tuple(ids), quote=verdict.quote, confidence=_confidence(verdict)
+            )
 
 
 def _confidence(verdict: Verdict) -> Confidence:
@@ -130,7 +135,7 @@ def paragraph_lines(paragraphs: Iterable[Paragraph], silent: Container[str] = ()
     `silent` are the ids of those whose sentences without a citation assert nothing.
     """
     lines = []
-    for one in paragraphs:
-        quiet = {"states": bool(one.cite_ids), "ends_with_citation": True} if one.id in silent else {}
-        lines.append(one.model_copy(update=quiet).model_dump_json() + "\n")
+    for paragraph in paragraphs:
+        quiet = {"states": bool(paragraph.cite_ids), "ends_with_citation": True} if paragraph.id in silent else {}
+        lines.append(paragraph.model_copy(update=quiet).model_dump_json() + "\n")
     return "".join(lines)

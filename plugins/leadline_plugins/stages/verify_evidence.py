@@ -43,12 +43,12 @@ class VerifyEvidenceStage:
         there = {item.id: occurs(item, sources.get(item.source_id)) for item in items}
         verified = [item for item in items if there[item.id]]
         dropped = [item for item in items if not there[item.id]]
-        kept = [*(item for item in earlier if item.id not in new), *verified]
+        remaining = [*(item for item in earlier if item.id not in new), *verified]
         data = {
-            "passages": len(kept) + len(dropped),
-            "verified": len(kept),
+            "passages": len(remaining) + len(dropped),
+            "verified": len(remaining),
             "dropped": [_row(item, sources) for item in dropped],
-            "evidence": [_row(item, sources) for item in kept],
+            "evidence": [_row(item, sources) for item in remaining],
         }
         text = json.dumps(data, ensure_ascii=False, indent=1)
         await run.save(Blob(name=FILE, media_type="application/json", data=text.encode("utf-8", "replace")))

@@ -25,6 +25,7 @@ from leadline.research_findings import (
     SECTIONS,
     SOURCES,
     UNREAD,
+    Digest,
 )
 from leadline.workers import compute
 from leadline_plugins.formats.arrangement import with_figures_in_place
@@ -50,7 +51,7 @@ class WriteStage:
         """Set the report; if the model fails, the sections stay as they are."""
         question, sections = findings[QUESTION], findings[SECTIONS]
         evidence, sources, book = findings[EVIDENCE], findings[SOURCES], findings.get(BOOK)
-        found, unread = findings[FOUND], findings[UNREAD]
+        searches, unread = findings[FOUND], findings[UNREAD]
         parts = findings[PARTS]
         if not parts and book and await model_writes(run):
             request = synthesis_request(question, findings[PLAN], book, run).model_copy(
@@ -64,21 +65,16 @@ class WriteStage:
         whole = report_sections(parts, sections, question.text, question.language, run.settings.report.form)
         if CONDENSE in run.stages:
             whole, _ = await compute(without_repetitions, whole)
-            whole = tuple(one for one in whole if (one.text or "").strip())
-        named = {name for one in whole for name in cited(one.text or "")}
+            whole = tuple(section for section in whole if (section.text or "").strip())
+        named = {name for section in whole for name in cited(section.text or "")}
         # Pictures whose passage the text no longer cites are left out.
         figures = tuple(
-            one for one in findings[FIGURES] if not one.credit or one.section_id or {*one.evidence_ids} & named
+            figure
+            for figure in findings[FIGURES]
+            if not figure.credit or figure.section_id or {*figure.evidence_ids} & named
         )
-        facts = method_facts(
-            question,
-            found,
-            sources,
-            unread,
-            run.notices,
-            await _missing_parts(findings, run),
-            count_shown_sources(sections, evidence),
-        )
+        facts = method_facts(question, searches, sources, unread, run.notices)
+        facts |= {"sources_used": count_shown_sources(sections, evidence), **await _missing_parts(findings, run)}
         report = Report(
             title=run.settings.report.title or findings[PLAN].title or question.text,
             language=question.language,
@@ -109,19 +105,20 @@ def reported_evidence(
     return tuple(item for item in evidence if item.id in ids)
 
 
-async def _missing_parts(findings: Findings, run: StageRun) -> dict[str, JsonValue] | None:
-    """Return the parts that a model found missing, and sources with instructions; None without a model."""
+async def _missing_parts(findings: Findings, run: StageRun) -> dict[str, JsonValue]:
+    """Return the parts that a model found missing, and sources with instructions; nothing without a model."""
     if not await run.by_chat("digest"):
-        return None
-    digest, sections = findings.get(DIGEST), findings[SECTIONS]
-    review = findings.get(REVIEW) or (digest.review if digest else None)
+        return {}
+    digest, sections = findings.get(DIGEST) or Digest(), findings[SECTIONS]
+    review = findings.get(REVIEW) or digest.review
     urls = {source.id: source.hit.url for source in findings[SOURCES]}
     instructed: list[JsonValue] = [
-        {"url": urls[one.source_id], "reason": one.words}
-        for one in (digest.instructions if digest else ())
-        if one.source_id in urls
+        {"url": urls[instruction.source_id], "reason": instruction.words}
+        for instruction in digest.instructions
+        if instruction.source_id in urls
     ]
-    return {**missing_parts(review, findings[PLAN], sections), **({"instructed": instructed} if instructed else {})}
+    parts = missing_parts(review, findings[PLAN], sections)
+    return {**parts, "instructed": instructed} if instructed else parts
 
 
 def report_sections(
@@ -134,15 +131,18 @@ def report_sections(
     sections = [section for section in written if (section.text or "").strip()]
     # The title already states the question.
     answer = {"title": phrase("answer", language)}
-    sections = [one.model_copy(update=answer) if _letters(one.title) == _letters(question) else one for one in sections]
+    sections = [
+        section.model_copy(update=answer) if _letters(section.title) == _letters(question) else section
+        for section in sections
+    ]
     sections.append(_frame_section(parts, "analysis", "analysis", language))
     if form != "standard":
         findings = phrase("findings", language)
-        sections = [one.model_copy(update={"part": findings}) for one in sections]
+        sections = [section.model_copy(update={"part": findings}) for section in sections]
     first, last = _TITLES[form]
     before = (_frame_section(parts, part, title, language) for part, title in first.items())
     after = (_frame_section(parts, part, title, language) for part, title in last.items())
-    return tuple(one for one in (*before, *sections, *after) if (one.text or "").strip())
+    return tuple(section for section in (*before, *sections, *after) if (section.text or "").strip())
 
 
 # The parts before and after the sections, by `report.form`, each with the phrase of its title.
@@ -161,12 +161,12 @@ _TITLES: Mapping[str, tuple[Mapping[str, str], Mapping[str, str]]] = {
 
 def _frame_section(parts: Sequence[Section], part: str, title: str, language: str) -> Section:
     """Return a part around the sections; an abstract ends with the keywords."""
-    texts = {one.id: one.text or "" for one in parts}
+    texts = {section.id: section.text or "" for section in parts}
     text, words = texts.get(part, ""), texts.get("keywords", "")
     if title == "abstract" and text and words:
         joined = join_items([word.strip() for word in words.split(";") if word.strip()], language, "semicolon")
         text += f"\n\n**{phrase('keywords', language)}**{phrase('colon', language)}{joined}"
-    own = next((one for one in parts if one.id == part), Section(id=part, title=""))
+    own = next((section for section in parts if section.id == part), Section(id=part, title=""))
     return own.model_copy(update={"title": phrase(title, language), "text": text})
 
 

@@ -57,7 +57,8 @@ _VARIANT = re.compile(
     "\u0966-\u096f\u09e6-\u09ef\u0a66-\u0a6f\u0ae6-\u0aef\u0be6-\u0bef\u0c66-\u0c6f\u0ce6-\u0cef\u0d66-\u0d6f"
     "\u0e50-\u0e59\u0ed0-\u0ed9\u1040-\u1049\u17e0-\u17e9\u200b-\u200f\u2060]"
 )
-_VOWELS, _UMLAUTS = re.compile("(?<=[^aeiouq])[aou]e|^[aou]e"), str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+_VOWELS = re.compile("(?<![aeiouq])(?:[aou]e|aa)")
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ø": "oe", "å": "aa"})
 # Characters up to which the words of a text are cached: each step of a run reads the same sentences again.
 _SENTENCE = 1000
 
@@ -119,7 +120,7 @@ def index_words(text: str) -> list[str]:
     """Return the tokens to index of a text, so that the content words of a question find them.
 
     They are its content words, its Han characters, and all pairs of hiragana. A Han character that is a word by itself
-    counts twice, so that it ranks before longer words with it. Words with `ü` or `ue` have both spellings.
+    counts twice, so that it ranks before longer words with it. Words with `ü` or `ue`, `å` or `aa` have both spellings.
     """
     pieces, runs = _pieces(text)
     return [*_content(pieces, runs, _indexed_grams), *chain.from_iterable(map(_respelt, pieces))]

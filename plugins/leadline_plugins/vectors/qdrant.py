@@ -87,9 +87,9 @@ class _PointReader(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         """Return a model of Qdrant. Raises `UnpicklingError` for anything else."""
         if module == "qdrant_client.http.models.models" and "." not in name:
-            found = super().find_class(module, name)
-            if isinstance(found, type) and issubclass(found, BaseModel):
-                return found
+            cls = super().find_class(module, name)
+            if isinstance(cls, type) and issubclass(cls, BaseModel):
+                return cls
         raise pickle.UnpicklingError(f"a point has a {module}.{name}, which is no model of Qdrant")
 
 
@@ -133,12 +133,11 @@ class QdrantStore:
     async def search(self, request: VectorQuery, call: Call, /) -> VectorMatches:
         """Return the nearest passages. Raises `Unsupported` for a vector of another size."""
         names = dict.fromkeys(request.collections)
-        found = await asyncio.gather(*(self._do(self._nearest, name, request) for name in names))
-        matches = [match for nearest in found for match in nearest]
+        results = await asyncio.gather(*(self._do(self._nearest, name, request) for name in names))
+        matches = [match for nearest in results for match in nearest]
         return VectorMatches(matches=tuple(nlargest(request.limit, matches, key=lambda match: match.score)))
 
     async def describe(self, request: VectorListing, call: Call, /) -> VectorCollection:
-        """Return the contents of a collection."""
         return await self._do(self._contents, request.collection)
 
     # --- in a thread -------------------------------------------------------------------------------------------------
@@ -194,9 +193,11 @@ class QdrantStore:
     def _put(self, client: QdrantClient, request: VectorBatch) -> int:
         from qdrant_client import models
 
-        sizes = {len(vector) for one in request.documents for vector in one.vectors}
+        sizes = {len(vector) for document in request.documents for vector in document.vectors}
         if not sizes:
-            return self._delete(client, self._name(request.collection), [one.document for one in request.documents])
+            return self._delete(
+                client, self._name(request.collection), [document.document for document in request.documents]
+            )
         if len(sizes) > 1:
             raise Unsupported(f"the vectors have different sizes: {sorted(sizes)}")
         name, (size,) = self._name(request.collection), sizes
@@ -208,19 +209,19 @@ class QdrantStore:
                 client.create_payload_index(name, "document", models.PayloadSchemaType.KEYWORD)
         points = (
             models.PointStruct(
-                id=str(uuid5(NAMESPACE_URL, f"{place}:{one.document}")),
+                id=str(uuid5(NAMESPACE_URL, f"{index}:{document.document}")),
                 vector=list(vector),
-                payload={"document": one.document, "passage": place},
+                payload={"document": document.document, "passage": index},
             )
-            for one in request.documents
-            for place, vector in enumerate(one.vectors)
+            for document in request.documents
+            for index, vector in enumerate(document.vectors)
         )
         while some := list(islice(points, _POINTS)):
             client.upsert(name, some, wait=True)
         if known:
-            for one in request.documents:
-                self._delete(client, name, [one.document], since=len(one.vectors))
-        return sum(len(one.vectors) for one in request.documents)
+            for document in request.documents:
+                self._delete(client, name, [document.document], since=len(document.vectors))
+        return sum(len(document.vectors) for document in request.documents)
 
     def _remove(self, client: QdrantClient, request: VectorRemoval) -> int:
         name = self._name(request.collection)
@@ -254,8 +255,8 @@ class QdrantStore:
         if not (size := self._size(client, name)) or not any(request.vector):
             return []
         _check(size, len(request.vector))
-        found = client.query_points(name, query=list(request.vector), limit=request.limit, with_payload=True)
-        payloads = ((point.payload or {}, point.score) for point in found.points)
+        reply = client.query_points(name, query=list(request.vector), limit=request.limit, with_payload=True)
+        payloads = ((point.payload or {}, point.score) for point in reply.points)
         return [
             VectorMatch(collection=collection, document=data["document"], passage=data["passage"], score=score)
             for data, score in payloads

@@ -16,6 +16,8 @@ from functools import cache
 from itertools import pairwise
 from typing import Literal
 
+from leadline_plugins.text.language import language
+from leadline_plugins.text.scripts import primary
 from leadline_plugins.verification.lexicon import alternation, base_value, forms, values
 
 Kind = Literal["number", "percent", "month", "decade", "clock", "version"]
@@ -29,6 +31,8 @@ HAN_SCALES = {"十": 10, "拾": 10, "百": 100, "佰": 100, "千": 1000, "仟": 
 HAN_SCALES |= {"亿": 10**8, "億": 10**8, "억": 10**8, "兆": 10**12, "조": 10**12}
 # Thousands in some languages, three decimals in others.
 _AMBIGUOUS = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
+# Languages that group thousands by commas and have a point before decimals (CLDR).
+_COMMA_GROUPS = frozenset(["en", "zh", "ja", "ko", "th", "he", "hi", "bn", "ta", "te", "ur", "ms", "fil", "sw"])
 # The digits of one number: `12 500`, `1.234,50`, `12,34,567`, `3,5`.
 DIGITS = (
     r"\d{1,3}(?P<mark>[.,'’ \u066c])\d{3}(?:(?P=mark)\d{3})*(?!\d|(?P=mark)(?<=[.,])\d)"
@@ -58,6 +62,8 @@ class Number:
     others: tuple[Decimal, ...] = ()
     # False for words that may be no numbers (`second`, `half`): they are never reported as missing.
     certain: bool = True
+    # The fraction that a number states (0.5 of `1/2`, `half of`), if it states one.
+    share: Decimal | None = None
     # The base unit and the value in it, if the unit is known: 5 km is m, 5000.
     base: tuple[str, Decimal] = field(default=("", Decimal(0)))
 
@@ -71,11 +77,16 @@ class Number:
         """True if it may be a year: four digits from 1500 to 2099 and nothing else."""
         return self.kind == "number" and not self.unit and self.text.isdigit() and 1500 <= self.value < 2100
 
+    @property
+    def dimension(self) -> str:
+        """What the number measures: its base unit, else its unit; `year`, `percent`, … of numbers without a unit."""
+        return self.base[0] or self.unit or ("year" if self.is_year else self.kind)
+
 
 def find_numbers(text: str) -> list[Number]:
     """Return the numbers of a text in order, in linear time."""
     low = _folded(text)
-    found = [*_digit_numbers(low), *_word_numbers(low), *_han_numbers(low)]
+    found = [*_era_years(low), *_digit_numbers(low), *_word_numbers(low), *_han_numbers(low), *_roman_numerals(text)]
     kept: list[Number] = []
     for number in sorted(found, key=lambda one: (one.start, -one.end)):
         if not kept or number.start >= kept[-1].end or (number.start, number.end) == (kept[-1].start, kept[-1].end):
@@ -97,6 +108,13 @@ _VULGAR, _RAISED = "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞", "⁰¹²³⁴�
 _PLAIN = str.maketrans("⁻" + _RAISED, "-0123456789")
 
 
+_HALF = ("half", "hälfte", "mitad", "moitié")
+_ROMAN_VALUES = dict(zip("IVXLC", (1, 5, 10, 50, 100), strict=True))
+_ROMAN = re.compile(
+    r"(?<!\w)(?P<roman>(?=[IVXLC]{2})C{0,3}(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3}))(?:e|er|th|st|nd|rd|ème)?(?!\w)"
+)
+
+
 def _fraction(sign: str) -> Decimal:
     return Decimal(unicodedata.numeric(sign)).quantize(Decimal("0.001"))
 
@@ -112,14 +130,17 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
         rf"{_UNMARKED}(?P<iso>(?P<y>\d{{4}})[-/.](?P<m>\d{{1,2}})[-/.](?P<d>\d{{1,2}}))(?!\d)"
         rf"|{_UNMARKED}(?P<dmy>(?P<d1>\d{{1,2}})[-/.](?P<d2>\d{{1,2}})[-/.](?P<y2>\d{{4}}))(?!\d)"
         rf"|(?P<version>{_UNMARKED}(?!{_GROUPED})v?\d+(?:\.\d+){{2,}}(?![.\d]))"
-        rf"|{_UNMARKED}(?P<clock>(?P<h>[01]?\d|2[0-3])[:：](?P<min>[0-5]\d))(?![:\d])"
+        rf"|{_UNMARKED}(?P<clock>(?P<h>[01]?\d|2[0-3])(?:[:：h.](?P<min>[0-5]\d)(?::[0-5]\d)?(?![:\d]))?"
+        rf"(?:\s?(?P<half>[ap])\.?m\b\.?|\s?uhr\b|(?<=\d[:：h]\d\d)))"
+        rf"|(?P<east>午前|上午|午後|下午|오전|오후)\s?(?P<h2>\d{{1,2}})\s?[:：時时点點시](?:(?P<min2>[0-5]?\d)|(?P<thirty>半|반))?"
         rf"|(?:(?P<sign>us\$|[$€£¥₽₩])\s?)?{_UNMARKED}(?P<digits>{DIGITS})"
         rf"(?:(?P<decade>s\b|年代)|(?P<month>月(?!間))|(?P<ordinal>st|nd|rd|th)\b)?"
-        rf"(?P<vulgar>[{_VULGAR}])?(?=(?:/(?P<below>[1-9]\d?)(?![\d/]))?)"
+        rf"(?:(?P<vulgar>[{_VULGAR}])|[\s-](?P<part>[1-9])/(?P<parts>[2-9]|1\d)(?![\d/]))?(?=(?:/(?P<below>[1-9]\d?)(?![\d/]))?)"
         rf"(?:(?:\s?[×x·]\s?10|(?<=(?<![\d.,])10)(?=[\^⁻{_RAISED}]))"
         rf"(?:\^?(?P<power>[-−]?\d{{1,2}})|(?P<raised>⁻?[{_RAISED}]+))|e(?P<e>[-−+]?\d{{1,3}})(?![a-z\d]))?"
         rf"(?:[\s-]?(?P<scale>{scales}|b(?=\b)|m(?=\b))(?![{letter}\d])|(?P<chain>{_CHAIN}))?"
         rf"(?:\s?(?P<percent>[%％‰]|(?:{percent})(?![{letter}]))|[\s-]?(?P<unit>{units})(?![{letter}]))?"
+        rf"|(?P<alone>[{_VULGAR}])"
         rf"|(?<![{letter}])(?P<named>{months})\b(?![{letter}])"
     )
     words = alternation("words", "doubtful")
@@ -128,6 +149,7 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
     below = "|".join(forms("fractions"))
     spelled = re.compile(
         rf"(?<![{letter}\d])(?P<first>{words}|hundred|thousand|million|millions|billion|billions)(?P<rest>(?:(?:\s|-|\sand\s){word}(?![{letter}]))*(?:-(?:{ordinals}))?)"
+        rf"(?:\sand\sa\s(?P<half>half|quarter)(?:\s(?P<scale>{scales}))?)?"
         rf"(?:[\s-](?P<below>{below}))?"
         rf"(?![{letter}])(?:\s(?P<percent>(?:{percent})(?![{letter}]))|[\s-](?P<unit>{units})(?![{letter}]))?"
     )
@@ -141,7 +163,7 @@ def _han_pattern() -> re.Pattern[str]:
     return re.compile(
         rf"(?P<hundredth>百分之)\s?(?P<share>{number}|\d+(?:\.\d+)?)|(?P<below>{number}|\d+)(?:分之|分の)(?P<above>{number}|\d+)"
         rf"|(?<![\d.])(?P<tenths>[{digits}]|[1-9])(?:成(?![员員立为為功果长長本人熟年])|割(?![合り]))"
-        rf"|(?<![{_HAN_ANY}\d])(?P<number>{number})(?:(?P<month>月)|(?P<unit>{units})|(?P<counter>{counters}))?"
+        rf"|(?<![{_HAN_ANY}\d])(?P<number>{number})(?:(?P<month>月)|(?P<unit>{units})|(?P<counter>{counters})|(?P<item>、))?"
     )
 
 
@@ -156,8 +178,9 @@ def _folded(text: str) -> str:
 
 
 def _digit_numbers(low: str) -> Iterator[Number]:
-    if not re.search(r"\d", low):
+    if not re.search(rf"[\d{_VULGAR}]", low):
         return
+    comma_groups = bool(re.search(r"\d,\d{3}", low)) and primary(language(low)) in _COMMA_GROUPS
     last = -9
     for match in _patterns()[0].finditer(low):
         if match["named"]:
@@ -170,11 +193,13 @@ def _digit_numbers(low: str) -> Iterator[Number]:
             yield Number(Decimal(match["version"].count(".") + 1), "", *match.span(), "version")
         elif match["iso"] or match["dmy"]:
             yield from _from_date(match)
-        elif match["clock"]:
-            value = Decimal(int(match["h"]) % 12 * 60 + int(match["min"]))
-            yield Number(value, "", *match.span(), "clock")
+        elif match["clock"] or match["east"]:
+            yield _from_clock(match)
+        elif match["alone"]:
+            share = _fraction(match["alone"])
+            yield Number(share, "", *match.span(), others=(round(share * 100, 1),), certain=False, share=share)
         else:
-            yield from _from_digits(match)
+            yield from _from_digits(match, comma_groups)
         last = match.end()
 
 
@@ -197,7 +222,19 @@ def _from_date(match: re.Match[str]) -> Iterator[Number]:
     yield Number(days[0], "", *match.span(day), others=days[1:])
 
 
-def _from_digits(match: re.Match[str]) -> Iterator[Number]:
+def _from_clock(match: re.Match[str]) -> Number:
+    """Return the minutes of the day; `5:30` has two readings, `05:30`, `17:30` and `5.30 pm` have one."""
+    written, half = match["h"] or match["h2"], match["half"] or match["east"]
+    hour = int(written)
+    minutes = hour * 60 + int(match["min"] or match["min2"] or (30 if match["thirty"] else 0))
+    if half:
+        afternoon = half in ("p", "午後", "下午", "오후")
+        minutes += 720 * (afternoon and hour < 12) - 720 * (not afternoon and hour == 12)
+    others = (Decimal((minutes + 720) % 1440),) if not half and 1 <= hour <= 12 and written[0] != "0" else ()
+    return Number(Decimal(minutes), "", *match.span(), "clock", others=others)
+
+
+def _from_digits(match: re.Match[str], comma_groups: bool) -> Iterator[Number]:
     digits, chain, scale = match["digits"], match["chain"], match["scale"] or ""
     sign, unit = match["sign"] or "", match["unit"] or ""
     factor = values("scales").get(scale, (Decimal(1),))[0]
@@ -205,18 +242,21 @@ def _from_digits(match: re.Match[str]) -> Iterator[Number]:
         factor = Decimal(10) ** (9 if scale == "b" else 6) if sign else Decimal(1)
         unit = unit or ("m" if scale == "m" and not sign else "")
     try:
-        found = [value * factor for value in readings(digits)]
+        found = [value * factor for value in readings(digits, comma_groups)]
         if power := match["power"] or match["e"] or (match["raised"] or "").translate(_PLAIN):
             alone = match.string[match.end("digits")] in f"^⁻{_RAISED}"  # 10^6, not 5×10^6
             found = [(Decimal(1) if alone else value) * Decimal(10) ** int(power.replace("−", "-")) for value in found]
         elif match["vulgar"]:
             found = [found[0] + _fraction(match["vulgar"])]
+        elif match["part"]:
+            found = [found[0] + Decimal(match["part"]) / int(match["parts"])]
         elif match["below"]:
             found.append(found[0] / int(match["below"]))
         if chain:
             found = [han_value(f"{value}{chain}") for value in found]
     except (InvalidOperation, ValueError):
         return
+    share = found[-1] if match["below"] and found[-1] < 1 else None
     kind: Kind = "number"
     if match["percent"] and match["percent"] != "‰":
         kind = "percent"
@@ -226,7 +266,8 @@ def _from_digits(match: re.Match[str]) -> Iterator[Number]:
         kind = "decade"
     start = match.start("sign") if sign else match.start("digits")
     others, unit = tuple(found[1:]), unit or sign
-    yield Number(found[0], "", start, match.end(), kind, unit, others, base=base_value(found[0], unit))
+    base = base_value(found[0], unit)
+    yield Number(found[0], "", start, match.end(), kind, unit, others, share=share, base=base)
 
 
 def _word_numbers(low: str) -> Iterator[Number]:
@@ -245,13 +286,42 @@ def _word_numbers(low: str) -> Iterator[Number]:
             else:
                 part += (sure.get(word) or doubtful[word])[0]
         value, unit = total + part, match["unit"] or ""
+        if match["half"]:
+            value += Decimal("0.5" if match["half"] == "half" else "0.25")
+            value, certain = value * scales.get(match["scale"], (1,))[0], True
         others = () if rest else doubtful.get(first, ())[1:]
+        share = None
         if below := match["below"] or (first in fractions and not rest and first):
-            share = (value if match["below"] else 1) / fractions[below][0]
-            others = (*others, share, *(round(share * 100, places) for places in (0, 1, 2)))
+            part = (value if match["below"] else 1) / fractions[below][0]
+            others = (*others, part, *(round(part * 100, places) for places in (0, 1, 2)))
             certain = False
+            if match["below"] or low[: match.start()].endswith("a "):  # not `the third of May`
+                share = part
+        elif first in _HALF and not rest:
+            share = Decimal("0.5")
         kind: Kind = "percent" if match["percent"] else "number"
-        yield Number(value, "", *match.span(), kind, unit, others, certain=certain, base=base_value(value, unit))
+        base = base_value(value, unit)
+        yield Number(value, "", *match.span(), kind, unit, others, certain=certain, share=share, base=base)
+
+
+def _era_years(low: str) -> Iterator[Number]:
+    """Yield the years of eras: 令和5年 and Reiwa 5 are 2023."""
+    for match in _era_pattern().finditer(low):
+        count = Decimal(1) if match["year"] == "元" else _digit_or_han_value(match["year"])
+        yield Number(values("eras")[match["era"]][0] + count, "", *match.span())
+
+
+@cache
+def _era_pattern() -> re.Pattern[str]:
+    return re.compile(rf"(?<![a-z])(?P<era>{alternation('eras')})\s?(?P<year>元|\d{{1,4}}|[{_HAN_ANY}]+)(?:年|년|\b)")
+
+
+def _roman_numerals(text: str) -> Iterator[Number]:
+    """Yield Roman numerals of two letters or more: the XIXth century, World War II."""
+    for match in _ROMAN.finditer(text):
+        signs = [_ROMAN_VALUES[sign] for sign in match["roman"]]
+        value = sum(-sign if sign < after else sign for sign, after in zip(signs, [*signs[1:], 0], strict=True))
+        yield Number(Decimal(value), "", *match.span(), certain=False)
 
 
 def _han_numbers(low: str) -> Iterator[Number]:
@@ -263,7 +333,8 @@ def _han_numbers(low: str) -> Iterator[Number]:
         elif match["below"]:
             above, below = _digit_or_han_value(match["above"]), _digit_or_han_value(match["below"])
             if below:
-                yield Number(above / below, "", *match.span(), others=(round(above * 100 / below, 1),), certain=False)
+                share = above / below
+                yield Number(share, "", *match.span(), others=(round(share * 100, 1),), certain=False, share=share)
         elif match["tenths"]:
             yield Number(_digit_or_han_value(match["tenths"]) * 10, "", *match.span(), "percent", certain=False)
         elif number := match["number"]:
@@ -275,7 +346,7 @@ def _han_number(match: re.Match[str], number: str) -> Iterator[Number]:
     digits = sum(char in HAN_DIGITS for char in number)
     counted = any(match[name] for name in ("unit", "counter", "month"))
     year = len(number) == 4 and digits == 4
-    if number[0] in "万萬亿億兆만억조" or not (counted or year or (digits and digits < len(number))):
+    if number[0] in "万萬亿億兆만억조" or not (counted or year or match["item"] or (digits and digits < len(number))):
         return
     value = han_value(number)
     kind: Kind = "month" if match["month"] and 1 <= value <= 12 else "number"
@@ -322,20 +393,21 @@ def _scale(number: Number) -> Decimal:
 # --- numerals -----------------------------------------------------------------------------------------------------
 
 
-def readings(digits: str) -> tuple[Decimal, ...]:
-    """Return what digits with marks may mean, the likeliest first."""
+def readings(digits: str, comma_groups: bool = False) -> tuple[Decimal, ...]:
+    """Return what digits with marks may mean, the likeliest first. `comma_groups`: a comma separates thousands."""
     marks = re.findall(r"[.,'’ \u066b\u066c]", digits)
     if not marks:
         return (Decimal(digits),)
     last = marks[-1]
     if len(marks) == 1 and _AMBIGUOUS.fullmatch(digits):
         thousands, decimal = Decimal(digits.replace(last, "")), Decimal(digits.replace(last, "."))
-        return (decimal, thousands) if last == "." else (thousands, decimal)
+        return (decimal, thousands) if last == "." else (thousands,) if comma_groups else (thousands, decimal)
     decimals = last == "\u066b" or (last in ".," and last not in marks[:-1])
     whole, _, rest = digits.rpartition(last) if decimals else (digits, "", "")
     digits_only = re.sub(r"\D", "", whole)
-    # A plain space may also separate two numbers: `120 345`.
-    both = [Decimal(part) for part in digits.split(" ")] if " " in marks and not decimals else []
+    # A plain space may also separate two numbers: `120 345`, but not `800 000`.
+    parts = digits.split(" ") if not decimals and " 0" not in digits else []
+    both = [Decimal(part) for part in parts] if len(parts) > 1 else []
     return (Decimal(f"{digits_only}.{rest}" if decimals else digits_only), *both)
 
 

@@ -18,6 +18,8 @@ from leadline_plugins.verification.number_parsing import ROUNDED_FROM, Number, f
 _NEAR = Decimal("0.05")
 # Maximum values of a quote for computing others: the number of pairs grows quadratically.
 _MOST_COMPUTED = 60
+# From here on a sum of two values of whole passages is no chance: below, two of many numbers often make a third.
+_LEAST_ADDED = 100
 
 
 class Values:
@@ -31,6 +33,10 @@ class Values:
         self._rough = sorted({value for one in plain if not one.is_year for value in one.readings})
         self._special = {(one.kind, value) for one in self.numbers for value in one.readings}
         self._versions = {one.text.lower() for one in self.numbers if one.kind == "version"}
+        self._figures = set(self._values)
+        clocks = (minutes for one in self.numbers if one.kind == "clock" for minutes in one.readings)
+        self._values |= {figure for minutes in clocks for figure in _clock_figures(minutes)}
+        self.shares = {one.share for one in self.numbers if one.share is not None}
         self._based = {(one.base[0], one.base[1].normalize()) for one in self.numbers if one.base[0]}
 
     def holds(self, number: Number) -> bool:
@@ -38,8 +44,12 @@ class Values:
         match number.kind:
             case "version":
                 return number.text.lower() in self._versions
-            case "month" | "clock":
-                return any((number.kind, value) in self._special for value in number.readings)
+            case "month":
+                return any(("month", value) in self._special for value in number.readings)
+            case "clock":
+                figures = {figure for minutes in number.readings for figure in _clock_figures(minutes)}
+                clock = {("clock", value) for value in number.readings}
+                return bool(clock & self._special or figures & self._figures)
             case "decade":
                 return any(number.value <= value < number.value + 10 for value in self._values)
             case _:
@@ -63,6 +73,14 @@ class Values:
             (other >= ROUNDED_FROM or other % 1) and abs(other - value) * 2 <= step and _is_near(value, other, _NEAR)
             for other in self._rough
         )
+
+    def adds(self, number: Number) -> bool:
+        """Return whether a number from 100 on is exactly the sum or difference of two values of its unit."""
+        if number.kind != "number" or number.is_year or number.value < _LEAST_ADDED:
+            return False
+        same = [one for one in self.numbers if one.certain and one.dimension == number.dimension]
+        pairs = combinations(dict.fromkeys(one.value for one in same[:_MOST_COMPUTED]), 2)
+        return any(number.value in (value + other, abs(value - other)) for value, other in pairs)
 
     def computes(self, number: Number) -> bool:
         """Return whether a number is a difference, sum, product, ratio or share of the values, rounded as written.
@@ -92,15 +110,25 @@ def missing_numbers(claim: str, texts: Iterable[str]) -> list[Number]:
 
     A text is parsed only while a number is missing: put short texts first.
     """
-    left = [one for one in find_numbers(claim) if one.certain]
+    left = [one for one in find_numbers(claim) if one.certain or one.share is not None]
+    shares: set[Decimal] = set()
     for text in texts:
         if not left:
             break
         left = [one for one in left if not values_of(text).holds(one)] if text else left
-    return left
+        shares |= values_of(text).shares
+    # Words for fractions (`a third of`) may be rounded values: they are missing only beside other fractions.
+    return [one for one in left if one.certain or shares]
 
 
 # --- comparing ------------------------------------------------------------------------------------
+
+
+def _clock_figures(minutes: Decimal) -> Iterator[Decimal]:
+    """Yield a time as people write it without a mark: 17.30 and 5.30, or 17 and 5."""
+    hour, rest = divmod(minutes, 60)
+    for written in (hour, hour % 12 or Decimal(12)):
+        yield (written + rest / 100).normalize()
 
 
 def _is_near(value: Decimal, other: Decimal, share: Decimal) -> bool:
@@ -127,8 +155,6 @@ def _combinations(values: Sequence[Decimal]) -> Iterator[Decimal]:
     """Yield the results of computing with one or two values, including shares and changes in percent."""
     for value in values:
         yield 100 - value  # the rest of a percentage
-        yield value * 2
-        yield value / 2
     for one, other in combinations(values, 2):
         yield from (one + other, abs(one - other), one * other, one * other / 100)
         for above, below in ((one, other), (other, one)):

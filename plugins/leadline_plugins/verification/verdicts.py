@@ -44,11 +44,12 @@ class Library:
     evidence: Sequence[Evidence]
     sources: Sequence[Source]
     language: str = ""
+    question: str = ""
 
     @classmethod
     def of(cls, report: Report) -> Library:
         """Return the library of a report."""
-        return cls(report.evidence, report.sources, report.language)
+        return cls(report.evidence, report.sources, report.language, str(report.metadata.get("question", "")))
 
     @cached_property
     def by_source(self) -> Mapping[str, Source]:
@@ -68,11 +69,15 @@ class Library:
     def correction(self, text: str, judgement: Judgement, passages: Sequence[Evidence]) -> Correction | None:
         """Return a correction by the quoted passages; None if it has other facts, or they are not in their sources."""
         stored = all(occurs(one, self.by_source.get(one.source_id)) for one in passages)
-        if not stored or missing_facts(text, passages, self.by_source, judgement.quote, judgement.names):
+        if not stored or self.lacks(text, passages, judgement, judgement.quote):
             return None
         return Correction(
             text=text, evidence_ids=tuple(dict.fromkeys(one.id for one in passages)), quote=judgement.quote
         )
+
+    def lacks(self, claim: str, cited: Sequence[Evidence], judgement: Judgement, quote: str) -> list[Notice]:
+        """Return the facts of a claim that its passages and a judge's quote lack."""
+        return missing_facts(claim, cited, self.by_source, quote, judgement.names, self.question)
 
     def request(self, claims: Sequence[Claim]) -> JudgeRequest:
         """Return the request to judge claims; each passage occurs once."""
@@ -218,7 +223,7 @@ def _overruled_by_facts(verdict: Verdict, judgement: Judgement, library: Library
         return verdict
     cited = library.cited(verdict.claim)
     quoted = OMISSION.join(words for _, words in find_quote(judgement.quote, cited))
-    lacks = missing_facts(verdict.claim.text, cited, library.by_source, quoted, judgement.names)
+    lacks = library.lacks(verdict.claim.text, cited, judgement, quoted)
     changes = {"verdict": "unsupported", "reason": Notice.several(lacks), "asserts": True}
     return verdict.model_copy(update=changes) if lacks else verdict
 

@@ -123,9 +123,9 @@ def _further(
         return dict.fromkeys(", ".join(filter(None, (title, _where(item, title, code)))) for title, item in names)
 
     above = places(shown)
-    if further := [place for place in places(rest) if place not in above]:
+    if further := [location for location in places(rest) if location not in above]:
         yield f"### {phrase('brief_further', code)}"
-        yield "\n".join(f"- {escape_markdown(place)}" for place in further[:_FURTHER])
+        yield "\n".join(f"- {escape_markdown(location)}" for location in further[:_FURTHER])
 
 
 def _where(passage: Evidence, title: str, code: str) -> str:

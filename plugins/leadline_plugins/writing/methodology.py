@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import cast
+from collections.abc import Sequence
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -36,30 +36,25 @@ def count_shown_sources(sections: Sequence[Section], evidence: Sequence[Evidence
 
 def method_facts(
     question: Question,
-    found: Sequence[Found],
+    searches: Sequence[Found],
     sources: Sequence[Source],
     unread: Sequence[Unread],
     notices: Sequence[str] = (),
-    missing: Mapping[str, JsonValue] | None = None,
-    sources_used: int | None = None,
-) -> JsonValue:
+) -> dict[str, Any]:
     """Return the facts of the method section as JSON."""
-    failed = [item for item in found if item.failure]
-    facts = {
-        "queries": [item.task.query for item in found],
-        "rounds": max((item.task.round for item in found), default=0),
-        "engines": sorted({hit.engine for item in found for hit in item.hits if hit.engine}),
-        "hits": sum(len(item.hits) for item in found),
+    failed = [item for item in searches if item.failure]
+    return {
+        "queries": [item.task.query for item in searches],
+        "rounds": max((item.task.round for item in searches), default=0),
+        "engines": sorted({hit.engine for item in searches for hit in item.hits if hit.engine}),
+        "hits": sum(len(item.hits) for item in searches),
         "sources_read": len(sources),
         "failed_searches": [{"query": item.task.query, "reason": item.failure} for item in failed],
-        "failed_engines": failed_engines(found),
+        "failed_engines": failed_engines(searches),
         "unread": [{"url": item.url, "reason": item.reason} for item in unread],
         "assumptions": list(question.assumptions),
         "notices": [Notice.read(notice).data() for notice in notices],
-        **({} if sources_used is None else {"sources_used": sources_used}),
-        **(missing or {}),
     }
-    return cast("JsonValue", facts)
 
 
 def with_notices(report: Report, notices: Sequence[str]) -> Report:
@@ -74,9 +69,9 @@ def with_notices(report: Report, notices: Sequence[str]) -> Report:
     return report.model_copy(update={"metadata": metadata})
 
 
-def failed_engines(found: Sequence[Found]) -> list[dict[str, JsonValue]]:
+def failed_engines(searches: Sequence[Found]) -> list[dict[str, JsonValue]]:
     """Return the engines that failed: name, number of failed searches, and the first reason."""
-    failures = [failure for item in found for failure in item.engine_failures]
+    failures = [failure for item in searches for failure in item.engine_failures]
     counts = Counter(failure.provider for failure in failures)
     reasons = {failure.provider: failure.message for failure in reversed(failures)}
     return [{"engine": name, "searches": count, "reason": reasons[name]} for name, count in sorted(counts.items())]

@@ -85,11 +85,10 @@ def plain_title(text: str) -> str:
 
 @lru_cache(maxsize=8)
 def block_tokens(text: str) -> Sequence[Token]:
-    """Return the block tokens of a Markdown text."""
     made = parser()
-    found: list[Token] = []
-    made.block.parse(text, made, {}, found)
-    return found
+    tokens: list[Token] = []
+    made.block.parse(text, made, {}, tokens)
+    return tokens
 
 
 def code_runs(text: str) -> Iterator[tuple[bool, str]]:
@@ -104,8 +103,8 @@ def _unfenced(text: str) -> str:
     """Return a text without a code fence around all of it, and with double-escaped line ends restored."""
     if "\\n\\n" in text and "\n\n" not in text:
         text = text.replace("\\n", "\n")
-    found = _FENCED.fullmatch(text)
-    return found["inside"] if found and found["mark"] not in found["inside"] else text
+    match = _FENCED.fullmatch(text)
+    return match["inside"] if match and match["mark"] not in match["inside"] else text
 
 
 def _without_references(text: str) -> str:
@@ -132,8 +131,8 @@ def _normalized_headings(text: str) -> str:
     for line in text.split("\n"):
         if lines and _UNDERLINE.fullmatch(line) and not _NO_PROSE.match(lines[-1]):
             lines[-1] = f"## {lines[-1].strip()}"
-        elif found := _HEADING.fullmatch(line):
-            lines.append(f"{'#' * max(3, len(found[1]))} {found[2]}" if found[2] else "")
+        elif match := _HEADING.fullmatch(line):
+            lines.append(f"{'#' * max(3, len(match[1]))} {match[2]}" if match[2] else "")
         else:
             lines.append(line)
     return "\n".join(re.sub(r"^## ", "### ", line) for line in lines)
@@ -199,16 +198,16 @@ def _ids(inner: str, numbers: Mapping[int, str], known: Collection[str]) -> Iter
 def _without_repeats(text: str) -> str:
     """Return a text without repeated paragraphs and gaps: small models fall into loops."""
     seen: set[str] = set()
-    kept: list[str] = []
+    parts: list[str] = []
     for is_code, run in code_runs(text):
         if is_code:
-            kept.append(run)
+            parts.append(run)
             continue
         blocks = [block.rstrip() for block in re.split(r"\n(?:[ \t]*\n)+", run)]
         fresh = (block for block in dict.fromkeys(blocks) if block not in seen or not cited(block))
-        kept.append("\n\n".join(filter(None, fresh)).strip("\n"))
+        parts.append("\n\n".join(filter(None, fresh)).strip("\n"))
         seen.update(blocks)
-    return "\n\n".join(filter(None, kept)).strip()
+    return "\n\n".join(filter(None, parts)).strip()
 
 
 def _without_title(text: str, title: str) -> str:

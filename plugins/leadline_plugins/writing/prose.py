@@ -197,7 +197,6 @@ def _lines(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 async def _brief(request: SynthesisRequest, section: Section, reason: str, *, unsent: bool) -> Section:
-    """Return a section as the brief of its passages, with the reason."""
     made = await compute(brief, request, section)
     sent = section.evidence_ids if unsent else ()
     return made.model_copy(update={"title": section.title, "unwritten": (reason,), "unsent": sent})

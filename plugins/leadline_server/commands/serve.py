@@ -98,13 +98,13 @@ def arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Serve until Ctrl-C or SIGTERM."""
     _require()
-    from leadline_server.command import Address, Running, serve
-    from leadline_server.limits import Limits
+    from leadline_server.command import Running, serve
+    from leadline_server.limits import Address, Limits
     from leadline_server.logs import configure
     from leadline_server.queue import Quota
     from leadline_server.supervisor import Supervisor
 
-    quota = Quota(args.max_tokens_day, args.max_tokens_month, args.max_money_day, args.max_money_month)
+    quota = Quota(None, args.max_tokens_day, args.max_tokens_month, args.max_money_day, args.max_money_month)
     limits = Limits(runs=args.max_runs, requests=args.max_requests, streams=args.max_streams, quota=quota)
     address = Address(args.host, args.port, tuple(args.allow_host), limits, args.url)
 
@@ -114,7 +114,12 @@ def run(args: Namespace) -> int:
 
     with _store(args) as store, queue_of(args) as queue:
         supervisor = Supervisor(queue, worker_command(args), args.workers)
-        run_coroutine(serve(client_of(args), store, queue, address, started, supervisor, loaded=tune_gc))
+
+        async def work() -> None:
+            tune_gc()
+            await supervisor.run()
+
+        run_coroutine(serve(client_of(args), store, queue, address, started, work))
     return 0
 
 

@@ -43,21 +43,13 @@ class RunService(Protocol):
         """Accept a question and return the id of its run."""
         ...
 
-    async def view(self, run_id: str, principal: str | None) -> RunView:
-        """Return a run as of now."""
-        ...
+    async def view(self, run_id: str, principal: str | None) -> RunView: ...
 
-    async def report(self, run_id: str, principal: str | None) -> Report:
-        """Return the report of a run."""
-        ...
+    async def report(self, run_id: str, principal: str | None) -> Report: ...
 
-    async def file(self, run_id: str, name: str, principal: str | None) -> Path:
-        """Return the path of a file that the run lists."""
-        ...
+    async def file(self, run_id: str, name: str, principal: str | None) -> Path: ...
 
-    async def answer(self, run_id: str, principal: str | None, question_id: str, answer: Answer) -> object:
-        """Answer a question of a run."""
-        ...
+    async def answer(self, run_id: str, principal: str | None, question_id: str, answer: Answer) -> object: ...
 
     async def cancel(self, run_id: str, principal: str | None, reason: str) -> object:
         """End an active run at once."""
@@ -88,7 +80,6 @@ class Runs:
         return await self._service.pipelines.able()
 
     async def start(self, question: str, pipeline: str = "") -> str:
-        """Start a run and return its id."""
         return await self._service.order(order(question=question, pipeline=pipeline), self._principal)
 
     async def resume(self, run_id: str) -> None:
@@ -106,7 +97,6 @@ class Runs:
                 await asyncio.sleep(_POLLS[-1])
 
     async def state(self, run_id: str) -> RunState:
-        """Return a run as of now."""
         return _state(await self._service.view(run_id, self._principal))
 
     async def wait(self, run_id: str, seconds: float, every: float, beat: Beat) -> RunState:
@@ -126,7 +116,6 @@ class Runs:
             pause = min(longest, pause * 1.5)
 
     async def result(self, run_id: str) -> RunState:
-        """Return a run, with its report if it has one."""
         state = await self.state(run_id)
         if state.status not in ("complete", "partial"):
             return state
@@ -141,9 +130,9 @@ class Runs:
         if state.status == "interrupted":
             await self.resume(run_id)
             state = await self.wait(run_id, _REOPEN, _REOPEN, _silent)
-        asked = [one for one in state.questions if question_id in ("", one.id)]
+        asked = [question for question in state.questions if question_id in ("", question.id)]
         if len(asked) != 1:
-            names = ", ".join(one.id for one in state.questions) or f"none; the run is {state.status}"
+            names = ", ".join(question.id for question in state.questions) or f"none; the run is {state.status}"
             raise UsageError(f"name the question that is answered; open questions: {names}")
         given = answer if isinstance(answer, Answer) else Answer(action="accept", content=_content(asked[0], answer))
         await self._service.answer(run_id, self._principal, asked[0].id, given)
@@ -198,14 +187,13 @@ class Runs:
         return evidence_view(await self.report(run_id), evidence_id, 0)
 
     async def verdicts(self, run_id: str) -> Verdicts:
-        """Return the verdicts of a report."""
         report = await self.report(run_id)
         known: Any = report.metadata.get("verification") or {}
         return Verdicts(
             passed=known.get("passed"),
             claims=known.get("claims") or {},
             verdicts=report.verdicts,
-            uncited=tuple(one.text for one in report.uncited),
+            uncited=tuple(statement.text for statement in report.uncited),
         )
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import anyio
 
 from leadline import Client
+from leadline.client import Run
 from leadline.errors import LeadlineError, UsageError
 from leadline.records import Answer, Report
-from leadline.run_handle import RunHandle
 from leadline_server.mcp.runs import Runs
 from leadline_server.mcp.tools import WAIT, make_server
 from leadline_server.pipelines import Pipelines
@@ -27,7 +27,7 @@ class LocalService:
 
     def __init__(self, client: Client) -> None:
         self.client, self.pipelines = client, Pipelines(client)
-        self._handles: dict[str, RunHandle] = {}
+        self._handles: dict[str, Run] = {}
         self._ended: dict[str, asyncio.Event] = {}
 
     async def order(self, body: NewRun, principal: str | None, key: str | None = None) -> str:
@@ -46,10 +46,10 @@ class LocalService:
         """Return a run as of now. Raises `UsageError` if there is none."""
         if handle := self._handles.get(run_id):
             return RunView.of(handle.snapshot())
-        found = await asyncio.to_thread(self.client.find, await self._folder(run_id, principal))
-        if found.metadata is None:
+        run = await asyncio.to_thread(self.client.find, await self._folder(run_id, principal))
+        if run.metadata is None:
             raise LeadlineError(f"the state of the run {run_id} cannot be read; `leadline resume {run_id}` restores it")
-        return RunView.of(found.metadata, found.status)
+        return RunView.of(run.metadata, run.status)
 
     async def answer(self, run_id: str, principal: str | None, question_id: str, answer: Answer) -> None:
         """Answer a question of a run of this or another process."""
@@ -60,11 +60,9 @@ class LocalService:
         await self.client.cancel(await self._folder(run_id, principal), reason, principal=principal)
 
     async def report(self, run_id: str, principal: str | None) -> Report:
-        """Return the report of a run."""
         return await self.client.report(await self._folder(run_id, principal), principal=principal)
 
     async def file(self, run_id: str, name: str, principal: str | None) -> Path:
-        """Return the path of a file that the run lists."""
         return await self._folder(run_id, principal) / name
 
     async def all_ended(self) -> None:
@@ -80,13 +78,13 @@ class LocalService:
             raise UsageError(f"there is no run {run_id}")
         return folder
 
-    def _keep(self, handle: RunHandle) -> None:
+    def _keep(self, handle: Run) -> None:
         handle.events().close()  # without a reader they would be kept until the end
         self._handles[handle.id] = handle
         self._ended.setdefault(handle.id, asyncio.Event())
         handle.when_ended(self._forget)
 
-    def _forget(self, handle: RunHandle) -> None:
+    def _forget(self, handle: Run) -> None:
         if self._handles.get(handle.id) is handle:
             del self._handles[handle.id]
             self._ended.pop(handle.id).set()

@@ -157,7 +157,7 @@ class _Naming:
         """Pass a message on."""
         if ctx.method == "tools/list":
             able = await self._runs.pipelines()
-            about = (f"{name}: {one.description}".removesuffix(": ") for name, one in able.items())
+            about = (f"{name}: {pipeline.description}".removesuffix(": ") for name, pipeline in able.items())
             listed = {"enum": ["", *able], "description": f"{self._about}. {'; '.join(about)}"}
             for schema in self._schemas:
                 schema |= listed
@@ -319,7 +319,7 @@ class _Calls:
                 return await self._runs.result(run_id)
             if not ctx.session.can_send_request:  # since protocol 2026-07-28: the client asks and calls again
                 return InputRequiredResult(
-                    input_requests={one.id: ElicitRequest(params=_form(one)) for one in state.questions},
+                    input_requests={question.id: ElicitRequest(params=_form(question)) for question in state.questions},
                     request_state=run_id,
                 )
             if not await self._elicit(run_id, state.questions[0], ctx, until - clock()):

@@ -32,12 +32,12 @@ class Narration:
 
     def text(self, event: Event) -> str:
         """Return what an event tells; empty for most. Lines wait for the end of a text that is being told."""
-        told = self._draft.text(event)
+        text = self._draft.text(event)
         self._lines += self._line_of(event)
         if self._draft.is_open:
-            return told
+            return text
         lines, self._lines = self._lines, ""
-        return told + lines
+        return text + lines
 
     def _line_of(self, event: Event) -> str:
         self._progress.update(event)
@@ -106,7 +106,7 @@ async def _report(service: Service, view: RunView, principal: str | None, url: s
     about = {**report.metadata, "addresses": {"passages": f"{url}/evidence/{{id}}"}}
     shown = report.model_copy(update={"figures": (), "metadata": about})
     files = await service.client.format(shown, "markdown")
-    text = "\n\n".join(one.data.decode() for one in files.files if one.media_type.startswith("text/markdown"))
+    text = "\n\n".join(file.data.decode() for file in files.files if file.media_type.startswith("text/markdown"))
     pieces = _SECTION.split(text)
     if report.figures:
         pieces.append(f"*The {len(report.figures)} figures are on [the page of the run]({url}).*\n\n")

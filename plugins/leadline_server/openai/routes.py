@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 import time
 import uuid
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,21 +16,93 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from leadline.display import choose_from
+from leadline.display import choose_from, one_line
 from leadline.errors import LeadlineError
 from leadline.events import utc_now
 from leadline.records import Event
 from leadline_server.endpoint import ANY_JSON, Endpoint
 from leadline_server.openai.answers import Narration, answer, asked
 from leadline_server.openai.requests import BODY_LIMIT, MODEL_PREFIX, ChatRequest
-from leadline_server.openai.side_requests import side_answer
 from leadline_server.openai.turns import Turn, Turns
 from leadline_server.openai.writing import Answer
 from leadline_server.problems import OpenAIProblem, Problem, problem_of
 from leadline_server.requests import read
 from leadline_server.service import Service, principal_of
-from leadline_server.streams import Stream, disconnected, encoded
+from leadline_server.streams import Signals, Stream, disconnected, encoded
 from leadline_server.views import RunView
+
+# Open WebUI: every prompt of its own begins with the first; its tasks about a chat quote it as in the second, and those
+# about files of the user have the third.
+_TASK, _HISTORY, _CONTEXT = "### Task:", "<chat_history>", "<context>"
+# The key of the object that a task of Open WebUI asks for, and the answer; a title is made.
+_KEYS: Mapping[str, Any] = {"title": None, "tags": [], "follow_ups": [], "queries": [], "text": "", "prompt": None}
+# Beginnings of other prompts of front ends. Open WebUI: memory, tools, joining answers, summary of a long chat.
+# LibreChat: titles.
+_MEMORY = "You are Open WebUI's private memory reviewer."
+_TOOLS = "Available Tools:"
+_REFUSED = (
+    "You have been provided with a set of responses from various models to the latest user query:",
+    "### Task:\nSummarize the conversation history that will be compacted",
+    "Your task is to reflect the speaker's likely facial expression through a fitting emoji.",
+)
+_TITLES = (
+    "Provide a concise, 5-word-or-less title for the conversation",
+    "Please generate a concise, 5-word-or-less title for the conversation",
+    "Analyze this conversation and provide:\n1. The detected language of the conversation",
+)
+# A line of the quoted conversation by its user.
+_USER = re.compile(r"^(?:USER|User|user): *(.+)$", re.MULTILINE)
+_TITLE_LENGTH = 60
+
+
+def side_answer(request: ChatRequest) -> str | None:
+    """Return the answer to a side request, or None for a question. Raises `Problem` for what is neither."""
+    first, last = request.messages[0], request.messages[-1]
+    text = last.text.strip()
+    if first.role == "system" and first.text.startswith(_MEMORY):
+        return json.dumps({"operations": []})
+    if first.role == "system" and first.text.startswith(_TOOLS):
+        return json.dumps({"tool_calls": []})
+    if text.startswith(_REFUSED):
+        raise Problem(422, "unsupported", "this is a request of the front end about a chat, and no question")
+    if text.startswith(_TITLES):
+        title = _title(text)
+        return json.dumps({"title": title}, ensure_ascii=False) if request.wants_json else title
+    if not text.startswith(_TASK):
+        return None
+    if _HISTORY in text:
+        return _task_answer(text)
+    if _CONTEXT in text:
+        raise Problem(
+            422,
+            "unsupported",
+            "Open WebUI added files or search results to the question, which Leadline does not read",
+            "turn them off for this model; POST /v1/knowledge?name=FILE gives Leadline a document",
+        )
+    return None
+
+
+def _task_answer(text: str) -> str:
+    task = text.partition(_HISTORY)[0]
+    # The key that the output must have stands last: before it, a prompt may show others as examples.
+    places = {key: task.find(f'"{key}"') for key in _KEYS}
+    keys = [key for key, position in places.items() if position >= 0]
+    if not keys:
+        raise Problem(422, "unsupported", "this is a task of Open WebUI that Leadline does not know, and no question")
+    key = min(keys, key=places.__getitem__)
+    value = _KEYS[key]
+    return json.dumps({key: _title(text) if value is None else value}, ensure_ascii=False)
+
+
+def _title(text: str) -> str:
+    """Return the beginning of the user's first message in a quoted conversation."""
+    asked = _USER.search(text)
+    words = one_line(asked[1] if asked else "").strip("\"' ")
+    if len(words) > _TITLE_LENGTH:
+        cut = words[:_TITLE_LENGTH]
+        words = f"{cut.rsplit(' ', 1)[0] if ' ' in cut else cut}…"
+    return words or "Research"
+
 
 DONE = b"data: [DONE]\n\n"
 
@@ -82,8 +156,8 @@ class Reply:
         elif reasoning and self.reasoning == "think":
             message["content"] = f"<think>\n{reasoning}\n</think>\n\n{text}"
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}
-        found = {**self._head("chat.completion"), "choices": [choice], "usage": usage_of(view)}
-        return {**found, "leadline": self.own} if self.own else found
+        completion = {**self._head("chat.completion"), "choices": [choice], "usage": usage_of(view)}
+        return {**completion, "leadline": self.own} if self.own else completion
 
     def _chunk(self, delta: dict[str, Any], finish_reason: str | None = None, **more: Any) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
@@ -112,8 +186,8 @@ def usage_of(view: RunView | None) -> dict[str, Any]:
 
 def model_of(pipeline: str, description: str, created: int) -> dict[str, Any]:
     """Return a model: a pipeline as the API lists it."""
-    found = {"id": f"{MODEL_PREFIX}{pipeline}", "object": "model", "created": created, "owned_by": "leadline"}
-    return {**found, "description": description}
+    model = {"id": f"{MODEL_PREFIX}{pipeline}", "object": "model", "created": created, "owned_by": "leadline"}
+    return {**model, "description": description}
 
 
 # The header with which Open WebUI names a chat.
@@ -186,17 +260,19 @@ class OpenAIRoutes:
             self._service.closing,
             self._service.streams,
             principal,
-            parting=encoded(_closing(url).openai().model_dump()),
-            alive=lambda: reply.progress(exchange.narration.alive()),
-            left=leave,
-            headers=headers,
+            Signals(
+                alive=lambda: reply.progress(exchange.narration.alive()),
+                parting=encoded(_closing(url).openai().model_dump()),
+                left=leave,
+            ),
+            headers,
         )
 
     async def _known(self, model: str) -> str:
         """Return the pipeline of a model. Raises `Problem`."""
         name = model.removeprefix(MODEL_PREFIX)
         if name == model or name not in self._service.client.plugins.settings.pipelines:
-            able = [f"{MODEL_PREFIX}{one}" for one in await self._service.pipelines.able()]
+            able = [f"{MODEL_PREFIX}{name}" for name in await self._service.pipelines.able()]
             raise Problem(404, "model_not_found", f"there is no model {model!r}", choose_from(model, able))
         return name
 
@@ -215,8 +291,8 @@ class _Exchange:
         """Yield the chunks of a stream. An error ends it, as OpenAI's clients expect."""
         yield reply.first()
         try:
-            async with aclosing(self._told(deltas=True)) as told:
-                async for text, is_answer in told:
+            async with aclosing(self._texts(deltas=True)) as pieces:
+                async for text, is_answer in pieces:
                     yield reply.content(text) if is_answer else reply.progress(text)
             yield reply.end()
             if with_usage:
@@ -233,8 +309,8 @@ class _Exchange:
     async def whole(self, reply: Reply) -> dict[str, Any]:
         """Return the whole completion when the run has ended or asks. Raises `Problem`."""
         texts: tuple[list[str], list[str]] = ([], [])
-        async with aclosing(self._told()) as told:
-            async for text, is_answer in told:
+        async with aclosing(self._texts()) as pieces:
+            async for text, is_answer in pieces:
                 texts[is_answer].append(text)
         self._received()
         return reply.whole("".join(texts[1]), "".join(texts[0]), await self._view())
@@ -244,14 +320,14 @@ class _Exchange:
         with suppress(Problem, LeadlineError):
             await self._service.cancel(self._turn.run_id, self._principal, _CANCELLED)
 
-    async def _told(self, *, deltas: bool = False) -> AsyncGenerator[tuple[str, bool], None]:
+    async def _texts(self, *, deltas: bool = False) -> AsyncGenerator[tuple[str, bool], None]:
         """Yield texts, and whether they belong to the answer. Raises `Problem` if there is none.
 
         With `deltas` an answer that nothing checks comes as it is written, and drafts of a report are told as progress.
         """
         finished, written = False, Answer()
-        told = self._service.events(self._turn.run_id, self._principal, self._turn.after, deltas=deltas)
-        async with aclosing(told) as events:  # type: ignore[type-var]
+        stream = self._service.events(self._turn.run_id, self._principal, self._turn.after, deltas=deltas)
+        async with aclosing(stream) as events:  # type: ignore[type-var]
             async for event in events:
                 if event.kind == "question" and await self._is_open(event):
                     seconds = float(str(event.data["seconds"]))

@@ -24,7 +24,7 @@ from leadline.run_summary import ACTIVE
 from leadline.runs import OpenQuestion
 from leadline_server.openai.requests import ChatRequest
 from leadline_server.problems import Problem
-from leadline_server.service import Service
+from leadline_server.service import RunFilter, Service
 from leadline_server.views import RunView
 
 _TAGS = CHAT, REQUEST = "chat", "request"
@@ -94,7 +94,7 @@ class Turns:
 
     async def _known(self, principal: str | None) -> dict[tuple[str, str], str]:
         """Return the newest run of each chat and request by its tag: one look at the index, however long a chat is."""
-        page = await self._service.runs(principal, tag=REQUEST, limit=sys.maxsize)
+        page = await self._service.runs(principal, RunFilter(tag=REQUEST), limit=sys.maxsize)
         return {(tag, run.tags[tag]): run.id for run in reversed(page.runs) for tag in _TAGS if tag in run.tags}
 
     async def _answer(self, view: RunView, text: str, principal: str | None) -> Turn | None:
@@ -108,7 +108,7 @@ class Turns:
             )
         except UsageError as error:
             now = await self._service.view(view.id, principal)
-            if isinstance(error, AlreadyAnswered) or question.id not in [one.id for one in now.questions]:
+            if isinstance(error, AlreadyAnswered) or question.id not in [question.id for question in now.questions]:
                 return None  # it was answered elsewhere, or nobody waits any more
             raise
         return Turn(view.id, after=await self._place(view.id, question.id, principal))
@@ -149,13 +149,13 @@ def request_key(request: ChatRequest, chat: str, principal: str | None) -> str:
 
 def _digests(chat: str, texts: Sequence[str]) -> list[str]:
     """Return the digests of the first text, of the first two, and so on: each text is read once."""
-    read, found = hashlib.sha256(json.dumps([chat])[:-1].encode()), []
+    read, digests = hashlib.sha256(json.dumps([chat])[:-1].encode()), []
     for text in texts:
         read.update(f", {json.dumps(text)}".encode())
         whole = read.copy()
         whole.update(b"]")
-        found.append(whole.hexdigest()[:32])
-    return found
+        digests.append(whole.hexdigest()[:32])
+    return digests
 
 
 def _content(question: OpenQuestion, text: str) -> dict[str, Any]:
@@ -164,8 +164,8 @@ def _content(question: OpenQuestion, text: str) -> dict[str, Any]:
     return {next(iter(properties), "answer"): text}
 
 
-def _keep(kept: OrderedDict[str, Any], key: str, value: Any) -> None:
-    kept[key] = value
-    kept.move_to_end(key)
-    while len(kept) > _KEPT:
-        kept.popitem(last=False)
+def _keep(entries: OrderedDict[str, Any], key: str, value: Any) -> None:
+    entries[key] = value
+    entries.move_to_end(key)
+    while len(entries) > _KEPT:
+        entries.popitem(last=False)

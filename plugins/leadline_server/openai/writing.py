@@ -46,21 +46,21 @@ class Draft:
         return bool(data.get("said")) and data.get("task") not in _TOLD and not data.get("answers")
 
     def _next(self) -> list[str]:
-        told: list[str] = []
+        texts: list[str] = []
         while self._texts:
             key, text = next(iter(self._texts.items()))
             if text:
-                told.append(text if self._told == key else f"\n\n{text.lstrip()}")
+                texts.append(text if self._told == key else f"\n\n{text.lstrip()}")
                 self._texts[key], self._told = "", key
             if key not in self._ended:
                 break
             del self._texts[key]
-            told.append(self._end())
-        return told
+            texts.append(self._end())
+        return texts
 
     def _end(self) -> str:
-        told, self._told = self._told, ""
-        return "\n\n" if told else ""
+        previous, self._told = self._told, ""
+        return "\n\n" if previous else ""
 
 
 class Answer:

@@ -77,10 +77,10 @@ async def read_files(request: Request, limit: int) -> list[Blob]:
             request.form(max_files=_MOST_FIELDS, max_fields=_MOST_FIELDS) as form,
         ):
             _check_token(request, str(form.get(FIELD, "")))
-            files = [one for one in form.getlist("file") if isinstance(one, UploadFile) and one.filename]
+            files = [file for file in form.getlist("file") if isinstance(file, UploadFile) and file.filename]
             return [
-                Blob(name=one.filename or "", media_type=one.content_type or _BYTES, data=await one.read())
-                for one in files
+                Blob(name=file.filename or "", media_type=file.content_type or _BYTES, data=await file.read())
+                for file in files
             ]
     except (ClientDisconnect, HTTPException, TimeoutError, UnicodeError):  # of a charset that the form names
         raise Problem(400, "invalid_form", "the form cannot be read, or did not arrive in time") from None

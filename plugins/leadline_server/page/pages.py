@@ -50,7 +50,6 @@ class DocumentPages:
         return await self._page(request, problems) if problems else RedirectResponse("/documents", 303)
 
     async def remove(self, request: Request) -> Response:
-        """Remove a document."""
         form = await forms.read_form(request, self._service.limits.body)
         await self._knowledge.delete(principal_of(request), forms.first(form, "document"))
         return RedirectResponse("/documents", 303)
@@ -65,16 +64,16 @@ class DocumentPages:
             problems.append(problem)
         except LeadlineError as error:
             problems.append(problem_of(error))
-        titles = {one.id: one for one in passages.sources}
+        titles = {source.id: source for source in passages.sources}
         return self._templates.page(
             request,
             "documents.html",
             problems[0].status if problems else 200,
-            problems=[one.body for one in problems],
+            problems=[problem.body for problem in problems],
             documents=listed.documents,
             unfinished=listed.unfinished,
             wanted=wanted,
-            found=[(one, titles[one.source_id]) for one in passages.evidence],
+            found=[(passage, titles[passage.source_id]) for passage in passages.evidence],
             limit=self._service.limits.upload,
             pipeline=PIPELINE,
         )
@@ -120,7 +119,7 @@ class Pages:
             *(("POST", f"{run}/{action}", _with(runs.act, action)) for action in (*ACTIONS, "resume")),
             *(("GET", f"{run}/{action}", _with(runs.confirm, action)) for action in ACTIONS),
         ]
-        self.routes = [self._route(*one) for one in handlers]
+        self.routes = [self._route(*handler) for handler in handlers]
 
     async def close(self) -> None:
         """Stop following runs."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -17,19 +17,68 @@ from starlette.responses import RedirectResponse, Response
 from leadline.citations import number
 from leadline.errors import LeadlineError
 from leadline.records import Files, Report
-from leadline.rendering import VERDICTS
+from leadline.rendering import VERDICTS, clean
 from leadline.runs import OpenQuestion
 from leadline_server.downloads import Downloads
 from leadline_server.page import forms
-from leadline_server.page.passages import PassageView, passage_view
 from leadline_server.page.templating import Templates
 from leadline_server.page.trail import Trail
 from leadline_server.page.watching import Trails
 from leadline_server.page.wording import ACTIVE, FORMATS
 from leadline_server.problems import Problem
 from leadline_server.queue import QueuedRun
-from leadline_server.service import Service, principal_of
-from leadline_server.views import RunView
+from leadline_server.service import RunFilter, Service, principal_of
+from leadline_server.views import EvidenceView, RunView
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of the source's text; `kind` is context, passage or quoted."""
+
+    text: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class PassageView:
+    """A passage with the number of its source in the report; None if it is not cited."""
+
+    evidence: EvidenceView
+    number: int | None
+    pieces: tuple[Piece, ...]
+    # The verdicts that come first: those on the claims whose citation was chosen.
+    first: int = 1
+
+    @property
+    def is_cut(self) -> tuple[bool, bool]:
+        """Whether text of the source is missing before and after."""
+        evidence = self.evidence
+        return evidence.text_begins > 0, evidence.text_begins + len(evidence.text) < evidence.text_length
+
+
+def passage_view(evidence: EvidenceView, number: int | None, claims: Collection[str] = ()) -> PassageView:
+    """Return a passage divided into pieces; the verdicts on these claims are the first."""
+    # A statement that several sections repeat has a verdict in each.
+    different = {(verdict.claim, verdict.verdict): verdict for verdict in evidence.verdicts}.values()
+    mine = sorted(different, key=lambda verdict: verdict.claim not in claims)
+    evidence = evidence.model_copy(update={"verdicts": tuple(mine)})
+    begins, text = evidence.text_begins, evidence.text
+    kinds = ["context"] * len(text)
+    spans = [(*evidence.span, "passage")]
+    spans += [(first, last, "quoted") for verdict in evidence.verdicts for first, last in verdict.spans]
+    for first, last, kind in spans:
+        for index in range(max(0, first - begins), min(len(text), last - begins)):
+            kinds[index] = kind
+    pieces: list[Piece] = []
+    start = 0
+    for index in range(1, len(text) + 1):
+        if index == len(text) or kinds[index] != kinds[start]:
+            pieces.append(Piece(clean(text[start:index]), kinds[start]))
+            start = index
+    return PassageView(
+        evidence, number, tuple(pieces), len([verdict for verdict in mine if verdict.claim in claims]) or 1
+    )
+
 
 # Reports as HTML that are kept, because making one takes up to a second.
 _KEPT = 8
@@ -70,7 +119,7 @@ class RunPages:
         trail = await self._trails.of(run_id, principal, active=view.status in ACTIVE)
         if view.status in ACTIVE or not (report := await self._report(run_id, principal, view)):
             return await self._page(request, "live.html" if view.status in ACTIVE else "ended.html", view, trail)
-        thread = await self._service.runs(principal, conversation=view.conversation or view.id)
+        thread = await self._service.runs(principal, RunFilter(conversation=view.conversation or view.id))
         return await self._page(
             request,
             "report.html",
@@ -99,9 +148,13 @@ class RunPages:
         run_id, principal, view = await self._view(request)
         report = await self._service.report(run_id, principal)
         kind = request.query_params.get("verdict", "")
-        claims = [(place, one) for place, one in enumerate(report.verdicts, start=1) if kind in ("", one.verdict)]
+        claims = [
+            (number, verdict)
+            for number, verdict in enumerate(report.verdicts, start=1)
+            if kind in ("", verdict.verdict)
+        ]
         bare = list(enumerate(report.uncited, start=len(report.verdicts) + 1)) if kind in ("", "uncited") else []
-        counts = Counter[str](one.verdict for one in report.verdicts)
+        counts = Counter[str](verdict.verdict for verdict in report.verdicts)
         counts["uncited"] = len(report.uncited)
         return await self._page(
             request,
@@ -126,8 +179,8 @@ class RunPages:
         numbers, passages = number(report).by_evidence, list[PassageView]()
         first = _texts(report, request.query_params.get("claims", ""))
         for name in dict.fromkeys(request.path_params["names"].split(",")[:_MOST]):
-            found = await self._service.evidence(run_id, name, principal, _CONTEXT)
-            passages.append(passage_view(found, numbers.get(name), first))
+            evidence = await self._service.evidence(run_id, name, principal, _CONTEXT)
+            passages.append(passage_view(evidence, numbers.get(name), first))
         return await self._page(request, "evidence.html", view, None, passages=passages)
 
     async def figure(self, request: Request) -> Response:
@@ -175,7 +228,6 @@ class RunPages:
         return RedirectResponse(f"/runs/{run_id}", 303)
 
     async def answer(self, request: Request) -> Response:
-        """Answer a question of a run."""
         run_id, principal, _ = await self._view(request)
         form = await forms.read_form(request, self._service.limits.body)
         await self._service.answer(run_id, principal, forms.first(form, "question_id"), forms.answer(form))
@@ -212,7 +264,7 @@ class RunPages:
         return {file.name.partition(".")[0]: Markup(file.data.decode()) for file in known[1].files}  # noqa: S704
 
     async def _page(self, request: Request, name: str, view: RunView, trail: Trail | None, **values: Any) -> Response:
-        questions = [(one, until(one), fields(one)) for one in view.questions]
+        questions = [(question, until(question), fields(question)) for question in view.questions]
         is_active = view.status in ACTIVE
         return self._templates.page(
             request,
@@ -233,14 +285,14 @@ class RunPages:
 
 def waiting_before(runs: Iterable[QueuedRun], run_id: str) -> int:
     """Return how many of these runs wait that were ordered before one of them; 0 if it is not among them."""
-    waiting = sorted((one for one in runs if one.state == "waiting"), key=lambda one: one.ordered)
-    return next((place for place, one in enumerate(waiting) if one.run_id == run_id), 0)
+    waiting = sorted((run for run in runs if run.state == "waiting"), key=lambda run: run.ordered)
+    return next((index for index, run in enumerate(waiting) if run.run_id == run_id), 0)
 
 
 def facts(view: RunView, trail: Trail | None) -> Facts:
     """Return what the head of a run shows."""
-    found: Any = view.verification.get("claims")
-    claims = {str(kind): int(times) for kind, times in found.items()} if isinstance(found, dict) else {}
+    counts: Any = view.verification.get("claims")
+    claims = {str(kind): int(times) for kind, times in counts.items()} if isinstance(counts, dict) else {}
     sources = view.citations.get("total")
     return Facts(
         claims=claims,
@@ -266,9 +318,8 @@ def _has_report(view: RunView) -> bool:
 
 
 def _texts(report: Report, claims: str) -> set[str]:
-    """Return the texts of the claims with these numbers, from 1."""
     places = {int(name) for name in claims.split(",") if name.isdecimal() and len(name) < 7}
-    return {one.claim.text for place, one in enumerate(report.verdicts, start=1) if place in places}
+    return {verdict.claim.text for number, verdict in enumerate(report.verdicts, start=1) if number in places}
 
 
 def _rejected(view: RunView) -> list[str]:
@@ -289,11 +340,11 @@ def fields(question: OpenQuestion) -> list[dict[str, Any]]:
     properties: Any = question.json_schema.get("properties")
     required: Any = question.json_schema.get("required")
     names = list(properties) if isinstance(properties, dict) else []
-    found = []
+    rows = []
     for name in names:
         about = properties[name] if isinstance(properties[name], dict) else {}
         choices = about.get("enum")
-        found.append(
+        rows.append(
             {
                 "name": name,
                 "label": str(about.get("title") or about.get("description") or name.replace("_", " ").capitalize()),
@@ -303,4 +354,4 @@ def fields(question: OpenQuestion) -> list[dict[str, Any]]:
                 "required": isinstance(required, list) and name in required,
             }
         )
-    return found
+    return rows

@@ -23,7 +23,7 @@ from leadline_server.page.templating import Templates, static_file
 from leadline_server.page.wording import LACKING, LEVELS, ROUTER, STATUSES
 from leadline_server.problems import Problem, problem_of
 from leadline_server.requests import ALLOWED, LOWERED, NewRun
-from leadline_server.service import Service, principal_of
+from leadline_server.service import RunFilter, Service, principal_of
 
 _PAGE, _RECENT = 30, 8
 # Runs that are looked through for those of a pipeline.
@@ -120,29 +120,26 @@ class SitePages:
         settings = self._settings
         same_formats = {*body.formats} == {*settings.report.formats}
         same_pipeline = body.pipeline == settings.pipeline
-        kept = {"formats": [] if same_formats else body.formats, "pipeline": "" if same_pipeline else body.pipeline}
-        return body.model_copy(update=kept)
+        changes = {"formats": [] if same_formats else body.formats, "pipeline": "" if same_pipeline else body.pipeline}
+        return body.model_copy(update=changes)
 
     async def runs(self, request: Request) -> Response:
-        """Show past runs."""
         query = request.query_params
         wanted = {name: query.get(name, "") for name in ("q", "status", "tag", "pipeline")}
-        found = await self._service.runs(
+        page = await self._service.runs(
             principal_of(request),
-            text=wanted["q"],
-            status=wanted["status"] or None,
-            tag=wanted["tag"],
+            RunFilter(wanted["q"], wanted["status"], wanted["tag"]),
             after=query.get("after") or None,
             limit=_MOST if wanted["pipeline"] else _PAGE,
         )
-        chosen = [run for run in found.runs if wanted["pipeline"] in ("", run.pipeline)]
+        chosen = [run for run in page.runs if wanted["pipeline"] in ("", run.pipeline)]
         runs, more = chosen[:_PAGE], len(chosen) > _PAGE
         pipelines = sorted(self._settings.pipelines)
         return self._templates.page(
             request,
             "runs.html",
             runs=runs,
-            next=runs[-1].id if more else found.next,
+            next=runs[-1].id if more else page.next,
             wanted=wanted,
             is_filtered=any(wanted.values()),
             all_statuses=STATUSES,
@@ -158,8 +155,8 @@ class SitePages:
             raise Problem(422, "invalid_request", "choose two runs to compare", "select two runs in the list of runs")
         first, second = ids
         views = [await self._service.view(name, principal) for name in ids]
-        found = await self._service.compare(first, second, principal)
-        return self._templates.page(request, "compare.html", found=found, first=views[0], second=views[1])
+        comparison = await self._service.compare(first, second, principal)
+        return self._templates.page(request, "compare.html", found=comparison, first=views[0], second=views[1])
 
     async def settings(self, request: Request) -> Response:
         """Show the settings with their origins, and the plugins with what they lack."""
@@ -168,14 +165,14 @@ class SitePages:
         except LeadlineError as error:
             plugins, problem = [], str(error)
         settings, defaults = self._client.describe_settings(), dict[str, list[tuple[str, Setting]]]()
-        for key, one in settings.items():
-            if one.origin == "default":
+        for key, setting in settings.items():
+            if setting.origin == "default":
                 table = key.rpartition(".")[0] if key.startswith("plugins.") else key.partition(".")[0]
-                defaults.setdefault(table, []).append((key, one))
+                defaults.setdefault(table, []).append((key, setting))
         return self._templates.page(
             request,
             "settings.html",
-            own=[(key, one) for key, one in settings.items() if one.origin != "default"],
+            own=[(key, setting) for key, setting in settings.items() if setting.origin != "default"],
             defaults=defaults,
             changeable={*ALLOWED, *LOWERED},
             plugins=plugins,
@@ -185,7 +182,6 @@ class SitePages:
     # --- login -----------------------------------------------------------------------------------------------------
 
     async def log_in_form(self, request: Request) -> Response:
-        """Show the form for a token."""
         return self._templates.page(request, "login.html", wrong=False, next=_local(request.query_params.get("next")))
 
     async def log_in(self, request: Request) -> Response:
@@ -222,8 +218,8 @@ class SitePages:
             if known.pipelines or time.monotonic() - since < _FRESH:
                 return known
             try:
-                found = await self._service.pipelines.all()
-                choices = sorted([await self._choice(one) for one in found], key=self._rank)
+                pipelines = await self._service.pipelines.all()
+                choices = sorted([await self._choice(pipeline) for pipeline in pipelines], key=self._rank)
                 offered = Offered(self._client.explain(), tuple(choices))
             except LeadlineError as error:
                 offered = Offered(problem=str(error))

@@ -106,7 +106,6 @@ class Templates:
 
 
 def _sentence(text: str) -> str:
-    """Return a message as a sentence."""
     text = text.strip()
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", "…")) else ".")
 

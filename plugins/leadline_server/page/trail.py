@@ -35,7 +35,6 @@ class Step:
 
     @property
     def title(self) -> str:
-        """What it does."""
         return STAGES.get(self.name, self.name.replace("_", " ").capitalize())
 
 
@@ -131,11 +130,11 @@ class Trail:
     @property
     def aspects(self) -> list[Aspect]:
         """The sections of the plan with their searches; the last one, without a title, has the searches for none."""
-        found = {name: replace(one, searches=[]) for name, one in self.sections.items()}
+        sections = {name: replace(section, searches=[]) for name, section in self.sections.items()}
         rest = Aspect("", "")
         for search in self.searches.values():
-            found.get(search.section, rest).searches.append(search)
-        return [*found.values(), *([rest] if rest.searches else [])]
+            sections.get(search.section, rest).searches.append(search)
+        return [*sections.values(), *([rest] if rest.searches else [])]
 
     @property
     def passages(self) -> int:
@@ -198,16 +197,18 @@ class Trail:
         if data.get("kind") == "plan":
             sections = data.get("sections") or ()
             self.sections = {
-                str(one["id"]): Aspect(str(one["id"]), str(one["title"]), tuple(one.get("questions") or ()))
-                for one in sections
+                str(section["id"]): Aspect(
+                    str(section["id"]), str(section["title"]), tuple(section.get("questions") or ())
+                )
+                for section in sections
             }
         elif data.get("kind") == "learning" and (page := self.pages.get(str(data.get("source")))):
             page.learning, page.passages = str(data.get("text", "")), int(data.get("passages") or 0)
 
     def _on_review(self, data: Mapping[str, Any], _: Event) -> None:
-        for one in data["sections"]:
-            if section := self.sections.get(str(one["id"])):
-                section.coverage = str(one["coverage"])
+        for review in data["sections"]:
+            if section := self.sections.get(str(review["id"])):
+                section.coverage = str(review["coverage"])
 
     def _on_query(self, data: Mapping[str, Any], _: Event) -> None:
         search = Search(str(data["id"]), str(data["query"]), str(data.get("goal", "")), str(data.get("section", "")))
@@ -227,10 +228,10 @@ class Trail:
             search.pages[url] = page
 
     def _on_unread(self, data: Mapping[str, Any], _: Event) -> None:
-        one = Unread(str(data["url"]), str(data["reason"]))
-        self.unread.append(one)
+        unread = Unread(str(data["url"]), str(data["reason"]))
+        self.unread.append(unread)
         if search := self.searches.get(str(data.get("query", ""))):
-            search.unread.append(one)
+            search.unread.append(unread)
 
     def _on_call_started(self, data: Mapping[str, Any], _: Event) -> None:
         kind, provider = str(data.get("kind")), str(data.get("provider"))

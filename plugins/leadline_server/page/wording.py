@@ -100,9 +100,9 @@ def count(value: Any) -> str:
     return f"{int(_number(value)):,}"
 
 
-def plural(value: Any, one: str, many: str = "") -> str:
+def plural(value: Any, singular: str, many: str = "") -> str:
     """Return a number with its noun."""
-    return f"{count(value)} {one if int(_number(value)) == 1 else many or one + 's'}"
+    return f"{count(value)} {singular if int(_number(value)) == 1 else many or singular + 's'}"
 
 
 def day(value: datetime | None) -> str:

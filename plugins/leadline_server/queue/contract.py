@@ -18,10 +18,10 @@ class QueueUnavailable(LeadlineError):
     """The database of the queue does not answer. Nothing is lost: try again later."""
 
 
-def unavailable(place: object, reason: object) -> QueueUnavailable:
+def unavailable(url: object, reason: object) -> QueueUnavailable:
     """Return the error of a queue at a place, with what to do."""
     return QueueUnavailable(
-        f"the queue {place} does not work: {str(reason).rstrip('.')}; repair or start its database and try again, "
+        f"the queue {url} does not work: {str(reason).rstrip('.')}; repair or start its database and try again, "
         "or name another queue with the setting runs.queue or --queue"
     )
 
@@ -44,8 +44,12 @@ class Full(Exception):
 
 @dataclass(frozen=True)
 class Quota:
-    """What each principal may spend on runs in a day and in a month of UTC: tokens, and USD; 0 is no limit."""
+    """What each principal may have: active runs (None is no limit), and tokens and USD in a day and a month of UTC.
 
+    Of tokens and money, 0 is no limit.
+    """
+
+    runs: int | None = None
     tokens_day: int = 0
     tokens_month: int = 0
     money_day: float = 0
@@ -109,12 +113,10 @@ class Claim:
 
     @property
     def run_id(self) -> str:
-        """The id of the run."""
         return self.run.run_id
 
     @property
     def epoch(self) -> int:
-        """The number of this claim."""
         return self.run.epoch
 
 
@@ -139,14 +141,13 @@ class Queue(Protocol):
         *,
         key: str | None = None,
         digest: str = "",
-        most: int | None = None,
         quota: Quota | None = None,
         priority: int = 0,
     ) -> None:
         """Accept an order for good. `key` and `digest` recognize the repetition of a request.
 
         Orders of a higher priority are taken first. Raises `Taken` if the principal has used the key, and `Full` if it
-        has `most` active runs or has spent its quota.
+        has as many active runs as it may have, or has spent its quota.
         """
         ...
 
@@ -156,17 +157,16 @@ class Queue(Protocol):
         principal: str | None,
         *,
         retry_failed: bool = False,
-        most: int | None = None,
         quota: Quota | None = None,
     ) -> None:
         """Accept the request to continue a run that has ended. Raises `JournalBusy` if it is active, or `Full`."""
         ...
 
-    def claim(self, worker: str, places: int = 0, most: int = 0) -> Claim | None:
+    def claim(self, worker: str, places: int = 0, cap: int = 0) -> Claim | None:
         """Take the order whose turn it is: by priority, then by turns of the principals, then by age.
 
         `places` are those of each worker. While principals wait, none of them gets more than a fair share of all
-        places; alone, it gets all, or `most` (0 is no limit).
+        places; alone, it gets all, or `cap` (0 is no limit).
         """
         ...
 
@@ -210,17 +210,13 @@ class Queue(Protocol):
         """Remove the orders that have ended and were made before a time."""
         ...
 
-    def get(self, run_id: str, principal: str | None) -> QueuedRun | None:
-        """Return the order of a run of this principal."""
-        ...
+    def get(self, run_id: str, principal: str | None) -> QueuedRun | None: ...
 
     def active(self) -> list[QueuedRun]:
         """Return the orders that wait or are worked on, the newest first."""
         ...
 
-    def enter(self, worker: str) -> None:
-        """Add a worker."""
-        ...
+    def enter(self, worker: str) -> None: ...
 
     def leave(self, worker: str, *, died: bool = False) -> int:
         """Remove a worker and give its orders back; return their number.
@@ -229,9 +225,7 @@ class Queue(Protocol):
         """
         ...
 
-    def workers(self) -> list[Worker]:
-        """Return the workers."""
-        ...
+    def workers(self) -> list[Worker]: ...
 
     def permits(self, worker: str) -> Permits:
         """Return the limits of providers that all workers share; they are given back when the worker leaves."""
@@ -241,6 +235,4 @@ class Queue(Protocol):
         """Return when something may have changed, or after so many seconds."""
         ...
 
-    def close(self) -> None:
-        """Close the connections."""
-        ...
+    def close(self) -> None: ...

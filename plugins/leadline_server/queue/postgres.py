@@ -44,8 +44,6 @@ class PostgresDatabase:
         self._closed = threading.Event()
 
     def write(self, work: Callable[[Cursor], T], *, lasting: bool = False, silent: bool = False) -> T:
-        """Do work in a transaction."""
-
         def transaction(connection: psycopg.Connection) -> T:
             if not lasting:
                 connection.execute("SET LOCAL synchronous_commit = off")
@@ -102,7 +100,6 @@ class PostgresDatabase:
                 self._closed.wait(min(seconds, _PAUSE))
 
     def close(self) -> None:
-        """Close the connections."""
         self._closed.set()
         with self._lock, self._listening:
             for connection in (self._connection, self._listener):

@@ -8,19 +8,104 @@ millisecond, and the runs take minutes.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from leadline.errors import JournalBusy, UsageError
+from leadline.permits import Lease
 from leadline.runs import Order
 from leadline_server.queue.contract import Claim, Full, QueuedRun, Quota, Replaced, Spent, Taken, Worker
 from leadline_server.queue.database import TABLES, VERSION, Cursor, Database
-from leadline_server.queue.permits import SqlPermits
+
+T = TypeVar("T")
+# Seconds after which a share that was not renewed is free.
+LIFETIME = 10.0
+# Seconds ahead that no start is reserved for.
+_FAR = 3_600.0
+
+
+class SqlPermits:
+    """The shares of one worker."""
+
+    def __init__(self, database: Database, worker: str, clock: Callable[[], float] = time.time) -> None:
+        self._database, self._worker, self._clock = database, worker, clock
+        self._thread = ThreadPoolExecutor(1, "permits")
+
+    async def lease(self, key: str, at_once: int, held: int, wanted: int) -> Lease:
+        """Return the share of this worker, and renew it."""
+        return await self._write(lambda cursor: self._lease(cursor, key, at_once, held, wanted))
+
+    def _lease(self, cursor: Cursor, key: str, at_once: int, held: int, wanted: int) -> Lease:
+        now = self._clock()
+        cursor("DELETE FROM leadline_leases WHERE expires < ?", now)
+        rows = cursor.rows("SELECT worker, slots, wanted, since FROM leadline_leases WHERE name = ?", key)
+        others = [row for row in rows if row[0] != self._worker]
+        own = next((row for row in rows if row[0] == self._worker), (self._worker, 0, 0, now))
+        if not wanted:
+            cursor("DELETE FROM leadline_leases WHERE name = ? AND worker = ?", key, self._worker)
+        free = at_once - sum(slots for _, slots, _, _ in others)
+        even = max(1, at_once // (1 + len(others)))
+        # What others have too little of their even share, if they have waited for longer.
+        due = sum(
+            max(0, min(want, even) - slots) for _, slots, want, since in others if own[1] >= even or since < own[3]
+        )
+        share = max(0, min(wanted, free - due))
+        slots = max(held, share)
+        since = own[3] if slots < min(wanted, even) else now
+        if wanted:
+            cursor(
+                "INSERT INTO leadline_leases (name, worker, slots, wanted, since, expires) VALUES (?, ?, ?, ?, ?, ?) "
+                "ON CONFLICT (name, worker) DO UPDATE SET slots = excluded.slots, wanted = excluded.wanted, "
+                "since = excluded.since, expires = excluded.expires",
+                *(key, self._worker, slots, wanted, since, now + LIFETIME),
+            )
+        delayed = cursor.rows("SELECT delayed_until FROM leadline_paces WHERE name = ?", key)
+        return Lease(share, max(0.0, delayed[0][0] - now) if delayed else 0.0)
+
+    async def reserve(self, key: str, interval: float, count: int) -> float:
+        """Reserve starts after those of all workers."""
+
+        def work(cursor: Cursor) -> float:
+            now = self._clock()
+            known = cursor.rows("SELECT next_start FROM leadline_paces WHERE name = ?", key)
+            first = max(now, known[0][0]) if known else now
+            if first > now + _FAR:  # the clock was set back
+                first = now
+            cursor(
+                "INSERT INTO leadline_paces (name, next_start, delayed_until) VALUES (?, ?, 0) "
+                "ON CONFLICT (name) DO UPDATE SET next_start = excluded.next_start",
+                *(key, first + count * interval),
+            )
+            return first - now
+
+        return await self._write(work)
+
+    async def delay(self, key: str, seconds: float) -> None:
+        """Delay the starts of all workers."""
+
+        def work(cursor: Cursor) -> None:
+            until = self._clock() + seconds
+            cursor(
+                "INSERT INTO leadline_paces (name, next_start, delayed_until) VALUES (?, 0, ?) "
+                "ON CONFLICT (name) DO UPDATE SET delayed_until = "
+                "CASE WHEN leadline_paces.delayed_until > excluded.delayed_until "
+                "THEN leadline_paces.delayed_until ELSE excluded.delayed_until END",
+                *(key, until),
+            )
+
+        await self._write(work)
+
+    async def _write(self, work: Callable[[Cursor], T]) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, lambda: self._database.write(work, silent=True))
+
 
 _SPENT = "SELECT COALESCE(SUM(tokens), 0), COALESCE(SUM(cost), 0) FROM leadline_usage"
 _COLUMNS = "run_id, principal, content, state, epoch, worker, ordered, retry_failed, begun, problem, status"
@@ -44,21 +129,19 @@ class SqlQueue:
         *,
         key: str | None = None,
         digest: str = "",
-        most: int | None = None,
         quota: Quota | None = None,
         priority: int = 0,
     ) -> None:
-        """Accept an order."""
         now, who, content = self._clock(), principal or "", order.model_dump_json()
 
         def work(cursor: Cursor) -> None:
             if cursor.rows("SELECT 1 FROM leadline_orders WHERE run_id = ?", order.run_id):
                 return  # repeated after a lost connection
             known = "SELECT run_id, digest FROM leadline_orders WHERE principal = ? AND request_key = ?"
-            for run_id, used in cursor.rows(known, who, key) if key is not None else ():
+            if key is not None and (taken := cursor.rows(known, who, key)):
+                run_id, used = taken[0]
                 raise Taken(run_id, same=used == digest)
-            _check_limit(cursor, who, most)
-            _check_quota(cursor, who, quota, now)
+            _check_quota(cursor, who, quota or Quota(), now)
             cursor(
                 "INSERT INTO leadline_orders (run_id, principal, content, request_key, digest, state, priority, "
                 "worker, epoch, begun, deaths, retry_failed, created, ordered, not_before, problem, status) "
@@ -74,7 +157,6 @@ class SqlQueue:
         principal: str | None,
         *,
         retry_failed: bool = False,
-        most: int | None = None,
         quota: Quota | None = None,
     ) -> None:
         """Accept the request to continue a run."""
@@ -86,8 +168,7 @@ class SqlQueue:
                     return  # repeated after a lost connection
                 if state != "ended":
                     raise JournalBusy("the run is active")
-            _check_limit(cursor, who, most)
-            _check_quota(cursor, who, quota, now)
+            _check_quota(cursor, who, quota or Quota(), now)
             cursor(
                 "INSERT INTO leadline_orders (run_id, principal, digest, state, priority, worker, epoch, begun, "
                 "deaths, retry_failed, created, ordered, not_before, problem, status) "
@@ -99,7 +180,7 @@ class SqlQueue:
 
         self._database.write(work, lasting=True)
 
-    def claim(self, worker: str, places: int = 0, most: int = 0) -> Claim | None:
+    def claim(self, worker: str, places: int = 0, cap: int = 0) -> Claim | None:
         """Take the order whose turn it is; those that had begun come first, because they have had their turn."""
         now = self._clock()
         waiting = "SELECT 1 FROM leadline_orders WHERE state = 'waiting' AND not_before <= ? LIMIT 1"
@@ -113,11 +194,11 @@ class SqlQueue:
                 "ORDER BY begun DESC, priority DESC, COALESCE(turn, 0), created, run_id",
                 now,
             )
-            run_id = _fair(cursor, due, places, most)
+            run_id = _fair(cursor, due, places, cap)
             if not run_id:
                 return None
-            [found] = cursor.rows(f"SELECT {_COLUMNS} FROM leadline_orders WHERE run_id = ?", run_id)  # noqa: S608
-            run = _run(found)
+            [row] = cursor.rows(f"SELECT {_COLUMNS} FROM leadline_orders WHERE run_id = ?", run_id)  # noqa: S608
+            run = _run(row)
             if not run.has_begun:
                 cursor(
                     "INSERT INTO leadline_turns (principal, turn) "
@@ -181,7 +262,6 @@ class SqlQueue:
         self._database.write(lambda cursor: cursor(statement, when), lasting=True)
 
     def get(self, run_id: str, principal: str | None) -> QueuedRun | None:
-        """Return an order."""
         statement = f"SELECT {_COLUMNS} FROM leadline_orders WHERE run_id = ? AND principal = ?"  # noqa: S608
         rows = self._database.read(statement, run_id, principal or "")
         return _run(rows[0]) if rows else None
@@ -222,7 +302,6 @@ class SqlQueue:
     # --- workers -----------------------------------------------------------------------------------------------------
 
     def enter(self, worker: str) -> None:
-        """Add a worker."""
         statement = "INSERT INTO leadline_workers (worker, beats) VALUES (?, 0) ON CONFLICT (worker) DO NOTHING"
         self._database.write(lambda cursor: cursor(statement, worker))
 
@@ -238,7 +317,6 @@ class SqlQueue:
         return self._database.write(work, silent=True)
 
     def leave(self, worker: str, *, died: bool = False) -> int:
-        """Remove a worker."""
         now = self._clock()
 
         def work(cursor: Cursor) -> int:
@@ -263,7 +341,6 @@ class SqlQueue:
         return self._database.write(work, lasting=True)
 
     def workers(self) -> list[Worker]:
-        """Return the workers."""
         rows = self._database.read("SELECT worker, beats FROM leadline_workers ORDER BY worker")
         return [Worker(str(worker), int(beats)) for worker, beats in rows]
 
@@ -276,34 +353,29 @@ class SqlQueue:
         self._database.wait(seconds)
 
     def close(self) -> None:
-        """Close the connections."""
         self._database.close()
 
 
-def _check_limit(cursor: Cursor, principal: str, most: int | None) -> None:
-    """Raise `Full` if the principal may have no further active run."""
+def _check_quota(cursor: Cursor, principal: str, quota: Quota, now: float) -> None:
+    """Raise `Full` if the principal may have no further active run, or has spent what it may in this day or month."""
     statement = "SELECT COUNT(*) FROM leadline_orders WHERE principal = ? AND state <> 'ended'"
-    if most is not None and cursor.rows(statement, principal)[0][0] >= most:
-        raise Full(f"{most} {'run is' if most == 1 else 'runs are'} active, which is the limit")
-
-
-def _check_quota(cursor: Cursor, principal: str, quota: Quota | None, now: float) -> None:
-    """Raise `Full` if the principal has spent what it may in this day or month."""
+    if quota.runs is not None and cursor.rows(statement, principal)[0][0] >= quota.runs:
+        raise Full(f"{quota.runs} {'run is' if quota.runs == 1 else 'runs are'} active, which is the limit")
     today = datetime.fromtimestamp(now, UTC)
     midnight = today.replace(hour=0, minute=0, second=0, microsecond=0)
     first = midnight.replace(day=1)
     spans = (("day", midnight, midnight + timedelta(days=1)), ("month", first, (first + timedelta(31)).replace(day=1)))
-    for name, begin, end in spans if quota else ():
+    for name, begin, end in spans:
         statement = f"{_SPENT} WHERE principal = ? AND day >= ?"
         [(tokens, money)] = cursor.rows(statement, principal, f"{begin:%Y-%m-%d}")
         for amount, what, unit in ((int(tokens), "tokens", "tokens"), (float(money), "money", "USD")):
-            most = getattr(quota, f"{what}_{name}")
-            if most and amount >= most:
-                used = f"you have used {amount:,.8g} of {most:,.8g} {unit} of this {name}"
+            limit = getattr(quota, f"{what}_{name}")
+            if limit and amount >= limit:
+                used = f"you have used {amount:,.8g} of {limit:,.8g} {unit} of this {name}"
                 raise Full(f"{used}, which ends {end:%Y-%m-%d} 00:00 UTC", (end - today).total_seconds())
 
 
-def _fair(cursor: Cursor, due: Sequence[Sequence[Any]], places: int, most: int) -> str:
+def _fair(cursor: Cursor, due: Sequence[Sequence[Any]], places: int, cap: int) -> str:
     """Return the first of these orders, by run id and principal, whose principal may have another place; empty: none.
 
     While several principals wait, the share of each is that of all places, divided by those that wait or work; if all
@@ -312,7 +384,7 @@ def _fair(cursor: Cursor, due: Sequence[Sequence[Any]], places: int, most: int) 
     held = "SELECT principal, COUNT(*) FROM leadline_orders WHERE state = 'claimed' GROUP BY principal"
     working = {str(principal): int(count) for principal, count in cursor.rows(held)}
     waiting = {str(principal) for _, principal in due}
-    due = [(run_id, principal) for run_id, principal in due if not most or working.get(principal, 0) < most]
+    due = [(run_id, principal) for run_id, principal in due if not cap or working.get(principal, 0) < cap]
     if places and len({principal for _, principal in due}) > 1:
         workers = cursor.rows("SELECT COUNT(*) FROM leadline_workers")[0][0]
         share = max(1, places * int(workers) // len(waiting | {*working}))

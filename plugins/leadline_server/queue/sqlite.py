@@ -47,7 +47,6 @@ class SqliteDatabase:
         self._version = self._changes = -1
 
     def write(self, work: Callable[[Cursor], T], *, lasting: bool = False, silent: bool = False) -> T:
-        """Do work in a transaction."""
         with self._writing:
             try:
                 if lasting != self._lasting:

@@ -235,7 +235,7 @@ def test_a_file_that_is_none_is_named(load: Load, tmp_path: Path, name: str, con
     assert text in fault(load, file=Path(name))
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-be", "utf-16-le"])
 @pytest.mark.parametrize(
     ("name", "text"),
     [

@@ -165,6 +165,21 @@ def test_a_model_that_the_environment_sets_up_and_that_cannot_work_is_a_notice(t
     assert "is not an address" in loaded.dropped["openai"]
 
 
+def test_a_model_that_is_set_up_and_that_auto_never_chooses_is_a_notice(tmp_path: Path) -> None:
+    settings = tmp_path / "leadline.toml"
+    settings.write_text("[plugins.gateway]\nuse = 'openai'\nbase_url = 'http://127.0.0.1:9/v1'\n")
+    loaded = load_settings(PluginCatalog.discover(), cwd=tmp_path, environ={}, user_file=tmp_path / "none.toml")
+    notice = "ai.providers: gateway is set up, but not chosen: to use it, --set ai.providers=gateway"
+    assert notice in loaded.notices
+
+
+@pytest.mark.parametrize("address", ["http://[::1", "127.0.0.1:8080", "ftp://a", "http://", "http://a b"])
+def test_an_engine_without_a_usable_address_is_refused_before_the_run(tmp_path: Path, address: str) -> None:
+    text = f"[search]\nengines = 'searxng'\n[plugins.searxng]\nbase_url = {address!r}\n"
+    _, found = problems(tmp_path, text)
+    assert f"searxng: base_url {address!r} is not an address" in found
+
+
 def test_a_model_that_a_settings_file_names_and_that_cannot_work_is_an_error(tmp_path: Path) -> None:
     text = "[plugins.openai]\nbase_url = 'api.example.org/v1'\n"
     (found,) = problems(tmp_path, text, environ={"OPENAI_API_KEY": "sk-abcdef"})

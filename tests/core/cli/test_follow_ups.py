@@ -58,7 +58,7 @@ def test_a_text_after_the_option_is_the_question_and_the_run_that_it_continues_i
 
 
 @pytest.mark.parametrize("words", [["0123abcd", "And the lighthouse?"], ["0123abcd"], ["And", "the", "lighthouse?"]])
-def test_what_can_only_be_a_run_and_is_none_is_refused(words: list[str], cli: Cli, first: str) -> None:
+def test_an_unknown_run_to_continue_is_refused(words: list[str], cli: Cli, first: str) -> None:
     done = cli("research", "--continue", *words, "--docs", "docs")
     assert done.code == 64
     assert f"there is no run '{words[0]}'" in done.err

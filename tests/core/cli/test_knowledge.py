@@ -68,16 +68,6 @@ def test_a_question_without_documents_says_how_to_add_some(capsys: pytest.Captur
     assert "leadline knowledge add PATH" in "".join(capsys.readouterr())
 
 
-def test_the_documents_of_a_user_are_apart(docs: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["knowledge", "add", "docs/tea.txt", "--principal", "ada"]) == 0
-    capsys.readouterr()
-    assert main(["knowledge", "list", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["documents"] == []
-    assert main(["knowledge", "list", "--principal", "ada", "--json"]) == 0
-    (document,) = json.loads(capsys.readouterr().out)["documents"]
-    assert (document["name"], document["shared"]) == ("docs/tea.txt", False)
-
-
 @pytest.mark.slow
 def test_a_killed_addition_loses_no_document_and_is_finished_by_the_next(
     docs: Path, capsys: pytest.CaptureFixture[str]

@@ -23,7 +23,7 @@ def test_plugins_are_listed_with_what_they_lack(cli: Cli) -> None:
     assert by_name["embedded"].endswith("ready")
 
 
-def test_what_is_set_is_not_lacking(cli: Cli, docs: Path) -> None:
+def test_a_plugin_with_its_settings_is_ready(cli: Cli, docs: Path) -> None:
     plugins = json.loads(cli("plugins", "list", "--json", "--set", "plugins.local.folders=docs").out)
     assert {plugin["name"]: plugin["status"] for plugin in plugins}["local"] == "ready"
 
@@ -58,7 +58,7 @@ def test_a_stage_is_shown_with_what_it_needs_and_gives(cli: Cli) -> None:
     assert data["settings"] == {}
 
 
-def test_what_a_stage_may_give_and_asks_is_told_apart(cli: Cli) -> None:
+def test_a_stage_is_shown_with_optional_keys_tasks_and_tools(cli: Cli) -> None:
     stage = json.loads(cli("plugins", "show", "digest", "--json").out)["offers"]["stages"]
     assert (stage["gives"], stage["may give"]) == ("digest", "plan")
     assert stage["tasks"] == "digest"
@@ -161,7 +161,7 @@ def test_doctor_of_broken_settings(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("group", ["plugins", "prompts", "runs"])
-def test_what_is_there_is_listed_where_no_command_is_named(cli: Cli, group: str) -> None:
+def test_a_group_without_a_command_lists_its_items(cli: Cli, group: str) -> None:
     for options in ((), ("--json",)):
         assert cli(group, *options).out == cli(group, "list", *options).out
     assert "list" in cli(group, "--help").out

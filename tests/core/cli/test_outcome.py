@@ -54,7 +54,7 @@ def test_why_a_step_was_not_done_is_said_once() -> None:
     assert said(known.model_copy(update={"status": "failed"}))[0] == f"Status    failed in 0.0 s: {known.reason}"
 
 
-def test_what_a_run_cost_is_said_as_far_as_it_is_known() -> None:
+def test_the_cost_is_shown_as_far_as_it_is_known() -> None:
     def said(**more: Any) -> str:
         lines = " ".join(summary(metadata(**more), Path("r")).split())
         return lines.partition("Cost ")[2]
@@ -128,7 +128,7 @@ def test_a_run_that_stays_complete_is_not_gone_on_with(capsys: pytest.CaptureFix
     assert advised(KEPT_NOTICE) == ""
 
 
-def test_what_has_one_reason_is_one_note_and_no_error_besides() -> None:
+def test_failures_with_one_reason_are_one_note_and_no_error() -> None:
     message = Notice("the model's reply could not be used: it declines the task")
     why = Failure(kind="task", provider="openai", category="LLM", type="BadReply", message=message).text
     detail = Notice.of(f"{why} [the reply is no Plan: there is no JSON object in it]", why.code, why.parameters)

@@ -114,7 +114,7 @@ class Odd(BaseException):
 
 
 @pytest.mark.parametrize("error", [SystemExit(0), SystemExit("bye"), Odd("odd"), asyncio.CancelledError()], ids=repr)
-def test_what_leaves_a_command_from_within_is_a_bug_too(
+def test_an_exit_from_within_a_command_is_reported_as_a_bug(
     cli: Cli, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     def broken(*_: object) -> int:

@@ -113,7 +113,9 @@ def test_a_report_of_which_no_claim_could_be_judged_has_not_passed(cli: Cli) -> 
     assert done.code == 5
 
 
-@pytest.mark.parametrize(("data", "kind"), [(b" \n", "empty"), (b"%PDF\0\1", "binary")])
+@pytest.mark.parametrize(
+    ("data", "kind"), [(b"<!DOCTYPE html>\n<p>Text [1].", "HTML"), (b" \n", "empty"), (b"%PDF\0\1", "binary")]
+)
 def test_a_file_that_is_no_report_is_refused(cli: Cli, data: bytes, kind: str) -> None:
     Path("report.md").write_bytes(data)
     done = cli("verify", "report.md")
@@ -250,7 +252,7 @@ def test_without_sources_the_citations_alone_are_checked(cli: Cli, monkeypatch: 
         (["verify", "report.md", "--sources", "x", "--fetch"], "not allowed with"),
     ],
 )
-def test_what_cannot_be_done_is_a_usage_error(cli: Cli, report: Path, argv: list[str], said: str) -> None:
+def test_wrong_arguments_are_usage_errors(cli: Cli, report: Path, argv: list[str], said: str) -> None:
     done = cli(*argv)
     assert done.code == 64
     assert said in done.err

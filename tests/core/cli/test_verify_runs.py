@@ -64,9 +64,7 @@ def test_a_run_without_its_report_as_data_is_gone_through_again(cli: Cli, folder
 
 
 @pytest.mark.parametrize("data", ["report.json", "journal.sqlite"])
-def test_what_was_written_into_the_file_since_is_checked_against_the_stored_sources(
-    cli: Cli, folder: Path, data: str
-) -> None:
+def test_an_edited_report_is_checked_against_the_stored_sources(cli: Cli, folder: Path, data: str) -> None:
     file = folder / "report.md"
     if data != "report.json":
         (folder / "report.json").unlink()
@@ -118,7 +116,7 @@ def test_a_source_that_the_run_does_not_have_is_named(cli: Cli, folder: Path) ->
         ("nosuch", "no run"),
     ],
 )
-def test_what_is_no_run_is_told(cli: Cli, docs: Path, name: str, said: str) -> None:
+def test_an_unknown_run_is_refused(cli: Cli, docs: Path, name: str, said: str) -> None:
     Path("wrong.json").write_text("{}")
     done = cli("verify", name)
     assert done.code == 64

@@ -35,7 +35,7 @@ def test_thai_without_spaces_is_cut() -> None:
     assert all(cell_len(line) <= 30 for line in lines)
 
 
-def test_what_is_empty_is_a_line() -> None:
+def test_an_empty_text_is_one_line() -> None:
     assert wrapped("", 30) == [""]
     assert wrapped("  ", 30) == [""]
 

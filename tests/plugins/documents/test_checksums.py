@@ -15,7 +15,7 @@ def write(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.iterdir()) if len(path.stem) == 32]
 
 
-def test_what_was_written_is_intact_and_an_empty_place_too(tmp_path: Path) -> None:
+def test_written_and_empty_files_are_intact(tmp_path: Path) -> None:
     assert broken_file(tmp_path) == ""
     assert write(tmp_path / "texts")
     assert broken_file(tmp_path / "texts") == ""

@@ -49,7 +49,7 @@ def test_a_version_counts_from_its_row_on(tmp_path: Path) -> None:
     assert store.reader().size() == 1
 
 
-def test_what_a_killed_writer_stored_is_stored_once_when_it_is_repeated(tmp_path: Path) -> None:
+def test_a_document_of_a_killed_writer_is_stored_once_when_repeated(tmp_path: Path) -> None:
     store = DocumentStore(tmp_path)
     add(store, entry("a", "Tallow."))
     add(store, entry("a", "Tallow."))
@@ -145,7 +145,7 @@ def test_meaning_reorders_passages_and_shows_as_many() -> None:
     assert reordered(ranked, [0.5, 0.5, 0.5]) == ranked
 
 
-def test_of_a_question_of_thousands_of_words_the_rarest_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_rarest_words_of_a_question_of_thousands_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every document that a passage names is looked up with them: a question of 20,000 characters took a minute."""
     common = " ".join(f"reed{number}" for number in range(1_000))
     asked, best = list[int](), IndexReader.best

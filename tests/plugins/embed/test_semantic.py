@@ -47,7 +47,7 @@ async def test_calls_at_once_get_the_vectors_of_their_texts(tmp_path: Path) -> N
     await context.close()
 
 
-async def test_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("leadline_plugins.embed.semantic.find_spec", lambda name: None)
     offer = PluginCatalog.discover().offer("embedders", "semantic")
     assert "pip install 'leadline[semantic]'" in str(offer.ready(offer.settings()))

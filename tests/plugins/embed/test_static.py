@@ -81,7 +81,7 @@ async def test_trained_vectors_know_words_of_one_meaning(tmp_path: Path) -> None
     await context.close()
 
 
-def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     offer = PluginCatalog.discover().offer("embedders", "static")
     assert offer.ready(StaticSettings()) is None
     monkeypatch.setattr("leadline_plugins.embed.static.find_spec", lambda name: None)

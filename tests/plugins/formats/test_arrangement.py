@@ -51,11 +51,11 @@ def test_a_chart_of_strange_passages_stands_at_the_end_of_the_sections() -> None
 
 
 @pytest.mark.parametrize("around", ["summary", "analysis", "conclusion"])
-def test_where_there_are_no_other_sections_it_stands_in_what_there_is(around: str) -> None:
+def test_a_figure_stands_in_the_only_section(around: str) -> None:
     assert home(report(**{around: "One [@e1]."})) == [(around, "One [@e1].")]
 
 
-def test_of_paragraphs_that_cite_the_same_it_stands_where_its_words_are() -> None:
+def test_a_figure_follows_the_paragraph_that_shares_its_words() -> None:
     shares = CHART.model_copy(update={"caption": "Fertiliser of the rye", "alt": "Potash: 32 %; lime: 15 %"})
     texts = {"wheat": "It yields most [@e1].", "rye": "It is sown late.\n\nIt takes 32 % of potash and lime [@e1]."}
     assert home(report(**texts), shares) == [("rye", "It takes 32 % of potash and lime [@e1].")]

@@ -99,7 +99,7 @@ async def test_no_formula_of_a_page_stops_a_format(
     assert await data(maker(name, context, request), report, make_call())
 
 
-async def test_what_pandoc_cannot_write_is_written_with_code_in_place_of_formulas(
+async def test_a_report_that_pandoc_refuses_is_written_with_formulas_as_code(
     context: Context, make_call: Make, make_report: Make
 ) -> None:
     from leadline_plugins.formats.pandoc_format import PandocFormat

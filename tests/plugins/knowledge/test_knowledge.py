@@ -228,7 +228,7 @@ async def test_progress_counts_files(client: Client, docs: Path) -> None:
     assert told == [(2, 2, 0)]
 
 
-async def test_as_an_engine_it_is_searched_and_read_by_research(tmp_path: Path, docs: Path) -> None:
+async def test_research_searches_and_reads_it_as_an_engine(tmp_path: Path, docs: Path) -> None:
     async with client_in(tmp_path) as client:
         await client.knowledge.add(docs)
     settings = {"search.engines": ["knowledge"], "ai.providers": ["embedded"], "report.formats": ["markdown"]}

@@ -54,7 +54,7 @@ async def test_a_line_can_be_read_while_the_run_goes_on(tmp_path: Path, event: M
     assert lines(tmp_path)[-1]["data"] == {"message": "now"}
 
 
-async def test_what_several_turns_of_the_loop_tell_is_one_write(
+async def test_events_of_several_turns_of_the_loop_are_one_write(
     tmp_path: Path, event: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writes: list[bytes] = []

@@ -142,7 +142,7 @@ def test_the_changing_lines_fit_the_terminal_and_are_few(event: Make, width: int
     assert all(part in flat for part in ("✓ query", "✗ review", "· write"))
 
 
-def test_what_matters_later_stays_on_the_screen(event: Make) -> None:
+def test_notices_and_errors_stay_on_the_screen(event: Make) -> None:
     out = io.StringIO()
     view = LiveView(Console(file=out, width=100))
     for one in research(event):

@@ -113,7 +113,7 @@ def test_passages_are_verbatim_and_do_not_overlap(lines: list[str]) -> None:
         end = last
 
 
-def test_what_is_no_sentence_makes_no_long_passage() -> None:
+def test_text_without_sentences_makes_no_long_passage() -> None:
     texts = [
         " ".join(f"w{place}." for place in range(100_000)),  # full stops, and no sentence
         "x" * 1_000_000,  # one word

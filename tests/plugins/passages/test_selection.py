@@ -9,7 +9,7 @@ from leadline.records import Evidence
 from leadline.testing.context import FakeRun
 from leadline_plugins.passages.cutting import tokens_of, words_of
 from leadline_plugins.passages.ranking import KeyQuestion, by_words, fused
-from leadline_plugins.passages.selection import select_passages
+from leadline_plugins.passages.selection import PassageBudget, select_passages
 
 
 def passage(name: str, quote: str, source: str = "s1", path: tuple[str, ...] = ()) -> Evidence:
@@ -72,11 +72,13 @@ SETTINGS = [
 
 
 async def selected(
-    passages: list[Evidence], *questions: str, tokens: float = 1000, most: float = 1000, characters: float = 0
+    passages: list[Evidence], *questions: str, tokens: float = 1000, total: float = 1000, characters: float = 0
 ) -> list[list[str]]:
     """Return the ids of the passages of one section for each question."""
     asked = [[KeyQuestion(question)] for question in questions]
-    sections = await select_passages(passages, (), asked, tokens, most, cast("StageRun", FakeRun()), characters)
+    sections = await select_passages(
+        passages, (), asked, PassageBudget(tokens, total, characters), cast("StageRun", FakeRun())
+    )
     return [[item.id for item in section] for section in sections]
 
 
@@ -87,13 +89,13 @@ async def test_the_definition_of_a_named_term_is_first() -> None:
 
 async def test_a_passage_that_a_review_kept_is_first_whatever_its_words() -> None:
     asked, run = [[KeyQuestion("What does archive_mode do?")]], cast("StageRun", FakeRun())
-    (chosen,) = await select_passages(SETTINGS, (), asked, 1000, 1000, run, kept=[["cake", "removed"]])
+    (chosen,) = await select_passages(SETTINGS, (), asked, PassageBudget(1000, 1000), run, [["cake", "removed"]])
     assert [item.id for item in chosen] == ["cake", "definition", "use"]
 
 
-async def test_what_reviews_kept_leaves_a_quarter_to_other_passages() -> None:
+async def test_reviewed_passages_leave_a_quarter_to_others() -> None:
     asked, run = [[KeyQuestion("What does archive_mode do?")]], cast("StageRun", FakeRun())
-    (chosen,) = await select_passages(SETTINGS, (), asked, 1000, 90, run, kept=[["use", "cake"]])
+    (chosen,) = await select_passages(SETTINGS, (), asked, PassageBudget(1000, 90), run, [["use", "cake"]])
     assert [item.id for item in chosen] == ["cake", "definition"]
 
 
@@ -134,7 +136,7 @@ async def test_passages_with_less_than_half_of_the_best_score_follow_only_to_rea
 async def test_sections_share_the_tokens_of_all_passages_by_turns() -> None:
     passages = [passage(f"{name}{n}", f"{name} rule {n}. " * 9) for n in range(9) for name in ("Quay", "Mole")]
     size = tokens_of(passages[0].quote) + 9
-    quay, mole = await selected(passages, "Which quay?", "Which mole?", most=4 * size)
+    quay, mole = await selected(passages, "Which quay?", "Which mole?", total=4 * size)
     assert (len(quay), len(mole)) == (2, 2)
     assert len((await selected(passages, "Which quay?", tokens=3 * size))[0]) == 3
 
@@ -142,11 +144,12 @@ async def test_sections_share_the_tokens_of_all_passages_by_turns() -> None:
 async def test_a_passage_of_two_sections_counts_once() -> None:
     size = tokens_of(HARBOUR[0].quote) + 9
     assert (
-        await selected(HARBOUR, "How deep is the harbour?", "Is low tide at the harbour?", most=size) == [["depth"]] * 2
+        await selected(HARBOUR, "How deep is the harbour?", "Is low tide at the harbour?", total=size)
+        == [["depth"]] * 2
     )
 
 
-async def test_what_does_not_fit_is_skipped_and_the_same_text_is_selected_once() -> None:
+async def test_long_passages_are_skipped_and_copies_selected_once() -> None:
     long = passage("long", "harbour deep low tide " * 99)
     copy = passage("copy", HARBOUR[0].quote.replace(" ", "\n"), source="s3")
-    assert await selected([long, *HARBOUR, copy], "How deep is the harbour at low tide?", most=100) == [["depth"]]
+    assert await selected([long, *HARBOUR, copy], "How deep is the harbour at low tide?", total=100) == [["depth"]]

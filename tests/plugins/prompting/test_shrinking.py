@@ -67,7 +67,7 @@ def test_a_small_window_keeps_the_passages_of_the_section_and_those_that_disagre
     assert numbers(shrunk(smaller)) == [1, 2]
 
 
-def test_of_what_stands_around_the_sections_the_cited_passages_stay_longest_then_the_beginnings() -> None:
+def test_shrinking_keeps_cited_passages_longest_then_the_beginnings() -> None:
     written = (SectionText(id="1", text="Deep [4].\n\nVery [3].\n\nIndeed."), SectionText(id="2", text="Paid [2]."))
     asked: SynthesizeRequest | None
     asked = BOOK.model_copy(update={"wanted": (PartToWrite(id="summary"),), "written": written})

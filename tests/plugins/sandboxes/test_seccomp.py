@@ -36,7 +36,7 @@ def answer(machine: str, number: int, first: int = 0, audit: int = 0) -> int:
 
 
 @pytest.mark.parametrize("machine", ARCHITECTURES)
-def test_what_code_does_not_need_is_denied_and_the_rest_is_not(machine: str) -> None:
+def test_the_filter_denies_calls_that_code_does_not_need(machine: str) -> None:
     here = ARCHITECTURES[machine]
     for name, number in here.denied.items():
         assert answer(machine, number) == errno.EPERM, name

@@ -11,9 +11,8 @@ from leadline.errors import Denied
 from leadline.records import SearchPage
 from leadline.testing.context import FakeCall
 from leadline.testing.servers import ScriptedAnswer, ScriptedServer, json_answer
-from leadline_plugins.search.model import vendors
-from leadline_plugins.search.model.settings import ModelSearchSettings, ready, vendor_of
-from leadline_plugins.search.model.vendors import around
+from leadline_plugins.search import model
+from leadline_plugins.search.model import ModelSearchSettings, around, ready, vendor_of
 
 Search = Callable[..., Awaitable[SearchPage]]
 Recorded = Callable[[str], list[dict[str, Any]]]
@@ -92,8 +91,8 @@ async def test_geminis_recorded_answer(
 ) -> None:
     told = answer(recorded("gemini"), "gemini/test_google_model_web_search_tool#0")
     for chunk in told["candidates"][0]["groundingMetadata"]["groundingChunks"]:
-        chunk["web"]["uri"] = chunk["web"]["uri"].replace(vendors.REDIRECTS, server.url)
-    monkeypatch.setattr(vendors, "REDIRECTS", server.url)
+        chunk["web"]["uri"] = chunk["web"]["uri"].replace(model.REDIRECTS, server.url)
+    monkeypatch.setattr(model, "REDIRECTS", server.url)
     server.answers = [
         json_answer(told),
         ScriptedAnswer(b"", 302, {"location": "https://example.org/weather"}),

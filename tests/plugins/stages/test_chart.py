@@ -202,7 +202,7 @@ async def test_a_chart_with_too_few_rows_is_repaired_once_with_the_error() -> No
     assert wrote["charts"][0].refused == (run.asked[1].error,)
 
 
-async def test_what_the_runner_says_is_the_error_of_the_repair() -> None:
+async def test_the_error_of_the_runner_is_passed_to_the_repair() -> None:
     run = Scripted([chart(title="Wrong")], lambda request: chart(title="Right"), fails=["Wrong"])
     wrote = await made(run)
     assert run.asked[1].error == "cannot draw Wrong"
@@ -261,7 +261,7 @@ async def test_nothing_is_asked_where_charts_are_off_or_have_no_material(
     assert (run.asked, run.notices) == ([], said)
 
 
-async def test_where_charts_are_wanted_passages_without_numbers_are_told() -> None:
+async def test_passages_without_numbers_are_a_notice_if_charts_are_on() -> None:
     run = Scripted([chart()])
     await made(run, material("Nobody counted."), mode="on")
     assert run.notices == ["no charts were drawn: the passages have no numbers"]

@@ -48,7 +48,7 @@ async def gated(
     return result, chat, json.loads((result.folder / "clarify.json").read_text())
 
 
-async def test_of_a_complex_question_the_model_says_whether_it_is_clear(tmp_path: Path) -> None:
+async def test_a_model_decides_whether_a_complex_question_is_clear(tmp_path: Path) -> None:
     result, chat, known = await gated(tmp_path, COMPLEX, [said(False)])
     assert f"Question: {COMPLEX}\nLanguage: en" in chat.asked[0].messages[-1].text
     assert result.status == "complete"
@@ -56,7 +56,7 @@ async def test_of_a_complex_question_the_model_says_whether_it_is_clear(tmp_path
     assert known["needs_clarification"] is False
 
 
-async def test_what_it_would_ask_and_assumes_is_written_down_and_shown(tmp_path: Path) -> None:
+async def test_questions_and_assumptions_of_the_model_are_stored_and_shown(tmp_path: Path) -> None:
     result, _, known = await gated(tmp_path, COMPLEX, [said(True, TOWN, YEAR, assumptions=[ASSUMED])])
     assert (known["questions"], known["assumptions"]) == ([TOWN, YEAR], [ASSUMED])
     assert known["needs_clarification"] is True
@@ -111,7 +111,7 @@ async def test_a_question_that_nobody_answers_fails_and_one_to_nobody_waits(tmp_
     assert nobody.reason.endswith("Write the question more precisely, or add --set clarify.mode=assume")
 
 
-async def test_what_rules_find_unclear_stays_so_whatever_a_model_says(tmp_path: Path) -> None:
+async def test_a_model_cannot_overrule_the_rules_that_find_a_question_unclear(tmp_path: Path) -> None:
     _, chat, known = await gated(tmp_path, "How about it?", [said(False, assumptions=[ASSUMED])])
     assert "Unclear:" in chat.asked[0].messages[-1].text
     assert known["needs_clarification"] is True

@@ -19,8 +19,8 @@ from leadline.plugin import ai_provider
 from leadline.records import Blob, Code, Execution, Message
 from leadline.testing.fakes import Reply, ScriptedChat
 from leadline.testing.plugins import plugin
-from leadline_plugins.prompting.code_tasks import WrittenCode
 from leadline_plugins.sandboxes import bubblewrap, docker
+from leadline_plugins.stages.code import WrittenCode
 
 ASKED = "Compute the sum of the first ten square numbers in Python"
 GOOD = "total = sum(n * n for n in range(1, 11))\nprint('sum:', total)\ntotal"
@@ -135,7 +135,7 @@ async def test_without_a_language_model_it_says_what_to_set(tmp_path: Path) -> N
             await runs.research(ASKED)
 
 
-async def test_what_a_program_prints_cannot_leave_its_block(tmp_path: Path) -> None:
+async def test_printed_text_cannot_leave_its_block(tmp_path: Path) -> None:
     hostile = "```\n# A heading\n<script>alert(1)</script>"
     runs, _ = client(tmp_path, [written("print(1)")], Bench(Execution(stdout=hostile)))
     async with runs:

@@ -34,7 +34,7 @@ def accepted(*pairs: tuple[str, str]) -> list[tuple[str, str]]:
     return [(claim.id, stays.id) for claim, stays in acceptable(repeats, KNOWN)]
 
 
-def test_what_a_model_names_is_removed_only_if_nothing_is_lost() -> None:
+def test_a_repeated_statement_is_removed_only_if_nothing_is_lost() -> None:
     assert accepted(("2.1", "1.1")) == [("2.1", "1.1")]
     assert accepted(("2.1", "2.1"), ("2.1", "9.9"), ("x", "1.1")) == []
     assert accepted(("2.2", "1.1")) == []  # the number 2 is not in the statement that would stay
@@ -105,7 +105,7 @@ def test_analysis_and_keywords_are_parts_where_they_are_asked_for(values: dict[s
 
 
 def test_the_planner_is_told_the_length_and_the_sizes() -> None:
-    request = PlanRequest(question=Question(text="深い？", language="ja"), length=33_000, least=9, most=11)
+    request = PlanRequest(question=Question(text="深い？", language="ja"), length=33_000, minimum=9, maximum=11)
     assert "about 33000 characters\nSections: 9 to 11\nAt most 7 queries." in request.as_text()
 
 

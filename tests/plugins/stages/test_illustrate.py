@@ -321,7 +321,7 @@ async def test_pictures_that_have_to_do_with_something_else_are_not_fetched(tmp_
     assert "no picture on the pages read fits the text of the report" in told(result)
 
 
-async def test_where_the_first_fetcher_reads_pages_only_the_next_brings_the_picture(tmp_path: Path) -> None:
+async def test_the_next_fetcher_brings_a_picture_if_the_first_reads_pages_only(tmp_path: Path) -> None:
     async with raw_server() as server:
         engine = serve(server)
         server.routes["/lead.png"] = picture(png())

@@ -41,7 +41,7 @@ class Run:
         return None
 
 
-async def test_what_is_said_while_claims_are_checked_is_in_the_report() -> None:
+async def test_a_notice_of_the_verification_is_in_the_report() -> None:
     run: Any = Run()
     findings: Any = {REPORT: made(method={"queries": [], "notices": ["it was late"]})}
     await ExportStage().run(findings, run)

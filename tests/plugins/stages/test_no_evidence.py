@@ -103,7 +103,7 @@ async def test_a_page_that_is_refused_costs_no_other(tmp_path: Path) -> None:
     assert barred not in {source.hit.url for source in second.report.sources}
 
 
-async def test_where_no_page_may_be_read_the_reason_says_so(tmp_path: Path) -> None:
+async def test_the_reason_names_the_refusal_of_every_page(tmp_path: Path) -> None:
     result = await ruled(tmp_path, lambda _: False)
     assert (result.status, result.exit_code) == ("failed", 1), "there may be evidence"
     assert "could be read" in result.reason

@@ -131,7 +131,7 @@ async def test_a_reply_begun_anew_before_it_proposed_is_heard() -> None:
 
 
 @pytest.mark.parametrize("wild", ["[" * 100_000, '{"a":' * 100_000])
-async def test_what_nests_without_end_is_left_to_who_reads_the_whole(wild: str) -> None:
+async def test_endless_nesting_ends_the_prefetch_without_an_error(wild: str) -> None:
     run = FakeRun()
     ahead = of_plan(run)
     tell(ahead, plan_of("a", "b").partition('"sections"')[0] + '"sections": ' + wild, size=50)
@@ -155,7 +155,7 @@ async def test_a_digest_after_which_no_round_follows_begins_nothing(review: Any,
     assert await run.through() == searched
 
 
-async def test_what_waits_for_all_searches_may_be_cancelled_with_them() -> None:
+async def test_waiting_for_all_searches_can_be_cancelled_with_them() -> None:
     run = FakeRun()
     never = asyncio.Event()
 

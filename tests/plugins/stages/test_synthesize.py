@@ -43,7 +43,7 @@ from leadline.testing.context import FakeRun, fake_findings
 from leadline_plugins.passages import selection
 from leadline_plugins.passages.cutting import tokens_of
 from leadline_plugins.passages.ranking import definitions
-from leadline_plugins.stages.synthesize import SynthesizeStage, collected, without_copies
+from leadline_plugins.stages.synthesize import Inquiry, SynthesizeStage, collected, without_copies
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -141,7 +141,7 @@ async def book(
     runs: Runs, plan: Plan, page: Page, tasks: Sequence[SearchTask] = (), conflicts: Sequence[Conflict] = ()
 ) -> Book:
     return await collected(
-        plan, ASKED, page[1], [page[0]], tasks, Digest(conflicts=tuple(conflicts)), cast("StageRun", runs)
+        Inquiry(ASKED, plan, tasks), page[1], [page[0]], Digest(conflicts=tuple(conflicts)), cast("StageRun", runs)
     )
 
 
@@ -295,7 +295,7 @@ async def test_a_section_without_a_passage_is_left_out_and_its_length_goes_to_th
     assert [request.length for request in runs.requested] == [400]
 
 
-async def test_what_a_writer_could_not_answer_or_write_is_told() -> None:
+async def test_unanswered_questions_and_unwritten_sections_are_notices() -> None:
     runs = Runs()
     runs.reply = lambda section: {
         "text": f"It is so [@{_first(section)}].",
@@ -318,7 +318,7 @@ async def test_a_section_that_answers_nothing_is_no_section_of_the_report() -> N
     assert runs.notices == [f"not found in the passages read: {FEES}"]
 
 
-async def test_where_no_section_has_an_answer_the_run_ends_without_evidence() -> None:
+async def test_a_run_in_which_no_section_has_an_answer_ends_without_evidence() -> None:
     runs = Runs()
     runs.reply = lambda section: {"text": " ", "unanswered": section.questions}
     with pytest.raises(NoEvidence) as raised:
@@ -336,7 +336,7 @@ async def test_without_a_passage_the_run_ends_without_evidence() -> None:
 # --- copies ---------------------------------------------------------------------------------------------------------
 
 
-async def test_of_pages_that_say_the_same_only_the_best_is_cited() -> None:
+async def test_only_the_best_of_several_copies_is_cited() -> None:
     texts = [f"The fee of pier {n} is {n} crowns, as the board of the harbour has it." for n in range(9)]
     copy, original, other = source("s1", *texts), source("s2", *texts, tier=1), source("s3", "The fee is one crown.")
     pages = [copy, original, other]

@@ -79,7 +79,7 @@ def test_citations_of_passages_that_were_not_shown_are_dropped(written: str, exp
         ("- [x] done [1]", "- [x] done [@aaa]"),
     ],
 )
-def test_what_only_looks_like_a_citation_stays(written: str, expected: str | None) -> None:
+def test_text_that_only_looks_like_a_citation_stays(written: str, expected: str | None) -> None:
     made = parse_section(written, NUMBERS)
     assert made == expected or (expected is None and cited(made)[-1] == "aaa")
 
@@ -98,7 +98,7 @@ def test_what_only_looks_like_a_citation_stays(written: str, expected: str | Non
         "So it is [1].\n\nSo it is [1].\n\nSo it is [1].",
     ],
 )
-def test_what_stands_around_the_text_is_left_out(written: str) -> None:
+def test_text_around_the_section_is_left_out(written: str) -> None:
     assert parse_section(written, NUMBERS, "The port") == "So it is [@aaa]."
 
 

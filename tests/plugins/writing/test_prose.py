@@ -162,7 +162,7 @@ async def test_a_section_whose_passages_answer_nothing_has_no_text() -> None:
     assert not sections["1"].unwritten
 
 
-async def test_what_a_reply_lacks_is_asked_for_beside_what_is_written() -> None:
+async def test_missing_sections_are_asked_for_beside_the_written_ones() -> None:
     sections, writer = await written(reply(s_1=PAID), reply(s_2=DREDGED, summary=PAID), request=WHOLE)
     assert {name: section.text for name, section in sections.items()} == {
         "1": "It paid 12 pounds [@late].",
@@ -176,7 +176,7 @@ async def test_what_a_reply_lacks_is_asked_for_beside_what_is_written() -> None:
     assert not writer.said
 
 
-async def test_what_two_replies_lack_is_a_brief_and_no_summary() -> None:
+async def test_a_section_that_two_replies_lack_is_a_brief() -> None:
     sections, writer = await written(reply(s_1=PAID), reply(s_1=PAID), request=WHOLE)
     assert set(cited(sections["2"].text or "")) == {"other"}
     assert sections["2"].unwritten == ("its text cites no passage",)

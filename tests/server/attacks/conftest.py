@@ -128,7 +128,7 @@ def target(folder: Path, **settings: Any) -> Iterator[Target]:
         limits = Limits(requests=1_000_000, runs=1_000, guesses=1_000_000)
         with running(folder, "alice", "bob", limits=limits, **settings) as served:
             alice = served.client("alice")
-            run = order(alice, QUESTION, tags={"mark": MARK})
+            run = order(alice, QUESTION, tags={"mark": MARK, "note": SCRIPT})
             finish(alice, run)
             view = alice.get(f"/v1/runs/{run}").json()
             assert view["status"] in ("complete", "partial"), (view["reason"], view["errors"], view["calls"])

@@ -6,12 +6,10 @@ import contextlib
 import json
 import socket
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
 import pytest
 from pydantic import ValidationError
 from tests.server.attacks.conftest import Target
@@ -44,11 +42,6 @@ WRONG: list[bytes] = [
 ]
 
 
-def _large() -> Iterator[bytes]:
-    for _ in range(160):
-        yield b" " * 65_536
-
-
 @pytest.mark.parametrize("body", WRONG, ids=range(len(WRONG)))
 def test_wrong_bodies_are_refused(attacked: Target, body: bytes) -> None:
     before = len(attacked.served.client("alice").get("/v1/runs", params={"limit": 500}).json()["runs"])
@@ -70,7 +63,7 @@ def test_wrong_bodies_are_refused(attacked: Target, body: bytes) -> None:
     ],
     ids=["parts", "messages", "tags"],
 )
-def test_of_thousands_of_wrong_items_the_first_is_an_error(fields: dict[str, Any]) -> None:
+def test_thousands_of_wrong_items_raise_one_error(fields: dict[str, Any]) -> None:
     with pytest.raises(ValidationError) as failed:
         ChatRequest.model_validate_json(json.dumps({"model": "leadline-research", **fields}))
     assert failed.value.error_count() <= 2  # a text, or a list of parts
@@ -87,56 +80,8 @@ def test_a_form_whose_charset_makes_no_text_is_refused(attacked: Target, charset
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("chunked", [True, False])
-def test_ten_megabytes_are_refused(attacked: Target, *, chunked: bool) -> None:
-    for route in attacked.routes:
-        if route.method != "POST" or route.path == "/v1/knowledge":
-            continue  # the body of others is not read, and documents may have 50 MB
-        content: Any = _large() if chunked else b" " * 10_485_760
-        headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-        with contextlib.suppress(httpx.WriteError, httpx.ReadError, httpx.RemoteProtocolError):  # closed while we send
-            client = attacked.served.client("alice")
-            path = route.at(**attacked.values | {"run_id": "00000000_20260101_000000"})
-            reply = client.request(route.method, path, content=content, headers=headers)
-            assert reply.status_code in (400, 403, 404, 405, 413, 415), (route, reply.status_code)
-    assert attacked.served.client("alice").get("/healthz").status_code == 200
-
-
-@pytest.mark.slow
-def test_slow_heads_and_bodies_are_cut_off_while_others_are_served(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Slowloris, with 200 connections."""
-    monkeypatch.setattr("leadline_server.protocol.HEAD_TIMEOUT", 1.0)
-    monkeypatch.setattr("leadline_server.requests.BODY_TIMEOUT", 1.0)
-    bodies = ("/v1/runs", "/v1/session", "/mcp", "/v1/chat/completions")
-    with running(tmp_path) as server:
-        host, port = urlsplit(server.url).netloc.split(":")
-        with contextlib.ExitStack() as stack:
-            slow = []
-            for number in range(200):
-                raw = stack.enter_context(socket.create_connection((host, int(port)), timeout=PATIENCE))
-                head = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
-                path = bodies[number % len(bodies)]
-                body = (
-                    f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                    "Accept: application/json, text/event-stream\r\nContent-Length: 9\r\n\r\n{"
-                )
-                raw.sendall((head if number % 2 else body).encode())
-                slow.append(raw)
-            assert server.client().get("/healthz").status_code == 200
-            for raw in slow:
-                received = b""
-                with contextlib.suppress(ConnectionError):
-                    while piece := raw.recv(65_536):
-                        received += piece
-                assert not received or received.split()[1] in (b"408", b"400")
-        assert server.client().get("/healthz").status_code == 200
-
-
-@pytest.mark.slow
 def test_a_client_that_does_not_read_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leadline_server.protocol.STALL_TIMEOUT", 0.5)
+    monkeypatch.setattr("leadline_server.command.STALL_TIMEOUT", 0.5)
     size = 64_000_000
     with running(tmp_path) as server:
         http = server.client()

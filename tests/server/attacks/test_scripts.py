@@ -1,9 +1,13 @@
-"""Scripts in what third parties write: titles, texts, addresses and names of pages that a run cites."""
+"""Scripts in what others write: titles, texts, addresses and names of cited pages, tags, and links to a page."""
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from selectolax.lexbor import LexborHTMLParser
-from tests.server.attacks.conftest import Target
+from tests.server.attacks.conftest import SCRIPT, Target
+
+HOSTILE = "&".join(f"{name}={quote(SCRIPT)}" for name in ("q", "tag", "status", "pipeline", "question"))
 
 
 def test_no_page_has_an_element_or_attribute_of_a_third_party(attacked: Target) -> None:
@@ -11,7 +15,8 @@ def test_no_page_has_an_element_or_attribute_of_a_third_party(attacked: Target) 
     for route in attacked.routes:
         if route.method != "GET":
             continue
-        reply = attacked.send("GET", route.at(**attacked.values), Accept="text/html")
+        path = route.at(**attacked.values) + (f"?{HOSTILE}" if route.reads_query else "")
+        reply = attacked.send("GET", path, Accept="text/html")
         if not reply.headers.get("content-type", "").startswith("text/html"):
             continue
         assert_harmless(reply.body.decode(), route.path)

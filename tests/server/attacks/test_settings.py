@@ -46,6 +46,11 @@ BYPASSES: list[dict[str, Any]] = [
     {"cache.folder": "/tmp"},
     {"verify.judges": []},
     {"ai.providers": ["openai"]},
+    {"code.sandbox": "x"},
+    {"limits.web.at_once": 9},
+    {"prompts.plan": "x"},
+    {"report.citation_style": "x"},
+    {"cache.model": 1},
 ]
 
 

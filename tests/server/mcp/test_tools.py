@@ -160,18 +160,6 @@ async def test_a_call_that_only_waits_does_not_cancel_the_run(tmp_path: Path) ->
         assert (await peer.call("research_result", run_id=run_id))["status"] == "complete"
 
 
-async def test_an_interrupted_run_is_continued_by_whoever_wants_its_result(tmp_path: Path) -> None:
-    async with connected(tmp_path) as peer:
-        run_id = (await peer.call("research_start", question=QUESTION))["run_id"]
-        await peer.held.reached.wait()
-    metadata = tmp_path / "runs" / run_id / "metadata.json"
-    lost = json.loads(metadata.read_text()) | {"status": "running", "ended": None}  # as a kill leaves it
-    metadata.write_text(json.dumps(lost))
-    async with connected(tmp_path, held=False) as peer:
-        assert (await peer.call("research_status", run_id=run_id))["status"] == "interrupted"
-        assert (await peer.call("research_result", run_id=run_id))["status"] == "complete"
-
-
 async def test_a_question_is_returned_to_a_client_that_cannot_ask_and_answered_by_a_tool(tmp_path: Path) -> None:
     async with connected(tmp_path, held=False, **ASK) as peer:
         state = await peer.call("research", question="harbour sounding")

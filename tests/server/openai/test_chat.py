@@ -149,7 +149,7 @@ def test_null_is_not_given_minus_one_is_no_limit_and_a_final_slash_no_other_addr
         ({"max_tokens": 20}, "no report fits into 20 tokens"),
     ],
 )
-def test_what_no_run_can_do_is_refused_before_one_starts(
+def test_options_that_no_run_supports_are_refused_before_one_starts(
     client: Any, served: Served, options: dict[str, Any], message: str
 ) -> None:
     before = runs_of(served)

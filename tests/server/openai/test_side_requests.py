@@ -9,7 +9,7 @@ import pytest
 from tests.server.conftest import QUESTION, Served
 
 from leadline_server.openai.requests import ChatRequest
-from leadline_server.openai.side_requests import side_answer
+from leadline_server.openai.routes import side_answer
 from leadline_server.problems import Problem
 
 HISTORY = f"<chat_history>\nUSER: {QUESTION}\nASSISTANT: # Depths\n</chat_history>"

@@ -67,7 +67,7 @@ def test_a_plan_is_told_by_its_message() -> None:
         ([], "The sky", "The sky"),
     ],
 )
-def test_what_is_missing_of_an_answer_is_sent_at_the_end(pieces: list[str], report: str, rest: str) -> None:
+def test_missing_text_of_an_answer_is_sent_at_the_end(pieces: list[str], report: str, rest: str) -> None:
     answer = Answer()
     sent = [answer.text(delta("a", piece, answers=True)) for piece in pieces]
     assert "".join(sent) == answer.sent == "".join(pieces).strip()

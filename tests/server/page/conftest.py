@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 import pytest
 from selectolax.lexbor import LexborHTMLParser, LexborNode
-from tests.server.conftest import Served, connected, finish, order, running
-
-HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> \"'> javascript:alert(3)"
+from tests.server.conftest import Served, connected
 
 
 @dataclass
@@ -63,17 +60,6 @@ def browser_of(served: Served) -> Browser:
 @pytest.fixture
 def browser(served: Served) -> Browser:
     return browser_of(served)
-
-
-@pytest.fixture(scope="session")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, str]]:
-    """A server, and a finished run whose question and tags are hostile."""
-    with running(tmp_path_factory.mktemp("hostile")) as server:
-        with connected(server.url) as http:
-            question = f"How deep was the harbour measured at each sounding, in fathoms? {HOSTILE}"
-            run = order(http, question, tags={HOSTILE[:60]: HOSTILE})
-            finish(http, run)
-        yield server, run
 
 
 def write(folder: Path, name: str, content: str) -> None:

@@ -6,9 +6,7 @@ import httpx
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 from tests.server.conftest import QUESTION, Served
-from tests.server.page.conftest import HOSTILE, Browser, form
-
-PAGES = ("", "/trail", "/checks", "/details", "/live", "/delete")
+from tests.server.page.conftest import Browser, form
 
 
 def test_a_form_needs_the_origin_and_the_token_of_this_site(browser: Browser, served: Served) -> None:
@@ -40,31 +38,3 @@ def test_pages_allow_only_their_own_scripts_and_styles(browser: Browser, path: s
     cookie = reply.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "samesite=strict" in cookie.lower()
-
-
-@pytest.mark.parametrize("path", PAGES)
-def test_hostile_words_of_a_run_are_only_text(hostile: tuple[Served, str], path: str) -> None:
-    server, run = hostile
-    page = server.client().get(f"/runs/{run}{path}")
-    assert page.status_code == 200 or path == "/checks"  # it has no report
-    assert_harmless(page.text)
-
-
-@pytest.mark.parametrize("path", ["/", "/runs", "/runs?q={h}&tag={h}&status={h}&pipeline={h}", "/?question={h}"])
-def test_hostile_words_in_lists_and_addresses_are_only_text(hostile: tuple[Served, str], path: str) -> None:
-    reply = hostile[0].client().get(path.replace("{h}", httpx.QueryParams(h=HOSTILE)["h"].replace(" ", "%20")))
-    assert_harmless(reply.text)
-
-
-def assert_harmless(html: str) -> None:
-    """Fail if the page has an element or an attribute that the hostile words made."""
-    page = LexborHTMLParser(html)
-    for node in page.css("script"):
-        assert (node.attributes.get("src") or "").startswith("/static/")
-    for node in page.css("*"):
-        for name, value in node.attributes.items():
-            assert not name.startswith("on"), name
-            if name in ("href", "src", "action", "formaction"):
-                assert (value or "").startswith(("/", "#", "http://", "https://")), value
-    assert "<script>alert" not in html
-    assert "<img src=x" not in html

@@ -66,7 +66,7 @@ def test_past_runs_are_searched_filtered_compared_and_deleted(browser: Browser, 
     assert [one.attributes["value"] for one in listed.css("input[name=run]")] == [other]
     assert done in (browser.open("/runs?q=harbour").html or "")
     assert "No run matches" in text(browser.open("/runs?q=zzzz"))
-    assert done in (browser.open("/runs?pipeline=research").html or "")
+    assert done in (browser.open("/runs?pipeline=research&tag=team%3Dharbour").html or "")
     assert "No run matches" in text(browser.open("/runs?pipeline=chat"))
     compared = browser.open(f"/compare?run={done}&run={other}")
     assert "Claims only in A" in text(compared)
@@ -181,23 +181,6 @@ def test_a_team_logs_in_with_a_token_and_sees_only_its_own(team: Served) -> None
     browser.submit(form(browser.open("/login"), "/login"), token=team.tokens["bob"])
     browser.open(f"/runs/{run}", 404)
     assert run not in (browser.open("/runs").html or "")
-
-
-@pytest.mark.parametrize(
-    "target", ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:alert(1)", "/\n/evil.example"]
-)
-def test_the_login_leads_nowhere_else(team: Served, target: str) -> None:
-    page = LoginPage(browser_of(team), target)
-    assert page.next == "/"
-
-
-class LoginPage:
-    def __init__(self, browser: Browser, target: str) -> None:
-        reply = browser.http.get("/login", params={"next": target})
-        from selectolax.lexbor import LexborHTMLParser
-
-        found = LexborHTMLParser(reply.text).css_first("input[name=next]")
-        self.next = found.attributes["value"] if found else None
 
 
 def test_errors_are_pages_for_people_and_json_for_programs(browser: Browser, http: httpx.Client) -> None:

@@ -13,8 +13,7 @@ import pytest
 from leadline._runtime.calls.limits import SharedLimiter
 from leadline.errors import RateLimited
 from leadline_server.queue import open_queue
-from leadline_server.queue.permits import LIFETIME, SqlPermits
-from leadline_server.queue.sql import SqlQueue
+from leadline_server.queue.sql import LIFETIME, SqlPermits, SqlQueue
 
 
 @pytest.fixture

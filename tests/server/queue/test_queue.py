@@ -6,9 +6,7 @@ import itertools
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -153,13 +151,13 @@ def test_what_runs_spend_is_summed_by_day_and_ends_at_the_quota(url: str, tmp_pa
 
 
 def test_active_runs_of_a_principal_are_limited(queue: Queue) -> None:
-    queue.put(an_order(), "alice", most=2)
-    queue.put(an_order(), "alice", most=2)
+    queue.put(an_order(), "alice", quota=Quota(runs=2))
+    queue.put(an_order(), "alice", quota=Quota(runs=2))
     with pytest.raises(Full, match="2 runs are active"):
-        queue.put(an_order(), "alice", most=2)
-    queue.put(an_order(), "bob", most=2)
+        queue.put(an_order(), "alice", quota=Quota(runs=2))
+    queue.put(an_order(), "bob", quota=Quota(runs=2))
     assert queue.done(claim(queue))
-    queue.put(an_order(), "alice", most=2)
+    queue.put(an_order(), "alice", quota=Quota(runs=2))
 
 
 def test_principals_take_turns_however_many_orders_they_have(queue: Queue) -> None:
@@ -216,7 +214,7 @@ def _empty(folders: pytest.TempPathFactory) -> SqliteDatabase:
     return SqliteDatabase(folder / ".queue.sqlite")
 
 
-def test_what_wakes_late_can_neither_end_nor_return_an_order(queue: Queue) -> None:
+def test_a_worker_that_wakes_late_can_neither_end_nor_return_an_order(queue: Queue) -> None:
     put(queue)
     late = claim(queue, "paused")
     assert queue.leave("paused", died=True) == 1
@@ -336,41 +334,3 @@ def test_a_database_that_does_not_answer_is_named_with_the_setting(monkeypatch: 
     with pytest.raises(QueueUnavailable, match=r"in Postgres, database q on 127\.0\.0\.1 .*runs\.queue") as told:
         open_queue("postgresql://me:secret@127.0.0.1:1/q", Path("/nowhere"))
     assert "secret" not in str(told.value)
-
-
-def patiently(function: Callable[..., T], *values: object) -> T:
-    """Repeat a call until the database is back."""
-    while True:
-        with suppress(QueueUnavailable):
-            return function(*values)
-
-
-@pytest.mark.slow
-def test_a_restart_of_the_database_loses_no_order_and_repeats_none(request: pytest.FixtureRequest) -> None:
-    cluster = request.getfixturevalue("postgres")
-    queue = open_queue(cluster.database("restarted"), Path("/nowhere"))
-    runs: set[str] = set()
-    ended: Counter[str] = Counter()
-    stopped = threading.Event()
-
-    def work(worker: str) -> None:
-        while not stopped.is_set() or patiently(queue.active):
-            if one := patiently(queue.claim, worker):
-                ended[one.run_id] += patiently(queue.done, one)
-
-    with ThreadPoolExecutor(3) as pool:
-        working = [pool.submit(work, f"w{number}") for number in range(2)]
-        for number in range(60):
-            order = an_order()
-            runs.add(order.run_id)
-            patiently(queue.put, order, f"p{number % 3}")
-            if number % 20 == 10:
-                cluster.restart()
-        for worker in ("w0", "w1"):  # a claim whose answer was lost
-            patiently(queue.leave, worker)
-        stopped.set()
-        for one in working:
-            one.result(60)
-    assert set(ended) == runs
-    assert max(ended.values()) == 1  # 0: its end was committed, and the answer was lost
-    queue.close()

@@ -1,4 +1,4 @@
-"""One attempt at a call: permit, reservation, timeout, middleware, provider; and the events of calls.
+"""The parts of an attempt: plugin code in a task with a time limit, middleware, and the events of calls.
 
 Plugin code runs in a task of its own. If it swallows its cancellation, nobody waits for it longer than `GRACE`, and the
 error names it; if it cancels the task it runs in, it cancels only itself.
@@ -7,28 +7,21 @@ error names it; if it cancels the task it runs in, it cancels only itself.
 from __future__ import annotations
 
 import asyncio
-import math
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Literal, TypeVar
 
-from leadline._hosting.faults import Held, message_of
-from leadline._runtime.calls.budget import Budget, Reservation, used_by
-from leadline._runtime.calls.job import ActiveCall, Job, current_call, current_stage, stage_span
-from leadline._runtime.calls.outcomes import Outcome, OutcomeBuilder
-from leadline._runtime.calls.retry import translate
+from leadline._hosting.faults import Held
+from leadline._runtime.calls.budget import Budget
+from leadline._runtime.calls.job import ActiveCall, Job, current_stage, stage_span
 from leadline._runtime.event_bus import Bus
-from leadline._runtime.journal.journal import Journal
-from leadline._runtime.journal.rows import Need, Row, total
+from leadline._runtime.journal.rows import Need, Row
 from leadline._runtime.replies.streamed_text import StreamedText
 from leadline._runtime.task_groups import contain
-from leadline._settings.secrets import Secrets
-from leadline.contracts import Middleware, Run
-from leadline.encoding import decode, encode
-from leadline.errors import BadReply, ProviderError, Refused, Severed, Unavailable
-from leadline.records import ChatReply, ChatRequest, Failure, Record, Usage
+from leadline.contracts import Middleware
+from leadline.encoding import decode
+from leadline.errors import ProviderError, Refused, Severed, Unavailable
+from leadline.records import ChatReply, ChatRequest, Failure, Usage
 
 Origin = Literal["live", "journal", "cache", "shared"]
 
@@ -100,8 +93,9 @@ class CallEvents:
         if job.kind.text and row.outcome == "reply":
             text = job.kind.text(decode(body, job.kind.reply))
             data = {"kind": "text", "text": text, "attempt": row.attempts}
-            if job.shows and self.bus.follows_deltas:
-                data |= {"said": StreamedText(job.shows).take(text)} | ({"answers": True} if job.answers else {})
+            stream = job.kind.stream
+            if stream.shows and self.bus.follows_deltas:
+                data |= {"said": StreamedText(stream.shows).take(text)} | ({"answers": True} if stream.answers else {})
             await self._emit(job, "call.delta", data)
 
     async def _error(self, job: Job, failure: Failure, *, replayed: bool) -> None:
@@ -139,125 +133,10 @@ class AttemptLog:
     began: float = 0.0
 
 
-@dataclass(frozen=True)
-class Attempts:
-    """Makes the attempts at the calls of one run."""
-
-    run: Run
-    journal: Journal
-    budget: Budget
-    bus: Bus
-    events: CallEvents
-    secrets: Secrets
-    middleware: Mapping[str, Middleware]
-    monotonic: Callable[[], float]
-
-    async def leaf(self, job: Job, log: AttemptLog, *, restart: bool) -> tuple[bytes, Record]:
-        """Make one outside request; with `restart` the plugin is closed and entered again first."""
-        await self.events.held(job, job.provider.wait_time())
-        async with job.provider.permit():
-            if self.journal.broken and job.kind.keep:  # do not pay for a reply that cannot be kept
-                raise self.journal.broken
-            need = job.kind.need(job.request)
-            reservation = self._reserved(await self.budget.reserve_in_turn(need), log)
-            if job.kind.keep and not (job.kind.free or job.kind.effect):
-                self.journal.begin(job.key)
-            call = self._active_call(job, log, self.monotonic() + job.provider.timeout)
-            ended: Literal["reply", "error", "cut"] = "cut"
-            with self._settling(call, log, lambda: self._settle(reservation, used_by(need, total(call.usages), ended))):
-                try:
-                    lost_since, log.began = (log.began if restart else None), asyncio.get_running_loop().time()
-                    work = self._request(job, call, lost_since)
-                    reply = await run_in_task(work, job.label, self.events.late, job.provider.timeout)
-                    body, read = encode(reply, job.kind.reply)
-                    if job.kind.keep and self.secrets.found_in(body):  # a request that quotes it would be refused
-                        raise BadReply("the reply holds a configured secret, and is not taken")
-                    ended = "reply"
-                    return body, read
-                except TimedOut as late:
-                    raise late.error from None
-                except Exception as error:
-                    # Text that was streamed is billed, even if it is of no use and no usage was reported.
-                    ended = "reply" if call.streamed or isinstance(translate(error), BadReply) else "error"
-                    raise
-
-    async def composite(self, job: Job, log: AttemptLog, build: OutcomeBuilder) -> Outcome:
-        """Run code that makes leaf calls: without permit, timeout or middleware, for it may wait for others."""
-        call, need = self._active_call(job, log, math.inf), job.kind.need(job.request)
-        try:
-            held = self._reserved(self.budget.reserve(need), log)
-            with self._settling(call, log, lambda: self._settle(held, used_by(need, total(call.usages), "reply"))):
-                reply = await run_in_task(job.do(job.request, call), job.label, self.events.late)
-                body, read = encode(reply, job.kind.reply)
-                return Outcome("reply", body, reply=read)
-        except Refused as error:
-            return build.refused(message_of(error))
-        except Exception as error:  # noqa: BLE001 - any error of a plugin is an outcome
-            return build.of_composite(error)
-
-    @contextmanager
-    def _settling(self, call: ActiveCall, log: AttemptLog, settle: Callable[[], None]) -> Iterator[None]:
-        token = current_call.set(call)
-        try:
-            yield
-        finally:
-            current_call.reset(token)
-            call.close()
-            log.usages += call.usages
-            log.streamed = log.streamed or call.streamed
-            settle()
-
-    async def _request(self, job: Job, call: ActiveCall, lost_since: float | None) -> Any:
-        if lost_since is not None and job.provider.restart:
-            await job.provider.restart(lost_since)
-        proceed: Callable[[Any], Awaitable[Any]] = lambda request: job.do(request, call)  # noqa: E731
-        for name, middleware in reversed(tuple(self._middleware_of(job).items())):
-            proceed = partial(_around, name, middleware, call, proceed)
-        reply = await proceed(job.request)
-        if not call.live and job.kind.text:
-            call.live = True
-            call.emit("text", job.kind.text(reply))
-        return reply
-
-    def _middleware_of(self, job: Job) -> Mapping[str, Middleware]:
-        """Return the middleware of a call: none for a composite, and for work that contacts nobody outside."""
-        return {} if job.kind.composite or job.kind.free or job.provider.local else self.middleware
-
-    def _active_call(self, job: Job, log: AttemptLog, deadline: float) -> ActiveCall:
-        return ActiveCall(
-            run=self.run,
-            task=job.task,
-            key=job.key,
-            traceparent=f"00-{self.bus.trace_id}-{job.span}-01",
-            span=job.span,
-            composite=job.kind.composite,
-            deadline=deadline,
-            monotonic=self.monotonic,
-            bus=self.bus,
-            attempt=log.attempts,
-            notices=log.notices,
-            price=partial(job.kind.price, job.request) if job.kind.price else None,
-            listener=job.listener,
-            prose=StreamedText(job.shows) if job.shows else None,
-            answers=job.answers,
-            live=all(middleware.live for middleware in self._middleware_of(job).values()),
-        )
-
-    def _reserved(self, reservation: Reservation, log: AttemptLog) -> tuple[Reservation, str]:
-        log.reserved += reservation.need
-        # Calls and queries are counted by the journal's rows.
-        costs = reservation.need - reservation.need.counts()
-        return reservation, self.journal.ledger.reserve(costs) if costs and not self.journal.readonly else ""
-
-    def _settle(self, reservation: tuple[Reservation, str], used: Need) -> None:
-        self.budget.settle(reservation[0], used)
-        if reservation[1]:
-            self.journal.ledger.settle(reservation[1], used)
-
-
-async def _around(
+async def around(
     name: str, middleware: Middleware, call: ActiveCall, proceed: Callable[[Any], Awaitable[Any]], request: Any
 ) -> Any:
+    """Pass a request through one middleware."""
     try:
         return await middleware.around(request, call, proceed)
     except RefusedByMiddleware:

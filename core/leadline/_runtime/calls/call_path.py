@@ -2,7 +2,7 @@
 
 A call passes, from top to bottom:
 
-    single flight    identical calls at the same time share one task        here
+    single flight    identical calls at the same time share one task        in_flight.py
     store            journal of the run, then the cache across runs         store.py
     admission        secrets in the request, shutdown, journal writable     here
     attempts         retries with pauses; each attempt: permit, budget      here, retry.py, attempt.py
@@ -14,41 +14,48 @@ The key of a call is made of its content. Its outcome is committed before it is 
 same call: at the same time, later, or after a crash. There are two ranks. A leaf is one outside request. A composite
 (a search strategy, a chain of models, render and repair) makes leaf calls, and its outcome is a row too, so that
 whatever depends on timing replays. A leaf makes no calls.
-
-A shutdown, by a stop or because the time of the run is spent, refuses calls outside the closing stages and interrupts
-those in flight, by a timeout scope and never by `task.cancel()`, whose CancelledError would reach everybody who waits
-for the call. Calls with an effect are never interrupted. Free work (parsing, judging without a model) goes on until one
-later deadline, so that pages that were fetched are read; before any of it has a reply it goes on without end, for
-without a reply there is no report.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+import math
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
+from weakref import ref
 
 from pydantic import JsonValue
 
 from leadline._hosting.faults import message_of
-from leadline._runtime.calls.attempt import AttemptLog, Attempts, CallEvents, RefusedByMiddleware
-from leadline._runtime.calls.budget import Budget
-from leadline._runtime.calls.job import CHAT, Job, Kind, ProviderIdentity, current_call, current_stage, within_context
+from leadline._runtime.calls.attempt import (
+    AttemptLog,
+    CallEvents,
+    RefusedByMiddleware,
+    TimedOut,
+    around,
+    run_in_task,
+)
+from leadline._runtime.calls.budget import Budget, Reservation, used_by
+from leadline._runtime.calls.in_flight import SPENT, InFlight, Shutdown, SingleFlight
+from leadline._runtime.calls.job import CHAT, ActiveCall, Job, Kind, ProviderIdentity, current_call, current_stage
 from leadline._runtime.calls.keys import call_text, outline, plain
 from leadline._runtime.calls.outcomes import MIDDLEWARE, SHUTDOWN, Outcome, OutcomeBuilder, error_of, failed_call_keys
 from leadline._runtime.calls.retry import RetryPolicy, translate
 from leadline._runtime.calls.store import CallResult, CallStore, ReplyCache
 from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.journal import Journal
-from leadline._runtime.journal.rows import Row
+from leadline._runtime.journal.rows import Row, total
+from leadline._runtime.replies.streamed_text import StreamedText
 from leadline._settings.secrets import Secrets
 from leadline.contracts import Call, Middleware, Run
-from leadline.encoding import digest
+from leadline.encoding import digest, encode
 from leadline.errors import (
+    BadReply,
     CallFailed,
     CallRefused,
     Disconnected,
@@ -59,7 +66,7 @@ from leadline.errors import (
     RateLimited,
     Refused,
 )
-from leadline.records import Notice, Record
+from leadline.records import Record
 
 Q = TypeVar("Q", bound=Record)
 R = TypeVar("R", bound=Record)
@@ -81,8 +88,24 @@ _FAULT = "fault"
 _CORE = ProviderIdentity("leadline")
 
 
+@dataclass(frozen=True)
+class CallRules:
+    """What the calls of a run obey."""
+
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    secrets: Secrets = field(default_factory=Secrets)
+    middleware: Mapping[str, Middleware] = field(default_factory=dict)
+    # The cache across runs.
+    answers: ReplyCache | None = None
+    # The id of the user on whose behalf calls are made.
+    principal: str = ""
+
+
 class CallPath:
-    """The call path of one run. Create it on the event loop of the run, and end it with `in_flight.close`."""
+    """The call path of one run. Create it on the event loop of the run, and end it with `in_flight.close`.
+
+    With a journal that is read only, a call whose outcome is missing is an error.
+    """
 
     def __init__(
         self,
@@ -90,30 +113,20 @@ class CallPath:
         journal: Journal,
         budget: Budget,
         bus: Bus,
-        *,
-        retry: RetryPolicy | None = None,
-        secrets: Secrets | None = None,
-        middleware: Mapping[str, Middleware] | None = None,
-        offline: bool = False,
-        answers: ReplyCache | None = None,
+        rules: CallRules,
         monotonic: Callable[[], float] = time.monotonic,
-        principal: str = "",
     ) -> None:
         self._run = run
         self._journal = journal
         self._budget = budget
-        self._retry = retry or RetryPolicy()
-        self._secrets = secrets or Secrets()
-        self._offline = offline
+        self._bus = bus
+        self._rules = rules
+        self._secrets = rules.secrets
         self._monotonic = monotonic
-        self._principal = principal
         self._events = CallEvents(bus, budget)
         self.in_flight: SingleFlight[CallResult] = SingleFlight()
-        self.store = CallStore(journal, self._events, self._secrets, answers, offline=offline)
+        self.store = CallStore(journal, self._events, rules.secrets, rules.answers)
         self.shutdown = Shutdown(budget, self._events.notice)
-        self._attempts = Attempts(
-            run, journal, budget, bus, self._events, self._secrets, dict(middleware or {}), monotonic
-        )
         # True once the session is cancelled: its calls in flight are made again by the next one.
         self._interrupted = False
         budget.restore(journal.spent())
@@ -132,25 +145,19 @@ class CallPath:
         provider: ProviderIdentity,
         sample: int = 0,
         task: str = "",
-        listener: Callable[[int, str], None] | None = None,
-        shows: tuple[str, ...] = (),
-        answers: bool = False,
     ) -> R:
         """Return the reply to a request, stored or made by `do`.
 
-        `listener` receives the pieces of a reply that is streamed now, each with the number of its attempt, in the
-        context of the caller. `shows` names the fields of a JSON reply that people read while it is streamed; with
-        `answers` they are the answer of the run.
         Raises CallFailed or CallRefused, live and replayed alike; JournalError if nothing can be stored;
         JournalMissing offline; TypeError for a request without a key.
         """
         caller = current_call.get()
         if caller and not caller.composite:
             raise PluginError(f"a provider must not make calls: {kind.name} was requested inside a provider's call")
-        heard = within_context(listener)
-        job = Job(kind, provider, request, do, sample, task, caller, heard, shows, answers, self._principal)
-        start = partial(self._find_or_make, job)
-        result, shared = await self.in_flight.join(job.key, job.label, start, caller.key if caller else "")
+        job = Job(kind, provider, request, do, sample, task, caller, self._rules.principal)
+        start, within = partial(self._find_or_make, job), caller.key if caller else ""
+        async with self.in_flight.joined(job.key, job.label, start, within) as (making, shared):
+            result = await asyncio.shield(making)
         if shared:
             await self._events.finished(job, result.row, result.body, "shared")
         for notice in result.row.notices:
@@ -163,17 +170,17 @@ class CallPath:
             self.store.mark_made(job)
             log, began, build = AttemptLog(), self._monotonic(), self._builder(job.kind.name, job.provider)
             try:
-                outcome: Outcome | str | None = self._refusal(job, build)
+                outcome = self._refusal(job, build)
                 if outcome is None:
                     await self._events.started(job)
                     if job.kind.effect:
                         await self._journal.begin_effect(job.key)
                     if job.kind.composite:
-                        outcome = await self._attempts.composite(job, log, build)
+                        outcome = await self._run_composite(job, log, build)
                     else:
                         outcome = await self.shutdown.interruptible(job, partial(self._run_leaf, job, log, build))
-                if isinstance(outcome, str):
-                    outcome = build.refused(outcome, log.attempts, by=SHUTDOWN)
+                if outcome is None:
+                    outcome = build.refused(self.shutdown.reason or SPENT, log.attempts, by=SHUTDOWN)
             except BaseException:
                 if job.kind.keep and not self._interrupted and self.in_flight.is_current(in_flight):
                     self._journal.abandon(job.key)
@@ -199,7 +206,7 @@ class CallPath:
         failed: ProviderError | None = None
         for log.attempts in itertools.count(1):
             try:
-                body, reply = await self._attempts.leaf(job, log, restart=isinstance(failed, Disconnected))
+                body, reply = await self._attempt(job, log, restart=isinstance(failed, Disconnected))
                 return Outcome("reply", body, reply=reply)
             except JournalError:
                 raise
@@ -208,7 +215,7 @@ class CallPath:
                 return build.refused(message_of(error), log.attempts, by=by)
             except Exception as error:  # noqa: BLE001 - any error of a plugin is an outcome
                 failed, once = translate(error), job.kind.single_attempt
-                pause = self._retry.delay(log.attempts, failed, single_attempt=once) if failed else None
+                pause = self._rules.retry.delay(log.attempts, failed, single_attempt=once) if failed else None
                 if failed is None or pause is None:
                     return build.failed(error, log.attempts)
             await self._events.retried(job, log.attempts, failed, pause)
@@ -216,8 +223,106 @@ class CallPath:
                 await self._events.held(job, pause)
             if log.streamed:
                 await self._events.restarted(job, log.attempts + 1)
-            await self._retry.sleep(pause)
+            await self._rules.retry.sleep(pause)
         raise AssertionError("unreachable: the attempts are counted without end")
+
+    async def _attempt(self, job: Job, log: AttemptLog, *, restart: bool) -> tuple[bytes, Record]:
+        """Make one outside request; with `restart` the plugin is closed and entered again first."""
+        await self._events.held(job, job.provider.wait_time())
+        async with job.provider.permit():
+            if self._journal.broken and job.kind.keep:  # do not pay for a reply that cannot be kept
+                raise self._journal.broken
+            reservation = await self._budget.reserve_in_turn(job.kind.need(job.request))
+            call = self._active_call(job, log, self._monotonic() + job.provider.timeout)
+            with self._accounting(call, log, reservation):
+                if job.kind.keep and not (job.kind.free or job.kind.effect):
+                    self._journal.begin(job.key)
+                try:
+                    lost_since, log.began = (log.began if restart else None), asyncio.get_running_loop().time()
+                    work = self._request(job, call, lost_since)
+                    reply = await run_in_task(work, job.label, self._events.late, job.provider.timeout)
+                    body, read = encode(reply, job.kind.reply)
+                    if job.kind.keep and self._secrets.found_in(body):  # a request that quotes it would be refused
+                        raise BadReply("the reply holds a configured secret, and is not taken")
+                    call.ended = "reply"
+                    return body, read
+                except TimedOut as late:
+                    raise late.error from None
+                except Exception as error:
+                    # Text that was streamed is billed, even if it is of no use and no usage was reported.
+                    call.ended = "reply" if call.streamed or isinstance(translate(error), BadReply) else "error"
+                    raise
+
+    async def _run_composite(self, job: Job, log: AttemptLog, build: OutcomeBuilder) -> Outcome:
+        """Run code that makes leaf calls: without permit, timeout or middleware, for it may wait for others."""
+        call, need = self._active_call(job, log, math.inf), job.kind.need(job.request)
+        call.ended = "reply"
+        try:
+            with self._accounting(call, log, self._budget.reserve(need)):
+                reply = await run_in_task(job.do(job.request, call), job.label, self._events.late)
+                body, read = encode(reply, job.kind.reply)
+                return Outcome("reply", body, reply=read)
+        except Refused as error:
+            return build.refused(message_of(error))
+        except Exception as error:  # noqa: BLE001 - any error of a plugin is an outcome
+            return build.of_composite(error)
+
+    @contextmanager
+    def _accounting(self, call: ActiveCall, log: AttemptLog, reservation: Reservation) -> Iterator[None]:
+        """Run a call within its reservation, and count what it used in its place."""
+        need, entry = reservation.need, ""
+        log.reserved += need
+        # Calls and queries are counted by the journal's rows.
+        if (costs := need - need.counts()) and not self._journal.readonly:
+            entry = self._journal.ledger.reserve(costs)
+        token = current_call.set(call)
+        try:
+            yield
+        finally:
+            current_call.reset(token)
+            call.close()
+            log.usages += call.usages
+            log.streamed = log.streamed or call.streamed
+            used = used_by(need, total(call.usages), call.ended)
+            self._budget.settle(reservation, used)
+            if entry:
+                self._journal.ledger.settle(entry, used)
+
+    async def _request(self, job: Job, call: ActiveCall, lost_since: float | None) -> Any:
+        if lost_since is not None and job.provider.restart:
+            await job.provider.restart(lost_since)
+        proceed: Callable[[Any], Awaitable[Any]] = lambda request: job.do(request, call)  # noqa: E731
+        for name, middleware in reversed(tuple(self._middleware_of(job).items())):
+            proceed = partial(around, name, middleware, call, proceed)
+        reply = await proceed(job.request)
+        if not call.live and job.kind.text:
+            call.live = True
+            call.emit("text", job.kind.text(reply))
+        return reply
+
+    def _middleware_of(self, job: Job) -> Mapping[str, Middleware]:
+        """Return the middleware of a call: none for a composite, and for work that contacts nobody outside."""
+        return {} if job.kind.composite or job.kind.free or job.provider.local else self._rules.middleware
+
+    def _active_call(self, job: Job, log: AttemptLog, deadline: float) -> ActiveCall:
+        return ActiveCall(
+            ref(self._run),
+            task=job.task,
+            key=job.key,
+            traceparent=f"00-{self._bus.trace_id}-{job.span}-01",
+            span=job.span,
+            composite=job.kind.composite,
+            deadline=deadline,
+            monotonic=self._monotonic,
+            bus=self._bus,
+            attempt=log.attempts,
+            notices=log.notices,
+            price=partial(job.kind.price, job.request) if job.kind.price else None,
+            listener=job.listener,
+            prose=StreamedText(job.kind.stream.shows) if job.kind.stream.shows else None,
+            answers=job.kind.stream.answers,
+            live=all(middleware.live for middleware in self._middleware_of(job).values()),
+        )
 
     def _builder(self, kind: str, provider: ProviderIdentity) -> OutcomeBuilder:
         return OutcomeBuilder(kind, provider.name, self._secrets, provider.who, provider.key_origin)
@@ -225,7 +330,7 @@ class CallPath:
     def is_stored(self, kind: Kind[Any], request: Record, *, provider: ProviderIdentity) -> bool:
         """Return whether the journal has the outcome of this call."""
         tree = outline(plain(request))
-        key_text = call_text(kind.name, provider.name, provider.fingerprint, tree, 0, self._principal)
+        key_text = call_text(kind.name, provider.name, provider.fingerprint, tree, 0, self._rules.principal)
         return self._journal.has(digest(key_text))
 
     # --- rows that are no requests -----------------------------------------------------------------------------------
@@ -264,7 +369,7 @@ class CallPath:
         async def do(_: _Name, call: Call) -> _Value:
             return _Value()
 
-        if self.shutdown.reason is None and not self._offline:
+        if self.shutdown.reason is None and not self._journal.readonly:
             return False
         try:
             await self.call(_END, _Name(name=f"before {name}"), do, provider=_CORE)
@@ -295,204 +400,3 @@ class CallPath:
         """Return the providers that answered a chat in any session of this run; replies of other runs do not count."""
         rows = self.store.rows()
         return frozenset(row.provider for row in rows if (row.kind, row.outcome) == (CHAT, "reply") and not row.cached)
-
-
-T = TypeVar("T")
-
-
-@dataclass(eq=False)
-class InFlight(Generic[T]):
-    """One call in flight, with the number of callers that wait for it."""
-
-    key: str
-    name: str
-    task: asyncio.Task[T] = field(init=False)
-    waiters: int = 0
-    # Keys of the calls that the code inside this one waits for.
-    waits_for: set[str] = field(default_factory=set)
-
-
-class SingleFlight(Generic[T]):
-    """The calls in flight by key."""
-
-    def __init__(self) -> None:
-        self._by_key: dict[str, InFlight[T]] = {}
-        self._all: set[InFlight[T]] = set()
-
-    async def join(
-        self, key: str, name: str, start: Callable[[InFlight[T]], Coroutine[Any, Any, T]], caller: str = ""
-    ) -> tuple[T, bool]:
-        """Wait for the call with this key, started if there is none; return its result and True if it was shared.
-
-        `caller` is the key of the composite call that waits. Raises PluginError if two would wait for each other.
-        """
-        call = self._by_key.get(key)
-        shared = call is not None
-        if call is None:
-            call = self._start(key, name, start)
-        self._check_cycle(call, caller)
-        call.waiters += 1
-        try:
-            return await asyncio.shield(call.task), shared
-        finally:
-            if waiting := self._by_key.get(caller):
-                waiting.waits_for.discard(key)
-            call.waiters -= 1
-            if not call.waiters and not call.task.done():
-                await self._stop(call)
-
-    def is_current(self, call: InFlight[T]) -> bool:
-        """Return True unless a newer call has taken the key of a cancelled one."""
-        return self._by_key.get(call.key, call) is call
-
-    async def ended(self, key: str) -> None:
-        """Wait for the end of the call with this key, if it is in flight."""
-        if call := self._by_key.get(key):
-            await asyncio.wait({call.task})
-
-    async def close(self) -> None:
-        """Cancel every call and wait for its end."""
-        await asyncio.gather(*(self._stop(call) for call in list(self._all)))
-
-    def _start(self, key: str, name: str, start: Callable[[InFlight[T]], Coroutine[Any, Any, T]]) -> InFlight[T]:
-        call: InFlight[T] = InFlight(key, name)
-        call.task = asyncio.create_task(start(call), name=f"call {name}")
-        self._by_key[key] = call
-        self._all.add(call)
-        call.task.add_done_callback(lambda task: self._done(call, task))
-        return call
-
-    def _done(self, call: InFlight[T], task: asyncio.Task[T]) -> None:
-        self._all.discard(call)
-        self._remove(call)
-        if not task.cancelled():
-            task.exception()  # marks it as retrieved: each waiter raises it
-
-    def _remove(self, call: InFlight[T]) -> None:
-        if self._by_key.get(call.key) is call:
-            del self._by_key[call.key]
-
-    def _check_cycle(self, call: InFlight[T], caller: str) -> None:
-        waiting = self._by_key.get(caller)
-        if waiting is None:
-            return
-        if self._reaches(call.key, caller):
-            raise PluginError(f"{call.name} waits for itself through {waiting.name}: break the cycle")
-        waiting.waits_for.add(call.key)
-
-    def _reaches(self, start: str, goal: str) -> bool:
-        if start == goal:
-            return True
-        call = self._by_key.get(start)
-        return call is not None and any(self._reaches(key, goal) for key in call.waits_for)
-
-    async def _stop(self, call: InFlight[T]) -> None:
-        self._remove(call)  # first, so that no new caller joins a call that is being cancelled
-        call.task.cancel()
-        # Bounded, although a provider may ignore its cancellation: an attempt waits a few seconds for it.
-        await asyncio.wait({call.task})
-
-
-# --- shutdown ---------------------------------------------------------------------------------------------------------
-
-
-_SPENT = "the run's time is spent"
-# Free work lasts at least so many seconds longer than other calls.
-FREE_SECONDS = 10.0
-
-
-class Shutdown:
-    """Refuses and interrupts the calls of one run; `notice` receives the reason."""
-
-    def __init__(self, budget: Budget, notice: Callable[[str], None]) -> None:
-        self.reason: str | None = None
-        self._budget = budget
-        self._notice = notice
-        self._no_new_chats = False
-        self._interruptible: set[asyncio.Timeout] = set()
-        # Chats in flight that a shutdown does not interrupt.
-        self.awaited_chats = 0
-        # Free work in flight, and whether any has a reply.
-        self._free: set[asyncio.Timeout] = set()
-        self._free_replied = False
-        # The time of the shutdown, in seconds of the budget.
-        self._began: float | None = None
-
-    def begin(self, reason: str, *, writing: bool = False) -> None:
-        """Refuse all calls outside the closing stages and interrupt those in flight; the first reason is kept.
-
-        With `writing` closing stages start no chats either; those in flight are awaited.
-        """
-        self._no_new_chats = self._no_new_chats or writing
-        if self.reason is None:
-            self.reason, self._began = reason, self._budget.seconds()
-            self._notice(reason)
-            self._limit_free_work()
-        for scope in self._interruptible:
-            if not scope.expired():
-                scope.reschedule(0)
-
-    def refuses(self, job: Job) -> str | None:
-        """Return the reason if this call may not start any more."""
-        no_chat = self._no_new_chats and job.kind.name == CHAT
-        return self._check_time() if no_chat or not self._exempt(job) else None
-
-    async def interruptible(self, job: Job, run: Callable[[], Awaitable[Outcome]]) -> Outcome | str:
-        """Return the outcome of a call, or the reason for which it was interrupted."""
-        outcome: Outcome | None = None
-        exempt = self._exempt(job) or job.kind.effect
-        awaited = exempt and job.kind.name == CHAT
-        self.awaited_chats += awaited
-        scope = asyncio.timeout(self._seconds_for(job))
-        try:
-            async with scope:
-                if job.kind.free and not self._budget.in_closing_stage:
-                    self._free.add(scope)
-                if not exempt:
-                    self._interruptible.add(scope)
-                outcome = await run()
-        except TimeoutError:
-            self._check_time()  # it is the scope's: attempts translate their own timeouts
-        finally:
-            self.awaited_chats -= awaited
-            self._interruptible.discard(scope)
-            self._free.discard(scope)
-        if outcome is None or (outcome.kind != "reply" and scope.expired()):
-            return self.reason or _SPENT
-        if job.kind.free and outcome.kind == "reply" and not self._free_replied:
-            self._free_replied = True
-            self._limit_free_work()
-        return outcome  # a reply that came in spite of the interruption is paid for
-
-    def _exempt(self, job: Job) -> bool:
-        if self._budget.in_closing_stage or job.kind.internal:
-            return True
-        return job.kind.free and ((left := self._free_left()) is None or left > 0)
-
-    def _seconds_for(self, job: Job) -> float | None:
-        if job.kind.effect:
-            return None
-        return self._free_left() if job.kind.free else self._budget.time_left()
-
-    def _free_left(self) -> float | None:
-        """Return the seconds left to free work; None without a limit."""
-        if self._budget.in_closing_stage or not self._free_replied:
-            return None
-        left = self._budget.time_left() if self._began is None else self._began - self._budget.seconds()
-        return None if left is None else left + max(FREE_SECONDS, self._budget.closing_seconds)
-
-    def _limit_free_work(self) -> None:
-        """Let the free work in flight go on until its deadline, as that is now."""
-        if (left := self._free_left()) is not None:
-            end = asyncio.get_running_loop().time() + max(0.0, left)
-            for scope in self._free:
-                if not scope.expired():
-                    scope.reschedule(end)
-
-    def _check_time(self) -> str | None:
-        """Begin the shutdown if the time of the run is spent; return its reason."""
-        left = self._budget.time_left()
-        if left is not None and left <= 0:
-            spent, enough = f"{_SPENT}; more with --set {{setting}}={{value}}", 2 * (self._budget.limits.seconds or 0)
-            self.begin(Notice(spent, "time_spent", setting="budget.seconds", value=f"{enough:g}"))
-        return self.reason

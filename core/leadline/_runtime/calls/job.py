@@ -12,6 +12,7 @@ from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeVar
+from weakref import ReferenceType
 
 from pydantic import JsonValue
 
@@ -23,6 +24,7 @@ from leadline._runtime.journal.rows import Need
 from leadline._runtime.replies.streamed_text import StreamedText
 from leadline.contracts import Call, Run
 from leadline.encoding import digest, json_bytes
+from leadline.errors import LeadlineError
 from leadline.records import Record, Usage
 
 # Pieces of a streamed reply are collected for so many seconds into one event: vendors send a hundred pieces a second,
@@ -66,11 +68,16 @@ def new_span() -> str:
     return f"{_chance.getrandbits(64):016x}"
 
 
+# How an attempt ended.
+Ended = Literal["reply", "error", "cut"]
+
+
 @dataclass
 class ActiveCall:
     """One attempt at a call; implements `leadline.contracts.Call`."""
 
-    run: Run
+    # Weak, because cancelled timers keep the context of a call for minutes after the end of its run.
+    _run: ReferenceType[Run]
     task: str
     key: str
     traceparent: str
@@ -95,9 +102,17 @@ class ActiveCall:
     notices: list[str] = field(default_factory=list)
     streamed: bool = False
     closed: bool = False
+    # With an unusable reply too; cut off if neither this nor an error came.
+    ended: Ended = "cut"
     _pieces: list[str] = field(default_factory=list)
     _pieces_kind: str = ""
     _last_event: float = -math.inf
+
+    @property
+    def run(self) -> Run:
+        if (run := self._run()) is None:
+            raise LeadlineError("the run of this call has ended")
+        return run
 
     def remaining(self) -> float:
         return max(0.0, self.deadline - self.monotonic())
@@ -202,6 +217,18 @@ class ProviderIdentity:
 
 
 @dataclass(frozen=True)
+class Stream:
+    """Those who follow a streamed reply."""
+
+    # Receives the pieces, each with the number of its attempt, in the context of the caller.
+    listener: Callable[[int, str], None] | None = None
+    # Fields of a JSON reply that people read.
+    shows: tuple[str, ...] = ()
+    # They are the answer of the run.
+    answers: bool = False
+
+
+@dataclass(frozen=True)
 class Kind(Generic[R]):
     """A kind of call and its reply.
 
@@ -233,6 +260,7 @@ class Kind(Generic[R]):
     free: bool = False
     # Bookkeeping of the core: no events, no statistics, never refused.
     internal: bool = False
+    stream: Stream = Stream()
 
 
 @dataclass(frozen=True)
@@ -246,15 +274,13 @@ class Job:
     sample: int
     task: str
     parent: ActiveCall | None
-    # Receives the pieces of a reply while it is streamed, each with the number of its attempt.
-    listener: Callable[[int, str], None] | None = None
-    # Fields of a JSON reply that people read while it is streamed.
-    shows: tuple[str, ...] = ()
-    # They are the answer of the run.
-    answers: bool = False
     # The id of the principal: calls on behalf of different users are different calls.
     principal: str = ""
     span: str = field(default_factory=new_span)
+    listener: Callable[[int, str], None] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "listener", within_context(self.kind.stream.listener))
 
     @cached_property
     def tree(self) -> JsonValue:

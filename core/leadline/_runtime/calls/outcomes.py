@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from leadline._hosting.faults import Held, flatten, message_of, trace, words
 from leadline._runtime.calls.retry import translate
@@ -51,11 +52,12 @@ class OutcomeBuilder:
             text = message_of(known)
             if isinstance(known, Denied) and self.key_origin:
                 text = f"{text.rstrip('.')}; {self.key_origin}"
-            return self._build("failure", known.category, type(known).__name__, text, attempts)
+            return self._build("failure", known.category, type(known).__name__, text, attempts=attempts)
         text = message_of(error) if isinstance(error, LeadlineError) else words(error)
         if self.who and not isinstance(error, LeadlineError):  # whose message names the plugin
             text += f"; this is a fault of {self.who}"
-        return self._build("failure", "BUSINESS", type(error).__name__, text, attempts, traceback=self._trace(error))
+        place, cause = self._trace(error), type(error).__name__
+        return self._build("failure", "BUSINESS", cause, text, attempts=attempts, traceback=place)
 
     def _trace(self, error: BaseException) -> str:
         """Return the traceback in the plugin, for its author."""
@@ -68,7 +70,7 @@ class OutcomeBuilder:
 
     def refused(self, message: str, attempts: int = 1, *, by: str = "Refused") -> Outcome:
         """Return a refusal by the core."""
-        return self._build("refusal", "RESOURCE_LIMIT", by, message, attempts)
+        return self._build("refusal", "RESOURCE_LIMIT", by, message, attempts=attempts)
 
     def of_composite(self, error: BaseException) -> Outcome:
         """Return the outcome of a composite call that raised an error.
@@ -95,25 +97,17 @@ class OutcomeBuilder:
         return replace(outcome, causes=tuple(key for call in calls for key in call.causes or (call.key,)))
 
     def _build(
-        self,
-        outcome: OutcomeKind,
-        category: Category,
-        cause: str,
-        message: str,
-        attempts: int = 1,
-        *,
-        detail: str = "",
-        traceback: str = "",
+        self, outcome: OutcomeKind, category: Category, cause: str, message: str, *, detail: str = "", **about: Any
     ) -> Outcome:
+        """Return an outcome; `about` are further fields of its `Failure`."""
         record = Failure(
             kind=self.kind,
             provider=self.provider,
             category=category,
             type=cause,
             message=Notice.read(self.secrets.scrub(message)).changed(without_surrogates),
-            attempts=attempts,
             detail=without_surrogates(self.secrets.scrub(detail)),
-            traceback=traceback,
+            **about,
         )
         return Outcome(outcome, record.model_dump_json().encode())
 

@@ -42,16 +42,13 @@ class CallResult:
 
 
 class CallStore:
-    """Finds and commits the outcomes of one run; offline, a missing one is an error."""
+    """Finds and commits the outcomes of one run; with a journal that is read only, a missing one is an error."""
 
-    def __init__(
-        self, journal: Journal, events: CallEvents, secrets: Secrets, answers: ReplyCache | None, *, offline: bool
-    ) -> None:
+    def __init__(self, journal: Journal, events: CallEvents, secrets: Secrets, answers: ReplyCache | None) -> None:
         self._journal = journal
         self._events = events
         self._secrets = secrets
         self._answers = answers
-        self._offline = offline
         self._unkept: dict[str, Row] = {}
         self._made: set[str] = set()
         # Keys of the calls that this session answered from the journal, from an earlier session.
@@ -76,7 +73,7 @@ class CallStore:
             if job.key not in self._made:
                 self.replayed.add(job.key)
             return CallResult(*found, "journal")
-        if self._offline:
+        if self._journal.readonly:
             raise JournalMissing(await explain_missing(self._journal, job.kind.name, job.label, job.key_text))
         if len(self._journal.damaged) > damages:
             self._events.notice(f"the journal's reply to {job.label} is damaged: the call is made again")

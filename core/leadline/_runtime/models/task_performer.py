@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from leadline._runtime.calls.call_path import CallPath
-from leadline._runtime.calls.job import CHAT, TASK, Kind, ProviderIdentity
+from leadline._runtime.calls.job import CHAT, TASK, Kind, ProviderIdentity, Stream
 from leadline._runtime.calls.keys import fingerprint
 from leadline._runtime.calls.retry import TRAITS, RunHealth
 from leadline._runtime.journal.rows import Need
@@ -223,6 +223,7 @@ class TaskChat:
             ttl=self._ttl(choice, task),
             shareable=partial(is_reusable, task),
             single_attempt=self._health.is_unreachable(choice.name),
+            stream=Stream(task.heard, task.kind.shows, task.kind.answers),
         )
         return await self._calls.call(
             kind,
@@ -231,9 +232,6 @@ class TaskChat:
             provider=choice.instance.identity,
             sample=task.sample,
             task=task.name,
-            listener=task.heard,
-            shows=task.kind.shows,
-            answers=task.kind.answers,
         )
 
     async def _traits(self, choice: Choice) -> ModelTraits:

@@ -18,13 +18,12 @@ from pydantic import JsonValue, ValidationError
 
 from leadline._runtime.calls.job import Kind
 from leadline._runtime.calls.store import account_of
-from leadline._runtime.runs.engine import FindingsBoard
-from leadline._runtime.runs.run_context import RunContext, secrets_of_run
+from leadline._runtime.runs.run import Run
 from leadline._settings.redaction import public
 from leadline.errors import CallFailed
 from leadline.events import utc_now
-from leadline.pipeline import Pipeline, Step
-from leadline.records import Conversation, DocumentList, DocumentSelection, Report
+from leadline.pipeline import Step
+from leadline.records import DocumentList, DocumentSelection, Report
 from leadline.research_findings import REPORT, VERIFICATION, Verification
 from leadline.settings import seconds
 
@@ -40,16 +39,14 @@ _CACHED = (REPORT, VERIFICATION)
 class AnswerCache:
     """The cached answer to the question of one run."""
 
-    def __init__(self, run: RunContext, pipeline: Pipeline, conversation: Conversation | None) -> None:
+    def __init__(self, run: Run) -> None:
         self._run = run
-        self._pipeline = pipeline
-        self._ttl = seconds(run.settings.cache.answers) if pipeline.level == LEVEL else 0.0
-        self._conversation = conversation
+        self._ttl = seconds(run.settings.cache.answers) if run.pipeline.level == LEVEL else 0.0
         self._key = ""
         self._account = account_of(run.plugins.loaded.secrets)
         self.hit = False
 
-    async def find(self, board: FindingsBoard) -> tuple[Step, ...]:
+    async def find(self) -> tuple[Step, ...]:
         """Put a cached answer on the board and return the stages that are left to run; none without an answer."""
         if not self._ttl:
             return ()
@@ -59,7 +56,7 @@ class AnswerCache:
             found = await cache.get(self._key, self._account, self._ttl)
         stored = await self._run.fact("the cached answer", lambda: _decoded(found))
         try:
-            self._put(stored, board)
+            self._put(stored)
         except (ValidationError, KeyError, TypeError):
             return ()  # nothing was found, or another version wrote it
         self.hit = True
@@ -73,8 +70,9 @@ class AnswerCache:
         )
         return self._rest()
 
-    def keep(self, board: FindingsBoard) -> None:
+    def keep(self) -> None:
         """Let other runs have the answer of a complete run, unless it holds a secret."""
+        board = self._run.board
         report, checks = board.get(REPORT), board.get(VERIFICATION)
         cache = self._run.plugins.answers
         if not self._key or self.hit or cache is None or report is None:
@@ -85,19 +83,19 @@ class AnswerCache:
             "verification": checks.model_dump(mode="json") if checks else None,
         }
         body = json.dumps(answer, ensure_ascii=False).encode()
-        if not secrets_of_run(self._run.request, self._run.plugins).found_in(body):
+        if not self._run.secrets.found_in(body):
             cache.put_soon(self._key, self._account, body)
 
-    def _put(self, stored: Any, board: FindingsBoard) -> None:
+    def _put(self, stored: Any) -> None:
         report = Report.model_validate(stored["report"])
         checks = stored["verification"] and Verification.model_validate(stored["verification"])
-        board.put(REPORT, report)
+        self._run.board.put(REPORT, report)
         if checks:
-            board.put(VERIFICATION, checks)
+            self._run.board.put(VERIFICATION, checks)
 
     def _rest(self) -> tuple[Step, ...]:
         """Return the stages after the one that first gives the report, without those whose findings are cached."""
-        steps = tuple(self._pipeline.steps())
+        steps = tuple(self._run.pipeline.steps())
         first = next(place for place, step in enumerate(steps) if any(key.name == REPORT.name for key in step.writes))
         cached = {key.name for key in _CACHED}
         return tuple(step for step in steps[first + 1 :] if not cached & {key.name for key in step.writes})
@@ -117,7 +115,7 @@ class AnswerCache:
         return found.version or None
 
     def _digest(self, documents: str) -> str:
-        run, conversation = self._run, self._conversation
+        run, conversation = self._run, self._run.conversation
         settings = public(run.settings)
         settings = {name: value for name, value in settings.items() if name not in _OTHER_TABLES}
         settings["report"] = {
@@ -127,7 +125,7 @@ class AnswerCache:
         used = {name for key, names in chosen if key not in _OTHER_PLUGINS for name in names}
         settings["plugins"] = {name: section for name, section in settings["plugins"].items() if name in used}
         parts: dict[str, JsonValue] = {
-            "pipeline": self._pipeline.name,
+            "pipeline": self._run.pipeline.name,
             "stages": list(run.stages),
             "question": run.question,
             "documents": documents,

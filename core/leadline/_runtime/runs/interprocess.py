@@ -190,7 +190,7 @@ class _Reply(Record):
 async def send(folder: Path, message: Message, is_active: Callable[[], bool]) -> None:
     """Send a message to a run of another process and wait until it was taken.
 
-    Raises the errors of `RunHandle.answer`, and `LeadlineError` if the run ends first or does not take the message.
+    Raises the errors of `Run.answer`, and `LeadlineError` if the run ends first or does not take the message.
     """
     inbox, name = folder / INBOX, token_hex(8)
     request, reply = inbox / f"{name}.json", inbox / f"{name}.reply"

@@ -1,4 +1,4 @@
-"""Summaries of a run for `metadata.json`: usage, target figures, citations, files and recovered failures."""
+"""Figures of a run for `metadata.json`: usage, targets, citations, files and recovered failures."""
 
 from __future__ import annotations
 
@@ -9,17 +9,15 @@ from typing import Any
 
 from leadline._runtime.calls.job import CHAT
 from leadline._runtime.journal.journal import Journal
-from leadline._runtime.journal.rows import Row, call_counts, models, usage_by, usage_totals, without_usage
+from leadline._runtime.journal.rows import Row, usage_by, usage_totals, without_usage
 from leadline._runtime.journal.rows import Session as JournalSession
-from leadline._runtime.runs.engine import Engine, FindingsBoard
+from leadline._runtime.runs.findings_board import FindingsBoard
 from leadline._runtime.runs.folder import JOURNAL
-from leadline._runtime.runs.run_context import RunContext
 from leadline.citations import number
 from leadline.errors import JournalError
-from leadline.events import utc_now
-from leadline.records import Failure, Notice, Usage
-from leadline.research_findings import AUDIT, EVIDENCE, FOUND, REPORT, SECTIONS, SOURCES, VERIFICATION
-from leadline.runs import METADATA, Metadata, StepError, StepState
+from leadline.records import Failure, Notice, Report, Usage
+from leadline.research_findings import EVIDENCE, SECTIONS, SOURCES
+from leadline.runs import METADATA, StepError, StepState
 
 # Target figures: wall seconds, share of stages that succeed, tokens a search query, queries, and the share of fetched
 # characters that writing prompts contain.
@@ -33,54 +31,6 @@ TARGET_RETENTION = 0.16
 _LISTED_ERRORS = 3
 
 
-def summarize(run: RunContext, engine: Engine | None, journal: Journal, exit_code: int | None = None) -> Metadata:
-    """Return the metadata of a run; `exit_code` is that of a run that has ended, else None."""
-    request, state, chosen = run.request, run.state, run.plugins.chosen
-    board = engine.board if engine else FindingsBoard()
-    now, rows = utc_now(), journal.rows()
-    seconds = wall_seconds(journal.sessions(), now)
-    usage, retained, answered_models = usage_of(rows), retention(board), models(rows)
-    return Metadata(
-        run_id=request.run_id,
-        trace_id=request.trace_id,
-        question=request.question,
-        pipeline=request.pipeline,
-        status=state.status,
-        reason=state.reason,
-        exit_code=exit_code,
-        began=request.began,
-        ended=None if exit_code is None else now,
-        seconds=round(seconds, 3),
-        sessions=max(1, journal.session),
-        interrupted_calls=sum(session.interrupted for session in journal.sessions()),
-        steps=state.steps,
-        current_step=state.current_step if exit_code is None else "",
-        iterations=engine.rounds if engine else 0,
-        choices=run.choices,
-        notices=tuple(dict.fromkeys(state.notices)),
-        providers=chosen.get("ai.providers", ()),
-        models=answered_models,
-        engines=chosen.get("search.engines", ()),
-        calls=call_counts(run.calls.rows()),
-        usage=usage,
-        budget=run.budget.spent(),
-        retention=retained,
-        citations=citations(board),
-        missing_words=report.missing_words if (report := board.get(REPORT)) else (),
-        verification=_dump(board.get(VERIFICATION), exclude={"verdicts", "uncited", "evidence_index"}),
-        audit=_dump(board.get(AUDIT)),
-        targets=targets(seconds, state.steps, usage, len(board.get(FOUND)), retained if answered_models else None),
-        files=report_files(run.folder),
-        errors=tuple(state.errors),
-        versions=request.versions,
-        tags=request.tags,
-        principal=request.principal.id if request.principal else "",
-        questions=run.questions.open,
-        conversation=request.conversation,
-        follows=request.follows,
-    )
-
-
 def wall_seconds(sessions: Sequence[JournalSession], now: datetime) -> float:
     """Return the seconds of all sessions, the last one until now. The end of a session that was killed is unknown."""
     spans = [(item.began, item.ended) for item in sessions[:-1] if item.ended]
@@ -88,7 +38,8 @@ def wall_seconds(sessions: Sequence[JournalSession], now: datetime) -> float:
     return sum((ended - began).total_seconds() for began, ended in spans)
 
 
-def _dump(record: Any, exclude: set[str] | None = None) -> dict[str, Any]:
+def dump(record: Any, exclude: set[str] | None = None) -> dict[str, Any]:
+    """Return a finding as JSON; empty without one."""
     return {} if record is None else record.model_dump(mode="json", exclude=exclude)
 
 
@@ -125,9 +76,8 @@ def retention(board: FindingsBoard) -> float | None:
     return round(written / fetched, 4) if fetched else None
 
 
-def citations(board: FindingsBoard) -> dict[str, Any]:
+def citations(report: Report | None) -> dict[str, Any]:
     """Return how many of the report's sources are cited."""
-    report = board.get(REPORT)
     if report is None:
         return {}
     cited, total = len(number(report).cited), len(report.sources)

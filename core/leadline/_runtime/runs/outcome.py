@@ -12,7 +12,8 @@ from leadline._runtime.journal.journal import Journal
 from leadline._runtime.journal.rows import Row, answering_models, refused_stages, useless_models
 from leadline._runtime.models.task_performer import chain_of
 from leadline._runtime.plugins import PluginRuntime
-from leadline._runtime.runs.engine import Engine, FindingsBoard
+from leadline._runtime.runs.findings_board import FindingsBoard
+from leadline._runtime.runs.run import Run
 from leadline.display import shortened
 from leadline.errors import JournalError, NoEvidence
 from leadline.pipeline import Pipeline
@@ -25,31 +26,25 @@ from leadline.tasks import TaskKind
 _MAX_QUOTE = 300
 
 
-async def outcome(
-    engine: Engine,
-    plugins: PluginRuntime,
-    journal: Journal,
-    rows: Sequence[Row],
-    shutdown_reason: str | None,
-    format_failures: Mapping[str, str],
-) -> tuple[Status, str]:
+async def outcome(run: Run, rows: Sequence[Row]) -> tuple[Status, str]:
     """Return the status of a run that passed its pipeline, and the reason if it is not complete.
 
-    `rows` are the calls of the run, `shutdown_reason` is the reason for which calls were refused, and `format_failures`
-    maps report formats that failed to their messages.
+    `rows` are the calls of the run.
     """
-    report = engine.board.get(REPORT)
-    reasons = _lost_stages(engine.lost, shutdown_reason)
-    reasons += await _missing_parts(journal, rows, engine.pipeline, plugins, explained=bool(reasons))
+    board, shutdown_reason = run.board, run.calls.shutdown.reason
+    report = board.get(REPORT)
+    reasons = _lost_stages(board.lost, shutdown_reason)
+    reasons += await _missing_parts(run, rows, explained=bool(reasons))
     reasons += _empty_parts(report)
     reasons += report.lacks if report else ()
-    reasons += rejection(engine.board, decides=False)
-    reasons += [f"not written: {name} ({shortened(why)})" for name, why in sorted(format_failures.items())]
+    reasons += rejection(board, decides=False)
+    failures = sorted(run.state.format_failures.items())
+    reasons += [f"not written: {name} ({shortened(failed.record.message)})" for name, failed in failures]
     reason = Notice.several(reasons)
-    if report is None and any(key.name == REPORT.name for step in engine.pipeline.steps() for key in step.writes):
-        found = any(item.hits for item in engine.board.get(FOUND))
+    if report is None and any(key.name == REPORT.name for step in run.pipeline.steps() for key in step.writes):
+        found = any(item.hits for item in board.get(FOUND))
         return "failed" if found or reason else "no_evidence", reason or "no report was written"
-    if report is not None and not report.sources and engine.pipeline.finds_sources:
+    if report is not None and not report.sources and run.finds_sources:
         return "no_evidence", "the report has no sources"
     if report is not None and len(_empty_sections(report)) == len(report.sections):
         return "failed", reason
@@ -67,20 +62,21 @@ def rejection(board: FindingsBoard, *, decides: bool) -> list[str]:
     return [": ".join(filter(None, (by, "; ".join(reasons))))] if rejected else []
 
 
-def no_evidence_reason(error: NoEvidence, engine: Engine | None, shutdown_reason: str | None) -> str:
+def no_evidence_reason(error: NoEvidence, run: Run) -> str:
     """Return the reason for missing evidence, with the stages that never ran."""
-    lost = engine.lost if engine and not shutdown_reason else {}
-    reasons = _lost_stages(lost, shutdown_reason)
+    shutdown_reason = run.calls.shutdown.reason
+    reasons = _lost_stages({} if shutdown_reason else run.board.lost, shutdown_reason)
     return Notice.several([*reasons, f"until then {error}"]) if reasons else str(error)
 
 
-def could_not_look(engine: Engine | None) -> bool:
+def could_not_look(run: Run) -> bool:
     """Return whether a run has no source because searches or pages failed, and not because nothing matches."""
-    if engine is None or engine.board.get(SOURCES):
+    board = run.board
+    if board.get(SOURCES):
         return False
-    searches = engine.board.get(FOUND)
-    lost = any(step.name in engine.lost and {*step.writes} & {FOUND, SOURCES} for step in engine.pipeline.steps())
-    return lost or bool(engine.board.get(UNREAD)) or bool(searches and all(item.failure for item in searches))
+    searches = board.get(FOUND)
+    lost = any(step.name in board.lost and {*step.writes} & {FOUND, SOURCES} for step in run.pipeline.steps())
+    return lost or bool(board.get(UNREAD)) or bool(searches and all(item.failure for item in searches))
 
 
 async def middleware_refusal(journal: Journal, rows: Iterable[Row]) -> str:
@@ -123,13 +119,12 @@ def _empty_sections(report: Report) -> list[str]:
 # --- parts that no model wrote ---------------------------------------------------------------------------------------
 
 
-async def _missing_parts(
-    journal: Journal, rows: Sequence[Row], pipeline: Pipeline, plugins: PluginRuntime, *, explained: bool
-) -> list[str]:
+async def _missing_parts(run: Run, rows: Sequence[Row], *, explained: bool) -> list[str]:
     """Return reasons from the calls: refused calls, models that did no task, tasks that no model did.
 
     `explained`: the run has a reason already, of which refusals and failed tasks are consequences.
     """
+    journal, pipeline, plugins = run.journal, run.pipeline, run.plugins
     reasons = []
     if not explained and (stages := refused_stages(rows)):
         why = await middleware_refusal(journal, rows) or "see the notices"

@@ -129,7 +129,15 @@ class EngineSearch:
                 await self._notice(f"{engine.name}: {dropped} hits dropped, whose addresses only other plugins read")
             return self._tiers.mark(page)  # outside the call, so that changed rules also apply to replayed pages
 
-        return Search(search, free=engine.offer.work != "remote")
+        return Search(search, free=self._is_free(engine))
+
+    def _is_free(self, engine: ProviderInstance) -> bool:
+        """Return whether an engine contacts nobody; a composite one if no plugin of the settings that it uses does."""
+        if engine.offer.work != "composite":
+            return engine.offer.work == "local"
+        chosen = (self._plugins.chosen.get(key, ()) for key in engine.offer.uses if isinstance(key, str))
+        used = [self._plugins.loaded.plugins[name] for names in chosen for name in names]
+        return all(offer.work == "local" for plugin in used for offer in plugin.offers.values())
 
     async def _is_foreign(self, hit: Hit, engine: str) -> bool:
         """Return whether a hit leads to a document that only another plugin reads, such as `file:` from the web."""

@@ -11,14 +11,17 @@ from leadline._hosting.faults import message_of, trace, words
 from leadline._runtime.runs.folder import write_metadata
 from leadline._settings.secrets import Secrets
 from leadline.errors import CallFailed, LeadlineError, PluginError
-from leadline.runs import Metadata, Status, StepError, StepState
+from leadline.runs import EXIT_CODES, Metadata, Status, StepError, StepState
+
+# The exit code of a run that was stopped, even if it wrote a report.
+INTERRUPTED = 130
 
 
 class RunState:
     """The mutable state behind `Metadata`. All texts are scrubbed, because messages of plugins may contain secrets."""
 
-    def __init__(self, secrets: Secrets | None = None, steps: tuple[str, ...] = ()) -> None:
-        self._secrets = secrets or Secrets()
+    def __init__(self) -> None:
+        self._secrets = Secrets()
         self.status: Status = "pending"
         self.reason = ""
         self.current_step = ""
@@ -26,13 +29,15 @@ class RunState:
         self.errors: list[StepError] = []
         # Failed report formats. The journal keeps no formatter calls, so they are collected here.
         self.format_failures: dict[str, CallFailed] = {}
-        self._steps = {name: StepState(name=name) for name in steps}
+        # Somebody stopped the run.
+        self.stopped = False
+        self._exit_code: int | None = None
+        self._steps: dict[str, StepState] = {}
 
-    def continue_from(self, earlier: RunState) -> None:
-        """Take over the stages, notices and errors of the state before the run continued with another pipeline."""
-        self.status, self.current_step = earlier.status, earlier.current_step
-        self.notices, self.errors = earlier.notices, earlier.errors
-        self._steps = {one.name: one for one in earlier.steps} | self._steps
+    def use(self, secrets: Secrets, steps: tuple[str, ...]) -> None:
+        """Continue with the secrets and the stages of these plugins; stages that ran before stay."""
+        self._secrets = secrets
+        self._steps |= {name: StepState(name=name) for name in steps}
 
     @property
     def steps(self) -> tuple[StepState, ...]:
@@ -50,9 +55,15 @@ class RunState:
         if status == "started":
             self.current_step = name
 
-    def end(self, status: Status, reason: str) -> None:
-        """Set the final status."""
+    def end(self, status: Status, reason: str, exit_code: int | None = None) -> None:
+        """Set the final status, and an exit code other than that of the status."""
         self.status, self.reason = status, self._secrets.scrub(reason)
+        self._exit_code = INTERRUPTED if self.stopped else exit_code
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code for the current status."""
+        return EXIT_CODES.get(self.status, 1) if self._exit_code is None else self._exit_code
 
     def add_notice(self, message: str) -> bool:
         """Add a notice; return whether it is new."""

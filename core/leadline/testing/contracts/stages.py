@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from leadline._hosting.faults import words
-from leadline._runtime.runs.engine import misfit
+from leadline._runtime.runs.findings_board import misfit
 from leadline._settings.secrets import Secrets
 from leadline.errors import Unavailable
 from leadline.events import utc_now

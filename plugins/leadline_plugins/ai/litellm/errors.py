@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +27,6 @@ _SECRET_NAMES = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$")
 _SHORTEST_SECRET = 8
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'")
 _INSTALL = re.compile(r"pip3? install (?:-\S+ )*[\"'`]?([\w.\[\]-]+)")
-# Text of litellm may follow the answer, so the whole text is not JSON.
 _DECODER = json.JSONDecoder()
 # Characters of an error that are searched for the answer.
 _LONGEST = 100_000
@@ -55,32 +55,13 @@ def refusal_of(error: Exception) -> Refusal:
 
 
 def _inside(words: str) -> Refusal | None:
-    """Return the answer inside an exception's text: JSON, the `repr` of a dict, or the `repr` of its bytes."""
-    words = words[:_LONGEST]
-    for begin in re.finditer(r"b['\"]|\{", words):
-        text = words[begin.start() :]
-        try:
-            return find_refusal(json.loads(_bytes(text)) if begin[0] != "{" else _DECODER.raw_decode(text)[0])
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            pass
-        if begin[0] == "{":
-            return _of_repr(text)
-    return None
-
-
-def _bytes(text: str) -> bytes:
-    end = text.rindex(text[1])
-    value = ast.literal_eval(text[: end + 1])
-    if not isinstance(value, bytes):
-        raise ValueError("no bytes")
-    return value
-
-
-def _of_repr(text: str) -> Refusal | None:
-    try:
+    """Return the answer inside an exception's text: JSON, or the `repr` of a dict; text of litellm may follow it."""
+    text = words[words.find("{") : _LONGEST]
+    with suppress(ValueError, RecursionError):
+        return find_refusal(_DECODER.raw_decode(text)[0])
+    with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
         return find_refusal(ast.literal_eval(text[: text.rindex("}") + 1]))
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return None
+    return None
 
 
 def translated(error: Exception, model: str, settings: LitellmSettings) -> ProviderError:

@@ -9,18 +9,17 @@ import os
 import time
 from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from decimal import Decimal
 from importlib import import_module
 from typing import Any, TypeVar
 
 from leadline.contracts import Call, Context
-from leadline.errors import BadReply, ProviderError, Unavailable, Unsupported
+from leadline.errors import BadReply, Unavailable, Unsupported
 from leadline.records import ChatReply, ChatRequest, Embeddings, EmbedRequest, ModelTraits, Usage
 from leadline_plugins.ai.litellm.errors import is_of_litellm, refusal_of, translated, vendor_of
 from leadline_plugins.ai.litellm.settings import LitellmSettings
 from leadline_plugins.ai.openai.chat_completions import FINISH, ChatReplyReader, request_body
-from leadline_plugins.ai.openai.endpoint_quirks import Quirks, learn, streams
+from leadline_plugins.ai.openai.endpoint_quirks import Forms, Quirks, RefusedError
 from leadline_plugins.ai.openai.provider import parse_vectors
 from leadline_plugins.ai.openai.replies import parse_usage
 from leadline_plugins.ai.openai.settings import ModelSettings
@@ -98,8 +97,6 @@ def account(settings: LitellmSettings, silence: float = 0.0) -> dict[str, Any]:
     return arguments | {name: value.get_secret_value() for name, value in settings.credentials.items()}
 
 
-# Attempts in different forms before a request fails.
-_FORMS = 6
 # Seconds between two times that the pieces of a stream are passed on.
 _PASS_ON = 0.1
 # Seconds in which usage may follow the end of a reply. Some servers leave the connection open after it.
@@ -113,7 +110,7 @@ class Litellm:
     def __init__(self, settings: LitellmSettings, context: Context) -> None:
         self._settings = settings
         self._library = LitellmLibrary(context)
-        self._quirks: dict[str, Quirks] = {}
+        self._forms = Forms(settings.stream)
 
     def traits(self, model: str, /) -> ModelTraits:
         """Return the capabilities of a model: all, except those that the settings deny."""
@@ -126,32 +123,24 @@ class Litellm:
         if not model:
             raise Unsupported("litellm: no model is set; set model in its section, as VENDOR/MODEL")
         library = await self._library.get()
-        known = quirks = self._quirks.get(model) or _usual_quirks(library, model)
-        for _ in range(_FORMS):
-            streamed = streams(self._settings.stream, quirks, followed=call.followed)
-            body = request_body(request, model, replace(quirks, stream=streamed))
+
+        def body_of(quirks: Quirks) -> dict[str, Any]:
+            return request_body(request, model, quirks)
+
+        async def send(body: dict[str, Any], quirks: Quirks) -> ChatReply:
             try:
-                reply = await self._send(library, body, call)
+                return await self._send(library, body, call)
             except Exception as error:
-                better = self._learn(quirks, error, body)
-                if better is None:
-                    raise self._provider_error(error, model) from error
-                quirks = better
-            else:
-                if quirks is not known:
-                    self._quirks[model] = quirks
-                return reply
-        raise Unsupported(f"litellm: every form of the request to {model!r} is refused")
+                if not is_of_litellm(error):
+                    raise
+                raise RefusedError(refusal_of(error)) from error
 
-    def _learn(self, quirks: Quirks, error: Exception, body: Mapping[str, Any]) -> Quirks | None:
-        if not is_of_litellm(error):
-            return None
-        return learn(quirks, refusal_of(error), body, may_stream=self._settings.stream == "auto")
-
-    def _provider_error(self, error: Exception, model: str) -> Exception:
-        if isinstance(error, ProviderError) or not is_of_litellm(error):
-            return error
-        return translated(error, model, self._settings)
+        try:
+            return await self._forms.send(model, _usual_quirks(library, model), body_of, send, followed=call.followed)
+        except RefusedError as refused:
+            error = refused.__cause__
+            assert isinstance(error, Exception)
+            raise translated(error, model, self._settings) from error
 
     async def _send(self, library: Any, body: dict[str, Any], call: Call) -> ChatReply:
         reader, model = ChatReplyReader(call), body["model"]

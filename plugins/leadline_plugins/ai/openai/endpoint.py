@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 
 from leadline.contracts import Call, Context
 from leadline.errors import BadReply, ProviderError, Unsupported
+from leadline_plugins.ai.openai.endpoint_quirks import RefusedError
 from leadline_plugins.ai.openai.replies import objects_in
 from leadline_plugins.ai.openai.settings import (
     AZURE,
@@ -21,7 +22,6 @@ from leadline_plugins.ai.openai.settings import (
     header_fault,
     proxy_fault,
     proxy_for,
-    proxy_source,
     ssl_context,
 )
 from leadline_plugins.service_errors import Refusal, find_refusal, page_text, read_refusal, transport_error
@@ -154,7 +154,7 @@ class Endpoint:
         try:
             return self._context.http(headers=self._headers(), **options)
         except (ImportError, ValueError, httpx.InvalidURL) as error:
-            fault = proxy_fault(settings.proxy) or f"{error}; check {proxy_source(settings.proxy)}"
+            fault = proxy_fault(settings.proxy) or f"{error}; check the setting proxy, or HTTP_PROXY and HTTPS_PROXY"
             raise Unsupported(self.mask(f"{self.host}: {fault}")) from error
 
     def _headers(self) -> dict[str, str]:
@@ -192,14 +192,6 @@ class ReplyReader(Protocol):
     def finished(self) -> bool: ...
     def read(self, data: dict[str, Any]) -> None: ...
     def pass_on(self) -> None: ...
-
-
-class RefusedError(Exception):
-    """An answer that is an error."""
-
-    def __init__(self, refusal: Refusal) -> None:
-        super().__init__(refusal.message)
-        self.refusal = refusal
 
 
 async def read_reply(answer: httpx.Response, reader: ReplyReader) -> None:

@@ -6,19 +6,19 @@ names a part of it shows which part to leave out. The provider remembers this by
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
 from typing import Any, Literal
 
+from leadline.records import ChatReply
 from leadline_plugins.ai.openai.settings import Streaming
-from leadline_plugins.service_errors import Refusal
+from leadline_plugins.service_errors import Refusal, longest
 
-
-def _ignoring_case(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
-
-
+# Attempts in different forms before a request fails.
+_FORMS = 6
 # 500 is included because some servers fail on parameters that they do not know.
 _STATUSES = (400, 403, 404, 405, 415, 422, 500, 501)
 # Statuses of gateways that do not wait for a reply in one piece.
@@ -54,65 +54,9 @@ def streams(setting: Streaming, quirks: Quirks, *, followed: bool) -> bool:
     return quirks.stream and (followed or not quirks.patient if setting == "auto" else setting)
 
 
-@dataclass(frozen=True)
-class _Lesson:
-    """A part of a request: the words that name it, whether it was sent, and the form without it."""
-
-    words: re.Pattern[str]
-    sent: Callable[[Mapping[str, Any]], bool]
-    apply: Callable[[Quirks], Quirks]
-
-
-def _lesson(pattern: str, sent: str | Callable[[Mapping[str, Any]], bool], **changes: Any) -> _Lesson:
-    field = sent
-    return _Lesson(
-        _ignoring_case(pattern),
-        (lambda body: bool(body.get(field))) if isinstance(field, str) else field,
-        lambda quirks: replace(quirks, **changes),
-    )
-
-
-_NOT_SUPPORTED = _ignoring_case(
-    r"n[o']t[ _](\w+ )?(support|allow|permit|available|exist|recogni|implement|enabled|valid)|unsupport|unrecogni"
-    r"|unknown"
-    r"|unexpected|unavailable|extra (inputs|fields)|invalid|must be|only (supports?|available)|do(es)?n.t support"
-    r"|not a chat model|instead|incompatible|cannot be used|literal_error|input should be|missing field|must alternate"
-)
-# The type of every refusal of OpenAI, whatever its cause.
-_GENERIC_KIND = _ignoring_case(r"^(invalid_?request|bad_?request)")
-# The value was refused, not the field.
-_VALUE = _ignoring_case(r"minimum|maximum value|below|above|between|range|too (large|small|high|low)|at (most|least)")
-_STREAM = _ignoring_case(r"\bstream(ing)?\b")
-# The first lesson that matches counts, so their order matters.
-_LESSONS = (
-    _lesson(r"v1/responses|responses api", "messages", api="responses"),
-    _lesson(r"max_completion_tokens|max_tokens", "max_tokens", limit="max_completion_tokens"),
-    _lesson(r"max_completion_tokens", "max_completion_tokens", limit="max_tokens"),
-    _lesson(r"stream_options|include_usage", "stream_options", usage=False),
-    _lesson(_STREAM.pattern, "stream", stream=False),
-    _lesson(r"temperature", lambda body: "temperature" in body, temperature=False),
-    _lesson(r"reasoning|effort|thinking", lambda body: "reasoning_effort" in body or "reasoning" in body, effort=False),
-    _lesson(r"tool_choice|allowed_tools", "tool_choice", choice=False),
-    _lesson(r"include|encrypted", "include", include=False),
-    _Lesson(
-        _ignoring_case(
-            r"response[_ ]?format|json[_ ]?schema|json[_ ]?object|text\.format|structured output|json mode|grammar"
-        ),
-        lambda body: "response_format" in body or "format" in body.get("text", {}),
-        lambda quirks: replace(quirks, form="object" if quirks.form == "schema" else "plain"),
-    ),
-    _lesson(
-        r"\bsystem\b|\broles?\b|developer instruction",
-        lambda body: any(message.get("role") == "system" for message in body.get("messages", ())),
-        system=False,
-    ),
-)
-# The last alternative is all that Gemini sends: it may mean the schema, and one more request shows whether it does.
-_BAD_SCHEMA = _ignoring_case(
-    r"invalid_json_schema|invalid schema|schema (is )?invalid|compile (the )?grammar"
-    r"|(specified|response_|generationconfig.{0,20})schema|too many states|nesting depth"
-    r"|^request contains an invalid argument"
-)
+@cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads(files(__package__).joinpath("endpoint_quirks.toml").read_text(encoding="utf-8"))
 
 
 def learn(quirks: Quirks, refusal: Refusal, body: Mapping[str, Any], *, may_stream: bool = True) -> Quirks | None:
@@ -120,26 +64,87 @@ def learn(quirks: Quirks, refusal: Refusal, body: Mapping[str, Any], *, may_stre
 
     `may_stream`: the settings allow streaming a reply that nobody follows.
     """
+    table = _table()
     if may_stream and quirks.stream and quirks.patient and not body.get("stream") and _requires_stream(refusal):
         return replace(quirks, patient=False)
-    if refusal.status not in _STATUSES or refusal.fault == "bad_reply" or _VALUE.search(refusal.words):
+    if refusal.status not in _STATUSES or refusal.fault == "bad_reply" or longest(refusal.words, table["value"]):
         return None
-    kind = "" if _GENERIC_KIND.match(refusal.kind) else refusal.kind
-    if not _NOT_SUPPORTED.search(f"{refusal.message} {refusal.code} {kind}"):
+    # The type of every refusal of OpenAI, whatever its cause, says nothing.
+    kind = "" if refusal.kind.casefold().replace("_", "").startswith(("invalidrequest", "badrequest")) else refusal.kind
+    if not longest(f"{refusal.message} {refusal.code} {kind}", table["unsupported"]):
         return None
-    for lesson in _LESSONS:
-        if lesson.words.search(refusal.words) and lesson.sent(body):
-            learned = lesson.apply(quirks)
-            return learned if learned != quirks else None
-    return None
+    system = any(message.get("role") == "system" for message in body.get("messages", ()))
+    sent = {*body, "system"} if system else {*body}
+    lessons = [lesson for lesson in table["lessons"] if not sent.isdisjoint(lesson["sent"])]
+    best = max(lessons, key=lambda lesson: longest(refusal.words, lesson["words"]), default=None)
+    if best is None or not longest(refusal.words, best["words"]):
+        return None
+    change = best["change"]
+    if change.get("form") == "weaker":
+        change = {"form": "object" if quirks.form == "schema" else "plain"}
+    learned = replace(quirks, **change)
+    return learned if learned != quirks else None
 
 
 def _requires_stream(refusal: Refusal) -> bool:
-    return refusal.status in _GATEWAY_TIMEOUTS or (refusal.status in (400, 422) and bool(_STREAM.search(refusal.words)))
+    named = refusal.status in (400, 422) and longest(refusal.words, _table()["stream"])
+    return refusal.status in _GATEWAY_TIMEOUTS or bool(named)
 
 
 def relax_schema(quirks: Quirks, refusal: Refusal) -> Quirks | None:
     """Return the form for a schema that the endpoint refuses; it applies to this request only."""
-    if refusal.status != 400 or not _BAD_SCHEMA.search(refusal.words) or quirks.form != "schema":
+    if refusal.status != 400 or quirks.form != "schema" or not longest(refusal.words, _table()["schema"]):
         return None
     return replace(quirks, strict=False) if quirks.strict else replace(quirks, form="object")
+
+
+class RefusedError(Exception):
+    """An answer that is an error."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
+
+
+class Forms:
+    """The forms in which the models of an endpoint take requests, learned from refusals."""
+
+    def __init__(self, streaming: Streaming, *, fixed_api: bool = False) -> None:
+        self._streaming = streaming
+        self._fixed_api = fixed_api
+        self._known: dict[str, Quirks] = {}
+
+    async def send(
+        self,
+        model: str,
+        usual: Quirks,
+        body_of: Callable[[Quirks], dict[str, Any]],
+        send: Callable[[dict[str, Any], Quirks], Awaitable[ChatReply]],
+        *,
+        followed: bool,
+    ) -> ChatReply:
+        """Return the reply in the first form that is not refused. Raises the last `RefusedError`."""
+        known = learned = quirks = self._known.get(model) or usual
+        attempts = 0
+        while True:
+            attempts += 1
+            body = body_of(replace(quirks, stream=streams(self._streaming, quirks, followed=followed)))
+            try:
+                reply = await send(body, quirks)
+            except RefusedError as error:
+                if relaxed := relax_schema(quirks, error.refusal):  # for this request only, so it is not learned
+                    quirks = relaxed
+                elif better := self._learn(quirks, error.refusal, body):
+                    quirks, learned = better, self._learn(learned, error.refusal, body) or learned
+                else:
+                    raise
+                if attempts == _FORMS:
+                    raise
+            else:
+                if learned is not known:
+                    self._known[model] = learned
+                return reply
+
+    def _learn(self, quirks: Quirks, refusal: Refusal, body: Mapping[str, Any]) -> Quirks | None:
+        learned = learn(quirks, refusal, body, may_stream=self._streaming == "auto")
+        return None if learned and self._fixed_api and learned.api != quirks.api else learned

@@ -6,7 +6,6 @@ import base64
 from array import array
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from math import isfinite
 from typing import Any
 
@@ -15,14 +14,12 @@ from leadline.display import choose_from
 from leadline.errors import BadReply, ProviderError, Unsupported
 from leadline.records import ChatReply, ChatRequest, Embeddings, EmbedRequest, ModelTraits
 from leadline_plugins.ai.openai import chat_completions, responses
-from leadline_plugins.ai.openai.endpoint import Endpoint, RefusedError, parse_json, read_reply
-from leadline_plugins.ai.openai.endpoint_quirks import Quirks, learn, relax_schema, streams
+from leadline_plugins.ai.openai.endpoint import Endpoint, parse_json, read_reply
+from leadline_plugins.ai.openai.endpoint_quirks import Forms, Quirks, RefusedError
 from leadline_plugins.ai.openai.replies import parse_usage
 from leadline_plugins.ai.openai.settings import DEFAULT_EMBEDDING, DEFAULT_MODEL, ModelSettings, OpenAISettings
 from leadline_plugins.service_errors import Refusal, find_refusal, read_refusal
 
-# Attempts in different forms before a request fails.
-_FORMS = 6
 Vectors = tuple[tuple[float, ...], ...]
 
 
@@ -32,7 +29,7 @@ class OpenAI:
     def __init__(self, settings: OpenAISettings, context: Context) -> None:
         self._settings = settings
         self._endpoint = Endpoint(settings, context)
-        self._quirks: dict[str, Quirks] = {}
+        self._forms = Forms(settings.stream, fixed_api=settings.api != "auto")
         self._only_model = ""
 
     def traits(self, model: str, /) -> ModelTraits:
@@ -43,25 +40,20 @@ class OpenAI:
     async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
         """Return the reply; if the endpoint refuses the form of the request, try another one at once."""
         model = request.model or await self._default_model()
-        known = learned = quirks = self._quirks.get(model) or self._usual_quirks()
-        for _ in range(_FORMS):
-            streamed = streams(self._settings.stream, quirks, followed=call.followed)
-            body = self._body(request, model, replace(quirks, stream=streamed))
-            try:
-                reply = await self._send(body, model, quirks, call)
-            except RefusedError as error:
-                refusal = error.refusal
-            else:
-                if learned is not known:
-                    self._quirks[model] = learned
-                return reply if reply.model else reply.model_copy(update={"model": model})
-            if relaxed := relax_schema(quirks, refusal):  # for this request only, so it is not learned
-                quirks = relaxed
-            elif better := self._learn(quirks, refusal, body):
-                quirks, learned = better, self._learn(learned, refusal, body) or learned
-            else:
-                raise await self._error(refusal, model)
-        raise Unsupported(f"{self._endpoint.host} refuses every form of the request to {model!r}")
+
+        def body_of(quirks: Quirks) -> dict[str, Any]:
+            api = responses if quirks.api == "responses" else chat_completions
+            body: dict[str, Any] = api.request_body(request, model, quirks)
+            return body | self._settings.extra_body
+
+        async def send(body: dict[str, Any], quirks: Quirks) -> ChatReply:
+            return await self._send(body, model, quirks, call)
+
+        try:
+            reply = await self._forms.send(model, self._usual_quirks(), body_of, send, followed=call.followed)
+        except RefusedError as error:
+            raise await self._error(error.refusal, model) from None
+        return reply if reply.model else reply.model_copy(update={"model": model})
 
     def _usual_quirks(self) -> Quirks:
         official = self._settings.at_openai or self._settings.at_azure
@@ -87,17 +79,6 @@ class OpenAI:
                 raise Unsupported(f"{self._endpoint.host}: no model is set; set model in the section ({choice})")
             self._only_model = models[0]
         return self._only_model
-
-    def _body(self, request: ChatRequest, model: str, quirks: Quirks) -> dict[str, Any]:
-        api = responses if quirks.api == "responses" else chat_completions
-        body: dict[str, Any] = api.request_body(request, model, quirks)
-        return body | self._settings.extra_body
-
-    def _learn(self, quirks: Quirks, refusal: Refusal, body: Mapping[str, Any]) -> Quirks | None:
-        learned = learn(quirks, refusal, body, may_stream=self._settings.stream == "auto")
-        if learned and learned.api != quirks.api and self._settings.api != "auto":
-            return None
-        return learned
 
     async def _error(self, refusal: Refusal, model: str) -> ProviderError:
         error = self._endpoint.error(refusal, model)

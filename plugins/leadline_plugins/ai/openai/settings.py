@@ -151,16 +151,17 @@ _LOCAL = "for a local server, such as Ollama, its address: OPENAI_BASE_URL=http:
 
 
 def ready(settings: OpenAISettings) -> str | None:
-    """Return the first fault of the settings: a bad address, proxy, header or file, or a missing key."""
-    parts = _split(settings.root)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        return f"base_url {settings.base_url!r} is not an address such as {OPENAI} or http://127.0.0.1:11434/v1"
+    """Return the first fault of the settings: a bad proxy, header or file, or a missing key."""
     if settings.ca_file and (fault := _ca_file_fault(settings.ca_file)):
         return fault
     if fault := header_fault(settings.api_key, settings.headers) or proxy_fault(settings.proxy):
         return fault
     names = {name.lower() for name in settings.headers}
-    if settings.api_key.get_secret_value() or names & {"authorization", "api-key"} or _is_private(parts.hostname):
+    if (
+        settings.api_key.get_secret_value()
+        or names & {"authorization", "api-key"}
+        or _is_private(_split(settings.root).hostname or "")
+    ):
         return None
     return f"no key for {settings.host}: set OPENAI_API_KEY, or {_LOCAL}"
 
@@ -252,26 +253,13 @@ def proxy_fault(proxy: str) -> str | None:
     return f"{name} is a SOCKS proxy: {_INSTALL_SOCKS}" if name and find_spec("socksio") is None else None
 
 
-def proxy_source(proxy: str) -> str:
-    """Return where the proxy is configured, for errors."""
-    if proxy:
-        return "the setting proxy"
-    names = [f"{kind}_proxy" for kind in ("http", "https", "all")]
-    present = [name for lower in names for name in (lower.upper(), lower) if os.environ.get(name)]
-    return f"{', '.join(present)} of the environment" if present else "the system's proxy"
-
-
 def proxy_for(address: str, proxy: str) -> str:
     """Describe the proxy that requests to an address go through, for errors; empty if there is none."""
     parts = _split(address)
-    source = "the setting proxy"
-    if not proxy:
-        if not (proxy := proxy_of(parts.scheme, parts.hostname or "")):
-            return ""
-        names = (name for lower in (f"{parts.scheme}_proxy", "all_proxy") for name in (lower, lower.upper()))
-        source = next((name for name in names if os.environ.get(name)), "the system's")
-    host = urlsplit(proxy).netloc.rpartition("@")[2]
-    return f"the proxy {host} ({source})"
+    used = proxy or proxy_of(parts.scheme, parts.hostname or "")
+    names = [name for lower in (f"{parts.scheme}_proxy", "all_proxy") for name in (lower, lower.upper())]
+    source = "the setting proxy" if proxy else next((name for name in names if os.environ.get(name)), "the system's")
+    return f"the proxy {urlsplit(used).netloc.rpartition('@')[2]} ({source})" if used else ""
 
 
 def _fault(proxy: str) -> str | None:

@@ -116,5 +116,4 @@ def _make(settings: OpentelemetrySettings, context: Context) -> Tracer:
 
 
 def plain(headers: Mapping[str, SecretStr]) -> dict[str, str]:
-    """Return headers with their secrets."""
     return {name: value.get_secret_value() for name, value in headers.items()}

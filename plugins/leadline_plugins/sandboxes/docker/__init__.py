@@ -44,8 +44,11 @@ def ready(settings: DockerSettings) -> str | None:
     host = host_of(settings)
     if not host:
         return "no engine found: start Docker or Podman (`podman system service`), or set plugins.docker.host"
-    path = Path(host.removeprefix("unix://"))
-    return f"there is no engine at {host}" if host.startswith("unix://") and not path.exists() else None
+    if host.startswith("unix://") and not Path(host.removeprefix("unix://")).exists():
+        return f"there is no engine at {host}"
+    from leadline_plugins.sandboxes.docker.engine import missing_image
+
+    return missing_image(host, settings.image)
 
 
 @sandbox(

@@ -108,6 +108,9 @@ class Container:
 
 # Seconds until the engine has decode_reply and a container is ready.
 START = 30.0
+# Seconds until it tells whether it has an image.
+_PROBE = 2.0
+_NO_IMAGE = "the engine has no image {!r}: build it with `python -m leadline_plugins.sandboxes.docker.image`"
 _OWNER = "leadline.owner"
 _ENV = {
     "HOME": "/tmp/.cache",  # noqa: S108 - of the container
@@ -123,13 +126,34 @@ def client_for(host: str, make: Callable[..., AsyncClient]) -> AsyncClient:
     """Return a client of an engine at `unix://…` or `tcp://…`. Raises `Unsupported` for another address."""
     import httpx
 
+    base, socket_path = _address(host)
+    # A plain transport provides the connection that an attach upgrades to; there is no TLS to verify.
+    transport = httpx.AsyncHTTPTransport(verify=False, uds=socket_path)
+    return make(transport=transport, base_url=base, timeout=START, trust_env=False)
+
+
+def _address(host: str) -> tuple[str, str | None]:
+    """Return the base of addresses and the socket of an engine. Raises `Unsupported`."""
     scheme, _, address = host.partition("://")
     if scheme not in ("unix", "tcp", "http"):
         raise Unsupported(f"plugins.docker.host: {host!r} is neither unix://SOCKET nor tcp://HOST:PORT")
-    # A plain transport provides the connection that an attach upgrades to; there is no TLS to verify.
-    transport = httpx.AsyncHTTPTransport(verify=False, uds=address if scheme == "unix" else None)
-    base = "http://engine" if scheme == "unix" else f"http://{address}"
-    return make(transport=transport, base_url=base, timeout=START, trust_env=False)
+    return ("http://engine", address) if scheme == "unix" else (f"http://{address}", None)
+
+
+def missing_image(host: str, image: str) -> str | None:
+    """Return why an engine cannot start containers of an image; None if it can."""
+    import httpx
+
+    try:
+        base, socket_path = _address(host)
+        transport = httpx.HTTPTransport(verify=False, uds=socket_path)
+        with httpx.Client(transport=transport, timeout=_PROBE, trust_env=False) as client:
+            status = client.get(f"{base}/images/{image}/json").status_code
+    except Unsupported as error:
+        return str(error)
+    except httpx.TransportError as error:
+        return f"no engine responds at {host}: {type(error).__name__}: {error}"
+    return _NO_IMAGE.format(image) if status == 404 else None
 
 
 def config(settings: DockerSettings, owner: str) -> dict[str, Any]:
@@ -201,8 +225,8 @@ class Engine:
     async def sweep(self) -> None:
         """Remove the containers of processes of this machine that have ended."""
         filters = '{"label": ["' + _OWNER + '"]}'
-        found = await self._ask("GET", "/containers/json", params={"all": "1", "filters": filters})
-        for container in found.json():
+        reply = await self._ask("GET", "/containers/json", params={"all": "1", "filters": filters})
+        for container in reply.json():
             if _is_orphan(container.get("Labels", {}).get(_OWNER, "")):
                 await self._client.delete(f"/containers/{container['Id']}", params={"force": "1"})
 
@@ -214,8 +238,7 @@ class Engine:
         except httpx.TransportError as error:
             raise Unavailable(f"no engine responds at {self._host}: {type(error).__name__}: {error}") from error
         if response.status_code == 404 and path.endswith("/create"):
-            build = "python -m leadline_plugins.sandboxes.docker.image"
-            raise Unsupported(f"the engine has no image {self._settings.image!r}: build it with `{build}`")
+            raise Unsupported(_NO_IMAGE.format(self._settings.image))
         if response.is_error:
             raise Unavailable(
                 f"the engine at {self._host} returned HTTP {response.status_code}: {response.text.strip()[:300]}"

@@ -35,17 +35,16 @@ _LIBRARY = re.compile(r"(?:=> )?(/\S+) \(0x")
 
 
 def contents(names: Iterable[str]) -> dict[str, Path]:
-    """Return the files of the image by their path in it."""
     interpreter = Path(sys._base_executable).resolve()  # type: ignore[attr-defined]
     library = Path(sysconfig.get_path("stdlib"))
-    found = {"/usr/bin/python3": interpreter, str(interpreter): interpreter}
-    found |= {str(path): path for path in _below(library)}
+    paths = {"/usr/bin/python3": interpreter, str(interpreter): interpreter}
+    paths |= {str(path): path for path in _below(library)}
     for distribution in _with_dependencies(names):
         for file in metadata.files(distribution) or ():
             if ".." not in file.parts and not _NOT & set(file.parts):
-                found[f"{_AT}/{file}"] = Path(str(file.locate()))
-    found = {place: path for place, path in found.items() if path.is_file()}
-    return found | {str(path): path for path in _libraries(found.values())}
+                paths[f"{_AT}/{file}"] = Path(str(file.locate()))
+    paths = {target: path for target, path in paths.items() if path.is_file()}
+    return paths | {str(path): path for path in _libraries(paths.values())}
 
 
 def _below(folder: Path) -> Iterator[Path]:
@@ -56,18 +55,18 @@ def _below(folder: Path) -> Iterator[Path]:
 
 def _with_dependencies(names: Iterable[str]) -> set[str]:
     """Return installed distributions with their dependencies."""
-    found: set[str] = set()
+    distributions: set[str] = set()
     waiting = list(names)
     while waiting:
         name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
-        if name not in found:
+        if name not in distributions:
             try:
                 needs = metadata.requires(name) or ()
             except metadata.PackageNotFoundError:
                 continue
-            found.add(name)
+            distributions.add(name)
             waiting += [re.split(r"[^\w.-]", need)[0] for need in needs if "extra ==" not in need]
-    return found
+    return distributions
 
 
 def _libraries(files: Iterable[Path]) -> set[Path]:
@@ -81,7 +80,7 @@ def _packaged(path: str) -> bool:
     return "site-packages" in path or "dist-packages" in path
 
 
-def pack(found: dict[str, Path], into: IO[bytes]) -> None:
+def pack(paths: dict[str, Path], into: IO[bytes]) -> None:
     """Write the root of the file system as a tar archive."""
     with tarfile.open(fileobj=into, mode="w") as tar:
         for folder in ("tmp", "proc", "sys", "dev", "etc"):
@@ -92,8 +91,8 @@ def pack(found: dict[str, Path], into: IO[bytes]) -> None:
         line = b"nobody:x:65534:65534:nobody:/tmp:/none\n"
         passwd.size = len(line)
         tar.addfile(passwd, BytesIO(line))
-        for place, path in sorted(found.items()):
-            tar.add(path.resolve(), place.lstrip("/"), filter=_plain)
+        for target, path in sorted(paths.items()):
+            tar.add(path.resolve(), target.lstrip("/"), filter=_plain)
 
 
 def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
@@ -106,11 +105,11 @@ def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
 
 async def build(host: str, name: str, packages: Iterable[str]) -> str:
     """Create the image in the engine; return its id."""
-    found = contents(packages)
-    folders = sorted({str(Path(place).parent) for place in found if ".so" in place and not place.startswith(_AT)})
+    paths = contents(packages)
+    folders = sorted({str(Path(target).parent) for target in paths if ".so" in target and not target.startswith(_AT)})
     changes = [f"ENV PYTHONPATH={_AT}", f"ENV LD_LIBRARY_PATH={':'.join(folders)}"]
     with TemporaryFile() as tar:
-        await asyncio.to_thread(pack, found, tar)
+        await asyncio.to_thread(pack, paths, tar)
         tar.seek(0)
         params: dict[str, Any] = {"fromSrc": "-", "repo": name, "tag": "latest", "changes": changes}
         async with client_for(host, make_client) as client:

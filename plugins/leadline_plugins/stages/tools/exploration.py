@@ -65,9 +65,9 @@ class Exploration:
             )
         return self.tasks[-1] if new else None
 
-    def add_result(self, found: Found) -> None:
+    def add_result(self, result: Found) -> None:
         """Add the result of a search."""
-        self._found[found.id] = found
+        self._found[result.id] = result
 
     @property
     def found(self) -> tuple[Found, ...]:
@@ -88,11 +88,11 @@ class Exploration:
         The page is read by the address of the hit, so that anything a model adds to it is not sent.
         """
         wanted = canonical(url)
-        for found in (*self.before, *self.found):
-            for hit in found.hits:
+        for result in (*self.before, *self.found):
+            for hit in result.hits:
                 if canonical(hit.url) == wanted:
-                    return hit, found.task.id
-        named = (found.rstrip(_PUNCTUATION) for found in _ADDRESS.findall(self.question.text))
+                    return hit, result.task.id
+        named = (address.rstrip(_PUNCTUATION) for address in _ADDRESS.findall(self.question.text))
         return next(((Hit(url=own), "") for own in named if canonical(own) == wanted), None)
 
     def source(self, url: str) -> Source | None:

@@ -5,19 +5,65 @@ Their order is part of the prompt and does not change: a pipeline masks tools by
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-from typing import Any
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
-from pydantic import Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
+from pydantic.json_schema import GenerateJsonSchema
 
 from leadline.contracts import StageRun
 from leadline.errors import CallFailed, CallRefused
-from leadline.records import Code, Hit, Json, Source, Text
+from leadline.records import Code, Hit, Json, Record, Source, Text, Tool
 from leadline.research_findings import Found, Query, SearchTask
 from leadline_plugins.stages.fetch import read_page, without_duplicates
 from leadline_plugins.stages.search import search_task
 from leadline_plugins.stages.tools.exploration import Exploration
-from leadline_plugins.stages.tools.tool import Arguments, ToolKind
+
+A = TypeVar("A", bound="Arguments")
+
+
+class Arguments(Record):
+    """Base of the arguments of a tool; accepts numbers as text, because models write them."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+
+class _Form(GenerateJsonSchema):
+    """Omits titles and defaults: every request contains the schema, and some vendors refuse unknown fields."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    def default_schema(self, schema: Any) -> dict[str, Any]:
+        return self.generate_inner(schema["schema"])
+
+
+@dataclass(frozen=True)
+class ToolKind(Generic[A]):
+    """A tool. `do` is called in the order of the calls, and its result is awaited together with the others.
+
+    So anything that must not depend on timing (numbers, budgets) happens before the first `await`. The model reads the
+    result fenced as data, and a failed call of the run as an error.
+    """
+
+    name: str
+    description: str
+    arguments: type[A]
+    do: Callable[[A, Exploration], Awaitable[Json]]
+    # Returns why the tool cannot be used in a run; empty if it can.
+    unusable: Callable[[StageRun], str] = lambda run: ""
+
+    @property
+    def form(self) -> Json:
+        """The JSON schema of the arguments."""
+        return self.arguments.model_json_schema(schema_generator=_Form)
+
+    @property
+    def tool(self) -> Tool:
+        """The tool as the model sees it."""
+        return Tool(name=self.name, description=self.description, parameters=self.form)
+
 
 # Characters of a snippet in the results of a search.
 _SNIPPET = 300
@@ -33,12 +79,12 @@ async def _refused(reason: str) -> Json:
 class Respond(Arguments):
     """The outcome of the exploration."""
 
-    found: Text = Field(description="what was found out, in a few sentences")
+    findings: Text = Field(description="what was found out, in a few sentences")
     missing: tuple[Text, ...] = Field((), description="what could not be found, as questions")
 
 
 async def _respond(arguments: Respond, exploration: Exploration) -> Json:
-    exploration.answer, exploration.missing = arguments.found, arguments.missing
+    exploration.answer, exploration.missing = arguments.findings, arguments.missing
     return {"noted": True}
 
 
@@ -74,14 +120,14 @@ def _search(arguments: WebSearch, exploration: Exploration) -> Awaitable[Json]:
 async def _results(task: SearchTask, exploration: Exploration) -> Json:
     run = exploration.run
     try:
-        found = await search_task(task, exploration.question.language, run)
+        result = await search_task(task, exploration.question.language, run)
     except CallRefused:
         raise
     except CallFailed as failed:
         exploration.add_result(Found(id=task.id, task=task, failure=failed.record.text))
         raise
-    exploration.add_result(found)
-    return {"results": [_hit_data(hit) for hit in found.hits if hit.citable]}
+    exploration.add_result(result)
+    return {"results": [_hit_data(hit) for hit in result.hits if hit.citable]}
 
 
 def _hit_data(hit: Hit) -> dict[str, JsonValue]:
@@ -179,8 +225,8 @@ class CodeExecute(Arguments):
 
 async def _execute(arguments: CodeExecute, exploration: Exploration) -> Json:
     execution = await exploration.run.execute(Code(language="python", text=arguments.code))
-    most = exploration.page
-    output = {"stdout": execution.stdout[:most], "stderr": execution.stderr[-most:], "value": execution.value}
+    limit = exploration.page
+    output = {"stdout": execution.stdout[:limit], "stderr": execution.stderr[-limit:], "value": execution.value}
     return {
         "exit_code": execution.exit_code,
         **{name: value for name, value in output.items() if value not in ("", None)},

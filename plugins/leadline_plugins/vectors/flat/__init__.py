@@ -62,7 +62,7 @@ class FlatStore:
 
     async def put(self, request: VectorBatch, call: Call, /) -> VectorCount:
         """Store the vectors of documents. Raises `Unsupported` for vectors of another size than the collection's."""
-        vectors = {one.document: one.vectors for one in request.documents}
+        vectors = {document.document: document.vectors for document in request.documents}
         return VectorCount(passages=await self._do(self._collection(request.collection).put, vectors))
 
     async def remove(self, request: VectorRemoval, call: Call, /) -> VectorCount:
@@ -72,16 +72,17 @@ class FlatStore:
     async def search(self, request: VectorQuery, call: Call, /) -> VectorMatches:
         """Return the nearest passages. Raises `Unsupported` for a vector of another size."""
         collections = [self._collection(name) for name in dict.fromkeys(request.collections)]
-        found = await asyncio.gather(*(self._do(one.nearest, request.vector, request.limit) for one in collections))
+        results = await asyncio.gather(
+            *(self._do(collection.nearest, request.vector, request.limit) for collection in collections)
+        )
         matches = (
-            VectorMatch(collection=one.name, document=document, passage=passage, score=score)
-            for one, nearest in zip(collections, found, strict=True)
+            VectorMatch(collection=collection.name, document=document, passage=passage, score=score)
+            for collection, nearest in zip(collections, results, strict=True)
             for document, passage, score in nearest
         )
         return VectorMatches(matches=tuple(nlargest(request.limit, matches, key=lambda match: match.score)))
 
     async def describe(self, request: VectorListing, call: Call, /) -> VectorCollection:
-        """Return the contents of a collection."""
         documents, size = await self._do(self._collection(request.collection).contents)
         return VectorCollection(documents=documents, size=size)
 

@@ -77,16 +77,16 @@ class _Snapshot:
             flat[: self.state.rows * size].cast("b", shape=[self.state.rows, size]) as rows,
             memoryview(asked).cast("b", shape=[1, size]) as query,
         ):
-            found: Any = simsimd.cdist(query, rows, metric="cosine")
-            distances = memoryview(found).cast("B").cast("d")
+            computed: Any = simsimd.cdist(query, rows, metric="cosine")
+            distances = memoryview(computed).cast("B").cast("d")
         live = chain.from_iterable(
             range(start, start + count) for start, count in zip(self.starts, self.counts, strict=True)
         )
         return [self._match(row, 1 - distances[row]) for row in nsmallest(limit, live, key=distances.__getitem__)]
 
     def _match(self, row: int, score: float) -> tuple[str, int, float]:
-        place = bisect_right(self.starts, row) - 1
-        return self.documents[place], row - self.starts[place], score
+        index = bisect_right(self.starts, row) - 1
+        return self.documents[index], row - self.starts[index], score
 
 
 class Collection:
@@ -132,7 +132,7 @@ class Collection:
                 db.execute("DELETE FROM documents")
                 state = _State(state.version, state.file + 1, 0, 0)
             else:
-                db.executemany("DELETE FROM documents WHERE document = ?", [(one,) for one in documents])
+                db.executemany("DELETE FROM documents WHERE document = ?", [(document,) for document in documents])
             self._set(db, _State(state.version + 1, state.file, state.rows, state.size))
             return before - _live_rows(db)
 
@@ -237,7 +237,7 @@ class Collection:
             if os.fstat(file.fileno()).st_size < state.rows * state.size:
                 raise Denied(f"{self._file(state)} is damaged: its end is missing")
             matrix = mmap(file.fileno(), 0, access=ACCESS_READ)
-        return _Snapshot(state, matrix, *([row[place] for row in rows] for place in range(3)))
+        return _Snapshot(state, matrix, *([row[index] for row in rows] for index in range(3)))
 
 
 def _state(db: sqlite3.Connection) -> _State:

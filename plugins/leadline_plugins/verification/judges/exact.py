@@ -64,12 +64,19 @@ def _verbatim_judgement(claim: Claim, cited: Sequence[Evidence]) -> Judgement | 
 
 
 def missing_facts(
-    claim: str, cited: Sequence[Evidence], sources: Mapping[str, Source], quote: str = "", names: Sequence[str] = ()
+    claim: str,
+    cited: Sequence[Evidence],
+    sources: Mapping[str, Source],
+    quote: str = "",
+    names: Sequence[str] = (),
+    question: str = "",
 ) -> list[Notice]:
     """Return the numbers, dates and quotations of a claim that are in none of its passages.
 
-    Notations may differ. `quote` are the words quoted by a judge: values computed from them count too, and so do small
-    numbers that count the items of a list. `names` have numbers as their parts. Without a passage the result is empty.
+    Notations may differ. `quote` are the words quoted by a judge: values computed from them count too, and so do sums
+    of two figures of the passages and small numbers that count the items of a list. `names` have numbers as their
+    parts. A number of the `question` is missing only if the quote has another number of its unit, which the claim
+    has not: `Is it true that it cost 45 million?` Without a passage the result is empty.
     """
     if not cited:
         return []
@@ -79,7 +86,8 @@ def missing_facts(
     numbers = [
         one
         for one in missing_numbers(claim, [quote, *texts])
-        if not shown.computes(one)
+        if not (shown.computes(one) or (quote and values_of("\n\n".join(lists)).adds(one)))
+        and not (quote and _is_presupposed(one, question, claim, shown))
         and not any(_is_item_count(one, text) for text in lists)
         and not any(_is_in_name(one, claim, name) for name in names)
     ]
@@ -108,6 +116,14 @@ def _is_item_count(number: Number, text: str) -> bool:
         return False
     items = len(_LIST_ITEM.findall(text))
     return items == value or (items == 0 and len(_SEPARATOR.findall(text)) + 1 >= value)
+
+
+def _is_presupposed(number: Number, question: str, claim: str, quote: Values) -> bool:
+    """Return whether a number is from the question, and the quote has no other number in its place."""
+    if not question or not values_of(question).holds(number):
+        return False
+    stated = values_of(claim)
+    return not any(one.dimension == number.dimension and not stated.holds(one) for one in quote.numbers)
 
 
 def _is_in_name(number: Number, claim: str, name: str) -> bool:

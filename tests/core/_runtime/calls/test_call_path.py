@@ -4,6 +4,7 @@ import asyncio
 import json
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from tests.call_paths import FakeSearch, OpenCallPath, open_call_path
 
 from leadline._runtime.calls.budget import Limits
-from leadline._runtime.calls.job import Kind, ProviderIdentity
+from leadline._runtime.calls.job import Kind, ProviderIdentity, Stream
 from leadline._runtime.calls.limits import Limiter
 from leadline._runtime.journal.rows import Need
 from leadline._settings.secrets import MASK, Secrets
@@ -395,10 +396,10 @@ async def test_deltas_of_a_json_reply_carry_its_readable_text(tmp_path: Path) ->
         call.emit("text", 'ay\\u0021"}')
         return SearchPage(cursor='{"text": "The bay!"}')
 
-    kind = Kind("search", SearchPage, text=lambda page: str(page.cursor))
+    kind = Kind("search", SearchPage, text=lambda page: str(page.cursor), stream=Stream(shows=("text",)))
     for said in ([None, "The b", None, None, "The b", None, "ay!"], ["The bay!"]):  # live, and from the journal
         async with open_call_path(tmp_path) as opened:
-            await opened.calls.call(kind, SearchRequest(query="a"), stream, provider=FAKE, shows=("text",))
+            await opened.calls.call(kind, SearchRequest(query="a"), stream, provider=FAKE)
         assert [delta.get("said") for delta in opened.seen.of("call.delta")] == said
 
 
@@ -546,7 +547,8 @@ async def test_an_error_of_a_listener_does_not_fail_the_call(tmp_path: Path) -> 
         return SearchPage()
 
     async with open_call_path(tmp_path) as opened:
-        reply = await opened.calls.call(SEARCH, SearchRequest(query="a"), answer, provider=FAKE, listener=listen)
+        kind = replace(SEARCH, stream=Stream(listen))
+        reply = await opened.calls.call(kind, SearchRequest(query="a"), answer, provider=FAKE)
     assert reply == SearchPage()
     assert heard == ["one"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.call_paths import FakeSearch, OpenCallPath, open_call_path
 
-from leadline._runtime.calls import call_path
+from leadline._runtime.calls import in_flight
 from leadline._runtime.calls.budget import Budget, Limits
 from leadline._runtime.calls.job import Kind, ProviderIdentity
 from leadline._runtime.calls.limits import Limiter
@@ -220,7 +220,7 @@ async def test_free_work_goes_on_for_a_while_when_the_time_is_spent(tmp_path: Pa
 
 
 async def test_free_work_in_flight_ends_at_its_deadline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(call_path, "FREE_SECONDS", 0.05)
+    monkeypatch.setattr(in_flight, "FREE_SECONDS", 0.05)
     first, others = await held(), await held()
     async with open_call_path(tmp_path) as opened:
         waiting = [start(opened, others, str(number), FREE) for number in range(3)]

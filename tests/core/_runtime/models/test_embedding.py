@@ -11,7 +11,7 @@ import pytest
 
 import leadline
 from leadline._runtime.models.prices import EmbedEstimates, Prices
-from leadline._runtime.runs.adhoc_session import adhoc_session
+from leadline._runtime.runs.adhoc import adhoc_run
 from leadline.contracts import Call
 from leadline.records import Embeddings, EmbedRequest, Usage
 from leadline.settings import Price
@@ -54,9 +54,9 @@ async def test_the_model_after_the_colon_is_requested_and_priced(
     }
     async with leadline.Client(set=settings, folder=tmp_path / "runs", cache=tmp_path / "cache") as client:
         calls = CallPath()
-        async with adhoc_session(client.load(), "How deep is it?") as session:
-            monkeypatch.setattr(session.run.calls, "call", calls.call)
-            assert (await session.run.embed(["a text"])).vectors == ((1.0,),)
+        async with adhoc_run(client.load(), "How deep is it?") as run:
+            monkeypatch.setattr(run.calls, "call", calls.call)
+            assert (await run.embed(["a text"])).vectors == ((1.0,),)
     assert calls.asked == EmbedRequest(model=model, texts=("a text",))
     assert calls.kind.price(calls.asked, Usage(input_tokens=1000)).cost == cost
 

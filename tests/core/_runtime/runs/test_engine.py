@@ -10,8 +10,9 @@ from typing import Any, cast
 import pytest
 
 from leadline import hookspecs
-from leadline._runtime.runs.engine import Engine
-from leadline._runtime.runs.run_context import RunContext
+from leadline._runtime.runs.engine import walk
+from leadline._runtime.runs.findings_board import FindingsBoard
+from leadline._runtime.runs.run import Run
 from leadline.errors import CallRefused, ConfigError, PluginError
 from leadline.findings import Findings, Key
 from leadline.pipeline import Loop, Pipeline, Step, check
@@ -42,6 +43,8 @@ class Stub:
     def __init__(self, **stages: Any) -> None:
         self.stages = stages
         self.rounds_left = 0
+        self.board = FindingsBoard()
+        self.pipeline = Pipeline("test", ())
         self.told: list[tuple[str, str]] = []
 
     async def shuts_down_before(self, number: int) -> bool:
@@ -108,23 +111,23 @@ SPELL = mapped("spell", over=WORDS, gives=LETTERS)
 SING = mapped("sing", over=LETTERS, gives=SOUNDS)
 
 
-async def gone(stub: Stub, *parts: Step | Loop, words: Sequence[str] = ()) -> Engine:
-    engine = Engine(Pipeline("test", parts), cast("RunContext", stub))
-    engine.board.put(WORDS, tuple(Word(id=word) for word in words))
-    await engine.walk()
-    return engine
+async def gone(stub: Stub, *parts: Step | Loop, words: Sequence[str] = ()) -> FindingsBoard:
+    stub.pipeline = Pipeline("test", parts)
+    stub.board.put(WORDS, tuple(Word(id=word) for word in words))
+    await walk(cast("Run", stub))
+    return stub.board
 
 
-def ids(engine: Engine, key: Key[Any]) -> str:
-    return "".join(item.id for item in engine.board.get(key))
+def ids(board: FindingsBoard, key: Key[Any]) -> str:
+    return "".join(item.id for item in board.get(key))
 
 
 async def test_results_have_the_order_of_the_items_not_of_their_arrival() -> None:
     slow_first = Spell(lambda word: 0.03 if word == "abc" else 0)
-    engine = await gone(Stub(spell=slow_first, sing=Sing()), SPELL, SING, words=("abc", "de"))
+    board = await gone(Stub(spell=slow_first, sing=Sing()), SPELL, SING, words=("abc", "de"))
     assert slow_first.seen == ["de", "abc"]
-    assert ids(engine, LETTERS) == "abcde"
-    assert ids(engine, SOUNDS) == "ABCDE"
+    assert ids(board, LETTERS) == "abcde"
+    assert ids(board, SOUNDS) == "ABCDE"
 
 
 async def test_an_item_passes_through_a_group_as_soon_as_it_can() -> None:
@@ -137,15 +140,15 @@ async def test_an_item_passes_through_a_group_as_soon_as_it_can() -> None:
 
 async def test_a_loop_maps_only_new_items_and_ends_when_a_stage_ends_it() -> None:
     spell, sing = Spell(), Sing()
-    engine = await gone(Stub(speak=Speak(), spell=spell, sing=sing), Loop((SPEAK, SPELL, SING), at_most=9))
-    assert engine.rounds == 3
+    board = await gone(Stub(speak=Speak(), spell=spell, sing=sing), Loop((SPEAK, SPELL, SING), at_most=9))
+    assert board.rounds == 3
     assert spell.seen == ["abc", "de", "fgh"]
     assert sing.seen == list("abcdefgh")
 
 
 async def test_a_loop_ends_at_its_limit() -> None:
-    engine = await gone(Stub(speak=Speak(), spell=Spell()), Loop((SPEAK, SPELL), at_most=2))
-    assert (engine.rounds, ids(engine, LETTERS)) == (2, "abcde")
+    board = await gone(Stub(speak=Speak(), spell=Spell()), Loop((SPEAK, SPELL), at_most=2))
+    assert (board.rounds, ids(board, LETTERS)) == (2, "abcde")
 
 
 async def test_rest_is_called_once_with_all_items_and_its_results_are_passed_on() -> None:
@@ -154,9 +157,9 @@ async def test_rest_is_called_once_with_all_items_and_its_results_are_passed_on(
             return [Letter(id=str(len(items)))]
 
     sing = Sing()
-    engine = await gone(Stub(spell=Rest(), sing=sing), SPELL, SING, words=("abc", "de"))
-    assert ids(engine, LETTERS) == "abcde2"
-    assert ids(engine, SOUNDS) == "ABCDE2"
+    board = await gone(Stub(spell=Rest(), sing=sing), SPELL, SING, words=("abc", "de"))
+    assert ids(board, LETTERS) == "abcde2"
+    assert ids(board, SOUNDS) == "ABCDE2"
 
 
 async def test_a_refused_item_is_lost_without_its_siblings() -> None:
@@ -166,9 +169,9 @@ async def test_a_refused_item_is_lost_without_its_siblings() -> None:
                 raise CallRefused(refusal())
             return await super().map(item, findings, run)
 
-    engine = await gone(Stub(spell=Refusing()), SPELL, words=("abc", "de"))
-    assert ids(engine, LETTERS) == "de"
-    assert engine.lost == {"spell": "the budget is spent"}
+    board = await gone(Stub(spell=Refusing()), SPELL, words=("abc", "de"))
+    assert ids(board, LETTERS) == "de"
+    assert board.lost == {"spell": "the budget is spent"}
 
 
 async def test_a_refused_stage_ends_its_loop_and_skips_stages_that_need_it() -> None:
@@ -183,10 +186,10 @@ async def test_a_refused_stage_ends_its_loop_and_skips_stages_that_need_it() -> 
             findings[WORDS] = (Word(id="end"),)
 
     stub = Stub(speak=Refused(), spell=Spell(), last=Last())
-    engine = await gone(stub, Loop((SPEAK, SPELL), at_most=3), last)
-    assert engine.rounds == 1
-    assert engine.lost == {"speak": "the budget is spent", "spell": "'words' is missing"}
-    assert ids(engine, WORDS) == "end"
+    board = await gone(stub, Loop((SPEAK, SPELL), at_most=3), last)
+    assert board.rounds == 1
+    assert board.lost == {"speak": "the budget is spent", "spell": "'words' is missing"}
+    assert ids(board, WORDS) == "end"
     assert ("spell", "failed") in stub.told
 
 
@@ -318,11 +321,11 @@ async def test_a_changed_item_replaces_the_one_it_was_made_of_for_all_later_stag
     quote = Quote()
     stub = Stub(speak=Speak(), read=Read(), redact=Redact(), quote=quote, apart=Apart(), apart2=Apart())
     parts: tuple[Step | Loop, ...] = (Loop((SPEAK, *steps), at_most=9),) if loop else steps
-    engine = await gone(stub, *parts, words=() if loop else Speak.words)
-    assert [page.text for page in engine.board.get(PAGES)] == CLEANED
-    assert [page.id for page in engine.board.get(PAGES)] == ["abc1", "de0", "de0b", "de1", "fgh0", "fgh1"]
+    board = await gone(stub, *parts, words=() if loop else Speak.words)
+    assert [page.text for page in board.get(PAGES)] == CLEANED
+    assert [page.id for page in board.get(PAGES)] == ["abc1", "de0", "de0b", "de1", "fgh0", "fgh1"]
     assert sorted(quote.seen) == sorted(CLEANED)
-    assert [page.text for page in engine.board.get(QUOTES)] == CLEANED
+    assert [page.text for page in board.get(QUOTES)] == CLEANED
 
 
 async def test_pages_from_elsewhere_are_changed_too_before_a_group() -> None:
@@ -332,10 +335,10 @@ async def test_pages_from_elsewhere_are_changed_too_before_a_group() -> None:
 
     quote = Quote()
     stub = Stub(bring=Bring(), read=Read(), redact=Redact(), quote=quote)
-    engine = await gone(stub, stage("bring", gives=(PAGES,)), READ, REDACT, QUOTE, words=("fgh",))
+    board = await gone(stub, stage("bring", gives=(PAGES,)), READ, REDACT, QUOTE, words=("fgh",))
     cleaned = ["xxx own", "xxx fgh0", "xxx fgh1"]
-    assert [page.text for page in engine.board.get(PAGES)] == cleaned
-    assert [page.text for page in engine.board.get(QUOTES)] == cleaned
+    assert [page.text for page in board.get(PAGES)] == cleaned
+    assert [page.text for page in board.get(QUOTES)] == cleaned
     assert sorted(quote.seen) == sorted(cleaned)
 
 
@@ -346,9 +349,9 @@ async def test_an_item_whose_change_was_refused_is_not_shown_unchanged() -> None
                 raise CallRefused(refusal())
             return await super().map(item, findings, run)
 
-    engine = await gone(Stub(read=Read(), redact=Refusing()), READ, REDACT, words=("fgh",))
-    assert [page.text for page in engine.board.get(PAGES)] == ["xxx fgh1"]
-    assert engine.lost == {"redact": "the budget is spent"}
+    board = await gone(Stub(read=Read(), redact=Refusing()), READ, REDACT, words=("fgh",))
+    assert [page.text for page in board.get(PAGES)] == ["xxx fgh1"]
+    assert board.lost == {"redact": "the budget is spent"}
 
 
 async def test_any_other_stage_that_changes_an_item_it_has_read_is_refused_by_name() -> None:
@@ -367,8 +370,8 @@ async def test_a_stage_may_give_items_again_that_it_has_not_changed() -> None:
             findings[PAGES] = (*findings[PAGES], Page(id="new"))
 
     again = stage("again", needs=(PAGES,), gives=(PAGES,))
-    engine = await gone(Stub(read=Read(), again=Same()), READ, again, words=("fgh",))
-    assert [page.id for page in engine.board.get(PAGES)] == ["fgh0", "fgh1", "new"]
+    board = await gone(Stub(read=Read(), again=Same()), READ, again, words=("fgh",))
+    assert [page.id for page in board.get(PAGES)] == ["fgh0", "fgh1", "new"]
 
 
 SUMMARY: Key[Page] = Key("summary", Page)

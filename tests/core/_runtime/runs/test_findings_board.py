@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from leadline._runtime.runs.engine import FindingsBoard, StageFindings
+from leadline._runtime.runs.findings_board import FindingsBoard, StageFindings
 from leadline.errors import PluginError
 from leadline.records import Document, Hit, Source
 from leadline.research_findings import EVIDENCE, PLAN, QUESTION, SOURCES, Question

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import leadline
-from leadline._runtime.runs import previous_output
+from leadline._runtime.runs import earlier_sessions
+from leadline._runtime.runs.earlier_sessions import BACKUP, PreviousOutput
 from leadline._runtime.runs.folder import read_metadata, write_atomically
-from leadline._runtime.runs.previous_output import BACKUP, PreviousOutput
 from leadline.contracts import Call
 from leadline.errors import Denied, LeadlineError
 from leadline.plugin import PluginSettings, middleware, stage
@@ -142,7 +142,7 @@ async def test_a_backup_that_cannot_be_restored_is_kept_whole(tmp_path: Path, mo
             raise LeadlineError("cannot write: No space left on device")
         return write(path, data)
 
-    monkeypatch.setattr(previous_output, "write_atomically", full)
+    monkeypatch.setattr(earlier_sessions, "write_atomically", full)
     for times in (1, 2):
         lesser = await resumed(
             tmp_path, first.folder, pipeline="mine", pipelines=BREAKING, report__title=f"Mine {times}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -15,10 +15,10 @@ import leadline
 import leadline._runtime.calls.retry
 from leadline import hookspecs
 from leadline._runtime.runs.retrieval import _plain_hits
-from leadline.contracts import Call, StageRun
+from leadline.contracts import Call, Search, StageRun
 from leadline.errors import CallFailed, Unavailable
 from leadline.findings import Findings
-from leadline.plugin import fetcher, parser, search_provider
+from leadline.plugin import embedder, fetcher, parser, search_provider, search_strategy
 from leadline.records import Blob, Document, FetchRequest, Hit, SearchPage, SearchRequest
 from leadline.research_findings import TASKS, SearchTask
 from leadline.testing.fakes import FakeEngine, WebSettings, fake_web
@@ -332,6 +332,33 @@ async def test_engines_that_cost_nothing_are_called_in_every_run(tmp_path: Path)
         ) as runs:
             await runs.research(QUESTION)
     assert (len(free.asked), len(other.asked)) == (3, 0)
+
+
+class Seen:
+    """A strategy that keeps which engines are free."""
+
+    def __init__(self) -> None:
+        self.free: dict[str, bool] = {}
+
+    async def search(self, request: SearchRequest, engines: Mapping[str, Search], call: Call, /) -> SearchPage:
+        self.free = {name: engine.free for name, engine in engines.items()}
+        return await next(iter(engines.values()))(request)
+
+
+@pytest.mark.parametrize("work", ["local", "remote"])
+async def test_a_composite_engine_is_free_if_all_that_it_uses_is(work: Any, tmp_path: Path) -> None:
+    seen, engines = Seen(), {"whole": Scripted()}
+    parts = plugin("parts", embedder("For a test", work=work)(lambda: cast("Any", None)))
+    composite = Scripted().plugin("composite", work="composite", uses=("ai.embedder",))
+    own = [plugin("seen", search_strategy("For a test")(lambda: seen)), parts, composite]
+    settings: dict[str, Any] = {
+        "search__engines": ["whole", "composite"],
+        "search__strategy": "seen",
+        "ai__embedder": "parts",
+    }
+    async with client(tmp_path, engines, plugins=own, **settings) as runs:
+        await runs.research(QUESTION)
+    assert seen.free == {"whole": False, "composite": work == "local"}
 
 
 async def test_the_open_circuit_breaker_of_the_only_engine_is_in_a_notice(tmp_path: Path) -> None:

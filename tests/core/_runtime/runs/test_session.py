@@ -151,7 +151,7 @@ async def test_a_run_whose_engines_all_fail_reports_it_and_has_no_report(tmp_pat
 
 
 async def test_a_stopped_run_writes_up_its_findings_as_partial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    handle: leadline.RunHandle | None = None
+    handle: leadline.Run | None = None
 
     async def stop_at_the_second_round(task: Any, call: Call, proceed: Any) -> Any:
         if call.task == "query" and handle and task.inputs.past:

@@ -12,6 +12,7 @@ from leadline.records import ChatRequest, Message
 from leadline.testing.context import FakeCall
 from leadline_plugins.ai.litellm.provider import Litellm
 from leadline_plugins.ai.litellm.settings import LitellmSettings
+from leadline_plugins.ai.openai.endpoint_quirks import Forms
 
 ASKED = ChatRequest(model="acme/m", messages=(Message(role="user", text="Hello?"),))
 
@@ -66,7 +67,7 @@ def provider(library: Library, folder: Path, **settings: Any) -> Litellm:
     made = object.__new__(Litellm)  # without the import of the library, which takes seconds
     made._settings = LitellmSettings(**settings)
     made._library = library  # type: ignore[assignment]
-    made._quirks = {}
+    made._forms = Forms(made._settings.stream)
     return made
 
 

@@ -1,7 +1,9 @@
-"""What a misspelt query is likely to mean, by the words of the documents."""
+"""Other spellings of a word, and what a misspelt query is likely to mean."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,3 +40,15 @@ async def test_unknown_words_are_replaced_by_the_nearest_known_ones(desk: Any, q
 def test_errors_are_letters_added_lost_replaced_or_swapped(one: str, other: str, errors: int) -> None:
     assert distance(one, other) == errors
     assert distance(other, one) == errors
+
+
+async def test_a_question_finds_the_text_that_spells_its_words_otherwise(desk: Any) -> None:
+    labelled = Path(__file__).parents[3] / "benchmarks" / "quality" / "data" / "spellings.jsonl"
+    rows = [json.loads(line) for line in labelled.read_text("utf-8").splitlines()]
+    for index, row in enumerate(rows):
+        desk.write(f"{index}.md", row["text"])
+    engine = desk.engine()
+    for index, row in enumerate(rows):
+        page = await engine.search(SearchRequest(query=row["question"]), desk.call)
+        assert page.hits, row
+        assert Path(page.hits[0].url).stem == str(index), row

@@ -1,4 +1,4 @@
-"""Sessions without a run: plugins that perform tasks, fetch, format or judge for a command; the knowledge base."""
+"""Runs that do not walk: plugins that perform tasks, fetch, format or judge for a command; the knowledge base."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from leadline._runtime.journal.journal import Journal
 from leadline._runtime.plugins import PluginRuntime
 from leadline._runtime.runs.folder import JOURNAL, principal_of
 from leadline._runtime.runs.metadata import usage_of
+from leadline._runtime.runs.run import Run
 from leadline._runtime.runs.run_request import RunRequest
-from leadline._runtime.runs.session import Session
+from leadline._runtime.runs.session import open_run
 from leadline._settings.load import Loaded
-from leadline.contracts import Run
+from leadline.contracts import StageRun
 from leadline.display import missing_path
 from leadline.errors import UsageError
 from leadline.records import (
@@ -39,38 +40,38 @@ from leadline.records import (
 class AdhocRun:
     """Plugins at work without a run; `run` performs tasks, fetches and judges. See `Client.adhoc`."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self.run: Run = session.run
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self.run: StageRun = run
         # Parses a file with the first parser of the settings that accepts it.
-        self.parse = session.run.parse
+        self.parse = run.parse
 
     @property
     def notices(self) -> tuple[str, ...]:
         """What was done with less, and why."""
-        return self._session.run.notices
+        return self._run.notices
 
     @property
     def usage(self) -> dict[str, Any]:
         """The tokens and the cost of the model calls so far, as in the metadata of a run, and their number `chats`."""
-        rows = self._session.journal.rows()
+        rows = self._run.journal.rows()
         return {**usage_of(rows), "chats": sum(row.kind == CHAT for row in rows)}
 
     async def model(self, task: str) -> str:
         """Return the model that comes first for a task, as PROVIDER:MODEL; empty if no model was called."""
-        return await self._session.run.model_of(task) if self.usage["chats"] else ""
+        return await self._run.model_of(task) if self.usage["chats"] else ""
 
 
 @asynccontextmanager
-async def adhoc_session(
+async def adhoc_run(
     loaded: Loaded,
     question: str,
     *,
     limits: ClientLimits | None = None,
     plugins: PluginRuntime | None = None,
     principal: Principal | None = None,
-) -> AsyncIterator[Session]:
-    """Provide a session in a temporary folder, whose `run` performs tasks outside of a run. Raises `ConfigError`.
+) -> AsyncIterator[Run]:
+    """Provide a run in a temporary folder, which performs tasks and does not walk. Raises `ConfigError`.
 
     `plugins` are those of `loaded`, kept for the next session; by default they are created with the `limits` of the
     client, and closed.
@@ -82,12 +83,12 @@ async def adhoc_session(
             journal = await Journal.open(Path(folder) / JOURNAL)
             try:
                 request = RunRequest.new(question, plugins.loaded, {}, principal)
-                session = await Session.open(request, Path(folder), plugins, journal)
+                run = await open_run(request, Path(folder), plugins, journal)
                 try:
-                    yield session
+                    yield run
                 finally:
-                    await session.run.close()
-                    await session.run.bus.close()
+                    await run.close()
+                    await run.bus.close()
             finally:
                 await journal.close()
     finally:
@@ -166,13 +167,13 @@ class KnowledgeClient:
     ) -> R:
         plugins = self._plugins()
         asked = principal_of(principal)
-        async with adhoc_session(plugins.loaded, method, plugins=plugins, principal=asked) as session:
+        async with adhoc_run(plugins.loaded, method, plugins=plugins, principal=asked) as run:
             base = plugins.instance("search_providers", plugins.settings.knowledge.base)
             kind = Kind(name=f"knowledge.{method}", reply=reply, composite=True, keep=False, unshared=True)
             identity, do = replace(base.identity, limiter=None), base.method(method)
-            watching = asyncio.create_task(_watch(session, progress)) if progress else None
+            watching = asyncio.create_task(_watch(run, progress)) if progress else None
             try:
-                return await session.run.calls.call(kind, request, do, provider=identity, task="knowledge")
+                return await run.calls.call(kind, request, do, provider=identity, task="knowledge")
             finally:
                 if watching:
                     watching.cancel()
@@ -187,9 +188,9 @@ def _existing(paths: Sequence[str | Path]) -> tuple[str, ...]:
     return tuple(str(Path(path).expanduser().absolute()) for path in paths)
 
 
-async def _watch(session: Session, progress: Progress) -> None:
+async def _watch(run: Run, progress: Progress) -> None:
     """Pass the events of an addition on."""
-    async for event in session.run.bus.subscribe():
+    async for event in run.bus.subscribe():
         if event.kind == "knowledge":
             data: Any = event.data
             progress(data["done"], data["total"], data["problems"])

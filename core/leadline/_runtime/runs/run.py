@@ -1,39 +1,45 @@
-"""The run as its stages see it (`leadline.contracts.Run`): methods that reach models, engines, pages and other plugins.
+"""`Run`: one run of a question, the same object for all who work on it.
 
-Each method names the plugins that the settings chose and makes one call through the run's call path.
+Users hold it (`leadline.Run`): they observe, stop and cancel it, answer its questions and await its result. Stages and
+providers work through it: `leadline.contracts.StageRun` documents these methods, each of which makes one call to the
+plugin that the settings chose. `session.py` takes it from its start to its end, and `engine.py` walks its pipeline.
 """
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 from leadline._hosting.faults import words
 from leadline._runtime.calls.budget import Budget, Limits
-from leadline._runtime.calls.call_path import CallPath
+from leadline._runtime.calls.call_path import CallPath, CallRules
 from leadline._runtime.calls.job import Kind, ProviderIdentity, current_call, current_stage, new_span, stage_span
 from leadline._runtime.calls.keys import fingerprint
 from leadline._runtime.calls.retry import RetryPolicy
 from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.journal import Journal
-from leadline._runtime.journal.rows import models
+from leadline._runtime.journal.rows import call_counts, models
 from leadline._runtime.models.prices import EmbedEstimates, Prices
 from leadline._runtime.models.task_performer import TaskPerformer
 from leadline._runtime.plugins import PluginRuntime, ProviderInstance
+from leadline._runtime.runs.earlier_sessions import PreviousOutput
+from leadline._runtime.runs.findings_board import FindingsBoard
 from leadline._runtime.runs.folder import path_inside, write_atomically
+from leadline._runtime.runs.interprocess import LiveText, Message
+from leadline._runtime.runs.metadata import citations, dump, report_files, retention, targets, usage_of, wall_seconds
 from leadline._runtime.runs.questions import Asker, Questions, UserQuestion
 from leadline._runtime.runs.retrieval import DocumentReader, EngineSearch
 from leadline._runtime.runs.run_request import RunRequest
 from leadline._runtime.runs.run_state import MetadataWriter, RunState
-from leadline._runtime.task_groups import Prefetch, each
+from leadline._runtime.task_groups import Prefetch, contained, each
 from leadline._settings.secrets import Secrets
-from leadline.contracts import Call, Middleware
+from leadline.contracts import Call, Middleware, Observer
 from leadline.encoding import json_bytes
 from leadline.errors import (
     AlreadyAnswered,
@@ -45,6 +51,7 @@ from leadline.errors import (
     PluginFault,
     Unanswered,
 )
+from leadline.events import Subscription, utc_now
 from leadline.findings import Key
 from leadline.pipeline import Pipeline, Step
 from leadline.records import (
@@ -52,6 +59,7 @@ from leadline.records import (
     Blob,
     Chart,
     Code,
+    Conversation,
     Embeddings,
     EmbedRequest,
     Execution,
@@ -78,79 +86,240 @@ from leadline.records import (
     VectorQuery,
     VectorRemoval,
 )
-from leadline.runs import OpenQuestion
+from leadline.research_findings import AUDIT, FOUND, REPORT, VERIFICATION
+from leadline.runs import Metadata, OpenQuestion, Result
 from leadline.settings import Settings
 
-T = TypeVar("T")
-U = TypeVar("U")
 Q = TypeVar("Q", bound=Record)
 R = TypeVar("R", bound=Record)
-
 
 _ASK = Kind(name="ask", reply=Answer)
 # Without a time limit: `Questions` has it, because a question is not asked again when the time is over.
 _PERSON = ProviderIdentity(name="person", timeout=math.inf, local=True)
 
 
-class RunContext:
-    """One session of a run. `leadline.contracts.Run` documents the methods for stages; the engine uses the others."""
+@dataclass(frozen=True)
+class RunOptions:
+    """Those who answer the questions of a run, observe it, and have the plugins of other pipelines."""
+
+    asker: Asker | None = None
+    # Further observers than those of the settings; only these follow a replay.
+    observers: Mapping[str, Observer] = field(default_factory=dict)
+    # Returns the plugins for another pipeline of a run.
+    switch: Callable[[RunRequest, str], PluginRuntime] | None = None
+
+
+class Run:
+    """A run, as `Client.start` and `Client.resume` return it, and as its stages see it."""
 
     def __init__(
         self,
         request: RunRequest,
         folder: Path,
-        plugins: PluginRuntime,
         journal: Journal,
         bus: Bus,
-        pipeline: Pipeline,
-        *,
-        metadata: MetadataWriter,
-        middleware: Mapping[str, Middleware],
-        asker: Asker | None = None,
+        options: RunOptions,
+        conversation: Conversation | None,
     ) -> None:
-        self.request = request
+        """Create a run over an open journal. It has no plugins before `use`."""
         self.id = request.run_id
+        self.folder = folder
         self.question = request.question
         self.tags: Mapping[str, str] = request.tags
         self.principal: Principal | None = request.principal
-        self.folder = folder
-        self.plugins = plugins
-        self.settings = plugins.settings
-        self.choices = (*((request.route,) if request.route else ()), *plugins.loaded.choices)
+        self.conversation = conversation
         self.journal = journal
-        self.bus = bus
-        self.rounds_left = 0
         # A replay writes nothing.
         self.readonly = journal.readonly
-        self.stages = tuple(step.name for step in pipeline.steps())
-        self.finds_sources = pipeline.finds_sources
-        secrets, retry = secrets_of_run(request, plugins), plugins.settings.retry
-        self.state = RunState(secrets, self.stages)
-        self.budget = budget_for(plugins.settings, pipeline)
-        self.calls = CallPath(
-            self,
-            journal,
-            self.budget,
-            bus,
-            retry=RetryPolicy(retry.attempts, retry.base),
-            secrets=secrets,
-            middleware=middleware,
-            offline=journal.readonly,
-            answers=None if journal.readonly else plugins.answers,
-            principal=request.principal.id if request.principal else "",
-        )
-        self.questions = Questions(self._questions_changed, self._asked, asker)
-        self.metadata = metadata
+        self.bus = bus
+        self.options = options
+        self.state = RunState()
+        self.metadata = MetadataWriter(self.summary, None if self.readonly else folder)
+        # The findings of the present pass through the pipeline.
+        self.board = FindingsBoard()
+        self.rounds_left = 0
+        # The output of an earlier session that completed the run.
+        self.previous: PreviousOutput | None = None
+        # The plugins of the pipeline with which the run continued; the client releases them.
+        self.switched: PluginRuntime | None = None
+        self.cancel_reason = "cancelled"
+        # The result, once the run has ended.
+        self.ended: Result | None = None
+        self._questions = Questions(self._questions_changed, self._asked, options.asker)
         # The spans of the running stages, by name.
         self._stage_spans: dict[str, str] = {}
         self._prefetch = Prefetch()
-        # Models, engines and documents, the rest of `leadline.contracts.Run`.
+        self._events: Subscription
+        self._task: asyncio.Task[Result]
+
+    def use(
+        self, request: RunRequest, plugins: PluginRuntime, pipeline: Pipeline, middleware: Mapping[str, Middleware]
+    ) -> None:
+        """Work with these plugins, by this pipeline: from the start, or when the run continues by another one."""
+        self.request = request
+        self.plugins = plugins
+        self.pipeline = pipeline
+        self.settings = settings = plugins.settings
+        self.choices = (*((request.route,) if request.route else ()), *plugins.loaded.choices)
+        self.stages = tuple(step.name for step in pipeline.steps())
+        self.finds_sources = pipeline.finds_sources
+        self.secrets = secrets_of_run(request, plugins)
+        self.state.use(self.secrets, self.stages)
+        self.budget = budget_for(settings, pipeline)
+        rules = CallRules(
+            RetryPolicy(settings.retry.attempts, settings.retry.base),
+            self.secrets,
+            middleware,
+            answers=None if self.readonly else plugins.answers,
+            principal=self.principal.id if self.principal else "",
+        )
+        self.calls = CallPath(self, self.journal, self.budget, self.bus, rules)
+        # Models, engines and documents, the rest of `leadline.contracts.StageRun`.
         self._models = TaskPerformer(plugins, self.calls, self._notice, lambda: self.budget.in_closing_stage)
         self.perform, self.by_chat, self.model_of = self._models.perform, self._models.by_chat, self._models.model_of
-        self.search = EngineSearch(plugins, self.calls, self._notice, folder.parent).search
+        self.search = EngineSearch(plugins, self.calls, self._notice, self.folder.parent).search
         reader = DocumentReader(plugins, self.calls, self._notice)
         self.fetch, self.parse, self.download = reader.read, reader.parse, reader.fetch
         self.fact, self.each, self.prefetch = self.calls.fact, each, self._prefetch.start
+
+    # --- for users ---------------------------------------------------------------------------------------------------
+
+    def begin(self, walk: Coroutine[Any, Any, Result]) -> None:
+        """Walk the run to its end in a task."""
+        self._events = self.bus.subscribe()
+        self._task = asyncio.create_task(walk, name=f"run {self.id}")
+
+    def events(self) -> Subscription:
+        """Return all events of this session, as an async iterator for one reader that ends with the run."""
+        return self._events
+
+    def subscribe(self, *, deltas: bool = True) -> Subscription:
+        """Return the events from now on, for a further reader; without `deltas`, no reply is streamed for it."""
+        return self.bus.subscribe(deltas=None if deltas else False)
+
+    def publish(self) -> None:
+        """Let readers in other processes on this machine have the pieces of streamed replies, until the run ends.
+
+        `Client.events` receives them through a socket in the folder of the run, which only this user can open.
+        """
+        sending = asyncio.create_task(LiveText(self.bus, self.folder).send(), name=f"text of {self.id}")
+        self._task.add_done_callback(lambda _: sending.cancel())
+
+    def stop(self, reason: str = "stopped") -> None:
+        """Stop searching and write up the findings so far; the run ends as `partial`.
+
+        Closing stages make no new model calls once they have started; calls in flight are awaited.
+        """
+        self.state.stopped = True
+        writing = self.state.current_step in self.pipeline.closing_stages()
+        self.calls.shutdown.begin(reason, writing=writing)
+
+    def questions(self) -> tuple[OpenQuestion, ...]:
+        """Return the questions of the run that wait for an answer, the oldest first."""
+        return self._questions.open
+
+    async def answer(self, question_id: str, answer: Answer | Json) -> None:
+        """Answer an open question, and return when the answer is stored; a mapping is the content of an accepted one.
+
+        Raises `AlreadyAnswered`, or `UsageError` if no such question is open.
+        """
+        if any((row.key, row.kind, row.outcome) == (question_id, _ASK.name, "reply") for row in self.calls.rows()):
+            raise AlreadyAnswered(question_id)
+        given = answer if isinstance(answer, Answer) else Answer(action="accept", content=answer)
+        self._questions.answer(question_id, given)
+        await self.calls.in_flight.ended(question_id)
+        if not any(row.key == question_id for row in self.calls.rows()):
+            raise LeadlineError(f"the run ended before the answer to question {question_id} was stored")
+
+    async def take(self, message: Message) -> None:
+        """Do what a message of another process asks for."""
+        match message.action:
+            case "stop":
+                self.stop(message.reason)
+            case "cancel":
+                self.cancel_soon(message.reason)
+            case "answer" if message.answer:
+                await self.answer(message.question_id, message.answer)
+
+    def awaited_replies(self) -> int:
+        """Return the number of model replies for which a stopped run still waits."""
+        return self.calls.shutdown.awaited_chats
+
+    def when_ended(self, do: Callable[[Run], object]) -> None:
+        """Call a function on the event loop when the run has ended in any way."""
+        self._task.add_done_callback(lambda _: do(self))
+
+    async def cancel(self, reason: str = "cancelled") -> None:
+        """End the run at once. Completed calls are kept, and `resume` continues from there."""
+        self.cancel_soon(reason)
+        await asyncio.wait({self._task})
+
+    def cancel_soon(self, reason: str = "cancelled") -> None:
+        """Cancel the run without waiting for its end, for code that is being cancelled itself."""
+        if not self._task.done():
+            self.cancel_reason = reason
+            self.calls.interrupt()
+            # Not at once: a task that is cancelled before its first step never enters `walk`, which ends the run.
+            self._task.get_loop().call_soon(self._task.cancel)
+
+    async def result(self) -> Result:
+        """Wait for the end of the run and return its result."""
+        try:
+            return await asyncio.shield(self._task)
+        except asyncio.CancelledError:
+            if self._task.cancelled() and self.ended is not None:
+                return self.ended
+            raise
+
+    def snapshot(self) -> Metadata:
+        """Return the state of the run as of now, as `metadata.json` has it up to 0.2 s later."""
+        return self.ended.metadata if self.ended else self.summary()
+
+    def summary(self, *, ended: bool = False) -> Metadata:
+        """Return the metadata as of now; the exit code is known once the run has ended."""
+        request, state, board, chosen = self.request, self.state, self.board, self.plugins.chosen
+        now, rows, sessions = utc_now(), self.journal.rows(), self.journal.sessions()
+        seconds, usage, retained = wall_seconds(sessions, now), usage_of(rows), retention(board)
+        report, answered_models = board.get(REPORT), models(rows)
+        return Metadata(
+            run_id=self.id,
+            trace_id=request.trace_id,
+            question=self.question,
+            pipeline=request.pipeline,
+            status=state.status,
+            reason=state.reason,
+            exit_code=state.exit_code if ended else None,
+            began=request.began,
+            ended=now if ended else None,
+            seconds=round(seconds, 3),
+            sessions=max(1, self.journal.session),
+            interrupted_calls=sum(session.interrupted for session in sessions),
+            steps=state.steps,
+            current_step="" if ended else state.current_step,
+            iterations=board.rounds,
+            choices=self.choices,
+            notices=tuple(dict.fromkeys(state.notices)),
+            providers=chosen.get("ai.providers", ()),
+            models=answered_models,
+            engines=chosen.get("search.engines", ()),
+            calls=call_counts(self.calls.rows()),
+            usage=usage,
+            budget=self.budget.spent(),
+            retention=retained,
+            citations=citations(report),
+            missing_words=report.missing_words if report else (),
+            verification=dump(board.get(VERIFICATION), exclude={"verdicts", "uncited", "evidence_index"}),
+            audit=dump(board.get(AUDIT)),
+            targets=targets(seconds, state.steps, usage, len(board.get(FOUND)), retained if answered_models else None),
+            files=report_files(self.folder),
+            errors=tuple(state.errors),
+            versions=request.versions,
+            tags=request.tags,
+            principal=self.principal.id if self.principal else "",
+            questions=self.questions(),
+            conversation=request.conversation,
+            follows=request.follows,
+        )
 
     # --- other plugins, each by the one that the settings chose ------------------------------------------------------
 
@@ -169,7 +338,7 @@ class RunContext:
         runner = await self._entered(instance)
         if not runner.accepts(chart.language):
             raise PluginError(f"chart runner '{instance.name}' does not draw '{chart.language}' (charts.runner)")
-        return await self._call_provider("draw", Figure, instance, chart, instance.method("draw"))
+        return await self._call_provider(instance, Kind("draw", Figure), chart)
 
     async def draws(self, language: str, /) -> bool:
         for name in self.plugins.chosen["charts.runner"]:
@@ -182,7 +351,7 @@ class RunContext:
 
     async def execute(self, code: Code, /) -> Execution:
         instance = self._configured("sandboxes", "code.sandbox", self.settings.code.sandbox)
-        return await self._call_provider("execute", Execution, instance, code, instance.method("execute"))
+        return await self._call_provider(instance, Kind("execute", Execution), code)
 
     async def embed(self, texts: Sequence[str], /, embedder: str = "", *, keep: bool = True) -> Embeddings:
         name, _, model = (embedder or self.settings.ai.embedder).partition(":")
@@ -200,7 +369,8 @@ class RunContext:
                 raise ValueError("it returned vectors of different lengths")
             return reply
 
-        return await self._call_provider("embed", Embeddings, instance, request, do, keep=keep, costs=costs)
+        kind = Kind("embed", Embeddings, keep=keep, need=costs.need, price=costs.priced)
+        return await self._call_provider(instance, kind, request, do)
 
     @property
     def vectors(self) -> VectorCalls:
@@ -226,15 +396,14 @@ class RunContext:
             return ranking
 
         request = RerankRequest(query=query, texts=tuple(texts))
-        return await self._call_provider("rerank", Ranking, instance, request, do, free=instance.offer.work == "local")
+        kind = Kind("rerank", Ranking, free=instance.offer.work == "local")
+        return await self._call_provider(instance, kind, request, do)
 
     async def judge(self, request: JudgeRequest, name: str, /) -> Judgements:
         """Have claims judged by one judge; judgements of other claims are dropped with a notice."""
         instance = self.plugins.instance("claim_judges", name)
-        do = instance.method("judge")
-        reply = await self._call_provider(
-            "judge", Judgements, instance, request, do, free=instance.offer.work == "local"
-        )
+        kind = Kind("judge", Judgements, free=instance.offer.work == "local")
+        reply = await self._call_provider(instance, kind, request)
         claim_ids = {claim.id for claim in request.claims}
         kept = tuple(judgement for judgement in reply.judgements if judgement.claim_id in claim_ids)
         if dropped := len(reply.judgements) - len(kept):
@@ -257,7 +426,7 @@ class RunContext:
             return files
 
         try:
-            files = await self._call_provider("format", Files, instance, report, do, keep=False, free=True)
+            files = await self._call_provider(instance, Kind("format", Files, keep=False, free=True), report, do)
         except CallFailed as failed:
             self.state.format_failures[name] = failed
             raise
@@ -286,44 +455,32 @@ class RunContext:
 
     async def _call_provider(
         self,
-        kind: str,
-        reply: type[R],
         instance: ProviderInstance,
+        kind: Kind[R],
         request: Q,
-        do: Callable[[Q, Call], Awaitable[R]],
-        *,
-        keep: bool = True,
-        free: bool = False,
-        costs: EmbedEstimates | None = None,
+        do: Callable[[Q, Call], Awaitable[R]] | None = None,
     ) -> R:
+        """Make a call to a plugin, by default of the method that its kind names."""
+        keep = kind.keep and instance.offer.cache_key is not None
         # A plugin that makes calls through the run is subject to their limits and timeouts, and has none itself.
-        composite = instance.offer.work == "composite" or bool(instance.offer.tasks)
-        unshared = not (keep or composite)
-        form = Kind(
-            name=kind,
-            reply=reply,
-            keep=keep and instance.offer.cache_key is not None,
-            unshared=unshared,
-            composite=composite,
-            free=free,
-        )
-        if costs and not composite:
-            form = replace(form, need=costs.need, price=costs.priced)
-        identity = self._identity_with_tasks(instance) if composite else instance.identity
-        return await self.calls.call(form, request, do, provider=identity, task=kind)
+        if instance.offer.work == "composite" or instance.offer.tasks:
+            form, identity = Kind(kind.name, kind.reply, composite=True, keep=keep), self._identity_with_tasks(instance)
+        else:
+            form, identity = replace(kind, keep=keep, unshared=not kind.keep), instance.identity
+        return await self.calls.call(form, request, do or instance.method(kind.name), provider=identity, task=kind.name)
 
     # --- questions, own calls ----------------------------------------------------------------------------------------
 
     async def ask(self, message: str, json_schema: Json, default: Json | None = None, *, wait: float = 300) -> Answer:
         question = UserQuestion(message=message, json_schema=json_schema)
         # An answer that was given in an earlier session needs nobody.
-        if self.questions.asker is None and not self.calls.is_stored(_ASK, question, provider=_PERSON):
+        if self.options.asker is None and not self.calls.is_stored(_ASK, question, provider=_PERSON):
             if default is None:
                 raise NeedsClarification(message)
             return Answer(action="accept", content=default)
 
         async def do(question: UserQuestion, call: Call) -> Answer:
-            return await self.questions.ask(question, call, wait)
+            return await self._questions.ask(question, call, wait)
 
         try:
             return await self.calls.call(_ASK, question, do, provider=_PERSON, task="ask")
@@ -332,18 +489,9 @@ class RunContext:
                 raise
             return Answer(action="accept", content=default)
 
-    async def answer(self, question_id: str, answer: Answer) -> None:
-        """Answer an open question and wait until the answer is stored. Raises `UsageError` and `LeadlineError`."""
-        if any((row.key, row.kind, row.outcome) == (question_id, _ASK.name, "reply") for row in self.calls.rows()):
-            raise AlreadyAnswered(question_id)
-        self.questions.answer(question_id, answer)
-        await self.calls.in_flight.ended(question_id)
-        if not any(row.key == question_id for row in self.calls.rows()):
-            raise LeadlineError(f"the run ended before the answer to question {question_id} was stored")
-
     async def _questions_changed(self) -> None:
         if self.state.status in ("running", "waiting"):
-            self.state.status = "waiting" if self.questions.open else "running"
+            self.state.status = "waiting" if self._questions.open else "running"
             await self.metadata.update()
 
     async def _asked(self, question: OpenQuestion) -> None:
@@ -417,10 +565,7 @@ class RunContext:
         """Attribute calls and faults of this context to the stage; a closing stage may use the reserved budget."""
         name, span = current_stage.set(step.name), stage_span.set(self._stage_spans.get(step.name, ""))
         try:
-            if step.closing:
-                with self.budget.closing():
-                    yield
-            else:
+            with self.budget.closing() if step.closing else nullcontext(), contained():
                 yield
         except LeadlineError:
             raise
