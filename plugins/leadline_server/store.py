@@ -26,15 +26,13 @@ from leadline_server.logs import Audit
 FILE = ".server.sqlite"
 _LOCK = ".server.lock"
 _VERSION = 3
-_TABLES = f"""
+_TABLES = """
 CREATE TABLE IF NOT EXISTS tokens (
-    name TEXT PRIMARY KEY, hash BLOB NOT NULL, principal TEXT NOT NULL, scope TEXT NOT NULL, created REAL NOT NULL
+    name TEXT PRIMARY KEY, hash BLOB NOT NULL, principal TEXT NOT NULL, scope TEXT NOT NULL, created REAL NOT NULL,
+    expires REAL NOT NULL DEFAULT 0, used REAL NOT NULL DEFAULT 0
 );
-ALTER TABLE tokens ADD COLUMN expires REAL NOT NULL DEFAULT 0;
-ALTER TABLE tokens ADD COLUMN used REAL NOT NULL DEFAULT 0;
 DROP TABLE IF EXISTS sessions;
 CREATE TABLE sessions (hash BLOB PRIMARY KEY, token BLOB NOT NULL, expires REAL NOT NULL);
-PRAGMA user_version = {_VERSION};
 """
 _COLUMNS = "name, principal, scope, created, tokens.expires, used, tokens.hash"
 # Seconds after which the use of a token is noted again.
@@ -59,7 +57,7 @@ class Token:
     scope: Scope
     created: float
     expires: float
-    used: float
+    used: float = field(compare=False)
     hash: bytes = field(repr=False)
 
 
@@ -79,6 +77,10 @@ class Store:
                 raise LeadlineError(f"{path} is of a newer version of Leadline: update it, or use another --folder")
             if version < _VERSION:
                 self._writer.executescript(_TABLES)
+                known = {row[1] for row in self._writer.execute("PRAGMA table_info(tokens)")}
+                for column in {"expires", "used"} - known:  # of a file of an earlier version
+                    self._writer.execute(f"ALTER TABLE tokens ADD COLUMN {column} REAL NOT NULL DEFAULT 0")
+                self._writer.execute(f"PRAGMA user_version = {_VERSION}")
             # Readers never wait for a writer that waits for the disk.
             self._reader = _connect(path)
         except (OSError, sqlite3.Error) as error:

@@ -35,12 +35,12 @@ def run(args: Namespace) -> int:
         spent, tokens = queue.spent(since), store.tokens()
     sums = {name: _sums(spent, field) for name, field in _SUMS.items()}
     if args.json:
-        write_json({"since": since, **{f"by_{name}": found for name, found in sums.items()}})
+        write_json({"since": since, **{f"by_{name}": totals for name, totals in sums.items()}})
         return 0
     if not spent:
         say(f"No run of the queue has ended since {since}.")
-    for name, found in sums.items() if spent else ():
-        rows = ((who, f"{of['runs']:,}", f"{of['tokens']:,}", f"{of['cost']:,.2f}") for who, of in found.items())
+    for name, totals in sums.items() if spent else ():
+        rows = ((who, f"{of['runs']:,}", f"{of['tokens']:,}", f"{of['cost']:,.2f}") for who, of in totals.items())
         write(table(rows, (name.upper(), "RUNS", "TOKENS", "USD")) + "\n")
     if tokens:
         write(table(map(token_row, tokens), TOKEN_HEAD))
