@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -23,68 +22,41 @@ PATIENT = {"limits.openai.timeout": "20"}
 """For an endpoint that answers, on a machine that is busy."""
 
 
-class Endpoint(ThreadingHTTPServer):
-    """Answers each request with its status and error; accepts and never answers where the status is 0."""
+class Endpoint:
+    """Answers with its replies, then with its status and error; it never answers where the status is 0."""
 
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.status = 200
-        self.message = ""
+    def __init__(self, serve: Callable[..., Any]) -> None:
+        self.status, self.message = 200, ""
         self.replies: list[dict[str, Any]] = []
-        self.asked = 0
         self.closing = threading.Event()
+        self.server = serve(self.answer)
+        self.url = f"{self.server.url}/v1"
 
     @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}/v1"
+    def asked(self) -> int:
+        return len(self.server.asked)
 
-
-class Handler(BaseHTTPRequestHandler):
-    server: Endpoint
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.asked += 1
-        if self.server.replies:
-            text = json.dumps(self.server.replies.pop(0))
-            self._send(200, {"choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}]})
-        elif self.server.status:
-            self._send(self.server.status, {"error": {"message": self.server.message}})
-        else:
-            self.server.closing.wait(20)
-
-    def _send(self, status: int, data: dict[str, Any]) -> None:
-        body = json.dumps(data).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        """Print nothing."""
+    def answer(self, path: str, body: Any) -> tuple[int, str, str]:
+        if self.replies:
+            message = {"role": "assistant", "content": json.dumps(self.replies.pop(0))}
+            return 200, "application/json", json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]})
+        if not self.status:
+            self.closing.wait(20)
+        return self.status or 200, "application/json", json.dumps({"error": {"message": self.message}})
 
 
 @pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
-    server = Endpoint()
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield server
-    server.closing.set()
-    server.shutdown()
-    thread.join()
-    server.server_close()
+def endpoint(serve: Callable[..., Any]) -> Iterator[Endpoint]:
+    made = Endpoint(serve)
+    yield made
+    made.closing.set()
 
 
 @pytest.fixture
-def closed_port() -> str:
-    server = Endpoint()
-    url = server.url
-    server.server_close()
-    return url
+def closed_port(serve: Callable[..., Any]) -> str:
+    server = serve(lambda path, body: (200, "text/plain", ""))
+    server.close()
+    return f"{server.url}/v1"
 
 
 def research(cli: Cli, url: str, *providers: str, **settings: str) -> Any:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,25 +35,9 @@ def report() -> Path:
 
 
 @pytest.fixture
-def web() -> Iterator[str]:
-    class Pages(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            text = PAGES.get(self.path, "")
-            self.send_response(200 if text else 404)
-            self.send_header("Content-Type", "text/plain; charset=utf-8")
-            self.end_headers()
-            self.wfile.write(text.encode())
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Pages)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    yield f"127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+def web(serve: Callable[..., Any]) -> str:
+    server = serve(lambda path, body: (200 if path in PAGES else 404, "text/plain; charset=utf-8", PAGES.get(path, "")))
+    return str(server.url.removeprefix("http://"))
 
 
 def verdicts(done: Any) -> dict[str, str | None]:
@@ -123,40 +105,22 @@ def test_a_file_that_is_no_report_is_refused(cli: Cli, data: bytes, kind: str) -
 
 
 @pytest.fixture
-def model() -> Iterator[tuple[str, list[Any]]]:
+def model(serve: Callable[..., Any]) -> tuple[str, list[Any]]:
     """Return the options of a chat that judges all claims `partial`, and the claims that it was asked about."""
     asked: list[Any] = []
 
-    class Chat(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            claims = re.findall(r"^Claim (\d+): (.*)$", body["messages"][-1]["content"], re.MULTILINE)
-            asked.extend(text for _, text in claims)
-            partial = {"quote": "The bay", "verdict": "partial", "reason": "A year is missing."}
-            said = {"supported": [], "others": [{"claim": int(number), **partial} for number, _ in claims]}
-            choice = {
-                "index": 0,
-                "message": {"role": "assistant", "content": json.dumps(said)},
-                "finish_reason": "stop",
-            }
-            usage = {"prompt_tokens": 90, "completion_tokens": 10, "total_tokens": 100}
-            told = json.dumps({"id": "1", "model": "judge-1", "choices": [choice], "usage": usage}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(told)))
-            self.end_headers()
-            self.wfile.write(told)
+    def chat(path: str, body: Any) -> tuple[int, str, str]:
+        claims = re.findall(r"^Claim (\d+): (.*)$", body["messages"][-1]["content"], re.MULTILINE)
+        asked.extend(text for _, text in claims)
+        partial = {"quote": "The bay", "verdict": "partial", "reason": "A year is missing."}
+        verdicts = {"supported": [], "others": [{"claim": int(number), **partial} for number, _ in claims]}
+        message = {"role": "assistant", "content": json.dumps(verdicts)}
+        usage = {"prompt_tokens": 90, "completion_tokens": 10, "total_tokens": 100}
+        choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+        reply = {"id": "1", "model": "judge-1", "choices": choices, "usage": usage}
+        return 200, "application/json", json.dumps(reply)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Chat)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    yield f"plugins.openai.base_url=http://127.0.0.1:{server.server_port}/v1", asked
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    return f"plugins.openai.base_url={serve(chat).url}/v1", asked
 
 
 PARAPHRASED = "The bay is deep, at forty fathoms [1]. The soundings of the bay were made by Fitz himself [2].\n"

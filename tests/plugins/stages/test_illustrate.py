@@ -271,19 +271,6 @@ async def test_a_resumed_run_and_a_replay_fetch_no_picture_again(tmp_path: Path)
     assert first.report.figures
 
 
-async def test_others_are_tried_in_place_of_dead_ones(tmp_path: Path) -> None:
-    async with raw_server() as server:
-        engine = serve(server, lead=["/gone1.png", "/gone2.png", "/lead.png", "/same.png"], tallow=["/red.png"])
-        server.routes |= {"/lead.png": picture(png()), "/same.png": picture(png(size=(1280, 800)))}
-        server.routes["/red.png"] = picture(png("red"))
-        limits = {"max": 2, "per_task": 2}
-        async with client(tmp_path, server, engine, plugins__illustrate=limits) as runs:
-            result = await runs.research(ASKED)
-    assert result.report is not None
-    assert len(result.report.figures) == 2
-    assert len([row for row in tried(result) if row["file"]]) == 2
-
-
 @pytest.mark.parametrize("off", [{"report__citation_images": False}, {"plugins__illustrate": {"max": 0}}])
 async def test_switched_off_nothing_is_fetched(tmp_path: Path, off: dict[str, Any]) -> None:
     async with raw_server() as server:

@@ -93,11 +93,28 @@ async def test_searches_begin_as_the_stage_will_choose_them(size: int) -> None:
     assert len(run.read) == len(set(run.read)) == 12
 
 
-async def test_a_search_begins_before_the_reply_ends() -> None:
+HALF = plan_of("a", "b").partition('"b"')[0]
+OPEN = plan_of("a", "b").partition('"sections"')[0] + '"sections": '
+
+
+@pytest.mark.parametrize(
+    ("attempts", "searched"),
+    [
+        ([HALF], ["a"]),
+        ([HALF, plan_of("c", "d")], ["a"]),  # begun anew, it proposes nothing more
+        ([plan_of("a")[:30], plan_of("c")], ["c"]),  # unless it had proposed nothing
+        ([OPEN + "[" * 100_000], ["a", "b"]),
+        ([OPEN + '{"a":' * 100_000], ["a", "b"]),
+        ([plan_of("a", {"query": "x\ud800y"})], ["a"]),
+    ],
+    ids=["half", "anew", "anew before a proposal", "lists without end", "objects without end", "half a character"],
+)
+async def test_searches_begin_while_the_reply_arrives(attempts: list[str], searched: list[str]) -> None:
     run = FakeRun()
     ahead = of_plan(run)
-    tell(ahead, plan_of("a", "b").partition('"b"')[0])
-    assert await run.through() == ["a"]
+    for attempt, text in enumerate(attempts, start=1):
+        tell(ahead, text, attempt, size=25)
+    assert await run.through() == searched
 
 
 @pytest.mark.parametrize(
@@ -112,36 +129,6 @@ async def test_nothing_begins_that_is_no_query_of_the_plan(text: str) -> None:
     run = FakeRun()
     tell(of_plan(run), text)
     assert await run.through() == []
-
-
-async def test_a_reply_begun_anew_proposes_nothing_more() -> None:
-    run = FakeRun()
-    ahead = of_plan(run)
-    tell(ahead, plan_of("a", "b").partition('"b"')[0])
-    tell(ahead, plan_of("c", "d"), attempt=2)
-    assert await run.through() == ["a"]
-
-
-async def test_a_reply_begun_anew_before_it_proposed_is_heard() -> None:
-    run = FakeRun()
-    ahead = of_plan(run)
-    tell(ahead, plan_of("a")[:30])
-    tell(ahead, plan_of("c"), attempt=2)
-    assert await run.through() == ["c"]
-
-
-@pytest.mark.parametrize("wild", ["[" * 100_000, '{"a":' * 100_000])
-async def test_endless_nesting_ends_the_prefetch_without_an_error(wild: str) -> None:
-    run = FakeRun()
-    ahead = of_plan(run)
-    tell(ahead, plan_of("a", "b").partition('"sections"')[0] + '"sections": ' + wild, size=50)
-    assert await run.through() == ["a", "b"]
-
-
-async def test_half_a_character_is_left_to_who_reads_the_whole() -> None:
-    run = FakeRun()
-    tell(of_plan(run), plan_of("a", {"query": "x\ud800y"}))
-    assert await run.through() == ["a"]
 
 
 @pytest.mark.parametrize(

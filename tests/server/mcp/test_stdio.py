@@ -101,26 +101,6 @@ async def test_the_command_answers_from_documents_and_prints_nothing_else(folder
 
 
 @pytest.mark.slow
-@MODES
-async def test_a_run_goes_on_when_its_client_leaves_and_the_next_client_gets_it(folder: Path, mode: str) -> None:
-    options = held(folder)
-    async with server(folder, *options, mode=mode) as client:
-        call = asyncio.create_task(client.call_tool("research", {"question": QUESTION}))
-        await until((folder / "gate.reached").exists)
-    await asyncio.gather(call, return_exceptions=True)  # the client is gone, without a word to the server
-    assert run_in(folder)["status"] == "running"
-    async with server(folder, *options, "--wait", "1", mode=mode, log=folder / "second.txt") as client:
-        run_id = run_in(folder)["run_id"]
-        state = (await client.call_tool("research_status", {"run_id": run_id})).structured_content
-        assert state["status"] == "running"
-        (folder / "gate").touch()
-        await until(lambda: run_in(folder)["status"] == "complete")
-        state = (await client.call_tool("research_result", {"run_id": run_id})).structured_content
-        assert "six feet" in state["report"]
-    assert run_in(folder)["sessions"] == 1
-
-
-@pytest.mark.slow
 async def test_a_run_goes_on_when_its_client_kills_the_server(folder: Path) -> None:
     process = subprocess.Popen(
         [*LEADLINE, "mcp", "--folder", str(folder / "runs"), *held(folder)],
@@ -148,18 +128,6 @@ async def test_a_run_goes_on_when_its_client_kills_the_server(folder: Path) -> N
     (folder / "gate").touch()
     await until(lambda: run_in(folder)["status"] == "complete")
     assert run_in(folder)["sessions"] == 1
-
-
-@pytest.mark.slow
-@MODES
-async def test_a_call_that_is_cancelled_over_the_wire_cancels_its_run(folder: Path, mode: str) -> None:
-    async with server(folder, *held(folder), mode=mode) as client:
-        call = asyncio.create_task(client.call_tool("research", {"question": QUESTION}))
-        await until((folder / "gate.reached").exists)
-        call.cancel()
-        await asyncio.wait({call})
-        await until(lambda: run_in(folder)["status"] == "cancelled")
-    assert run_in(folder)["reason"]["message"] == "cancelled by the MCP client"
 
 
 def test_wrong_settings_end_the_command_with_their_code(folder: Path) -> None:

@@ -46,7 +46,7 @@ class Runs:
         self.looks = 0
         self.known: list[Any] = []
 
-    async def runs(self, principal: str | None, **about: Any) -> Any:
+    async def runs(self, principal: str | None, chosen: Any, *, limit: int) -> Any:
         self.looks += 1
         return SimpleNamespace(runs=self.known)
 
