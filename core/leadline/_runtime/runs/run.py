@@ -24,7 +24,7 @@ from leadline._runtime.calls.keys import fingerprint
 from leadline._runtime.calls.retry import RetryPolicy
 from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.journal import Journal
-from leadline._runtime.journal.rows import call_counts, models
+from leadline._runtime.journal.rows import CHAT, call_counts, models
 from leadline._runtime.models.prices import EmbedEstimates, Prices
 from leadline._runtime.models.task_performer import TaskPerformer
 from leadline._runtime.plugins import PluginRuntime, ProviderInstance
@@ -166,8 +166,9 @@ class Run:
         self.secrets = secrets_of_run(request, plugins)
         self.state.use(self.secrets, self.stages)
         self.budget = budget_for(settings, pipeline)
+        self.retry = RetryPolicy(settings.retry.attempts, settings.retry.base)
         rules = CallRules(
-            RetryPolicy(settings.retry.attempts, settings.retry.base),
+            self.retry,
             self.secrets,
             middleware,
             answers=None if self.readonly else plugins.answers,
@@ -270,6 +271,12 @@ class Run:
             if self._task.cancelled() and self.ended is not None:
                 return self.ended
             raise
+
+    @property
+    def usage(self) -> dict[str, Any]:
+        """The tokens and the cost of the model calls so far, as in the metadata, and their number `chats`."""
+        rows = self.journal.rows()
+        return {**usage_of(rows), "chats": sum(row.kind == CHAT for row in rows)}
 
     def snapshot(self) -> Metadata:
         """Return the state of the run as of now, as `metadata.json` has it up to 0.2 s later."""
