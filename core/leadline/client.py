@@ -299,9 +299,9 @@ class Client:
         purpose = "Do the sources of this report support its claims?"
         async with adhoc_run(self.load(), purpose, limits=self._pool.limits) as run:
             checker = offer.create(offer.settings(), run.plugins.context(name))
-            found = await checker.check_report(report, run, fetch=fetch)
+            checked = await checker.check_report(report, run, fetch=fetch)
             model = await run.model_of("verify_claim") if run.usage["chats"] else ""
-            return {**found, "model": model, "notices": list(run.notices)}
+            return {**checked, "model": model, "notices": list(run.notices)}
 
     @asynccontextmanager
     async def adhoc(self, purpose: str) -> AsyncIterator[Run]:

@@ -412,11 +412,11 @@ class Run:
         kind = Kind("judge", Judgements, free=instance.offer.work == "local")
         reply = await self._call_provider(instance, kind, request)
         claim_ids = {claim.id for claim in request.claims}
-        kept = tuple(judgement for judgement in reply.judgements if judgement.claim_id in claim_ids)
-        if dropped := len(reply.judgements) - len(kept):
+        asked = tuple(judgement for judgement in reply.judgements if judgement.claim_id in claim_ids)
+        if dropped := len(reply.judgements) - len(asked):
             noun = "judgement names a claim" if dropped == 1 else "judgements name claims"
             await self._notice(f"judge {name}: {dropped} {noun} that it was not asked about; dropped")
-        return Judgements(judgements=kept)
+        return Judgements(judgements=asked)
 
     async def format(self, report: Report, name: str, /) -> Files:
         """Render a report. The files are not kept, so that a replay uses the current formatter."""
@@ -620,8 +620,8 @@ class VectorCalls:
 
     async def _call(self, method: str, request: Record, reply: type[R], *, effect: bool = False) -> R:
         """Make one call; only searches are journalled: the others belong to no report."""
-        kept = method == "search" and self._store.offer.cache_key is not None
-        kind = Kind(name=f"vectors.{method}", reply=reply, keep=kept, unshared=effect)
+        keep = method == "search" and self._store.offer.cache_key is not None
+        kind = Kind(name=f"vectors.{method}", reply=reply, keep=keep, unshared=effect)
         do = self._store.method(method)
         return await self._calls.call(kind, request, do, provider=self._store.identity, task="vectors")
 
