@@ -17,7 +17,7 @@ from leadline._runtime.journal.lock import is_locked
 from leadline._runtime.plugins import PluginRuntime, RuntimePool, default_cache
 from leadline._runtime.preview import estimate, explain
 from leadline._runtime.runs import session
-from leadline._runtime.runs.adhoc import SETTINGS, AdhocRun, KnowledgeClient, adhoc_run
+from leadline._runtime.runs.adhoc import SETTINGS, KnowledgeClient, adhoc_run
 from leadline._runtime.runs.conversations import Place, earlier_turns, forget, memorable, place_of
 from leadline._runtime.runs.event_log import follow
 from leadline._runtime.runs.folder import (
@@ -310,18 +310,18 @@ class Client:
         purpose = "Do the sources of this report support its claims?"
         async with adhoc_run(self.load(), purpose, limits=self._pool.limits) as run:
             checker = offer.create(offer.settings(), run.plugins.context(name))
-            adhoc = AdhocRun(run)
-            found = await checker.check_report(report, run, fetch=fetch)
-            return {**found, "model": await adhoc.model("verify_claim"), "notices": list(adhoc.notices)}
+            checked = await checker.check_report(report, run, fetch=fetch)
+            model = await run.model_of("verify_claim") if run.usage["chats"] else ""
+            return {**checked, "model": model, "notices": list(run.notices)}
 
     @asynccontextmanager
-    async def adhoc(self, purpose: str) -> AsyncIterator[AdhocRun]:
+    async def adhoc(self, purpose: str) -> AsyncIterator[Run]:
         """Provide plugins at work without a run, within the budget of one; `purpose` stands where a run has a question.
 
         Nothing is kept. Raises `ConfigError`.
         """
         async with adhoc_run(self.load(), purpose, limits=self._pool.limits) as run:
-            yield AdhocRun(run)
+            yield run
 
     def explain(self) -> Explanation:
         """Return the plan of a run, without any call."""

@@ -130,7 +130,7 @@ async def _checked(args: Namespace) -> Checked:
     async with client_of(args) as client:
         own = None if args.sources or args.fetch else await own_report(args.file, client)
         if own and not own.markdown:
-            judged = await _judged(client, lambda adhoc: recheck(own.report, adhoc.run))
+            judged = await _judged(client, lambda run: recheck(own.report, run))
             return Checked(*judged, stored=True, tolerated=_tolerated(own.report))
         if Path(args.file).suffix == _PARAGRAPHS:
             return await _paragraphs(args, client)
@@ -157,11 +157,11 @@ async def _markdown(
     if not (own or args.sources or args.fetch):
         return Checked(await check(text, {}))
 
-    async def judge(adhoc: Any) -> CheckedReport:
-        sources = await _found(args, await cited_sources(text), client, own, adhoc)
+    async def judge(run: Any) -> CheckedReport:
+        sources = await _found(args, await cited_sources(text), client, own, run)
         for key, problem in sources.problems.items():
             say(f"[{key}] could not be read: {problem}")
-        return await check(text, sources.documents, adhoc.run)
+        return await check(text, sources.documents, run)
 
     judged = await _judged(client, judge)
     return Checked(*judged, stored=own is not None, tolerated=own is not None and _tolerated(own.report))
@@ -174,7 +174,7 @@ async def _paragraphs(args: Namespace, client: Client) -> Checked:
     if args.fetch or not is_run(folder):
         return await _markdown(args, paragraphs_as_markdown(lines), client)
     report = with_paragraphs(await stored(folder, client), lines)
-    judged = await _judged(client, lambda adhoc: recheck(report, adhoc.run))
+    judged = await _judged(client, lambda run: recheck(report, run))
     return Checked(*judged, stored=True)
 
 
@@ -186,14 +186,15 @@ def _tolerated(report: Report) -> bool:
 
 async def _judged(client: Client, judge: Callable[[Any], Awaitable[CheckedReport]]) -> tuple[CheckedReport, str, str]:
     """Return the result of the configured judges, the model that was called and its cost; print notices."""
-    async with client.adhoc("Do the sources of this report support its claims?") as adhoc:
-        report = await judge(adhoc)
-        for notice in adhoc.notices:
+    async with client.adhoc("Do the sources of this report support its claims?") as run:
+        report = await judge(run)
+        for notice in run.notices:
             say(f"note: {notice}")
-        usage = adhoc.usage
-        chats = usage["chats"]
-        price = cost(usage, chats, answered=bool(usage["replies"])) if chats else ""
-        return report, await adhoc.model("verify_claim"), price
+        usage = run.usage
+        if not usage["chats"]:
+            return report, "", ""
+        price = cost(usage, usage["chats"], answered=bool(usage["replies"]))
+        return report, await run.model_of("verify_claim"), price
 
 
 def _read(name: str) -> str:
@@ -209,15 +210,15 @@ def _read(name: str) -> str:
 
 
 async def _found(
-    args: Namespace, wanted: tuple[CitedSource, ...], client: Client, own: OwnReport | None, adhoc: Any
+    args: Namespace, wanted: tuple[CitedSource, ...], client: Client, own: OwnReport | None, run: Any
 ) -> Found:
     if own:
         return from_run(own.report, wanted)
     if not args.sources:
-        return await from_web(adhoc.run, wanted)
+        return await from_web(run, wanted)
     if is_run(Path(args.sources)):
         return from_run(await stored(Path(args.sources), client), wanted)
-    return await from_folder(adhoc.parse, Path(args.sources), wanted)
+    return await from_folder(run.parse, Path(args.sources), wanted)
 
 
 def _show(checked: Checked) -> None:

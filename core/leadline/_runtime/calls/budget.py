@@ -151,8 +151,8 @@ class Budget:
         The larger it is, the more of it is kept for the report.
         """
         whole, taken = Decimal(str(getattr(self.limits, name))), Decimal(getattr(self._taken, name))
-        kept = self._kept if name != "queries" and self._kept < 1 else Decimal(0)
-        needed = (taken + (more or taken)) / (1 - kept)
+        reserved = self._kept if name != "queries" and self._kept < 1 else Decimal(0)
+        needed = (taken + (more or taken)) / (1 - reserved)
         unit = _CENT if name == "money" else Decimal(1)
         return f"{max(2 * whole, needed.quantize(unit, ROUND_CEILING)).normalize():f}"
 
@@ -187,8 +187,8 @@ class Budget:
         whole = Decimal(str(limit))
         if name == "queries" or self.in_closing_stage:  # no closing stage searches
             return whole
-        kept = whole * self._kept
-        return whole - (round(kept) if isinstance(limit, int) else kept)
+        reserved = whole * self._kept
+        return whole - (round(reserved) if isinstance(limit, int) else reserved)
 
 
 def used_by(need: Need, usage: Usage | None, ended: Literal["reply", "error", "cut"]) -> Need:

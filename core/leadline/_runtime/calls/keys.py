@@ -35,7 +35,7 @@ def plain(value: Any, path: str = "request") -> JsonValue:
     if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, list | tuple):
-        return [plain(item, f"{path}[{place}]") for place, item in enumerate(value)]
+        return [plain(item, f"{path}[{index}]") for index, item in enumerate(value)]
     if isinstance(value, BaseModel):
         fields = ((name, getattr(value, name), default) for name, default in _defaults(type(value)))
         return {name: plain(item, f"{path}.{name}") for name, item, default in fields if item != default}

@@ -56,16 +56,16 @@ class OutcomeBuilder:
         text = message_of(error) if isinstance(error, LeadlineError) else words(error)
         if self.who and not isinstance(error, LeadlineError):  # whose message names the plugin
             text += f"; this is a fault of {self.who}"
-        place, cause = self._trace(error), type(error).__name__
-        return self._build("failure", "BUSINESS", cause, text, attempts=attempts, traceback=place)
+        traceback, cause = self._trace(error), type(error).__name__
+        return self._build("failure", "BUSINESS", cause, text, attempts=attempts, traceback=traceback)
 
     def _trace(self, error: BaseException) -> str:
         """Return the traceback in the plugin, for its author."""
         if isinstance(error, LeadlineError):  # a plugin that could not be made: its traceback was taken there
-            place = self.secrets.scrub(error.traceback) if isinstance(error, PluginError) else ""
+            traceback = self.secrets.scrub(error.traceback) if isinstance(error, PluginError) else ""
         else:
-            place = trace(error, self.secrets.scrub)
-        text: str = without_surrogates(place)
+            traceback = trace(error, self.secrets.scrub)
+        text: str = without_surrogates(traceback)
         return text
 
     def refused(self, message: str, attempts: int = 1, *, by: str = "Refused") -> Outcome:
@@ -90,7 +90,7 @@ class OutcomeBuilder:
             min((record.category for record in records), key=_CURABLE_FIRST.index),
             records[0].type if len(records) == 1 else "AllFailed",
             # The provider is named once if it is the composite's own.
-            Notice.several(one.text_for(self.provider) for one in records),
+            Notice.several(record.text_for(self.provider) for record in records),
             detail="; ".join(dict.fromkeys(record.detail for record in records if record.detail)),
             traceback=next((record.traceback for record in records if record.traceback), ""),
         )
@@ -120,7 +120,7 @@ def error_of(outcome: OutcomeKind, body: bytes, key: str) -> CallFailed:
 
 def failed_call_keys(error: BaseException | None) -> set[str]:
     """Return the keys of all failed calls in an error, its group, its causes and its contexts."""
-    found: set[str] = set()
+    keys: set[str] = set()
     waiting, seen = [error], set[int]()
     while waiting:
         current = waiting.pop()
@@ -128,6 +128,6 @@ def failed_call_keys(error: BaseException | None) -> set[str]:
             continue
         seen.add(id(current))
         if isinstance(current, CallFailed) and current.key:
-            found.add(current.key)
+            keys.add(current.key)
         waiting += [current.__cause__, current.__context__, *getattr(current, "exceptions", ())]
-    return found
+    return keys

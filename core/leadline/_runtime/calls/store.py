@@ -69,10 +69,10 @@ class CallStore:
         if not job.kind.keep:
             return None
         damages = len(self._journal.damaged)
-        if found := await self._journal.get(job.key):
+        if stored := await self._journal.get(job.key):
             if job.key not in self._made:
                 self.replayed.add(job.key)
-            return CallResult(*found, "journal")
+            return CallResult(*stored, "journal")
         if self._journal.readonly:
             raise JournalMissing(await explain_missing(self._journal, job.kind.name, job.label, job.key_text))
         if len(self._journal.damaged) > damages:
@@ -188,8 +188,8 @@ class ReplyCache:
 
     async def get(self, key: str, account: str, ttl: float) -> bytes | None:
         """Return the reply to a call, unless it is `ttl` seconds old."""
-        found = await self._cache.get(self._name(key, account), ttl)
-        return found.body if found else None
+        entry = await self._cache.get(self._name(key, account), ttl)
+        return entry.body if entry else None
 
     def put_soon(self, key: str, account: str, body: bytes) -> None:
         """Queue the reply to a call to be stored."""

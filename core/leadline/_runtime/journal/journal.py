@@ -340,8 +340,8 @@ async def explain_missing(journal: Journal, kind: str, label: str, request: byte
     start = f"offline, and the journal {journal.path} holds no such call: {label}"
     damage = f" ({len(journal.damaged)} of its entries are damaged)" if journal.damaged else ""
     stored = [await journal.request(row) for row in journal.unrequested(kind)]
-    place = difference(json.loads(request), stored)
-    hint = f" The nearest unused request differs at {place}." if place else ""
+    path = difference(json.loads(request), stored)
+    hint = f" The nearest unused request differs at {path}." if path else ""
     return f"{start}{damage}.{hint} To make the call: {resume_command(journal.path.parent)}"
 
 

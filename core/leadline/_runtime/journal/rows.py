@@ -148,10 +148,10 @@ def put_blob(db: sqlite3.Connection, data: bytes) -> str:
 
 def read_blob(db: sqlite3.Connection, name: str) -> bytes | None:
     """Return bytes by their digest; None if they are missing or damaged."""
-    found = db.execute("select data from blobs where digest = ?", (name,)).fetchone()
+    blob = db.execute("select data from blobs where digest = ?", (name,)).fetchone()
     try:
         unpacking = zlib.decompressobj()
-        data = unpacking.decompress(found[0], _LARGEST) if found else b""
+        data = unpacking.decompress(blob[0], _LARGEST) if blob else b""
     except (zlib.error, TypeError):
         return None
     return data if unpacking.eof and digest(data) == name else None
@@ -174,20 +174,22 @@ def unusable_replies(rows: Collection[Row]) -> list[Row]:
 def with_causes(rows: Iterable[Row], keys: Iterable[str]) -> list[Row]:
     """Return the failures and refusals with these keys, and those that caused them or lie below them."""
     failed, wanted = failures(rows), set(keys)
-    found = {row.key: row for row in failed if row.key in wanted}
-    causes = {key for row in found.values() for key in row.causes}
-    while more := [row for row in failed if row.key not in found and (row.parent in found or row.key in causes)]:
-        found.update((row.key, row) for row in more)
+    causing = {row.key: row for row in failed if row.key in wanted}
+    causes = {key for row in causing.values() for key in row.causes}
+    while more := [row for row in failed if row.key not in causing and (row.parent in causing or row.key in causes)]:
+        causing.update((row.key, row) for row in more)
         causes.update(key for row in more for key in row.causes)
-    return list(found.values())
+    return list(causing.values())
 
 
 def with_consequences(rows: Iterable[Row], keys: Iterable[str]) -> set[str]:
     """Return the keys of these failures and refusals, and of those that they caused."""
-    failed, found = failures(rows), set(keys)
-    while more := {row.key for row in failed if row.key not in found and not found.isdisjoint(row.causes)}:
-        found |= more
-    return found
+    failed, consequences = failures(rows), set(keys)
+    while more := {
+        row.key for row in failed if row.key not in consequences and not consequences.isdisjoint(row.causes)
+    }:
+        consequences |= more
+    return consequences
 
 
 def with_descendants(rows: Collection[Row], keys: Iterable[str]) -> list[Row]:
@@ -196,26 +198,26 @@ def with_descendants(rows: Collection[Row], keys: Iterable[str]) -> list[Row]:
     below: defaultdict[str, list[str]] = defaultdict(list)
     for row in rows:
         below[row.parent].append(row.key)
-    found: set[str] = set()
+    included: set[str] = set()
     waiting = [*keys]
     while waiting:
         key = waiting.pop()
-        if key in known and key not in found:
-            found.add(key)
+        if key in known and key not in included:
+            included.add(key)
             waiting += [*below[key], *known[key].causes]
-    return [row for row in rows if row.key in found]
+    return [row for row in rows if row.key in included]
 
 
 def ancestors(rows: Mapping[str, Row], descendants: Iterable[Row], stages: Collection[str]) -> list[Row]:
     """Return the replies of these stages that were made with one of the descendants; `rows` are all, by key."""
-    found: dict[str, Row] = {}
+    above: dict[str, Row] = {}
     waiting = [row.parent for row in descendants]
     while waiting:
         row = rows.get(waiting.pop())
-        if row and row.outcome == "reply" and row.step in stages and row.key not in found:
-            found[row.key] = row
+        if row and row.outcome == "reply" and row.step in stages and row.key not in above:
+            above[row.key] = row
             waiting.append(row.parent)
-    return list(found.values())
+    return list(above.values())
 
 
 # --- statistics of calls ----------------------------------------------------------------------------------------------
@@ -295,12 +297,12 @@ def used_replies(rows: Collection[Row]) -> list[Row]:
     for row in rows:
         if row.parent in tasks and row.outcome == "reply":
             tasks[row.parent].append(row)
-    found = []
+    used = []
     for key, below in tasks.items():
         called = {row.provider for row in below}
         last = [name for name in chains[key] if name in called][-1:]
-        found += [row for row in below if [row.provider] == last and row.kind == CHAT]
-    return found
+        used += [row for row in below if [row.provider] == last and row.kind == CHAT]
+    return used
 
 
 def models(rows: Collection[Row]) -> tuple[str, ...]:

@@ -11,17 +11,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
-from leadline._runtime.calls.job import CHAT, Kind
+from leadline._runtime.calls.job import Kind
 from leadline._runtime.calls.limits import ClientLimits
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.plugins import PluginRuntime
 from leadline._runtime.runs.folder import JOURNAL, principal_of
-from leadline._runtime.runs.metadata import usage_of
 from leadline._runtime.runs.run import Run
 from leadline._runtime.runs.run_request import RunRequest
 from leadline._runtime.runs.session import open_run
 from leadline._settings.load import Loaded
-from leadline.contracts import StageRun
 from leadline.display import missing_path
 from leadline.errors import UsageError
 from leadline.records import (
@@ -35,31 +33,6 @@ from leadline.records import (
     Principal,
     Record,
 )
-
-
-class AdhocRun:
-    """Plugins at work without a run; `run` performs tasks, fetches and judges. See `Client.adhoc`."""
-
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self.run: StageRun = run
-        # Parses a file with the first parser of the settings that accepts it.
-        self.parse = run.parse
-
-    @property
-    def notices(self) -> tuple[str, ...]:
-        """What was done with less, and why."""
-        return self._run.notices
-
-    @property
-    def usage(self) -> dict[str, Any]:
-        """The tokens and the cost of the model calls so far, as in the metadata of a run, and their number `chats`."""
-        rows = self._run.journal.rows()
-        return {**usage_of(rows), "chats": sum(row.kind == CHAT for row in rows)}
-
-    async def model(self, task: str) -> str:
-        """Return the model that comes first for a task, as PROVIDER:MODEL; empty if no model was called."""
-        return await self._run.model_of(task) if self.usage["chats"] else ""
 
 
 @asynccontextmanager

@@ -50,11 +50,11 @@ class AnswerCache:
         """Put a cached answer on the board and return the stages that are left to run; none without an answer."""
         if not self._ttl:
             return ()
-        cache, found = self._run.plugins.answers, None
+        cache, body = self._run.plugins.answers, None
         if cache and not self._run.readonly and (documents := await self._documents()) is not None:
             self._key = self._digest(documents)
-            found = await cache.get(self._key, self._account, self._ttl)
-        stored = await self._run.fact("the cached answer", lambda: _decoded(found))
+            body = await cache.get(self._key, self._account, self._ttl)
+        stored = await self._run.fact("the cached answer", lambda: _decoded(body))
         try:
             self._put(stored)
         except (ValidationError, KeyError, TypeError):
@@ -96,7 +96,7 @@ class AnswerCache:
     def _rest(self) -> tuple[Step, ...]:
         """Return the stages after the one that first gives the report, without those whose findings are cached."""
         steps = tuple(self._run.pipeline.steps())
-        first = next(place for place, step in enumerate(steps) if any(key.name == REPORT.name for key in step.writes))
+        first = next(index for index, step in enumerate(steps) if any(key.name == REPORT.name for key in step.writes))
         cached = {key.name for key in _CACHED}
         return tuple(step for step in steps[first + 1 :] if not cached & {key.name for key in step.writes})
 
@@ -109,10 +109,10 @@ class AnswerCache:
         kind = Kind(name="knowledge.documents", reply=DocumentList, composite=True, keep=False)
         identity, do = replace(instance.identity, limiter=None), instance.method("documents")
         try:
-            found = await run.calls.call(kind, DocumentSelection(names=()), do, provider=identity, task="retrieve")
+            documents = await run.calls.call(kind, DocumentSelection(names=()), do, provider=identity, task="retrieve")
         except CallFailed:  # the stage that needs the documents tells why
             return None
-        return found.version or None
+        return documents.version or None
 
     def _digest(self, documents: str) -> str:
         run, conversation = self._run, self._run.conversation
@@ -140,7 +140,7 @@ class AnswerCache:
 
 def _decoded(body: bytes | None) -> JsonValue:
     try:
-        found: JsonValue = json.loads(body) if body else None
+        answer: JsonValue = json.loads(body) if body else None
     except ValueError:
         return None
-    return found
+    return answer

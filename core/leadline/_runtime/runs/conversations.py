@@ -47,14 +47,14 @@ def place_of(folder: Path, conversation: str = "", follows: str | Path | None = 
             return Place(conversation)
         _check_ended(last.id, last.status)
         return Place(conversation, last.id)
-    found = run_info(find_run(folder, follows, within=within))
-    if found.folder.parent != folder.absolute():
-        raise UsageError(f"the run {found.id} is in {found.folder.parent}, and runs of {folder} cannot follow it")
-    _check_ended(found.id, found.status)
-    own = (found.metadata.conversation if found.metadata else "") or found.id
+    run = run_info(find_run(folder, follows, within=within))
+    if run.folder.parent != folder.absolute():
+        raise UsageError(f"the run {run.id} is in {run.folder.parent}, and runs of {folder} cannot follow it")
+    _check_ended(run.id, run.status)
+    own = (run.metadata.conversation if run.metadata else "") or run.id
     if conversation not in ("", own):
-        raise UsageError(f"the run {found.id} is in the conversation {own!r}, not in {conversation!r}")
-    return Place(own, found.id)
+        raise UsageError(f"the run {run.id} is in the conversation {own!r}, not in {conversation!r}")
+    return Place(own, run.id)
 
 
 def _check_id(conversation: str) -> None:
@@ -94,7 +94,7 @@ async def conversation_up_to(folder: Path, report_of: Callable[[Path], Awaitable
 async def turn_of(folder: Path, question: str, report_of: Callable[[Path], Awaitable[Report]]) -> tuple[Turn, Report]:
     """Return a finished run as a turn, and its report. Raises `LeadlineError` if the report cannot be read."""
     report = await report_of(folder)
-    sections = [f"## {one.title}\n\n{one.text}" for one in report.sections if (one.text or "").strip()]
+    sections = [f"## {section.title}\n\n{section.text}" for section in report.sections if (section.text or "").strip()]
     turn = Turn(
         question=str(report.metadata.get("question") or question),
         answer="\n\n".join(sections),
@@ -110,14 +110,14 @@ def _within_limit(report: Report, before: Iterable[Source]) -> tuple[tuple[Sourc
     used = {item.source_id for item in report.evidence if item.id in ids}
     known = {source.id: source for source in (*reversed(tuple(before)), *reversed(report.sources))}
     sources = list(reversed(known.values()))
-    kept, left = set(), MAX_TEXT
-    for source in sorted(sources, key=lambda one: one.id not in used):
+    chosen_ids, left = set(), MAX_TEXT
+    for source in sorted(sources, key=lambda source: source.id not in used):
         size = len(source.document.text)
         if size <= left:
-            kept.add(source.id)
+            chosen_ids.add(source.id)
             left -= size
     # They were found by searches of other runs, whose numbers begin anew.
-    chosen = tuple(source.model_copy(update={"task_id": ""}) for source in sources if source.id in kept)
+    chosen = tuple(source.model_copy(update={"task_id": ""}) for source in sources if source.id in chosen_ids)
     return chosen, len(sources) - len(chosen)
 
 
@@ -185,17 +185,17 @@ async def earlier_turns(
 
 
 async def remembered_turns(
-    folder: Path, question: str, most: int, without: Collection[str], report_of: Callable[[Path], Awaitable[Report]]
+    folder: Path, question: str, limit: int, without: Collection[str], report_of: Callable[[Path], Awaitable[Report]]
 ) -> tuple[Turn, ...]:
     """Return at most so many turns that share words with a question, the best first, without those of some runs."""
     turns = []
-    for run in _related(folder, question, without) if most else ():
+    for run in _related(folder, question, without) if limit else ():
         try:
             turn, _ = await turn_of(run.folder, run.question, report_of)
         except LeadlineError:  # its report cannot be read any more, so there is nothing to remember
             continue
         turns.append(turn)
-        if len(turns) == most:
+        if len(turns) == limit:
             break
     return tuple(turns)
 
@@ -203,10 +203,10 @@ async def remembered_turns(
 def _related(folder: Path, question: str, without: Collection[str]) -> list[RunSummary]:
     words = {*words_of(question)}
     least = min(_LEAST_SHARED, len(words))
-    found = RunIndex(folder).related(question)
+    related = RunIndex(folder).related(question)
     return [
         run
-        for run in found
+        for run in related
         if _is_memorable(run) and run.id not in without and len(words.intersection(words_of(run.question))) >= least
     ]
 

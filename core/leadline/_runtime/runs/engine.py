@@ -34,19 +34,15 @@ async def walk(run: Run, only: Sequence[Step] = ()) -> None:
         section = list(parts)
         await _run_steps(run, [part for part in section if isinstance(part, Step)])
         for loop in (part for part in section if isinstance(part, Loop)):
-            await _run_loop(run, loop)
-
-
-async def _run_loop(run: Run, loop: Loop) -> None:
-    for number in range(1, loop.at_most + 1):
-        # The first round runs even in a shutdown: calls in flight and free work may suffice for a report.
-        if number > 1 and await run.shuts_down_before(number):
-            break
-        run.board.rounds, run.rounds_left = number, loop.at_most - number
-        lost = len(run.board.lost)
-        if await _run_steps(run, loop.steps) or len(run.board.lost) > lost:
-            break
-    run.rounds_left = 0
+            for number in range(1, loop.at_most + 1):
+                # The first round runs even in a shutdown: calls in flight and free work may suffice for a report.
+                if number > 1 and await run.shuts_down_before(number):
+                    break
+                run.board.rounds, run.rounds_left = number, loop.at_most - number
+                lost = len(run.board.lost)
+                if await _run_steps(run, loop.steps) or len(run.board.lost) > lost:
+                    break
+            run.rounds_left = 0
 
 
 async def _run_steps(run: Run, steps: Sequence[Step]) -> bool:

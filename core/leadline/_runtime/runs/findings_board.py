@@ -132,7 +132,7 @@ def misfit(item: Any, before: Iterable[Any] = ()) -> str:
     if not isinstance(document, Document):
         return ""
     item_id = getattr(item, "id", None)
-    given = next((one for one in before if getattr(one, "id", None) == item_id), None)
+    given = next((earlier for earlier in before if getattr(earlier, "id", None) == item_id), None)
     old = getattr(given, "document", None)
     fault = document.misfit(old if isinstance(old, Document) else None)
     return f"'{item_id}', whose document is wrong: {fault}" if fault else ""

@@ -120,15 +120,15 @@ async def recovered_failures(journal: Journal, known: Sequence[StepError]) -> li
     except JournalError:  # a damaged journal has its own notice
         pass
     texts = {failure.text for failure, _ in read}
-    found: dict[tuple[str, Notice], StepError] = {}
+    errors: dict[tuple[str, Notice], StepError] = {}
     for failure, rows in read:
         if failure.message in texts:  # it only passes on a failure below it
             continue
         refusal = rows[0].outcome == "refusal"
         message = failure.message if refusal else failure.model_copy(update={"attempts": 1}).text
         key = (rows[0].step, message)
-        found[key] = _step_error(message, failure, rows, found.get(key))
-    return [error for (_, message), error in found.items() if not any(message in other.message for other in known)]
+        errors[key] = _step_error(message, failure, rows, errors.get(key))
+    return [error for (_, message), error in errors.items() if not any(message in other.message for other in known)]
 
 
 def _step_error(message: Notice, failure: Failure, rows: Sequence[Row], before: StepError | None) -> StepError:

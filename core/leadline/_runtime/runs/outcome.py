@@ -42,8 +42,8 @@ async def outcome(run: Run, rows: Sequence[Row]) -> tuple[Status, str]:
     reasons += [f"not written: {name} ({shortened(failed.record.message)})" for name, failed in failures]
     reason = Notice.several(reasons)
     if report is None and any(key.name == REPORT.name for step in run.pipeline.steps() for key in step.writes):
-        found = any(item.hits for item in board.get(FOUND))
-        return "failed" if found or reason else "no_evidence", reason or "no report was written"
+        has_hits = any(item.hits for item in board.get(FOUND))
+        return "failed" if has_hits or reason else "no_evidence", reason or "no report was written"
     if report is not None and not report.sources and run.finds_sources:
         return "no_evidence", "the report has no sources"
     if report is not None and len(_empty_sections(report)) == len(report.sections):

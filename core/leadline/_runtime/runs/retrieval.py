@@ -87,7 +87,7 @@ class EngineSearch:
                 await self._notify([error.record])
                 raise type(error)(self._without_folder(error.record), error.key, error.causes) from error
         await self._notify(page.failures)
-        failures = (one.model_copy(update={"detail": "", "traceback": ""}) for one in page.failures)
+        failures = (failure.model_copy(update={"detail": "", "traceback": ""}) for failure in page.failures)
         return self._tiers.mark(page.model_copy(update={"failures": tuple(map(self._without_folder, failures))}))
 
     def _without_folder(self, failure: Failure) -> Failure:
@@ -144,7 +144,7 @@ class EngineSearch:
         for url in (hit.url, hit.content_url or "", *hit.images):
             if url and not url.lower().startswith(("http:", "https:")):
                 fetchers = [self._plugins.instance("fetchers", name) for name in self._plugins.chosen["read.fetchers"]]
-                reading = {one.name for one in fetchers if (await one.open()).accepts(url)}
+                reading = {fetcher.name for fetcher in fetchers if (await fetcher.open()).accepts(url)}
                 if reading and engine not in reading:
                     return True
         return False

@@ -24,7 +24,7 @@ from leadline._runtime.calls.keys import fingerprint
 from leadline._runtime.calls.retry import RetryPolicy
 from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.journal import Journal
-from leadline._runtime.journal.rows import call_counts, models
+from leadline._runtime.journal.rows import CHAT, call_counts, models
 from leadline._runtime.models.prices import EmbedEstimates, Prices
 from leadline._runtime.models.task_performer import TaskPerformer
 from leadline._runtime.plugins import PluginRuntime, ProviderInstance
@@ -166,8 +166,9 @@ class Run:
         self.secrets = secrets_of_run(request, plugins)
         self.state.use(self.secrets, self.stages)
         self.budget = budget_for(settings, pipeline)
+        self.retry = RetryPolicy(settings.retry.attempts, settings.retry.base)
         rules = CallRules(
-            RetryPolicy(settings.retry.attempts, settings.retry.base),
+            self.retry,
             self.secrets,
             middleware,
             answers=None if self.readonly else plugins.answers,
@@ -270,6 +271,12 @@ class Run:
             if self._task.cancelled() and self.ended is not None:
                 return self.ended
             raise
+
+    @property
+    def usage(self) -> dict[str, Any]:
+        """The tokens and the cost of the model calls so far, as in the metadata, and their number `chats`."""
+        rows = self.journal.rows()
+        return {**usage_of(rows), "chats": sum(row.kind == CHAT for row in rows)}
 
     def snapshot(self) -> Metadata:
         """Return the state of the run as of now, as `metadata.json` has it up to 0.2 s later."""
@@ -405,11 +412,11 @@ class Run:
         kind = Kind("judge", Judgements, free=instance.offer.work == "local")
         reply = await self._call_provider(instance, kind, request)
         claim_ids = {claim.id for claim in request.claims}
-        kept = tuple(judgement for judgement in reply.judgements if judgement.claim_id in claim_ids)
-        if dropped := len(reply.judgements) - len(kept):
+        asked = tuple(judgement for judgement in reply.judgements if judgement.claim_id in claim_ids)
+        if dropped := len(reply.judgements) - len(asked):
             noun = "judgement names a claim" if dropped == 1 else "judgements name claims"
             await self._notice(f"judge {name}: {dropped} {noun} that it was not asked about; dropped")
-        return Judgements(judgements=kept)
+        return Judgements(judgements=asked)
 
     async def format(self, report: Report, name: str, /) -> Files:
         """Render a report. The files are not kept, so that a replay uses the current formatter."""
@@ -613,8 +620,8 @@ class VectorCalls:
 
     async def _call(self, method: str, request: Record, reply: type[R], *, effect: bool = False) -> R:
         """Make one call; only searches are journalled: the others belong to no report."""
-        kept = method == "search" and self._store.offer.cache_key is not None
-        kind = Kind(name=f"vectors.{method}", reply=reply, keep=kept, unshared=effect)
+        keep = method == "search" and self._store.offer.cache_key is not None
+        kind = Kind(name=f"vectors.{method}", reply=reply, keep=keep, unshared=effect)
         do = self._store.method(method)
         return await self._calls.call(kind, request, do, provider=self._store.identity, task="vectors")
 

@@ -12,7 +12,6 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextma
 from pathlib import Path
 from typing import Any, TypeVar
 
-from leadline._runtime.calls.retry import RetryPolicy
 from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.journal.rows import with_descendants
@@ -198,7 +197,7 @@ def _previous_session(run: Run) -> dict[str, Any] | None:
 
 async def _walk_pipeline(run: Run) -> AnswerCache:
     """Walk the pipeline; a run of level `agent` walks it again after a temporary failure."""
-    retry, attempt = RetryPolicy(base=run.settings.retry.base), 0
+    attempt = 0
     while True:
         run.board = FindingsBoard()
         run.board.put(QUESTION, Question(text=run.question))
@@ -217,7 +216,7 @@ async def _walk_pipeline(run: Run) -> AnswerCache:
             replayed = bool(keys & run.calls.store.replayed)
             pause = None
             if isinstance(failed, CallFailed) and run.pipeline.level == "agent":
-                pause = retry.run_delay(attempt + 1, failed.record)
+                pause = run.retry.run_delay(attempt + 1, failed.record)
             if not replayed and pause is None:
                 raise
             before = run.journal.spent()
