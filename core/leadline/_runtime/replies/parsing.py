@@ -34,8 +34,6 @@ from leadline.tasks import Talk, Task, checked
 
 # Levels of wrappers around a reply.
 _DEEPEST = 3
-# Every property of a JSON schema has at least one of these.
-_PARTS = frozenset({"type", "$ref", "anyOf", "allOf", "oneOf", "enum", "const", "items"})
 
 
 def known(tree: Mapping[str, Any], model: type[Record]) -> int:
@@ -48,20 +46,15 @@ def unwrap(value: object, model: type[Record], deep: int = 0, least: int = 0) ->
 
     This way a part of a reply that does not fit is not mistaken for all of it.
     """
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or is_schema(value, model):
         return
-    inner = list(value.values())
-    if is_schema(value, model):
-        inner = [value.get("properties")]
-        if _describes(inner[0]):
-            return
-    elif (fields := known(value, model)) > least or not (value or deep):
+    if (fields := known(value, model)) > least or not (value or deep):
         yield value
         least = fields
     if deep < _DEEPEST:
-        objects = [one for one in map(_alone, inner) if one]
-        for one in sorted(objects, key=lambda one: -known(one, model)):
-            yield from unwrap(one, model, deep + 1, least)
+        objects = filter(None, map(_single_object, value.values()))
+        for inner in sorted(objects, key=lambda inner: -known(inner, model)):
+            yield from unwrap(inner, model, deep + 1, least)
 
 
 def is_schema(value: Mapping[str, Any], model: type[Record]) -> bool:
@@ -72,14 +65,7 @@ def is_schema(value: Mapping[str, Any], model: type[Record]) -> bool:
     return described or "$schema" in value or "$defs" in value
 
 
-def _describes(properties: object) -> bool:
-    """Return whether all properties are schemas; a model may have filled some of them in."""
-    if not isinstance(properties, dict):
-        return True
-    return all(isinstance(one, dict) and _PARTS & one.keys() for one in properties.values())
-
-
-def _alone(value: object) -> dict[str, Any] | None:
+def _single_object(value: object) -> dict[str, Any] | None:
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     return value if isinstance(value, dict) else None
@@ -90,7 +76,6 @@ R = TypeVar("R", bound=Record)
 _PROSE = 200
 # A citation by number: `[1]`.
 _CITES = re.compile(r"[\[【]\^?\d{1,3}[\]】]")
-_PLACEHOLDERS = frozenset({"", "...", "…", "string", "<text>", "text"})
 # Leaving out one item can reveal further errors; validation is repeated this often.
 _ROUNDS = 3
 
@@ -119,16 +104,10 @@ class Best(Generic[R]):
         value = candidate.value
         trees = list(unwrap(value, self._reply))
         if not trees and self.found is None:
-            self.problem = self._none_of(value)
+            self.problem = explain_missing(_asked_for(self._reply), value if isinstance(value, dict) else ())
         for tree in trees:
             if self._take(tree, candidate, cut=cut, outer=tree is value):
                 return
-
-    def _none_of(self, value: object) -> str:
-        if isinstance(value, dict) and is_schema(value, self._reply):
-            none = explain_missing(_asked_for(self._reply), ())
-            return f"you repeated the schema: fill it in with your answer, for {none}"
-        return explain_missing(_asked_for(self._reply), value if isinstance(value, dict) else ())
 
     def _take(self, tree: Mapping[str, Any], candidate: Candidate, *, cut: bool, outer: bool) -> bool:
         """Accept an object if it matches, unchanged or after coercion; return whether it does."""
@@ -138,12 +117,10 @@ class Best(Generic[R]):
             meant = whole_part(meant, self._reply, severed=candidate.severed) if cut else meant
             as_said = outer and not cut and meant == clean
             read, left_out = self._read(meant)
-            hollow = _hollow(clean)
         except RecursionError:
             self.problem = "it nests too deep"
             return False
-        if read is None or hollow:
-            self.problem = "it is only the form: fill it in with your answer" if hollow else self.problem
+        if read is None:
             return False
         certain = candidate.whole and as_said
         rank = (certain, known(clean, self._reply), as_said)
@@ -175,20 +152,6 @@ def _asked_for(reply: type[Record]) -> tuple[str, ...]:
     """Return the fields in the schema of a reply."""
     properties: Any = schema_of(reply)["properties"]
     return tuple(properties)
-
-
-def _hollow(tree: object) -> bool:
-    """Return whether an object only has placeholder texts, like the example of a form."""
-    texts = list(_texts(tree))
-    return bool(texts) and any(texts) and all(text.strip().casefold() in _PLACEHOLDERS for text in texts)
-
-
-def _texts(tree: object) -> Iterator[str]:
-    if isinstance(tree, str):
-        yield tree
-    elif isinstance(tree, Mapping | list):
-        for one in tree.values() if isinstance(tree, Mapping) else tree:
-            yield from _texts(one)
 
 
 def prose(said: str, reply: type[R], *, cut: bool = False) -> R | None:

@@ -143,8 +143,6 @@ HABITS: dict[str, Callable[[Any], Any]] = {
     "wrapped": lambda tree: {"reply": tree},
     "wrapped beside": lambda tree: {"status": "ok", "response": {"result": tree}},
     "in a list": lambda tree: [tree],
-    "as properties": lambda tree: {"type": "object", "properties": tree},
-    "schema filled in": lambda tree: {"$defs": {}, "type": "object", "title": "Reply", "properties": tree},
 }
 
 
@@ -325,13 +323,6 @@ def test_what_does_not_fit_is_told_in_plain_words_all_of_it_at_once() -> None:
         parse(json.dumps(many), Review)
     with pytest.raises(BadReply, match=r"none of the fields title, scope, form, sections, queries \(you wrote \"x\"\)"):
         parse('{"x": 1}', Plan)  # what a model is not asked for is not named
-
-
-def test_a_schema_and_the_form_itself_are_told_to_be_filled_in() -> None:
-    with pytest.raises(BadReply, match="you repeated the schema: fill it in"):
-        parse(json.dumps(schema_of(Plan)), Plan)
-    with pytest.raises(BadReply, match="it is only the form: fill it in"):
-        parse('{"text": "..."}', WrittenSection)
 
 
 class Pointer(Record):

@@ -68,7 +68,6 @@ class Row(Record):
         '{"name": "bay" "depths": [1 2]}',
         'Perhaps {"name": "lake", "depths": [3]}? No.\n</think>\n{"name": "bay", "depths": [1, 2]}',
         '{"name": "lake", "depths": [3]} Wait, that is wrong: {"name": "bay", "depths": [1, 2]}',
-        '{"name": "bay", "depths": [1, 2]} as in {"name": "...", "depths": [0]}',
     ],
 )
 def test_the_object_that_was_meant_is_found(text: str) -> None:
