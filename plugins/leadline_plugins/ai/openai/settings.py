@@ -127,8 +127,8 @@ class OpenAISettings(PluginSettings):
     @property
     def deployment(self) -> str:
         """The deployment in a pasted Azure address; Azure uses it as the name of the model."""
-        found = _DEPLOYMENT.search(_split(self.base_url).path)
-        return unquote(found[1]) if found and self.at_azure else ""
+        match = _DEPLOYMENT.search(_split(self.base_url).path)
+        return unquote(match[1]) if match and self.at_azure else ""
 
     @property
     def host(self) -> str:
