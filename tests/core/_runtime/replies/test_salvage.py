@@ -59,7 +59,7 @@ def test_a_shortened_text_is_a_beginning_of_the_text(parts: list[str], data: st.
     text = "".join(parts)
     left = whole_sentences(text[: data.draw(st.integers(0, len(text)))])
     assert text.startswith(left)
-    assert not left or left.endswith(("[@e1].", "[@e2]", "[@e3]"))
+    assert "[@" not in left or left.endswith(("[@e1].", "[@e2]", "[@e3]"))
 
 
 def test_long_texts_are_shortened_in_linear_time() -> None:
