@@ -95,16 +95,16 @@ class OpenAlex:
 
     def _params(self, request: SearchRequest, page: int) -> dict[str, object]:
         settings = self._settings
-        filters = [
-            settings.language and f"language:{settings.language.lower()}",
-            settings.since and f"from_publication_date:{settings.since}",
-            settings.until and f"to_publication_date:{settings.until}",
-            settings.open_access and "is_oa:true",
-            not settings.retracted and "is_retracted:false",
-        ]
+        filters = {
+            f"language:{settings.language.lower()}": settings.language,
+            f"from_publication_date:{settings.since}": settings.since,
+            f"to_publication_date:{settings.until}": settings.until,
+            "is_oa:true": settings.open_access,
+            "is_retracted:false": not settings.retracted,
+        }
         return {
             "search": shortened(_OPERATORS.sub(" ", request.query), _LONGEST),
-            "filter": ",".join(str(condition) for condition in filters if condition),
+            "filter": ",".join(text for text, applies in filters.items() if applies),
             "select": _FIELDS,
             "per_page": limited(request.limit, _MOST),
             "page": page,
