@@ -237,9 +237,10 @@ def _inner_headers(error: Mapping[str, Any]) -> dict[str, str]:
     metadata, details = error.get("metadata"), error.get("details")
     headers = metadata.get("headers") if isinstance(metadata, dict) else None
     inner = {str(name).lower(): str(value) for name, value in headers.items()} if isinstance(headers, dict) else {}
-    for detail in details if isinstance(details, list) else ():
-        if isinstance(detail, dict) and "retryDelay" in detail:
-            inner["retry-after"] = str(detail["retryDelay"])
+    if isinstance(details, list):
+        for detail in details:
+            if isinstance(detail, dict) and "retryDelay" in detail:
+                inner["retry-after"] = str(detail["retryDelay"])
     return inner
 
 

@@ -35,7 +35,7 @@ from leadline_plugins.knowledge.shelf import PROBE, Shelf, document_id, owner_of
 from leadline_plugins.knowledge.writer import ShelfWriter
 from leadline_plugins.parse.media import bare_type
 from leadline_plugins.passages.cutting import as_passage
-from leadline_plugins.search.filters import place
+from leadline_plugins.search.filters import page_start
 from leadline_plugins.search.local.folders import resolve
 
 # Passages of each ranking that are fused.
@@ -132,7 +132,7 @@ class Knowledge:
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
         """Return documents with their best passages, verbatim; the snippet is the best of them."""
-        start = place(request.cursor, first=0)
+        start = page_start(request.cursor, first=0)
         shelves = await self._ranked_shelves(call)
         ranking = await self._ranked(request.query, shelves, call)
         hits = await self._context.in_thread(_hits, shelves, ranking)

@@ -11,7 +11,7 @@ from leadline.contracts import Call, Context
 from leadline.errors import Unsupported
 from leadline.plugin import Limits, search_provider
 from leadline.records import Hit, SearchPage, SearchRequest
-from leadline_plugins.search.filters import Dates, limited, place
+from leadline_plugins.search.filters import Dates, limited, page_start
 from leadline_plugins.search.http import Api
 from leadline_plugins.search.results import authors, csl, day, hit, issued
 from leadline_plugins.text.word_lists import stopwords
@@ -46,7 +46,7 @@ class Arxiv:
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
         """Return preprints, whose PDF is fetched; those with more words of the query come first."""
-        start, count = place(request.cursor, first=0), limited(request.limit, _MOST)
+        start, count = page_start(request.cursor, first=0), limited(request.limit, _MOST)
         params = {
             "search_query": self._query(request.query),
             "start": start,
@@ -59,7 +59,7 @@ class Arxiv:
 
     def _query(self, query: str) -> str:
         settings = self._settings
-        subjects = " OR ".join(f"cat:{one}" for one in settings.categories)
+        subjects = " OR ".join(f"cat:{category}" for category in settings.categories)
         span = _between(settings)
         return " AND ".join(f"({part})" for part in (_words(query), subjects, span) if part)
 
@@ -121,5 +121,5 @@ def _hit(entry: Any) -> Hit:
 
 
 def _text(entry: Any, name: str, space: str = _ATOM) -> str:
-    found = entry.find(space + name)
-    return " ".join("".join(found.itertext()).split()) if found is not None else ""
+    element = entry.find(space + name)
+    return " ".join("".join(element.itertext()).split()) if element is not None else ""

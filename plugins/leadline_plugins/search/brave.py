@@ -16,7 +16,7 @@ from leadline_plugins.search.filters import (
     Domains,
     either,
     limited,
-    place,
+    page_start,
     shortened,
     with_sites,
 )
@@ -89,21 +89,21 @@ class Brave:
         """Return web results, or pictures; what Brave adds of other kinds is left out."""
         if request.images:
             return await self._pictures(request, call)
-        page = place(request.cursor, first=0)
-        found = await self._api.get("/web/search", self._params(request, page), call)
-        web = found.get("web")  # left out where nothing is found
+        page = page_start(request.cursor, first=0)
+        answer = await self._api.get("/web/search", self._params(request, page), call)
+        web = answer.get("web")  # left out where nothing is found
         listed = web.get("results") if isinstance(web, dict) else [] if web is None else web
         hits = (
             hit(
-                one.url,
-                one.title,
-                joined([one.description, *(one.extra_snippets or ())]),
-                published=one.page_age,
-                images=images(*_thumbnail(one.thumbnail)),
+                result.url,
+                result.title,
+                joined([result.description, *(result.extra_snippets or ())]),
+                published=result.page_age,
+                images=images(*_thumbnail(result.thumbnail)),
             )
-            for one in results(_BraveResult, listed, self._api)
+            for result in results(_BraveResult, listed, self._api)
         )
-        more = _more(found) and page < _LAST
+        more = _more(answer) and page < _LAST
         return SearchPage(hits=tuple(hits)[: request.limit], cursor=str(page + 1) if more else None)
 
     async def _pictures(self, request: SearchRequest, call: Call) -> SearchPage:
@@ -111,10 +111,10 @@ class Brave:
         asked = self._params(request, 0)
         params = {name: asked[name] for name in ("q", "count", "country", "search_lang")}
         safe = "off" if self._settings.safe == "off" else "strict"  # there is nothing between them
-        found = await self._api.get("/images/search", {**params, "safesearch": safe}, call)
-        listed = results(_BravePicture, found.get("results"), self._api)
-        hits = (hit(one.url, one.title, images=images(one.properties.url)) for one in listed)
-        return SearchPage(hits=tuple(one for one in hits if one.images)[: request.limit])
+        answer = await self._api.get("/images/search", {**params, "safesearch": safe}, call)
+        listed = results(_BravePicture, answer.get("results"), self._api)
+        hits = (hit(picture.url, picture.title, images=images(picture.properties.url)) for picture in listed)
+        return SearchPage(hits=tuple(picture for picture in hits if picture.images)[: request.limit])
 
     def _params(self, request: SearchRequest, page: int) -> dict[str, object]:
         settings = self._settings
@@ -141,11 +141,11 @@ def _between(dates: Dates) -> str:
     return f"{dates.since or _FIRST_DAY}to{dates.until or _LAST_DAY}"
 
 
-def _thumbnail(told: Mapping[str, Any] | None) -> tuple[str | None, ...]:
+def _thumbnail(thumbnail: Mapping[str, Any] | None) -> tuple[str | None, ...]:
     """Return the image itself, else its copy at Brave's."""
-    return tuple(one for name in ("original", "src") if isinstance(one := (told or {}).get(name), str))[:1]
+    return tuple(address for name in ("original", "src") if isinstance(address := (thumbnail or {}).get(name), str))[:1]
 
 
-def _more(found: Mapping[str, Any]) -> bool:
-    query = found.get("query")
+def _more(answer: Mapping[str, Any]) -> bool:
+    query = answer.get("query")
     return isinstance(query, dict) and query.get("more_results_available") is True

@@ -16,7 +16,7 @@ from leadline.contracts import Call, Context
 from leadline.errors import BadReply, RateLimited, Unavailable
 from leadline.plugin import Limits, search_provider
 from leadline.records import Hit, SearchPage, SearchRequest
-from leadline_plugins.search.filters import Dates, Domains, either, following, place, with_sites
+from leadline_plugins.search.filters import Dates, Domains, either, following, page_start, with_sites
 from leadline_plugins.search.results import hit
 from leadline_plugins.service_errors import read_refusal
 
@@ -56,7 +56,7 @@ class DuckDuckGo:
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
         """Return the results, advertisements left out. Raises `RateLimited` where the door is shut."""
-        page = place(request.cursor)
+        page = page_start(request.cursor)
         seconds = max(call.remaining(), 0.001)
         hits = await self._context.in_thread(self._search, request, page, seconds)
         return SearchPage(hits=hits[: request.limit], cursor=following(page, hits, request.limit))

@@ -60,22 +60,22 @@ class Exa:
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
         """Return the results; Exa has a single page."""
-        found = await self._api.post("/search", self._body(request), call)
-        if (cost := _cost(found)) is not None:
+        answer = await self._api.post("/search", self._body(request), call)
+        if (cost := _cost(answer)) is not None:
             call.spend(Usage(cost=cost))
-        hits = (self._hit(one) for one in results(_ExaResult, found.get("results"), self._api))
+        hits = (self._hit(result) for result in results(_ExaResult, answer.get("results"), self._api))
         return SearchPage(hits=tuple(hits)[: request.limit])
 
-    def _hit(self, one: _ExaResult) -> Any:
+    def _hit(self, result: _ExaResult) -> Any:
         return hit(
-            one.url,
-            one.title,
-            joined(one.highlights or ()) or one.summary or (one.text or "")[:500],
-            text=one.text if self._settings.full_text else None,
-            published=one.published,
-            score=one.score,
-            images=images(one.image),
-            csl={"author": [{"literal": one.author}]} if one.author else {},
+            result.url,
+            result.title,
+            joined(result.highlights or ()) or result.summary or (result.text or "")[:500],
+            text=result.text if self._settings.full_text else None,
+            published=result.published,
+            score=result.score,
+            images=images(result.image),
+            csl={"author": [{"literal": result.author}]} if result.author else {},
         )
 
     def _body(self, request: SearchRequest) -> dict[str, object]:
@@ -96,8 +96,8 @@ class Exa:
         }
 
 
-def _cost(found: dict[str, Any]) -> Decimal | None:
+def _cost(answer: dict[str, Any]) -> Decimal | None:
     """Return the cost in US dollars that the answer reports."""
-    costs = found.get("costDollars")
+    costs = answer.get("costDollars")
     total = costs.get("total") if isinstance(costs, dict) else None
     return Decimal(str(total)) if isinstance(total, int | float) and not isinstance(total, bool) else None

@@ -53,14 +53,14 @@ def with_sites(query: str, settings: Domains) -> str:
 
 def shortened(query: str, length: int, words: int = 1000) -> str:
     """Return the part of a query that an engine accepts, cut between words if possible."""
-    kept = " ".join(query.split()[:words])
-    if len(kept) <= length:
-        return kept
-    cut = kept[: length + 1].rpartition(" ")[0]
-    return cut or kept[:length]
+    line = " ".join(query.split()[:words])
+    if len(line) <= length:
+        return line
+    cut = line[: length + 1].rpartition(" ")[0]
+    return cut or line[:length]
 
 
-def place(cursor: str | None, first: int = 1) -> int:
+def page_start(cursor: str | None, first: int = 1) -> int:
     """Return the start of a page; `first` without a cursor. Raises `Unsupported` for a foreign cursor."""
     if cursor is None:
         return first
@@ -74,9 +74,9 @@ def following(page: int, hits: Sized, wanted: int) -> str | None:
     return str(page + 1) if 2 * len(hits) > min(wanted, _USUAL) else None
 
 
-def limited(wanted: int, most: int) -> int:
+def limited(wanted: int, maximum: int) -> int:
     """Return the number of hits to request, within the limit of the engine."""
-    return max(1, min(wanted, most))
+    return max(1, min(wanted, maximum))
 
 
 def iso(day: datetime.date | None) -> str | None:

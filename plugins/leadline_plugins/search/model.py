@@ -19,7 +19,7 @@ from leadline.contracts import Call, Context
 from leadline.errors import ProviderError
 from leadline.plugin import Limits, claim_judge, search_provider
 from leadline.records import Hit, SearchPage, SearchRequest, Usage
-from leadline_plugins.ai.openai.replies import parse_usage
+from leadline_plugins.ai.openai.replies import objects_in, parse_usage
 from leadline_plugins.search.filters import Country, Domains, limited
 from leadline_plugins.search.http import Api
 from leadline_plugins.search.results import hit, joined
@@ -276,11 +276,11 @@ def _without_tracking(url: object) -> str:
     return _TRACKING.sub("", url) if isinstance(url, str) and url.startswith(("https://", "http://")) else ""
 
 
-def _objects_at(data: object, *path: str) -> list[dict[str, Any]]:
+def _objects_at(data: Any, *path: str) -> list[Mapping[str, Any]]:
     """Return the objects of the list at a path in JSON; empty if there is no such list."""
     for name in path:
         data = data.get(name) if isinstance(data, dict) else None
-    return [item for item in data if isinstance(item, dict)] if isinstance(data, list) else []
+    return objects_in(data)
 
 
 def _usage(answer: Mapping[str, Any]) -> Usage | None:

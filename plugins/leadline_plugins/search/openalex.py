@@ -11,7 +11,7 @@ from pydantic import Field, SecretStr
 from leadline.contracts import Call, Context
 from leadline.plugin import Limits, search_provider
 from leadline.records import Hit, SearchPage, SearchRequest
-from leadline_plugins.search.filters import Dates, limited, place, shortened
+from leadline_plugins.search.filters import Dates, limited, page_start, shortened
 from leadline_plugins.search.http import Api
 from leadline_plugins.search.results import Lenient, Result, abstract, authors, csl, day, hit, issued, results
 
@@ -86,25 +86,25 @@ class OpenAlex:
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
         """Return works; one that can only be bought has its abstract as text."""
-        page = place(request.cursor)
-        found = await self._api.get("/works", self._params(request, page), call)
-        works = results(_Work, found.get("results"), self._api)
+        page = page_start(request.cursor)
+        answer = await self._api.get("/works", self._params(request, page), call)
+        works = results(_Work, answer.get("results"), self._api)
         more = len(works) >= limited(request.limit, _MOST)
         hits = tuple(map(_hit, works))[: request.limit]
         return SearchPage(hits=hits, cursor=str(page + 1) if more else None)
 
     def _params(self, request: SearchRequest, page: int) -> dict[str, object]:
         settings = self._settings
-        filters = [
-            settings.language and f"language:{settings.language.lower()}",
-            settings.since and f"from_publication_date:{settings.since}",
-            settings.until and f"to_publication_date:{settings.until}",
-            settings.open_access and "is_oa:true",
-            not settings.retracted and "is_retracted:false",
-        ]
+        filters = {
+            f"language:{settings.language.lower()}": settings.language,
+            f"from_publication_date:{settings.since}": settings.since,
+            f"to_publication_date:{settings.until}": settings.until,
+            "is_oa:true": settings.open_access,
+            "is_retracted:false": not settings.retracted,
+        }
         return {
             "search": shortened(_OPERATORS.sub(" ", request.query), _LONGEST),
-            "filter": ",".join(str(one) for one in filters if one),
+            "filter": ",".join(text for text, applies in filters.items() if applies),
             "select": _FIELDS,
             "per_page": limited(request.limit, _MOST),
             "page": page,
@@ -113,12 +113,12 @@ class OpenAlex:
 
 def _hit(work: _Work) -> Hit:
     first, free = work.primary_location or _OpenAlexPlace(), work.best_oa_location
-    told = abstract(work.abstract_inverted_index)
+    text = abstract(work.abstract_inverted_index)
     return hit(
         work.doi or first.landing_page_url or work.id,
         work.display_name,
-        told[:_SNIPPET],
-        text=told or None if free is None else None,
+        text[:_SNIPPET],
+        text=text or None if free is None else None,
         content_url=(free.pdf_url or free.landing_page_url) if free else None,
         published=work.publication_date,
         csl=_csl(work, first),
@@ -142,7 +142,7 @@ def _csl(work: _Work, first: _OpenAlexPlace) -> dict[str, Any]:
 
 
 def _names(work: _Work) -> Iterator[str]:
-    for one in work.authorships:
-        who = one.get("author")
-        name = who.get("display_name") if isinstance(who, dict) else None
+    for authorship in work.authorships:
+        author = authorship.get("author")
+        name = author.get("display_name") if isinstance(author, dict) else None
         yield name if isinstance(name, str) else ""

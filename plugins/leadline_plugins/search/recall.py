@@ -102,7 +102,9 @@ class Recall:
         messages = (Message(role="system", text=_SYSTEM), Message(role="user", text=wanted))
         asked = ChatRequest(model="", messages=messages, json_schema=self._schema, max_tokens=_TOKENS)
         reply = await self._model.chat(asked, _Quiet(call))
-        hits = tuple(_hit(one, reply.model) for one in _statements(reply.message.text) if one.text.strip())
+        hits = tuple(
+            _hit(statement, reply.model) for statement in _statements(reply.message.text) if statement.text.strip()
+        )
         return SearchPage(hits=hits[: request.limit])
 
 
@@ -117,7 +119,7 @@ def _statements(text: str) -> tuple[RecalledStatement, ...]:
         raise BadReply("the reply has no list of statements") from error
 
 
-def _hit(one: RecalledStatement, model: str) -> Hit:
-    mark = blake2b(one.text.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
-    title = f"{one.title or 'Statement'} (unsourced: from the memory of {model})"
-    return hit(f"recall:{mark}", title, one.text, citable=False)
+def _hit(statement: RecalledStatement, model: str) -> Hit:
+    mark = blake2b(statement.text.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()
+    title = f"{statement.title or 'Statement'} (unsourced: from the memory of {model})"
+    return hit(f"recall:{mark}", title, statement.text, citable=False)

@@ -65,8 +65,8 @@ def day(text: str | None) -> str | None:
     None for a relative date: `3 days ago`.
     """
     line = (text or "").strip()
-    if found := _ISO.fullmatch(line) or _HAN.fullmatch(line):
-        return _checked([part for part in found.groups() if part])
+    if match := _ISO.fullmatch(line) or _HAN.fullmatch(line):
+        return _checked([part for part in match.groups() if part])
     for form in _WRITTEN:
         try:
             when = datetime.strptime(line, form).replace(tzinfo=UTC)
@@ -132,10 +132,10 @@ def csl(**fields: Any) -> dict[str, Any]:
 def abstract(index: Mapping[str, Any] | None) -> str:
     """Return the text of an inverted index, which lists the places of each word."""
     placed = [
-        (place, word)
-        for word, places in (index or {}).items()
-        if isinstance(places, list)
-        for place in places
-        if isinstance(place, int)
+        (position, word)
+        for word, positions in (index or {}).items()
+        if isinstance(positions, list)
+        for position in positions
+        if isinstance(position, int)
     ]
     return " ".join(word for _, word in sorted(placed))

@@ -11,7 +11,7 @@ from leadline.contracts import Call, Context
 from leadline.errors import Denied, Unavailable
 from leadline.plugin import search_provider
 from leadline.records import SearchPage, SearchRequest
-from leadline_plugins.search.filters import Domains, either, following, place, with_sites
+from leadline_plugins.search.filters import Domains, either, following, page_start, with_sites
 from leadline_plugins.search.http import Api
 from leadline_plugins.search.results import Lenient, Result, hit, images, results
 
@@ -53,23 +53,23 @@ class Searxng:
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
         """Return the merged results. Raises `Unavailable` if no engine of the instance answered."""
-        page = place(request.cursor)
+        page = page_start(request.cursor)
         try:
-            found = await self._api.get("/search", self._params(request, page), call)
+            answer = await self._api.get("/search", self._params(request, page), call)
         except Denied as error:
             raise Denied(f"{error}; {_NO_JSON}") from error
         hits = tuple(
             hit(
-                one.url,
-                one.title,
-                one.content,
-                published=one.published,
-                images=images(one.img_src, None if request.images else one.thumbnail),
+                result.url,
+                result.title,
+                result.content,
+                published=result.published,
+                images=images(result.img_src, None if request.images else result.thumbnail),
             )
-            for one in results(_SearxngResult, found.get("results"), self._api)
-            if one.img_src or not request.images
+            for result in results(_SearxngResult, answer.get("results"), self._api)
+            if result.img_src or not request.images
         )
-        if not hits and (silent := _silent(found)):
+        if not hits and (silent := _silent(answer)):
             raise Unavailable(f"SearXNG: none of its engines answered: {silent}")
         return SearchPage(hits=hits[: request.limit], cursor=following(page, hits, request.limit))
 
@@ -92,8 +92,8 @@ def _language(code: str) -> str:
     return "zh-TW" if code.lower() == "zh-hant" else code
 
 
-def _silent(found: Mapping[str, Any]) -> str:
+def _silent(answer: Mapping[str, Any]) -> str:
     """Return the engines that did not answer, with the reasons."""
-    told = found.get("unresponsive_engines")
-    pairs = [one for one in told if isinstance(one, list) and one] if isinstance(told, list) else []
-    return ", ".join(f"{one[0]} ({one[1]})" if len(one) > 1 else str(one[0]) for one in pairs)
+    listed = answer.get("unresponsive_engines")
+    pairs = [pair for pair in listed if isinstance(pair, list) and pair] if isinstance(listed, list) else []
+    return ", ".join(f"{pair[0]} ({pair[1]})" if len(pair) > 1 else str(pair[0]) for pair in pairs)

@@ -9,7 +9,7 @@ from pydantic import Field, SecretStr
 from leadline.contracts import Call, Context
 from leadline.plugin import search_provider
 from leadline.records import SearchPage, SearchRequest
-from leadline_plugins.search.filters import Country, Dates, Domains, either, following, limited, place, with_sites
+from leadline_plugins.search.filters import Country, Dates, Domains, either, following, limited, page_start, with_sites
 from leadline_plugins.search.http import Api
 from leadline_plugins.search.results import Lenient, Result, hit, images, results
 
@@ -47,12 +47,12 @@ class Serper:
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
         """Return Google's organic results, or its news."""
-        kind, page = self._settings.kind, place(request.cursor)
-        found = await self._api.post(f"/{kind}", self._body(request, page), call)
-        listed = found.get("organic" if kind == "search" else "news", [])
+        kind, page = self._settings.kind, page_start(request.cursor)
+        answer = await self._api.post(f"/{kind}", self._body(request, page), call)
+        listed = answer.get("organic" if kind == "search" else "news", [])
         hits = tuple(
-            hit(one.link, one.title, one.snippet, published=one.date, images=images(one.image))
-            for one in results(_SerperResult, listed, self._api)
+            hit(result.link, result.title, result.snippet, published=result.date, images=images(result.image))
+            for result in results(_SerperResult, listed, self._api)
         )
         return SearchPage(hits=hits[: request.limit], cursor=following(page, hits, request.limit))
 
@@ -71,5 +71,5 @@ class Serper:
 def _between(dates: Dates) -> str:
     """Return Google's parameter for a span of days, which it reads in the American order."""
     ends = (("cd_min", dates.since), ("cd_max", dates.until))
-    told = [f"{name}:{day.month}/{day.day}/{day.year}" for name, day in ends if day]
-    return ",".join(["cdr:1", *told]) if told else ""
+    limits = [f"{name}:{day.month}/{day.day}/{day.year}" for name, day in ends if day]
+    return ",".join(["cdr:1", *limits]) if limits else ""

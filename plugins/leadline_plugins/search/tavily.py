@@ -57,17 +57,17 @@ class Tavily:
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
         """Return the results; Tavily has a single page."""
-        found = await self._api.post("/search", self._body(request), call)
+        answer = await self._api.post("/search", self._body(request), call)
         hits = (
             hit(
-                one.url,
-                one.title,
-                one.content,
-                text=one.raw_content or None,
-                published=one.published_date,
-                score=one.score,
+                result.url,
+                result.title,
+                result.content,
+                text=result.raw_content or None,
+                published=result.published_date,
+                score=result.score,
             )
-            for one in results(_TavilyResult, found.get("results"), self._api)
+            for result in results(_TavilyResult, answer.get("results"), self._api)
         )
         return SearchPage(hits=tuple(hits)[: request.limit])
 

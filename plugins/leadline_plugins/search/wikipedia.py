@@ -13,7 +13,7 @@ from leadline.contracts import Call, Context
 from leadline.display import one_line, strip_markup
 from leadline.plugin import Limits, PluginSettings, search_provider
 from leadline.records import Hit, SearchPage, SearchRequest
-from leadline_plugins.search.filters import either, limited, place, shortened
+from leadline_plugins.search.filters import either, limited, page_start, shortened
 from leadline_plugins.search.http import Api
 from leadline_plugins.search.results import Lenient, Result, hit, images, results
 from leadline_plugins.service_errors import find_refusal
@@ -75,11 +75,11 @@ class Wikipedia:
         """Return articles, with their beginnings as snippets; or pictures of Wikimedia Commons, with their licence."""
         if request.images:
             return await self._pictures(request, call)
-        start = place(request.cursor, first=0)
+        start = page_start(request.cursor, first=0)
         api = self._api(either(self._settings.language, request.language))
-        found = await api.get(self._settings.path, _params(request, start), call)
-        _check(found, api)
-        pages = sorted(results(_Page, _listed(found), api), key=lambda page: page.index)
+        answer = await api.get(self._settings.path, _params(request, start), call)
+        _check(answer, api)
+        pages = sorted(results(_Page, _listed(answer), api), key=lambda page: page.index)
         hits = (
             hit(
                 page.canonicalurl or page.fullurl,
@@ -90,17 +90,19 @@ class Wikipedia:
             )
             for page in pages
         )
-        return SearchPage(hits=tuple(hits)[: request.limit], cursor=_next(found))
+        return SearchPage(hits=tuple(hits)[: request.limit], cursor=_next(answer))
 
     async def _pictures(self, request: SearchRequest, call: Call) -> SearchPage:
-        start = place(request.cursor, first=0)
+        start = page_start(request.cursor, first=0)
         url = self._settings.base_url
         api = self._at("Wikimedia Commons", _COMMONS if "{language}" in url else url)
-        found = await api.get(self._settings.path, _picture_params(request, start), call)
-        _check(found, api)
-        files = sorted(results(_File, _listed(found), api), key=lambda file: file.index)
+        answer = await api.get(self._settings.path, _picture_params(request, start), call)
+        _check(answer, api)
+        files = sorted(results(_File, _listed(answer), api), key=lambda file: file.index)
         hits = (_picture(file.title, file.imageinfo[0]) for file in files if file.imageinfo)
-        return SearchPage(hits=tuple(one for one in hits if one.images)[: request.limit], cursor=_next(found))
+        return SearchPage(
+            hits=tuple(picture for picture in hits if picture.images)[: request.limit], cursor=_next(answer)
+        )
 
     def _api(self, language: str) -> Api:
         code = language.lower().partition("-")[0]
@@ -153,38 +155,39 @@ def _search_params(query: str, request: SearchRequest, start: int, *, namespace:
 
 def _picture(title: str, info: Mapping[str, Any]) -> Hit:
     """Return a file of Commons: its description, or else its name, is the caption."""
-    told = info.get("extmetadata")
-    said = {
-        name: one_line(strip_markup(_value(told, name))) for name in ("ImageDescription", "LicenseShortName", "Artist")
+    metadata = info.get("extmetadata")
+    texts = {
+        name: one_line(strip_markup(_value(metadata, name)))
+        for name in ("ImageDescription", "LicenseShortName", "Artist")
     }
     name = title.partition(":")[2].rpartition(".")[0].replace("_", " ")
-    description = said["ImageDescription"]
+    description = texts["ImageDescription"]
     caption = description if 0 < len(description) <= _CAPTION else name
-    rights = ", ".join(filter(None, (said["Artist"], said["LicenseShortName"])))
+    rights = ", ".join(filter(None, (texts["Artist"], texts["LicenseShortName"])))
     address = info.get("thumburl") or info.get("url")
     page = info.get("descriptionurl")
     return hit(str(page or address or ""), caption, description, images=images(str(address or "")), rights=rights)
 
 
-def _value(told: object, name: str) -> str:
-    field = told.get(name) if isinstance(told, dict) else None
+def _value(metadata: object, name: str) -> str:
+    field = metadata.get(name) if isinstance(metadata, dict) else None
     return str(field.get("value") or "") if isinstance(field, dict) else ""
 
 
-def _check(found: Mapping[str, Any], api: Api) -> None:
+def _check(answer: Mapping[str, Any], api: Api) -> None:
     """Raise the error in an answer, which has status 200."""
-    if refusal := find_refusal(found, 200):
+    if refusal := find_refusal(answer, 200):
         raise api.refused(refusal)
 
 
-def _listed(found: Mapping[str, Any]) -> object:
-    query = found.get("query")
-    if query is None and "batchcomplete" in found:
+def _listed(answer: Mapping[str, Any]) -> object:
+    query = answer.get("query")
+    if query is None and "batchcomplete" in answer:
         return []  # how it says that nothing was found
     return query.get("pages") if isinstance(query, dict) else None
 
 
-def _next(found: Mapping[str, Any]) -> str | None:
-    told = found.get("continue")
-    start = told.get("gsroffset") if isinstance(told, dict) else None
+def _next(answer: Mapping[str, Any]) -> str | None:
+    following = answer.get("continue")
+    start = following.get("gsroffset") if isinstance(following, dict) else None
     return str(start) if isinstance(start, int) else None

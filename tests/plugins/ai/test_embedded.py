@@ -21,19 +21,19 @@ async def test_a_question_of_several_parts_is_one_section() -> None:
     assert [section.questions for section in made.sections] == [(HARBOUR.text,)]
 
 
-async def test_a_question_that_only_points_back_is_searched_with_its_topic() -> None:
+async def test_a_follow_up_question_is_searched_with_its_topic() -> None:
     asked = Question(text="And why?", context="Porto Alvo")
     made = await Embedded().perform(PLAN.of(PlanRequest(question=asked)), FakeCall())
     assert made.sections[0].questions == (asked.topic,)
     assert "Porto Alvo" in asked.topic
 
 
-async def test_it_proposes_no_query() -> None:
+async def test_no_query_is_proposed() -> None:
     request = QueryRequest(question=HARBOUR, plan=Plan(title="", sections=()))
     assert await Embedded().perform(QUERY.of(request), FakeCall()) == Queries()
 
 
-async def test_a_task_that_needs_understanding_is_refused_and_the_message_says_what_to_do() -> None:
+async def test_a_task_that_needs_a_model_is_refused_with_the_next_step() -> None:
     task = TaskKind("chart", PlanRequest, Queries).of(PlanRequest(question=HARBOUR))
     with pytest.raises(Unsupported, match=r"no algorithm for the task 'chart'.*Put a language model"):
         await Embedded().perform(task, FakeCall())

@@ -97,9 +97,7 @@ async def test_the_same_question_gives_the_same_report(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("first_of_all", [Babbler(), Absent()])
-async def test_a_task_that_another_of_the_chain_did_is_done_as_by_that_one(
-    tmp_path: Path, first_of_all: Planner
-) -> None:
+async def test_a_task_of_another_provider_is_repeated_under_its_name(tmp_path: Path, first_of_all: Planner) -> None:
     """The first of the chain is of no use, and the next does what it could not."""
 
     def offer(model: Planner) -> Any:
@@ -138,7 +136,7 @@ async def test_a_recording_answers_on_another_day(tmp_path: Path, monkeypatch: p
     assert "It was sounded [1]." in first.text
 
 
-async def test_two_recordings_do_not_answer_for_one_another(tmp_path: Path) -> None:
+async def test_each_recording_answers_only_its_own_requests(tmp_path: Path) -> None:
     titles = []
     for place, title in enumerate(("One", "Two")):
         said = await run(tmp_path / f"said{place}", Planner(title), f"planner:{title}")
@@ -165,7 +163,7 @@ async def test_a_damaged_recording_leaves_the_task_to_the_next(tmp_path: Path, d
     assert words in (again.folder / "events.jsonl").read_text()
 
 
-async def test_a_question_that_was_not_recorded_is_told_with_the_nearest(tmp_path: Path) -> None:
+async def test_an_unrecorded_question_is_reported_with_the_nearest_request(tmp_path: Path) -> None:
     first = await run(tmp_path / "first", Planner(), "planner:big")
     settings = RecordedSettings(run=first.folder / "journal.sqlite")
     request = ChatRequest(model="", messages=(Message(role="user", text="Something else?"),))
@@ -175,7 +173,7 @@ async def test_a_question_that_was_not_recorded_is_told_with_the_nearest(tmp_pat
             await recorded.chat(request, FakeCall())
 
 
-async def test_a_run_without_a_model_has_nothing_to_say(tmp_path: Path) -> None:
+async def test_a_run_without_a_model_is_no_recording(tmp_path: Path) -> None:
     first = await run(tmp_path / "first", Planner(), "embedded")
     request = ChatRequest(model="", messages=(Message(role="user", text="Hello?"),))
     async with Recorded(RecordedSettings(run=first.folder), fake_context(tmp_path)) as recorded:
@@ -183,6 +181,6 @@ async def test_a_run_without_a_model_has_nothing_to_say(tmp_path: Path) -> None:
             await recorded.chat(request, FakeCall())
 
 
-async def test_a_journal_that_is_not_there_is_told_before_the_run(tmp_path: Path) -> None:
+async def test_a_missing_journal_is_reported_before_the_run(tmp_path: Path) -> None:
     with pytest.raises(leadline.ConfigError, match="no journal of a run at"):
         await run(tmp_path / "again", Planner(), "recorded", run=tmp_path / "nowhere")

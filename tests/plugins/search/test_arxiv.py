@@ -48,7 +48,7 @@ async def test_questions_become_queries(query: str, sent: str, search: Search, s
     assert asked(server) == sent
 
 
-async def test_subjects_and_days(search: Search, server: ScriptedServer) -> None:
+async def test_subjects_and_dates_limit_the_query(search: Search, server: ScriptedServer) -> None:
     server.answers = [ScriptedAnswer(FEED.format(entries="").encode())]
     await search("arxiv", "kelp", categories=["q-bio.PE", "cs.CL"], since="2024-01-02")
     assert asked(server) == (
@@ -73,7 +73,7 @@ async def test_hits(search: Search, server: ScriptedServer) -> None:
     }
 
 
-async def test_an_error_comes_as_an_entry(search: Search, server: ScriptedServer) -> None:
+async def test_an_entry_may_be_an_error(search: Search, server: ScriptedServer) -> None:
     entry = "<entry><id>http://arxiv.org/api/errors#bad</id><title>Error</title><summary>bad query</summary></entry>"
     server.answers = [ScriptedAnswer(FEED.format(entries=entry).encode())]
     with pytest.raises(Unsupported, match="arXiv refuses the request: bad query"):

@@ -38,7 +38,7 @@ async def test_the_request(search: Search, server: ScriptedServer) -> None:
 @pytest.mark.parametrize(
     ("language", "sent"), [("zh-Hant", "zh-hant"), ("no", "nb"), ("und", None), ("ka", None), ("id", None)]
 )
-async def test_a_language_that_brave_would_refuse_is_not_sent(
+async def test_an_unknown_language_is_not_sent(
     language: str, sent: str | None, search: Search, server: ScriptedServer
 ) -> None:
     server.answers = [json_answer({})]
@@ -46,7 +46,9 @@ async def test_a_language_that_brave_would_refuse_is_not_sent(
     assert params(server).get("search_lang") == sent
 
 
-async def test_a_query_keeps_to_four_hundred_characters_and_fifty_words(search: Search, server: ScriptedServer) -> None:
+async def test_a_query_has_at_most_four_hundred_characters_and_fifty_words(
+    search: Search, server: ScriptedServer
+) -> None:
     server.answers = [json_answer({})]
     for query in ("a " * 90, "kelpforest" * 60):
         await search("brave", query, exclude_domains=["example.org"])

@@ -40,13 +40,13 @@ async def test_advertisements_are_left_out(search: Search, server: ScriptedServe
         ScriptedAnswer(b'<form id="challenge-form"><div class="anomaly-modal__title">Are you human?</div></form>'),
     ],
 )
-async def test_a_shut_door_is_not_nothing_found(said: ScriptedAnswer, search: Search, server: ScriptedServer) -> None:
+async def test_a_block_is_a_rate_limit(said: ScriptedAnswer, search: Search, server: ScriptedServer) -> None:
     server.answers = [said]
     with pytest.raises(RateLimited, match="takes this machine for a robot"):
         await search("duckduckgo")
 
 
-async def test_saved_pages(
+async def test_saved_pages_are_read(
     search: Search, server: ScriptedServer, recorded: Callable[[str], list[dict[str, Any]]]
 ) -> None:
     for row in recorded("duckduckgo-html"):

@@ -137,7 +137,7 @@ async def test_hits_have_address_title_and_snippet(name: str, search: Search, se
 
 
 @ENGINES
-async def test_markup_is_no_part_of_titles(name: str, search: Search, server: ScriptedServer) -> None:
+async def test_titles_have_no_markup(name: str, search: Search, server: ScriptedServer) -> None:
     server.answers = [ANSWERS[name](1)]
     (hit,) = (await search(name)).hits
     assert hit.title.startswith("Kelp & tides")
@@ -145,7 +145,7 @@ async def test_markup_is_no_part_of_titles(name: str, search: Search, server: Sc
 
 
 @ENGINES
-async def test_nothing_found_is_no_failure(name: str, search: Search, server: ScriptedServer) -> None:
+async def test_an_empty_result_is_no_failure(name: str, search: Search, server: ScriptedServer) -> None:
     server.answers = [ANSWERS[name](0)]
     assert (await search(name)).hits == ()
 
@@ -160,7 +160,7 @@ async def test_a_query_may_be_in_any_script(name: str, search: Search, server: S
 
 @ENGINES
 @pytest.mark.parametrize("status", [401, 403])
-async def test_a_key_that_is_not_accepted(
+async def test_a_rejected_key_is_denied(
     name: str, status: int, search: Search, server: ScriptedServer, offer_of: Callable[[str], Offer[Any]]
 ) -> None:
     keyed = "api_key" in offer_of(name).settings.model_fields
@@ -172,14 +172,14 @@ async def test_a_key_that_is_not_accepted(
 
 
 @ENGINES
-async def test_an_account_without_credit(name: str, search: Search, server: ScriptedServer) -> None:
+async def test_an_account_without_credit_has_no_quota(name: str, search: Search, server: ScriptedServer) -> None:
     error = await failure(search, name, server, json_answer({"message": "out of credits"}, 402))
     assert isinstance(error, QuotaSpent)
     assert "out of credits" in str(error)
 
 
 @ENGINES
-async def test_a_server_that_asks_to_wait(name: str, search: Search, server: ScriptedServer) -> None:
+async def test_a_rate_limit_keeps_its_wait(name: str, search: Search, server: ScriptedServer) -> None:
     error = await failure(search, name, server, json_answer({"error": "slow down"}, 429, retry_after="7"))
     assert isinstance(error, RateLimited)
     assert error.retry_after == 7
@@ -187,7 +187,7 @@ async def test_a_server_that_asks_to_wait(name: str, search: Search, server: Scr
 
 @ENGINES
 @pytest.mark.parametrize("status", [500, 502, 503])
-async def test_a_server_in_trouble(name: str, status: int, search: Search, server: ScriptedServer) -> None:
+async def test_a_failing_server_is_unavailable(name: str, status: int, search: Search, server: ScriptedServer) -> None:
     error = await failure(search, name, server, json_answer({"error": "Bad\nGateway"}, status))
     assert isinstance(error, Unavailable)
     assert error.retry
@@ -195,14 +195,14 @@ async def test_a_server_in_trouble(name: str, status: int, search: Search, serve
 
 
 @ENGINES
-async def test_a_request_that_is_refused(name: str, search: Search, server: ScriptedServer) -> None:
+async def test_a_refused_request_is_unsupported(name: str, search: Search, server: ScriptedServer) -> None:
     error = await failure(search, name, server, json_answer({"error": "what is this?"}, 400))
     assert type(error) is Unsupported
     assert "what is this?" in str(error)
 
 
 @ENGINES
-async def test_an_address_that_leads_elsewhere(name: str, search: Search, server: ScriptedServer) -> None:
+async def test_a_redirect_is_not_followed(name: str, search: Search, server: ScriptedServer) -> None:
     error = await failure(search, name, server, ScriptedAnswer(b"", 302, {"location": "https://login.example.org"}))
     assert isinstance(error, ProviderError)
     assert not error.retry
@@ -220,7 +220,7 @@ async def test_nonsense_is_a_bad_reply(name: str, body: bytes, search: Search, s
 
 
 @ENGINES
-async def test_an_answer_cut_off(name: str, search: Search, server: ScriptedServer) -> None:
+async def test_a_cut_answer_is_retried(name: str, search: Search, server: ScriptedServer) -> None:
     whole = ANSWERS[name](3).body
     error = await failure(search, name, server, ScriptedAnswer(whole[: len(whole) // 2], cut=True))
     assert isinstance(error, Unavailable | BadReply)
@@ -228,7 +228,7 @@ async def test_an_answer_cut_off(name: str, search: Search, server: ScriptedServ
 
 
 @ENGINES
-async def test_a_silent_server_is_given_up(name: str, make: Callable[..., Any], server: ScriptedServer) -> None:
+async def test_a_silent_server_is_unavailable(name: str, make: Callable[..., Any], server: ScriptedServer) -> None:
     server.answers = [ScriptedAnswer(b"{}", wait=2)]
     own = {"read_timeout": 0.1} if name == "recall" else {}  # its call is a chat, which may take long
     engine = make(name, **own)
@@ -237,14 +237,14 @@ async def test_a_silent_server_is_given_up(name: str, make: Callable[..., Any], 
 
 
 @ENGINES
-async def test_no_server_at_all(name: str, search: Search) -> None:
+async def test_a_missing_server_is_unavailable(name: str, search: Search) -> None:
     with pytest.raises(Unavailable) as caught:
         await search(name, base_url="http://127.0.0.1:9")
     assert KEY not in str(caught.value)
 
 
 @ENGINES
-async def test_a_key_never_stands_in_an_address(name: str, search: Search, server: ScriptedServer) -> None:
+async def test_addresses_contain_no_key(name: str, search: Search, server: ScriptedServer) -> None:
     server.answers = [ANSWERS[name](1)]
     await search(name)
     assert KEY not in server.asked[-1].path
@@ -275,7 +275,7 @@ class TestEngines(SearchProviderContract):
 
 
 @ENGINES
-def test_an_engine_says_what_it_is(name: str, offer_of: Callable[[str], Offer[Any]]) -> None:
+def test_every_setting_has_a_description(name: str, offer_of: Callable[[str], Offer[Any]]) -> None:
     offer = offer_of(name)
     assert all(field.description for field in offer.settings.model_fields.values())
     if "api_key" in offer.settings.model_fields and offer.settings.model_fields["api_key"].is_required():

@@ -42,7 +42,7 @@ async def test_full_text_of_an_engine_is_read_quoted_and_cited(server: ScriptedS
     assert KEY.encode() not in written(tmp_path)
 
 
-async def test_a_rejected_key_is_told_without_the_key(server: ScriptedServer, tmp_path: Path) -> None:
+async def test_a_rejected_key_is_reported_without_the_key(server: ScriptedServer, tmp_path: Path) -> None:
     server.answers = [json_answer({"detail": {"error": f"Unauthorized: {KEY} is unknown"}}, 401)]
     settings = {"plugins__tavily__api_key": KEY, "plugins__tavily__base_url": server.url}
     async with client(tmp_path, ["tavily"], **settings) as runs:
@@ -56,7 +56,7 @@ async def test_a_rejected_key_is_told_without_the_key(server: ScriptedServer, tm
     assert KEY.encode() not in written(tmp_path)
 
 
-async def test_nothing_rests_on_what_a_model_remembers(server: ScriptedServer, tmp_path: Path) -> None:
+async def test_recalled_statements_are_never_cited(server: ScriptedServer, tmp_path: Path) -> None:
     told = json.dumps({"statements": [{"title": "Harbour", "text": TEXT}]})
     choice = {"message": {"role": "assistant", "content": told}, "finish_reason": "stop"}
     server.answers = [json_answer({"model": "m", "choices": [choice]})]

@@ -30,13 +30,13 @@ async def test_the_request(search: Search, server: ScriptedServer) -> None:
     }
 
 
-async def test_what_it_bills_is_told(search: Search, server: ScriptedServer, call: FakeCall) -> None:
+async def test_the_reported_cost_is_spent(search: Search, server: ScriptedServer, call: FakeCall) -> None:
     server.answers = [json_answer({"results": [], "costDollars": {"total": 0.005}})]
     await search("exa")
     assert call.spent == [Usage(cost=Decimal("0.005"))]
 
 
-async def test_the_vendors_examples(
+async def test_the_examples_of_the_vendor_are_read(
     search: Search, server: ScriptedServer, recorded: Callable[[str], list[dict[str, Any]]]
 ) -> None:
     for row in recorded("exa"):

@@ -25,7 +25,7 @@ def answer(rows: list[dict[str, Any]], name: str) -> dict[str, Any]:
     return dict(row["response"]["json"])
 
 
-async def test_what_openai_is_asked(search: Search, server: ScriptedServer) -> None:
+async def test_the_request_to_openai(search: Search, server: ScriptedServer) -> None:
     server.answers = [json_answer({"output": []})]
     await search("model", include_domains=["example.org"], country="jp")
     (asked,) = server.asked
@@ -42,7 +42,7 @@ async def test_what_openai_is_asked(search: Search, server: ScriptedServer) -> N
     assert "kelp forests" in asked.body["input"]
 
 
-async def test_openais_recorded_answers(
+async def test_citations_of_openai_are_hits(
     search: Search, server: ScriptedServer, call: FakeCall, recorded: Recorded
 ) -> None:
     told = answer(recorded("openai-responses"), "openai-responses/test_openai_include_raw_annotations_non_streaming#0")
@@ -55,7 +55,9 @@ async def test_openais_recorded_answers(
     assert (call.spent[0].input_tokens, call.spent[0].output_tokens) == (8530, 98)
 
 
-async def test_openais_sources_follow_its_citations(search: Search, server: ScriptedServer, recorded: Recorded) -> None:
+async def test_sources_of_openai_follow_its_citations(
+    search: Search, server: ScriptedServer, recorded: Recorded
+) -> None:
     server.answers = [json_answer(answer(recorded("openai-vercel"), "openai-vercel/openai-web-search-tool.1.json"))]
     page = await search("model", request={"limit": 50})
     assert page.hits[0].title == "Why OpenAI declared a code red for ChatGPT | The Verge"
@@ -65,7 +67,7 @@ async def test_openais_sources_follow_its_citations(search: Search, server: Scri
     assert {hit.url.split("/")[2] for hit in only.hits} == {"www.theverge.com"}
 
 
-async def test_openrouters_recorded_answers(
+async def test_citations_of_openrouter_are_hits(
     search: Search, server: ScriptedServer, call: FakeCall, recorded: Recorded
 ) -> None:
     rows = recorded("openrouter")
@@ -82,7 +84,7 @@ async def test_openrouters_recorded_answers(
     assert (await search("model", **ROUTER)).hits == ()  # it cited nothing: what it says is no page
 
 
-async def test_geminis_recorded_answer(
+async def test_grounding_of_gemini_becomes_hits(
     search: Search,
     server: ScriptedServer,
     call: FakeCall,
@@ -112,14 +114,14 @@ async def test_geminis_recorded_answer(
     assert (call.spent[0].input_tokens, call.spent[0].output_tokens) == (17 + 119, 201 + 213)
 
 
-async def test_geminis_word_for_a_bad_key(search: Search, server: ScriptedServer) -> None:
+async def test_a_bad_key_of_gemini_is_denied(search: Search, server: ScriptedServer) -> None:
     said = {"error": {"code": 400, "message": "API key not valid. Please pass a valid API key."}}
     server.answers = [json_answer(said, 400)]
     with pytest.raises(Denied, match=r"check plugins\.engine\.gemini_api_key"):
         await search("model", **GEMINI)
 
 
-def test_the_first_vendor_with_a_key_is_asked() -> None:
+def test_auto_is_the_first_vendor_with_a_key() -> None:
     assert vendor_of(ModelSearchSettings(openrouter_api_key="x")) == "openrouter"
     assert ready(ModelSearchSettings(gemini_api_key="x")) is None
     assert "OPENAI_API_KEY or GEMINI_API_KEY" in (ready(ModelSearchSettings()) or "")
@@ -127,5 +129,5 @@ def test_the_first_vendor_with_a_key_is_asked() -> None:
 
 
 @pytest.mark.parametrize(("start", "end", "line"), [(7, 9, "Two"), (0, 0, "One"), (5, 99, ""), (None, 2, "")])
-def test_the_line_around_a_citation(start: Any, end: Any, line: str) -> None:
+def test_the_snippet_is_the_line_of_the_citation(start: Any, end: Any, line: str) -> None:
     assert around("One\n- **Two** ([x](https://e.org))\nThree", start, end).strip("- ") == line

@@ -38,7 +38,7 @@ async def test_the_request(search: Search, server: ScriptedServer) -> None:
     assert server.asked[0].headers["authorization"] == "Bearer tvly-a-secret-of-twenty-four"
 
 
-async def test_without_a_key_none_is_sent(search: Search, server: ScriptedServer) -> None:
+async def test_no_header_is_sent_without_a_key(search: Search, server: ScriptedServer) -> None:
     server.answers = [json_answer({"results": []})]
     await search("openalex", api_key="")
     assert "authorization" not in server.asked[0].headers
@@ -61,7 +61,7 @@ async def test_a_work_that_can_only_be_bought_has_its_abstract(search: Search, s
     }
 
 
-async def test_an_open_work_is_read_where_it_is_free(search: Search, server: ScriptedServer) -> None:
+async def test_an_open_work_is_read_at_its_free_address(search: Search, server: ScriptedServer) -> None:
     free = {"pdf_url": "https://example.org/kelp.pdf", "landing_page_url": "https://example.org/kelp"}
     server.answers = [json_answer({"results": [WORK | {"best_oa_location": free}]})]
     (hit,) = (await search("openalex")).hits
@@ -69,11 +69,11 @@ async def test_an_open_work_is_read_where_it_is_free(search: Search, server: Scr
     assert hit.snippet == "Kelp grows and grows"
 
 
-def test_an_abstract_of_any_places_is_no_danger() -> None:
+def test_a_malformed_abstract_is_tolerated() -> None:
     assert abstract({"far": [10**12], "near": [-1, "x"], "odd": 3}) == "near far"
 
 
-def test_names_are_parted_as_far_as_they_show() -> None:
+def test_latin_names_are_split() -> None:
     assert author("Plato") == {"literal": "Plato"}
     assert author("Jean-Paul  Sartre") == {"family": "Sartre", "given": "Jean-Paul"}
     assert author("CMS Collaboration 2") == {"literal": "CMS Collaboration 2"}

@@ -38,7 +38,7 @@ async def test_statements_are_hits_that_cannot_be_cited(
     assert call.spent[0].input_tokens == 10
 
 
-async def test_what_the_model_is_asked(search: Search, server: ScriptedServer) -> None:
+async def test_the_request_to_the_model(search: Search, server: ScriptedServer) -> None:
     server.answers = [chat(json.dumps(TOLD))]
     await search("recall", request={"limit": 3})
     body: dict[str, Any] = server.asked[0].body
@@ -47,7 +47,7 @@ async def test_what_the_model_is_asked(search: Search, server: ScriptedServer) -
     assert body["response_format"]["type"] == "json_schema"
 
 
-async def test_prose_is_no_answer(search: Search, server: ScriptedServer) -> None:
+async def test_prose_is_a_bad_reply(search: Search, server: ScriptedServer) -> None:
     server.answers = [chat("Kelp is a large brown alga.")]
     with pytest.raises(BadReply, match="has no list of statements"):
         await search("recall")

@@ -33,7 +33,7 @@ from leadline_plugins.service_errors import read_refusal
         (None, None),
     ],
 )
-def test_dates(told: str | None, iso: str | None) -> None:
+def test_dates_become_iso_8601(told: str | None, iso: str | None) -> None:
     assert day(told) == iso
 
 
@@ -66,40 +66,32 @@ def test_dates(told: str | None, iso: str | None) -> None:
         (400, b'{"error": "' + b"x" * 10_000 + b'"}', Unsupported, "xxx…"),
     ],
 )
-def test_what_refusals_mean(status: int, body: bytes, kind: type[ProviderError], words: str) -> None:
+def test_refusals_become_provider_errors(status: int, body: bytes, kind: type[ProviderError], words: str) -> None:
     error = read_refusal(status, body, {}).error("Kelp 100%", key="plugins.kelp.api_key")
     assert type(error) is kind
     assert words in str(error)
     assert len(str(error)) < 400
 
 
-@pytest.mark.parametrize(
-    ("headers", "body", "seconds"),
-    [({"retry-after": "3"}, b"", 3.0), ({}, b'{"error": "try again in 1m2s"}', 62.0), ({}, b"", None)],
-)
-def test_how_long_a_service_asks_to_wait(headers: dict[str, str], body: bytes, seconds: float | None) -> None:
-    assert read_refusal(429, body, headers).retry_after == seconds
-
-
 @pytest.mark.parametrize("domain", ["https://example.org", "a b.org", "example", "user@example.org", ""])
-def test_what_is_no_domain(domain: str) -> None:
+def test_other_texts_are_no_domains(domain: str) -> None:
     with pytest.raises(ValidationError, match=r"is not a domain: write it as example\.org"):
         Domains(include_domains=[domain])
 
 
-def test_sites_as_operators() -> None:
+def test_sites_become_operators() -> None:
     assert with_sites("kelp", Domains()) == "kelp"
     assert with_sites("kelp", Domains(include_domains=["a.org"])) == "kelp site:a.org"
 
 
-def test_queries_are_cut_between_words_where_there_are_any() -> None:
+def test_long_queries_are_cut_between_words() -> None:
     assert shortened("one two three", 9) == "one two"
     assert shortened("one two three", 7) == "one two"
     assert shortened("海藻の森を守る", 3) == "海藻の"
     assert shortened("one two three", 99, words=2) == "one two"
 
 
-def test_small_parts() -> None:
+def test_settings_images_and_snippets_are_combined() -> None:
     assert either("", "und") == ""
     assert either("de", "ja") == "de"
     assert images("http://a/b", None, "data:x", "http://a/b") == ("http://a/b",)

@@ -38,7 +38,7 @@ async def test_the_request(search: Search, server: ScriptedServer) -> None:
     }
 
 
-async def test_traditional_chinese_is_asked_for_by_a_region(search: Search, server: ScriptedServer) -> None:
+async def test_traditional_chinese_is_sent_as_a_region(search: Search, server: ScriptedServer) -> None:
     server.answers = [json_answer({"results": []})]
     await search("searxng", request={"language": "zh-Hant"})
     assert parse_qs(urlsplit(server.asked[0].path).query)["language"] == ["zh-TW"]
@@ -59,13 +59,13 @@ async def test_hits(search: Search, server: ScriptedServer) -> None:
     assert (hit.published, hit.score, hit.images) == ("2024-05-06", None, ("https://example.org/1.png",))
 
 
-async def test_an_instance_without_json_says_what_to_change(search: Search, server: ScriptedServer) -> None:
+async def test_an_instance_without_json_is_reported_with_the_setting(search: Search, server: ScriptedServer) -> None:
     server.answers = [ScriptedAnswer(b"<h1>Forbidden</h1>", 403)]
     with pytest.raises(Denied, match=r"add json to search\.formats"):
         await search("searxng")
 
 
-async def test_nothing_found_because_nobody_answered_is_a_failure(search: Search, server: ScriptedServer) -> None:
+async def test_an_empty_result_of_silent_engines_is_a_failure(search: Search, server: ScriptedServer) -> None:
     server.answers = [
         json_answer({"results": [], "unresponsive_engines": [["google", "CAPTCHA"], ["bing", "timeout"]]})
     ]

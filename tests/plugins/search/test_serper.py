@@ -37,7 +37,7 @@ async def test_the_request(search: Search, server: ScriptedServer) -> None:
     }
 
 
-async def test_news(search: Search, server: ScriptedServer) -> None:
+async def test_news_are_searched(search: Search, server: ScriptedServer) -> None:
     news = {"link": "https://example.org/n", "title": "N", "snippet": "s", "date": "3 hours ago"}
     server.answers = [json_answer({"news": [news] * 9})]
     page = await search("serper", kind="news")
@@ -48,18 +48,18 @@ async def test_news(search: Search, server: ScriptedServer) -> None:
     assert (await search("serper", kind="news")).cursor is None  # behind so short a page there is none
 
 
-async def test_an_empty_account_is_told_with_the_status_400(search: Search, server: ScriptedServer) -> None:
+async def test_an_empty_account_has_status_400(search: Search, server: ScriptedServer) -> None:
     server.answers = [json_answer({"message": "Not enough credits", "statusCode": 400}, 400)]
     with pytest.raises(QuotaSpent, match="Not enough credits"):
         await search("serper")
 
 
-async def test_a_foreign_cursor(search: Search) -> None:
+async def test_a_foreign_cursor_is_refused(search: Search) -> None:
     with pytest.raises(Unsupported, match="not a cursor"):
         await search("serper", request={"cursor": "page two"})
 
 
-async def test_a_recorded_answer(
+async def test_a_recorded_answer_is_read(
     search: Search, server: ScriptedServer, recorded: Callable[[str], list[dict[str, Any]]]
 ) -> None:
     (row,) = recorded("serper")

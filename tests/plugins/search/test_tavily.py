@@ -53,7 +53,7 @@ async def test_a_long_query_is_cut_between_words(search: Search, server: Scripte
     assert set(query.split()) == {"kelp"}
 
 
-async def test_text_dates_and_scores(search: Search, server: ScriptedServer) -> None:
+async def test_text_dates_and_scores_are_read(search: Search, server: ScriptedServer) -> None:
     result = {
         "url": "https://example.org/a",
         "title": "A",
@@ -69,13 +69,13 @@ async def test_text_dates_and_scores(search: Search, server: ScriptedServer) -> 
 
 
 @pytest.mark.parametrize("status", [432, 433])
-async def test_its_own_statuses_for_a_plan_used_up(status: int, search: Search, server: ScriptedServer) -> None:
+async def test_the_statuses_of_a_spent_plan_are_known(status: int, search: Search, server: ScriptedServer) -> None:
     server.answers = [json_answer({"detail": {"error": "This request exceeds your plan's set usage limit."}}, status)]
     with pytest.raises(QuotaSpent, match="exceeds your plan's set usage limit"):
         await search("tavily")
 
 
-async def test_recorded_answers(
+async def test_recorded_answers_are_read(
     search: Search, server: ScriptedServer, recorded: Callable[[str], list[dict[str, Any]]]
 ) -> None:
     for row in recorded("tavily"):

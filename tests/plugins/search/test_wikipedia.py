@@ -39,7 +39,7 @@ async def test_the_request(search: Search, server: ScriptedServer) -> None:
     assert agent.endswith("(me@example.org)")
 
 
-async def test_hits_stand_in_the_order_of_the_search(search: Search, server: ScriptedServer) -> None:
+async def test_hits_have_the_order_of_the_search(search: Search, server: ScriptedServer) -> None:
     server.answers = [json_answer({"continue": {"gsroffset": 10}, "query": {"pages": PAGES}})]
     page = await search("wikipedia")
     assert [hit.title for hit in page.hits] == ["First", "Second"]
@@ -60,7 +60,7 @@ async def test_hits_stand_in_the_order_of_the_search(search: Search, server: Scr
         ("", "evil.example/", "https://en.wikipedia.org"),
     ],
 )
-def test_the_language_chooses_the_wikipedia(language: str, question: str, host: str, context: PluginContext) -> None:
+def test_the_language_selects_the_wikipedia(language: str, question: str, host: str, context: PluginContext) -> None:
     engine: Any = Wikipedia(WikipediaSettings(language=language), context)
     assert engine._api(language or ("" if question == "und" else question))._base == host
 
@@ -69,7 +69,7 @@ def test_the_language_chooses_the_wikipedia(language: str, question: str, host: 
     ("code", "kind"),
     [("ratelimited", RateLimited), ("internal_api_error_DBQueryError", Unavailable), ("badvalue", Unsupported)],
 )
-async def test_errors_come_with_the_status_200(
+async def test_errors_with_status_200_are_raised(
     code: str, kind: type[Exception], search: Search, server: ScriptedServer
 ) -> None:
     server.answers = [json_answer({"error": {"code": code, "info": "Told\nin words."}})]

@@ -68,15 +68,15 @@ def hybrid(**settings: Any) -> Hybrid:
     return Hybrid(HybridSettings(**settings))
 
 
-def test_fusion_prefers_what_several_engines_found() -> None:
+def test_fusion_prefers_hits_of_several_engines() -> None:
     assert names(fuse([page("a", "b", "c"), page("c", "d")], 3)) == ["c", "a", "b"]
 
 
-def test_fusion_keeps_one_hit_an_address_and_no_more_than_the_limit() -> None:
+def test_fusion_keeps_one_hit_per_address_within_the_limit() -> None:
     assert names(fuse([page("a", "b"), page("a", "b")], 1)) == ["a"]
 
 
-def test_fusion_knows_a_page_by_all_its_addresses_and_keeps_what_each_engine_knows() -> None:
+def test_fusion_joins_addresses_of_a_page_and_fills_fields() -> None:
     one = Hit(url="https://example.org/a?utm_source=x", title="A", engine="one", citable=False)
     two = Hit(url="http://m.example.org/a/", text="Whole", engine="two", labels=frozenset({"house"}))
     three = Hit(url="https://example.org/a", published="2020", engine="three", tier=2)
@@ -90,7 +90,7 @@ def test_fusion_keeps_the_first_suggestion() -> None:
     assert fuse(pages, 5).suggestion == "harbour"
 
 
-def test_of_equally_ranked_hits_the_better_source_comes_first() -> None:
+def test_the_better_source_breaks_ties() -> None:
     blog, registry = Hit(url="https://blog.example/"), Hit(url="https://registry.example/", tier=1)
     assert fuse([SearchPage(hits=(blog,)), SearchPage(hits=(registry,))], 2).hits == (registry, blog)
     assert fuse([SearchPage(hits=(blog, registry))], 2).hits == (blog, registry)
@@ -101,7 +101,7 @@ async def test_batch_merges_all_engines() -> None:
     assert names(found) == ["b", "a", "c"]
 
 
-async def test_batch_waits_for_stragglers_only_so_long_and_ends_them() -> None:
+async def test_batch_cancels_stragglers_after_their_time() -> None:
     ended: list[str] = []
     engines = {"one": finds("a"), "slow": finds("b", after=60, ended=ended)}
     found = await batch().search(REQUEST, engines, call(straggler=0.01))
@@ -109,18 +109,18 @@ async def test_batch_waits_for_stragglers_only_so_long_and_ends_them() -> None:
 
 
 @pytest.mark.parametrize("strategy", [batch(), hybrid(slow=0.01, enough=1)])
-async def test_documents_of_this_machine_are_waited_for_however_long_their_index_takes(strategy: Any) -> None:
+async def test_batch_waits_for_free_engines_without_limit(strategy: Any) -> None:
     engines = {"local": finds("b", after=0.1, free=True), "web": finds("a"), "slow": finds("c", after=60)}
     found = await strategy.search(REQUEST, engines, call(straggler=0.01))
     assert sorted(names(found)) == ["a", "b"]
 
 
-async def test_batch_says_which_engine_it_did_not_wait_for() -> None:
+async def test_batch_reports_dropped_engines() -> None:
     found = await batch().search(REQUEST, {"slow": finds("b", after=60), "one": finds("a")}, call(straggler=0.01))
     assert [failure.text for failure in found.failures] == ["search by slow: no answer within 0.01 s after the first"]
 
 
-async def test_batch_stops_waiting_for_an_engine_that_was_late_time_and_again_and_gives_it_another_chance() -> None:
+async def test_batch_stops_waiting_for_an_engine_that_is_often_late_and_tries_it_again() -> None:
     now = 0.0
     strategy = Batch(BatchSettings(patience=2, again=60), clock=lambda: now)
 
@@ -138,26 +138,26 @@ async def test_batch_stops_waiting_for_an_engine_that_was_late_time_and_again_an
     assert strategy._punctual.trusted("slow")
 
 
-async def test_batch_does_not_hurry_an_engine_while_the_others_found_nothing() -> None:
+async def test_batch_waits_until_an_engine_has_hits() -> None:
     found = await batch().search(REQUEST, {"empty": finds(), "slow": finds("b", after=0.05)}, call(straggler=0.01))
     assert names(found) == ["b"]
 
 
 @pytest.mark.parametrize("strategy", [batch(), Fallback(), race(), hybrid()])
-async def test_when_all_fail_each_is_told(strategy: Any) -> None:
+async def test_every_failure_is_raised_if_all_engines_fail(strategy: Any) -> None:
     with pytest.raises(ExceptionGroup) as caught:
         await strategy.search(REQUEST, {"one": fails("HTTP 500"), "two": fails("HTTP 502")}, call())
     assert [str(error) for error in caught.value.exceptions] == ["search by x: HTTP 500", "search by x: HTTP 502"]
 
 
-async def test_fallback_asks_the_next_only_when_the_first_brings_nothing() -> None:
+async def test_fallback_uses_the_next_engine_after_an_empty_one() -> None:
     asked: list[str] = []
     engines = {"down": fails("x"), "empty": finds(), "good": finds("a"), "spare": finds("b")}
     assert names(await Fallback().search(REQUEST, noting(asked, engines), call())) == ["a"]
     assert asked == ["down", "empty", "good"]
 
 
-async def test_fallback_over_empty_engines_finds_nothing_and_says_no_failure() -> None:
+async def test_fallback_over_empty_engines_is_no_failure() -> None:
     assert (await Fallback().search(REQUEST, {"down": fails("x"), "empty": finds()}, call())).hits == ()
 
 
@@ -172,14 +172,14 @@ def noting(asked: list[str], engines: dict[str, Search]) -> dict[str, Search]:
     return {name: noted(name, engine) for name, engine in engines.items()}
 
 
-async def test_race_takes_the_first_good_answer_and_ends_the_others() -> None:
+async def test_race_cancels_the_others_after_a_good_answer() -> None:
     ended: list[str] = []
     engines = {"slow": finds("s", after=60, ended=ended), "empty": finds(), "down": fails("x"), "good": finds("a", "b")}
     assert names(await race().search(REQUEST, engines, call())) == ["a", "b"]
     assert ended == ["cancelled"]
 
 
-async def test_race_waits_for_an_engine_that_brings_enough_and_takes_all_there_is_where_none_does() -> None:
+async def test_race_merges_all_pages_if_none_has_enough() -> None:
     engines = {"little": finds("a"), "much": finds("b", "c", after=0.02)}
     assert names(await race(enough=2).search(REQUEST, engines, call())) == ["b", "c"]
     assert names(await race(enough=3).search(REQUEST, engines, call())) == ["a", "b", "c"]
@@ -197,7 +197,7 @@ async def test_race_waits_for_an_engine_that_brings_enough_and_takes_all_there_i
     ],
     ids=["enough", "too little", "empty", "failing", "hanging"],
 )
-async def test_hybrid_asks_the_next_only_where_the_first_lacks(
+async def test_hybrid_starts_the_next_engine_if_hits_are_missing(
     first: Search, asked: list[str], found: list[str]
 ) -> None:
     said: list[str] = []
@@ -206,12 +206,12 @@ async def test_hybrid_asks_the_next_only_where_the_first_lacks(
     assert said == asked
 
 
-async def test_hybrid_takes_what_a_slow_engine_brings_before_the_next_one_does() -> None:
+async def test_hybrid_uses_a_slow_engine_that_finishes_first() -> None:
     engines = {"slow": finds("a", "b", "c", after=0.06), "slower": finds("x", after=60)}
     assert names(await hybrid(slow=0.01).search(REQUEST, engines, call())) == ["a", "b", "c"]
 
 
-async def test_hybrid_with_little_in_hand_and_nobody_left_waits_only_as_for_stragglers() -> None:
+async def test_hybrid_waits_for_the_last_engine_as_for_a_straggler() -> None:
     ended: list[str] = []
     engines = {"hangs": finds("a", after=60, ended=ended), "little": finds("b")}
     assert names(await hybrid(slow=0.01).search(REQUEST, engines, call(straggler=0.01))) == ["b"]
@@ -219,7 +219,7 @@ async def test_hybrid_with_little_in_hand_and_nobody_left_waits_only_as_for_stra
 
 
 @pytest.mark.parametrize("strategy", [batch(), race(), hybrid()])
-async def test_a_fault_that_is_no_failure_of_an_engine_is_raised_at_once(strategy: Any) -> None:
+async def test_a_bug_of_an_engine_is_raised_at_once(strategy: Any) -> None:
     async def broken(request: SearchRequest) -> SearchPage:
         raise JournalError("the disk is full")
 

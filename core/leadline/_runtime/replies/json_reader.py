@@ -101,8 +101,8 @@ def without_thoughts(text: str) -> str:
     in code or in quotation marks stays.
     """
     text = _without_beginning(text[:LONGEST])
-    if said := _without_tokens(_without_thoughts(text)):
-        return said
+    if reply_text := _without_tokens(_without_thoughts(text)):
+        return reply_text
     return text if _LAST.search(text) or not _OPENED.search(text) else ""
 
 
@@ -142,10 +142,10 @@ def _without_beginning(text: str) -> str:
     return text[ended.end() :]
 
 
-def unfenced(said: str) -> str:
+def unfenced(text: str) -> str:
     """Return a reply without the code fence around it."""
-    match = _FENCE.fullmatch(said.strip())
-    return match.group(1).strip() if match else said.strip()
+    match = _FENCE.fullmatch(text.strip())
+    return match.group(1).strip() if match else text.strip()
 
 
 def _without_thoughts(text: str) -> str:
@@ -196,9 +196,9 @@ def repaired_objects(text: str) -> Iterator[Candidate]:
         if start < 0 or len(part) > LONGEST_REPAIR:
             continue
         ended, severed = _end(part)
-        for found in islice(_repaired(part[start:], ended=ended), TRIES):
-            if isinstance(found, dict) and found:
-                yield Candidate(found, False, ended, severed)
+        for value in islice(_repaired(part[start:], ended=ended), TRIES):
+            if isinstance(value, dict) and value:
+                yield Candidate(value, False, ended, severed)
 
 
 def _repaired(text: str, *, ended: bool) -> list[Any]:
@@ -231,8 +231,8 @@ def _clean(value: Any) -> Any:
     return None if value in _NOT_FINITE else value
 
 
-def _finite(said: str) -> float | None:
-    number = float(said)
+def _finite(text: str) -> float | None:
+    number = float(text)
     return number if abs(number) != float("inf") else None
 
 

@@ -34,8 +34,6 @@ from leadline.tasks import Talk, Task, checked
 
 # Levels of wrappers around a reply.
 _DEEPEST = 3
-# Every property of a JSON schema has at least one of these.
-_PARTS = frozenset({"type", "$ref", "anyOf", "allOf", "oneOf", "enum", "const", "items"})
 
 
 def known(tree: Mapping[str, Any], model: type[Record]) -> int:
@@ -48,20 +46,15 @@ def unwrap(value: object, model: type[Record], deep: int = 0, least: int = 0) ->
 
     This way a part of a reply that does not fit is not mistaken for all of it.
     """
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or is_schema(value, model):
         return
-    inner = list(value.values())
-    if is_schema(value, model):
-        inner = [value.get("properties")]
-        if _describes(inner[0]):
-            return
-    elif (fields := known(value, model)) > least or not (value or deep):
+    if (fields := known(value, model)) > least or not (value or deep):
         yield value
         least = fields
     if deep < _DEEPEST:
-        objects = [one for one in map(_alone, inner) if one]
-        for one in sorted(objects, key=lambda one: -known(one, model)):
-            yield from unwrap(one, model, deep + 1, least)
+        objects = filter(None, map(_single_object, value.values()))
+        for inner in sorted(objects, key=lambda inner: -known(inner, model)):
+            yield from unwrap(inner, model, deep + 1, least)
 
 
 def is_schema(value: Mapping[str, Any], model: type[Record]) -> bool:
@@ -72,14 +65,7 @@ def is_schema(value: Mapping[str, Any], model: type[Record]) -> bool:
     return described or "$schema" in value or "$defs" in value
 
 
-def _describes(properties: object) -> bool:
-    """Return whether all properties are schemas; a model may have filled some of them in."""
-    if not isinstance(properties, dict):
-        return True
-    return all(isinstance(one, dict) and _PARTS & one.keys() for one in properties.values())
-
-
-def _alone(value: object) -> dict[str, Any] | None:
+def _single_object(value: object) -> dict[str, Any] | None:
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     return value if isinstance(value, dict) else None
@@ -90,7 +76,6 @@ R = TypeVar("R", bound=Record)
 _PROSE = 200
 # A citation by number: `[1]`.
 _CITES = re.compile(r"[\[【]\^?\d{1,3}[\]】]")
-_PLACEHOLDERS = frozenset({"", "...", "…", "string", "<text>", "text"})
 # Leaving out one item can reveal further errors; validation is repeated this often.
 _ROUNDS = 3
 
@@ -119,34 +104,26 @@ class Best(Generic[R]):
         value = candidate.value
         trees = list(unwrap(value, self._reply))
         if not trees and self.found is None:
-            self.problem = self._none_of(value)
+            self.problem = explain_missing(_asked_for(self._reply), value if isinstance(value, dict) else ())
         for tree in trees:
             if self._take(tree, candidate, cut=cut, outer=tree is value):
                 return
-
-    def _none_of(self, value: object) -> str:
-        if isinstance(value, dict) and is_schema(value, self._reply):
-            none = explain_missing(_asked_for(self._reply), ())
-            return f"you repeated the schema: fill it in with your answer, for {none}"
-        return explain_missing(_asked_for(self._reply), value if isinstance(value, dict) else ())
 
     def _take(self, tree: Mapping[str, Any], candidate: Candidate, *, cut: bool, outer: bool) -> bool:
         """Accept an object if it matches, unchanged or after coercion; return whether it does."""
         try:
             clean = without_surrogates(tree)
-            meant = coerce(clean, self._reply)
-            meant = whole_part(meant, self._reply, severed=candidate.severed) if cut else meant
-            as_said = outer and not cut and meant == clean
-            read, left_out = self._read(meant)
-            hollow = _hollow(clean)
+            coerced = coerce(clean, self._reply)
+            coerced = whole_part(coerced, self._reply, severed=candidate.severed) if cut else coerced
+            unchanged = outer and not cut and coerced == clean
+            read, left_out = self._read(coerced)
         except RecursionError:
             self.problem = "it nests too deep"
             return False
-        if read is None or hollow:
-            self.problem = "it is only the form: fill it in with your answer" if hollow else self.problem
+        if read is None:
             return False
-        certain = candidate.whole and as_said
-        rank = (certain, known(clean, self._reply), as_said)
+        certain = candidate.whole and unchanged
+        rank = (certain, known(clean, self._reply), unchanged)
         if rank >= self._rank:  # of equals the last: it corrects what came before
             self.found, self._rank, self.certain, self.left_out = read, rank, certain, left_out
             self.broken = candidate.broken
@@ -177,23 +154,9 @@ def _asked_for(reply: type[Record]) -> tuple[str, ...]:
     return tuple(properties)
 
 
-def _hollow(tree: object) -> bool:
-    """Return whether an object only has placeholder texts, like the example of a form."""
-    texts = list(_texts(tree))
-    return bool(texts) and any(texts) and all(text.strip().casefold() in _PLACEHOLDERS for text in texts)
-
-
-def _texts(tree: object) -> Iterator[str]:
-    if isinstance(tree, str):
-        yield tree
-    elif isinstance(tree, Mapping | list):
-        for one in tree.values() if isinstance(tree, Mapping) else tree:
-            yield from _texts(one)
-
-
-def prose(said: str, reply: type[R], *, cut: bool = False) -> R | None:
+def prose(reply_text: str, reply: type[R], *, cut: bool = False) -> R | None:
     """Return prose as the only required text of a reply; None if it is short, cites nothing or is JSON."""
-    text = unfenced(said)
+    text = unfenced(reply_text)
     name, whole = text_field(reply), without_surrogates(whole_sentences(text) if cut else text)
     if not name or text.startswith(("{", "[{")) or f'"{name}"' in text:
         return None
@@ -231,15 +194,15 @@ def parse_reply(text: str, reply: type[R], *, cut: bool = False, last: bool = Fa
     `cut`: the text was cut off; only its complete part is used. `last`: the model is not asked again, so optional parts
     that do not fit are left out.
     """
-    said, best = without_thoughts(text), Best(reply, last=last)
-    for one in sound_objects(said):
-        best.consider(one)
+    reply_text, best = without_thoughts(text), Best(reply, last=last)
+    for candidate in sound_objects(reply_text):
+        best.consider(candidate)
     if not best.certain:
-        for one in repaired_objects(said):
-            best.consider(one, cut=cut)
+        for candidate in repaired_objects(reply_text):
+            best.consider(candidate, cut=cut)
     if best.found is not None:
         return ParsedReply(best.found, best.broken, best.left_out)
-    text_alone = prose(said, reply, cut=cut)
+    text_alone = prose(reply_text, reply, cut=cut)
     if text_alone is None:
         raise WrongForm(f"the reply is no {reply.__name__}: {best.problem}")
     return ParsedReply(text_alone)
@@ -264,9 +227,9 @@ Place = Sequence[int | str]
 
 def explain_errors(error: ValidationError, model: type[Record]) -> str:
     """Return the problems of a reply, one clause each."""
-    found = dict.fromkeys(_complaint(one, model) for one in error.errors(include_url=False))
-    told, more = list(found)[:_MOST], len(found) - _MOST
-    return "; ".join([*told, f"and {more} more like these"] if more > 0 else told)
+    complaints = dict.fromkeys(_complaint(problem, model) for problem in error.errors(include_url=False))
+    shown, more = list(complaints)[:_MOST], len(complaints) - _MOST
+    return "; ".join([*shown, f"and {more} more like these"] if more > 0 else shown)
 
 
 def explain_missing(wanted: Iterable[str], keys: Iterable[Any]) -> str:
@@ -277,18 +240,18 @@ def explain_missing(wanted: Iterable[str], keys: Iterable[Any]) -> str:
 
 
 def _complaint(error: Any, model: type[Record]) -> str:
-    place, said = list(error["loc"]), error["input"]
+    path, value = list(error["loc"]), error["input"]
     if error["type"] == "missing":
-        holder = _shape(place[:-1], model)
-        others = _others(said, holder.model if holder else model)
-        return f'{_path(place[:-1]) or "the object"} lacks "{place[-1]}"{others}'
-    wanted = _wanted(error, _shape(place, model))
-    return f"{_path(place) or 'the reply'} must be {wanted}; you wrote {_short(said)}"
+        holder = _shape(path[:-1], model)
+        others = _others(value, holder.model if holder else model)
+        return f'{_path(path[:-1]) or "the object"} lacks "{path[-1]}"{others}'
+    wanted = _wanted(error, _shape(path, model))
+    return f"{_path(path) or 'the reply'} must be {wanted}; you wrote {_short(value)}"
 
 
-def _others(said: Any, model: type[Record]) -> str:
+def _others(value: Any, model: type[Record]) -> str:
     """Return the unexpected keys: one of them may be the missing field."""
-    keys = [key for key in said if not field_named(key, model)][:_KEYS] if isinstance(said, dict) else []
+    keys = [key for key in value if not field_named(key, model)][:_KEYS] if isinstance(value, dict) else []
     return f" (you wrote {', '.join(json.dumps(str(key)[:_SAID], ensure_ascii=False) for key in keys)})" if keys else ""
 
 
@@ -312,10 +275,10 @@ def _fields(model: type[Record]) -> str:
     return ", ".join(properties)
 
 
-def _shape(place: Place, model: type[Record]) -> Shape | None:
+def _shape(path: Place, model: type[Record]) -> Shape | None:
     """Return the shape at a place; None if only pydantic understands it."""
     shape = Shape("record", model=model)
-    for step in place:
+    for step in path:
         if shape.kind == "record" and step in fields_of(shape.model):
             shape = fields_of(shape.model)[str(step)].shape
         elif shape.kind == "list":
@@ -325,15 +288,15 @@ def _shape(place: Place, model: type[Record]) -> Shape | None:
     return shape
 
 
-def _path(place: Place) -> str:
-    steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in place]
-    path = "".join(steps).removeprefix(".")
-    return f'"{path}"' if len(place) == 1 else path
+def _path(path: Place) -> str:
+    steps = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in path]
+    text = "".join(steps).removeprefix(".")
+    return f'"{text}"' if len(path) == 1 else text
 
 
-def _short(said: Any) -> str:
+def _short(value: Any) -> str:
     try:
-        text = json.dumps(said, ensure_ascii=False, default=str)
+        text = json.dumps(value, ensure_ascii=False, default=str)
     except (ValueError, RecursionError):
         return "what cannot be read"
     return text if len(text) <= _SAID else f"{text[:_SAID]}…"
@@ -361,20 +324,20 @@ def read(reply: ChatReply, task: Task[R]) -> ParsedReply[R]:
     cut = reply.finish_reason == "length"
     if cut and not task.kind.continues:
         raise BadReply(f"{CUT}: write less")
-    found = parse_reply(reply.message.text, task.reply, cut=cut)
-    if found.broken and not cut:
+    parsed = parse_reply(reply.message.text, task.reply, cut=cut)
+    if parsed.broken and not cut:
         raise BadReply("the reply ends in the middle: complete it")
-    return found
+    return parsed
 
 
-def describe_refusal(error: BadReply, said: ChatReply) -> str:
+def describe_refusal(error: BadReply, reply: ChatReply) -> str:
     """Return for users why a reply was refused, without the instructions that the message contains for the model.
 
     Those follow a colon in each clause. A stopped reply is not reported as a wrong form.
     """
-    if said.finish_reason == "content_filter":
+    if reply.finish_reason == "content_filter":
         return FILTERED
-    if said.finish_reason == "length":
+    if reply.finish_reason == "length":
         return CUT
     if isinstance(error, WrongForm):
         reason = _WRONG_FORM
@@ -383,41 +346,41 @@ def describe_refusal(error: BadReply, said: ChatReply) -> str:
     return Notice("the model's reply could not be used: {reason}", "unusable", reason=reason)
 
 
-def accept_first(found: ParsedReply[R], task: Task[R]) -> tuple[R, list[str]]:
+def accept_first(parsed: ParsedReply[R], task: Task[R]) -> tuple[R, list[str]]:
     """Return a reply that passes its check, with notices about omitted parts. Raises `BadReply`."""
-    return checked(found.reply, task), _less(found, task)
+    return checked(parsed.reply, task), _less(parsed, task)
 
 
-def _less(found: ParsedReply[R], task: Task[R]) -> list[str]:
+def _less(parsed: ParsedReply[R], task: Task[R]) -> list[str]:
     part = "{task}: an unreadable part of the reply was left out"
-    return [Notice(part, "part", task=task.name)] if found.left_out else []
+    return [Notice(part, "part", task=task.name)] if parsed.left_out else []
 
 
-def _partly_used(text: str, code: str, found: ParsedReply[R], task: Task[R]) -> Notice:
-    lacks = task.kind.lacks(task.inputs, found.reply) if task.kind.lacks else ""
+def _partly_used(text: str, code: str, parsed: ParsedReply[R], task: Task[R]) -> Notice:
+    lacks = task.kind.lacks(task.inputs, parsed.reply) if task.kind.lacks else ""
     notice = Notice(text, code, task=task.name)
     return notice.because(lacks) if lacks else notice
 
 
-def accept_last(said: ChatReply, task: Task[R]) -> tuple[R, list[str]]:
+def accept_last(reply: ChatReply, task: Task[R]) -> tuple[R, list[str]]:
     """Return the usable part of a last reply, with notices about what is missing. Raises `BadReply`.
 
     A reply that the vendor's filter stopped is the last one: the filter would stop a second one as well.
     """
-    text, cut = said.message.text, _PARTLY_USED.get(said.finish_reason)
-    found = parse_reply(text, task.reply, cut=cut is not None, last=True)
-    if found.broken and not cut:
-        cut, found = _BROKEN, parse_reply(text, task.reply, cut=True, last=True)
-    told: list[str] = [_partly_used(*cut, found, task)] if cut else []
-    told += _less(found, task)
+    text, cut = reply.message.text, _PARTLY_USED.get(reply.finish_reason)
+    parsed = parse_reply(text, task.reply, cut=cut is not None, last=True)
+    if parsed.broken and not cut:
+        cut, parsed = _BROKEN, parse_reply(text, task.reply, cut=True, last=True)
+    notices: list[str] = [_partly_used(*cut, parsed, task)] if cut else []
+    notices += _less(parsed, task)
     try:
-        return checked(found.reply, task), told
+        return checked(parsed.reply, task), notices
     except BadReply:
-        mend = None if said.finish_reason == "content_filter" else task.kind.mend
-        of_use = mend(task.inputs, found.reply) if mend else None
+        mend = None if reply.finish_reason == "content_filter" else task.kind.mend
+        of_use = mend(task.inputs, parsed.reply) if mend else None
         if of_use is None:
             raise
-    return of_use[0], [*told, *filter(None, of_use[1:])]
+    return of_use[0], [*notices, *filter(None, of_use[1:])]
 
 
 def is_reusable(task: Task[Any], reply: ChatReply) -> bool:

@@ -28,12 +28,12 @@ def whole_part(tree: Mapping[str, Any], model: type[Record], *, severed: bool = 
     required fields. `severed`: the text ended inside a string, which is therefore incomplete.
     """
     fields = fields_of(model)
-    found = dict(tree)
-    name = next(reversed(found), "")
+    part = dict(tree)
+    name = next(reversed(part), "")
     if name in fields:
-        value = _whole(found.pop(name), fields[name].shape, severed)
-        found |= {} if value in (None, "", []) else {name: value}
-    return found
+        value = _whole(part.pop(name), fields[name].shape, severed)
+        part |= {} if value in (None, "", []) else {name: value}
+    return part
 
 
 def _whole(value: Any, shape: Shape, severed: bool) -> Any:
@@ -65,10 +65,10 @@ def whole_sentences(text: str) -> str:
     ends = [(match.end(), _is_cited(text, match)) for match in _END.finditer(text)]
     cited = any(with_citation for _, with_citation in ends)
     end = max((end for end, with_citation in ends if with_citation or not cited), default=0)
-    said = text[:end].rstrip()
-    while heading := _HEADING.search(said):
-        said = said[: heading.start()].rstrip()
-    return said
+    whole = text[:end].rstrip()
+    while heading := _HEADING.search(whole):
+        whole = whole[: heading.start()].rstrip()
+    return whole
 
 
 def _is_cited(text: str, end: re.Match[str]) -> bool:
@@ -97,8 +97,8 @@ def prune(tree: dict[str, Any], model: type[Record], error: ValidationError, *, 
     with `last`, when the model is not asked again.
     """
     parts: dict[tuple[int, Any], _Part] = {}
-    for one in error.errors(include_url=False, include_input=False, include_context=False):
-        part = _spared(tree, model, one["loc"], last=last)
+    for problem in error.errors(include_url=False, include_input=False, include_context=False):
+        part = _spared(tree, model, problem["loc"], last=last)
         if part is None:
             return None
         parts[id(part.holder), part.key] = part
@@ -112,11 +112,11 @@ def prune(tree: dict[str, Any], model: type[Record], error: ValidationError, *, 
     return items
 
 
-def _spared(tree: Any, model: type[Record], place: Sequence[int | str], *, last: bool) -> _Part | None:
+def _spared(tree: Any, model: type[Record], path: Sequence[int | str], *, last: bool) -> _Part | None:
     """Return the part to leave out for an error at a place: the innermost independent item, else the innermost part."""
     shape, value, required = Shape("record", model=model), tree, True
-    found: _Part | None = None
-    for step in place:
+    spared: _Part | None = None
+    for step in path:
         if shape.kind == "record" and isinstance(value, dict) and step in fields_of(shape.model):
             field = fields_of(shape.model)[str(step)]
             shape, required = field.shape, field.required
@@ -129,9 +129,9 @@ def _spared(tree: Any, model: type[Record], place: Sequence[int | str], *, last:
             part = _Part(value, step, shape.single, needed=required or not last) if may else None
         else:
             break
-        if part is not None and (found is None or part.single or not found.single):
-            found = part
+        if part is not None and (spared is None or part.single or not spared.single):
+            spared = part
         if step not in range(len(value)) if isinstance(value, list) else step not in value:
             break  # a missing field: leave out its owner
         value = value[step]
-    return found
+    return spared

@@ -32,18 +32,18 @@ class StreamedText:
     def take(self, piece: str) -> str:
         """Return the readable text of a piece and of what was held back before."""
         text, self._rest = self._rest + piece, ""
-        said: list[str] = []
-        place = 0
-        while place < len(text):
-            place = self._through(text, place, said) if self._inside else self._outside(text, place)
-        return "".join(said)
+        texts: list[str] = []
+        position = 0
+        while position < len(text):
+            position = self._through(text, position, texts) if self._inside else self._outside(text, position)
+        return "".join(texts)
 
-    def _outside(self, text: str, place: int) -> int:
+    def _outside(self, text: str, position: int) -> int:
         """Move to the next structural character."""
-        found = _STRUCTURE.search(text, place)
-        if not found:
+        match = _STRUCTURE.search(text, position)
+        if not match:
             return len(text)
-        mark = found.group()
+        mark = match.group()
         if mark == '"':
             self._inside, self._began = True, False
             if not self._value:
@@ -59,19 +59,19 @@ class StreamedText:
             self._value = mark == ":" or bool(self._lists and self._lists[-1])
             if mark == "," and self._value:
                 self._field = self._within[-1]
-        return found.end()
+        return match.end()
 
-    def _through(self, text: str, place: int, said: list[str]) -> int:
+    def _through(self, text: str, position: int, texts: list[str]) -> int:
         """Move to the end of a string, or of the part received so far."""
-        found = _PLAIN.match(text, place)
-        end = found.end() if found else place
-        if not text.startswith('"', end) and (half := _HIGH.search(text, place, end)):
+        match = _PLAIN.match(text, position)
+        end = match.end() if match else position
+        if not text.startswith('"', end) and (half := _HIGH.search(text, position, end)):
             end = half.start(1)
-        raw = text[place:end]
+        raw = text[position:end]
         if not self._value:
             self._field += raw
         elif raw and self._field in self._fields:
-            said.append(self._decoded(raw))
+            texts.append(self._decoded(raw))
         if text.startswith('"', end):
             self._inside = False
             return end + 1
@@ -80,9 +80,9 @@ class StreamedText:
 
     def _decoded(self, raw: str) -> str:
         try:
-            told: str = json.loads(f'"{raw}"', strict=False)
+            decoded: str = json.loads(f'"{raw}"', strict=False)
         except ValueError:
-            told = raw
+            decoded = raw
         between = BETWEEN if self._any and not self._began else ""
         self._any = self._began = True
-        return between + told
+        return between + decoded

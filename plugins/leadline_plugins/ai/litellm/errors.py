@@ -42,8 +42,8 @@ def refusal_of(error: Exception) -> Refusal:
     code = getattr(error, "status_code", 0)
     status = code if isinstance(code, int) else 0
     answer = getattr(error, "response", None)
-    kept = (getattr(answer, "headers", None), getattr(error, "headers", None), getattr(error, _HEADERS, None))
-    headers = {name: value for some in kept for name, value in (some or {}).items()}
+    sources = (getattr(answer, "headers", None), getattr(error, "headers", None), getattr(error, _HEADERS, None))
+    headers = {name: value for source in sources for name, value in (source or {}).items()}
     plain = {str(name).lower(): str(value) for name, value in headers.items()}
     if not plain and type(error).__name__ in _UNANSWERED:
         status = 0
@@ -103,8 +103,8 @@ def _unsent(error: Exception, vendor: str, settings: LitellmSettings) -> Provide
 
 def _missing(error: Exception, vendor: str) -> Unsupported:
     words = _words(error)
-    if found := _INSTALL.search(words):
-        package = found[1]
+    if match := _INSTALL.search(words):
+        package = match[1]
     else:
         named = getattr(error, "name", None) or (_NO_MODULE.search(words) or ("", ""))[1]
         package = "google-cloud-aiplatform" if str(named).startswith("google") else str(named).partition(".")[0]
@@ -129,8 +129,8 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 def masked(text: str, secrets: Iterable[str]) -> str:
     """Return the text without secrets, including the keys that litellm reads from the environment."""
-    kept = [value for name, value in os.environ.items() if _SECRET_NAMES.search(name)]
-    for secret in sorted({*kept, *secrets}, key=len, reverse=True):
+    keys = [value for name, value in os.environ.items() if _SECRET_NAMES.search(name)]
+    for secret in sorted({*keys, *secrets}, key=len, reverse=True):
         if len(secret) >= _SHORTEST_SECRET:
             text = text.replace(secret, "[secret]")
     return text
@@ -139,6 +139,6 @@ def masked(text: str, secrets: Iterable[str]) -> str:
 def _words(error: Any) -> str:
     text = str(getattr(error, "message", "") or error).partition("Traceback (most recent call last)")[0]
     text = " ".join(text.split())
-    while found := _PREFIX.match(text):
-        text = text[found.end() :]
+    while match := _PREFIX.match(text):
+        text = text[match.end() :]
     return text

@@ -180,8 +180,8 @@ class Litellm:
                 raise
         finally:
             reader.pass_on()
-            kept = getattr(answer, "chunks", None)
-            if kept is not None and not any(getattr(chunk, "usage", None) for chunk in kept):
+            wrapper_chunks = getattr(answer, "chunks", None)
+            if wrapper_chunks is not None and not any(getattr(chunk, "usage", None) for chunk in wrapper_chunks):
                 reader.usage = None  # litellm's own count
             if close := getattr(answer, "aclose", None):
                 with suppress(Exception):  # the chunks that arrived are valid

@@ -157,8 +157,8 @@ def parse_vectors(rows: Sequence[Mapping[str, Any]], count: int, source: str) ->
     try:
         # Without an index, a row belongs to the text at its own place.
         indexes = [row.get("index") for row in rows]
-        ordered = {place if index is None else int(index): rows[place] for place, index in enumerate(indexes)}
-        vectors = tuple(_vector(ordered[place]["embedding"]) for place in sorted(ordered))
+        ordered = {position if index is None else int(index): rows[position] for position, index in enumerate(indexes)}
+        vectors = tuple(_vector(ordered[position]["embedding"]) for position in sorted(ordered))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise BadReply(f"{source}: the answer has no embeddings ({type(error).__name__})") from error
     if len(vectors) != count or len(rows) != count or not all(vectors) or len(set(map(len, vectors))) > 1:

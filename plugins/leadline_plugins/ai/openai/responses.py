@@ -57,8 +57,7 @@ def _items(message: Message) -> Iterator[dict[str, Any]]:
         yield {"type": "function_call_output", "call_id": message.tool_call_id, "output": message.text}
         return
     opaque = message.opaque if isinstance(message.opaque, dict) else {}
-    sealed = opaque.get("items")
-    yield from (item for item in (sealed if isinstance(sealed, list) else ()) if isinstance(item, dict))
+    yield from (dict(item) for item in objects_in(opaque.get("items")))
     if message.text or not message.tool_calls:
         yield {"role": message.role, "content": message.text}
     for tool in message.tool_calls:

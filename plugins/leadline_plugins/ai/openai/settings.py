@@ -120,15 +120,15 @@ class OpenAISettings(PluginSettings):
     def version(self) -> str:
         """The API version at Azure, also if it is part of a pasted address; the newer paths need none."""
         parts = _split(self.base_url)
-        versioned = _DEPLOYMENT.search(parts.path) or (_is_azure(parts) and "/v1" not in parts.path)
-        pasted = parse_qs(parts.query).get("api-version", ()) if versioned else ()
-        return self.api_version or "".join(pasted)
+        versioned = bool(_DEPLOYMENT.search(parts.path)) or (_is_azure(parts) and "/v1" not in parts.path)
+        pasted = parse_qs(parts.query).get("api-version", [""])[0]
+        return self.api_version or (pasted if versioned else "")
 
     @property
     def deployment(self) -> str:
         """The deployment in a pasted Azure address; Azure uses it as the name of the model."""
-        found = _DEPLOYMENT.search(_split(self.base_url).path)
-        return unquote(found[1]) if found and self.at_azure else ""
+        match = _DEPLOYMENT.search(_split(self.base_url).path)
+        return unquote(match[1]) if match and self.at_azure else ""
 
     @property
     def host(self) -> str:
@@ -232,8 +232,9 @@ def _field_names(value: JsonValue | Mapping[str, JsonValue]) -> Iterator[str]:
         for name, item in value.items():
             yield name
             yield from _field_names(item)
-    for item in value if isinstance(value, list) else ():
-        yield from _field_names(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _field_names(item)
 
 
 # --- proxies ---------------------------------------------------------------------------------------------------------

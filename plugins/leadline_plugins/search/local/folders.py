@@ -119,14 +119,17 @@ class Walk:
         return (
             bool(included(path.name, str(path)))
             and self.wanted(media_type(path.name))
-            and not any(excluded(one.name, str(one)) for one in (path, *folders))
+            and not any(excluded(part.name, str(part)) for part in (path, *folders))
             and path.parent == path.parent.resolve()
             and not self._is_own(root, path.resolve())
         )
 
     def _is_own(self, root: Path, path: Path) -> bool:
         folders = [folder for folder in path.parents if root in folder.parents]
-        return any(one in self.own or _is_own({name for name in _OWN if (one / name).exists()}) for one in folders)
+        return any(
+            ancestor in self.own or _is_own({name for name in _OWN if (ancestor / name).exists()})
+            for ancestor in folders
+        )
 
     def _walk(self, root: str) -> Iterator[File]:
         included, excluded = _matcher(root, self.include), _matcher(root, self.exclude)
@@ -179,7 +182,7 @@ class Walk:
             yield File(path, 0, 0, "is a link that leads out of the folder, and is not followed")
         elif target.is_dir():
             excluded = _matcher(str(root), self.exclude)
-            if any(excluded(one.name, str(one)) for one in (target, *target.parents) if root in one.parents):
+            if any(excluded(part.name, str(part)) for part in (target, *target.parents) if root in part.parents):
                 yield File(path, 0, 0, "is a link to a folder that `exclude` leaves out")
         elif not self._is_own(root, target) and not self._reaches(root, target):
             yield from (file._replace(target=str(target)) for file in self._file(path, target.stat()))
@@ -225,10 +228,10 @@ def _matcher(root: str, patterns: Sequence[str]) -> Callable[[str, str], object]
         return lambda name, path: bool(patterns)
     begin = len(root.rstrip("/")) + 1
     name_of, path_of = (
-        re.compile("|".join(translate(one) for one in patterns if ("/" in one) == is_path) or "(?!)").match
+        re.compile("|".join(translate(pattern) for pattern in patterns if ("/" in pattern) == is_path) or "(?!)").match
         for is_path in (False, True)
     )
-    if not any("/" in one for one in patterns):
+    if not any("/" in pattern for pattern in patterns):
         return lambda name, path: name_of(name)
     return lambda name, path: name_of(name) or path_of(path[begin:])
 

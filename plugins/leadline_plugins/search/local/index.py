@@ -49,14 +49,14 @@ class Vocabulary(Protocol):
 
 def suggestion(index: Vocabulary, query: str) -> str:
     """Return a query with its unknown words replaced by the nearest known ones; empty if there are none."""
-    found: dict[str, str] = {}
+    nearest: dict[str, str] = {}
     for word in dict.fromkeys(_WORD.findall(query)):
         stems = content_words(word)
         if len(word) >= _SHORTEST and len(stems) == 1 and not index.frequency(stems[0]):
-            found[word] = _nearest(index, word.casefold(), stems[0])
-    if not any(found.values()):
+            nearest[word] = _nearest(index, word.casefold(), stems[0])
+    if not any(nearest.values()):
         return ""
-    return _WORD.sub(lambda match: found.get(match[0]) or match[0], query)
+    return _WORD.sub(lambda match: nearest.get(match[0]) or match[0], query)
 
 
 def _nearest(index: Vocabulary, word: str, stem: str) -> str:
@@ -67,15 +67,15 @@ def _nearest(index: Vocabulary, word: str, stem: str) -> str:
         for term, count in index.words(stem[0])
         if abs(len(term) - len(stem)) <= _STEM_ERRORS and len(letters.symmetric_difference(term)) <= 2 * _STEM_ERRORS
     )
-    most = 2 if len(word) >= _LONG else 1
-    found = (
+    most_errors = 2 if len(word) >= _LONG else 1
+    candidates = (
         (errors, rareness, known)
         for stem_errors, rareness, term in near[:_STEMS]
         if stem_errors <= _STEM_ERRORS
         for known in _words(index, term)
-        if (errors := distance(word, known)) <= most
+        if (errors := distance(word, known)) <= most_errors
     )
-    return min(found, default=(0, 0, ""))[2]
+    return min(candidates, default=(0, 0, ""))[2]
 
 
 def _words(index: Vocabulary, term: str) -> Iterator[str]:
@@ -86,14 +86,14 @@ def _words(index: Vocabulary, term: str) -> Iterator[str]:
             yield word
 
 
-def distance(one: str, other: str) -> int:
+def distance(word: str, other: str) -> int:
     """Return the number of letters to insert, delete, replace or swap with the next one."""
     before, last = [0] * (len(other) + 1), list(range(len(other) + 1))
-    for row, letter in enumerate(one, start=1):
+    for row, letter in enumerate(word, start=1):
         line = [row]
         for column, against in enumerate(other, start=1):
             line.append(min(last[column] + 1, line[-1] + 1, last[column - 1] + (letter != against)))
-            if row > 1 and column > 1 and (letter, one[row - 2]) == (other[column - 2], against):
+            if row > 1 and column > 1 and (letter, word[row - 2]) == (other[column - 2], against):
                 line[-1] = min(line[-1], before[column - 2] + 1)
         before, last = last, line
     return last[-1]
@@ -172,8 +172,8 @@ class LocalIndex:
         texts = self._store.texts
         if self._checked is None and (name := await finish_in_thread(self._context, broken_file, texts)):
             raise Damaged(f"the checksum of {name} is wrong")
-        told, self._unread = self._unread, await Update(self._store, self._walk(), self._context).run(call)
-        if call.run is None and self._unread != told:
+        before, self._unread = self._unread, await Update(self._store, self._walk(), self._context).run(call)
+        if call.run is None and self._unread != before:
             self._context.log.warning("%s", "; ".join(self._unread))
 
     async def _move_if_unwritable(self, call: Call) -> None:

@@ -13,7 +13,7 @@ from leadline.records import Blob, FetchRequest, Hit, SearchPage, SearchRequest
 from leadline_plugins.documents.text_index import Match
 from leadline_plugins.parse.media import media_type
 from leadline_plugins.passages.cutting import as_passage
-from leadline_plugins.search.filters import place
+from leadline_plugins.search.filters import page_start
 from leadline_plugins.search.local.folders import LocalSettings, read, resolve, walk_of, within
 from leadline_plugins.search.local.index import LocalIndex
 
@@ -45,14 +45,14 @@ class Addresses:
         if b"\0" in path:
             raise Denied(f"{url} is not the name of a file")
         if parts.scheme == SCHEME and parts.netloc == self._host:
-            found = self._in_folder(os.fsdecode(path).lstrip("/"))
+            file = self._in_folder(os.fsdecode(path).lstrip("/"))
         elif parts.scheme == "file" and parts.netloc in ("", "localhost"):
-            found = Path(os.fsdecode(path))
+            file = Path(os.fsdecode(path))
         else:
             raise Denied(f"{url} is not a document of this machine")
-        if found is None or not within(found, list(self._roots.values())):
+        if file is None or not within(file, list(self._roots.values())):
             raise Denied(f"{url} is in no folder of plugins.{self._host}.folders")
-        return Path(os.path.normpath(found))
+        return Path(os.path.normpath(file))
 
     def _in_folder(self, name: str) -> Path | None:
         for label, root in self._roots.items():
@@ -85,7 +85,7 @@ class LocalSearch:
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
         """Return documents with the passages that rank highest, verbatim; the snippet is the best of them."""
-        start = place(request.cursor, first=0)
+        start = page_start(request.cursor, first=0)
         end = start + request.limit
         matches, suggestion = await self._index.search(request.query, max(_PASSAGES, 5 * end), call)
         by_path: dict[str, list[Match]] = {}

@@ -93,13 +93,13 @@ class Update:
     async def run(self, call: Call) -> list[str]:
         """Read new and changed files, and remove those that are gone; return what is to be told of those not read."""
         start, self._seen_ns = time.monotonic(), time.time_ns()
-        found = await self._in_thread(self._changes)
-        if found.read or found.gone:
-            await self._in_thread(self._store.remove, found.gone)
-            await self._add(found.read, call)
+        changed = await self._in_thread(self._changes)
+        if changed.read or changed.gone:
+            await self._in_thread(self._store.remove, changed.gone)
+            await self._add(changed.read, call)
             await self._in_thread(lambda: self._store.drop(self._store.unused()))
             seconds = time.monotonic() - start
-            self._context.log.info("read %d files, removed %d in %.1f s", len(found.read), len(found.gone), seconds)
+            self._context.log.info("read %d files, removed %d in %.1f s", len(changed.read), len(changed.gone), seconds)
         return await self._in_thread(self._unread)
 
     def _in_thread(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
@@ -166,8 +166,8 @@ class Update:
         """Return notices of the files that were not read, read in part, or passed over because of their kind."""
         abouts = self._store.abouts().items()
         partly = [(path, about.decode()) for path, about in sorted(abouts) if about]
-        told = [self._listed(self._store.problems(), "not read"), self._listed(partly, "read in part")]
-        return [without_surrogates(notice) for notice in (*told, passed_over(self._walk.passed)) if notice]
+        notices = [self._listed(self._store.problems(), "not read"), self._listed(partly, "read in part")]
+        return [without_surrogates(notice) for notice in (*notices, passed_over(self._walk.passed)) if notice]
 
     def _listed(self, files: Sequence[tuple[str, str]], what: str) -> str:
         if not files:

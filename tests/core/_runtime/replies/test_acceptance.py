@@ -26,11 +26,11 @@ def reply(text: str, finish: Literal["stop", "length", "content_filter"] = "stop
         (BadReply("the reply ends in the middle: complete it"), "the reply ends in the middle"),
     ],
 )
-def test_people_read_what_was_wrong_and_not_what_the_model_is_to_do(error: BadReply, said: str) -> None:
+def test_the_reason_for_users_has_no_instructions_for_the_model(error: BadReply, said: str) -> None:
     assert describe_refusal(error, reply("{}")) == f"the model's reply could not be used: {said}"
 
 
-def test_who_was_stopped_is_not_said_to_have_missed_a_form() -> None:
+def test_a_stopped_reply_is_not_reported_as_a_wrong_form() -> None:
     error = WrongForm("there is no JSON object in it")
     assert describe_refusal(error, reply('{"text": "It is', "length")) == CUT
     assert describe_refusal(error, reply("", "content_filter")) == "the vendor's content filter stopped the reply"

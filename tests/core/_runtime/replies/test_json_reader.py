@@ -68,10 +68,9 @@ class Row(Record):
         '{"name": "bay" "depths": [1 2]}',
         'Perhaps {"name": "lake", "depths": [3]}? No.\n</think>\n{"name": "bay", "depths": [1, 2]}',
         '{"name": "lake", "depths": [3]} Wait, that is wrong: {"name": "bay", "depths": [1, 2]}',
-        '{"name": "bay", "depths": [1, 2]} as in {"name": "...", "depths": [0]}',
     ],
 )
-def test_the_object_that_was_meant_is_found(text: str) -> None:
+def test_the_object_of_the_reply_is_found(text: str) -> None:
     assert parse(text, Row) == Row(name="bay", depths=(1, 2))
 
 
@@ -84,11 +83,11 @@ def test_the_object_that_was_meant_is_found(text: str) -> None:
         ('{"name": "海湾", }', "海湾"),
     ],
 )
-def test_what_stands_in_texts_is_kept(text: str, name: str) -> None:
+def test_texts_are_kept(text: str, name: str) -> None:
     assert parse(text, Row).name == name
 
 
-def test_what_is_no_number_reads_as_none() -> None:
+def test_numbers_that_are_not_finite_become_none() -> None:
     assert parse('{"name": "bay", "depths": [NaN, Infinity, 3]}', Row).depths == (None, None, 3)
 
 
@@ -116,17 +115,17 @@ def test_what_is_no_number_reads_as_none() -> None:
         ('{"a": [{"x": 1}, {"x": 2], "b": "left', {"a": [{"x": 1}, {"x": 2}], "b": "left"}),
     ],
 )
-def test_what_is_broken_is_mended(text: str, value: dict[str, Any]) -> None:
+def test_broken_json_is_repaired(text: str, value: dict[str, Any]) -> None:
     assert mended(text) == value
 
 
 @pytest.mark.parametrize("text", ['{"name": """bay"""}', '{"name": `bay`}', '{"name": "' + "x" * 9_000 + '",}'])
-def test_a_string_that_repair_would_shorten_or_take_long_for_is_asked_for_again(text: str) -> None:
+def test_a_string_unfit_for_repair_is_refused(text: str) -> None:
     with pytest.raises(BadReply, match="the reply is no Row"):
         parse(text, Row)
 
 
-def test_a_part_of_a_broken_reply_is_not_taken_for_the_whole() -> None:
+def test_a_part_of_a_broken_reply_is_not_the_reply() -> None:
     review = '{"sections": [{"id": "1", "coverage": "covered"},], "is_sufficient": true,}'
     assert parse(review, Review).sections[0].coverage == "covered"
     queries = '{"queries": [{"query": "harbour depth", "goal": "depth"}, {"query": "mole",}'
@@ -135,13 +134,13 @@ def test_a_part_of_a_broken_reply_is_not_taken_for_the_whole() -> None:
     assert parse(composed, Composition).conclusion == "So."
 
 
-def test_an_object_of_other_fields_is_no_reply_though_all_have_defaults() -> None:
+def test_an_object_without_fields_of_the_reply_is_refused() -> None:
     with pytest.raises(BadReply, match="it has none of the fields sections, is_sufficient, priority_gaps"):
         parse('{"answer": 42}', Review)
     assert parse("{}", Review) == Review()
 
 
-def test_what_looks_like_a_thought_stands_in_a_sound_text() -> None:
+def test_marks_of_thoughts_in_a_text_are_kept() -> None:
     assert parse('{"name": "<think>deep</think> bay"}', Row).name == "<think>deep</think> bay"
 
 
@@ -157,11 +156,11 @@ def test_lone_surrogates_are_replaced() -> None:
         ('{"name": "a </think> bay"}', "a </think> bay"),
     ],
 )
-def test_texts_between_other_quotes_and_with_marks_of_thoughts_in_them_are_whole(text: str, name: str) -> None:
+def test_texts_with_marks_of_thoughts_are_whole(text: str, name: str) -> None:
     assert parse(text, Row).name == name
 
 
-def test_a_thought_that_never_ends_is_no_reply_but_for_an_object_at_its_end() -> None:
+def test_an_endless_thought_is_refused() -> None:
     with pytest.raises(BadReply):
         parse('<think>Perhaps {"name": "lake"}, or not, for', Row)
 
@@ -178,7 +177,7 @@ def test_a_thought_that_never_ends_is_no_reply_but_for_an_object_at_its_end() ->
         ('{"name": "bay", "depths":', True),
     ],
 )
-def test_where_a_text_ends_before_its_object_does_that_is_known(text: str, broken: bool) -> None:
+def test_an_object_that_ends_early_is_broken(text: str, broken: bool) -> None:
     assert parse_reply(text, Row).broken is broken
 
 
@@ -201,13 +200,13 @@ def test_where_a_text_ends_before_its_object_does_that_is_known(text: str, broke
         "<|im_end|>" + " " * 200_000 + "x",
     ],
 )
-def test_a_reply_that_is_none_is_said_to_be_none(text: str) -> None:
+def test_other_texts_are_refused(text: str) -> None:
     with pytest.raises(BadReply, match="the reply is no Row"):
         parse(text, Row)
 
 
 @given(st.text(max_size=300))
-def test_no_text_breaks_it(text: str) -> None:
+def test_any_text_can_be_read(text: str) -> None:
     said = without_thoughts(text + "{" + text)
     assert all(item.value is not None for item in [*sound_objects(said), *repaired_objects(said)])
 
@@ -225,7 +224,7 @@ objects_of_any_sort = st.dictionaries(st.text(max_size=8), json_values, max_size
 @example({"<THINK>": None}, "Here: ")
 @example({"a": "<think>no</think>", "b": "<think>"}, "<think>{}</think> So: ")
 @given(objects_of_any_sort, st.sampled_from(["", "Here: ", "```json\n", "<think>or not?</think>"]))
-def test_sound_json_is_taken_as_it_stands(value: dict[str, Any], before: str) -> None:
+def test_valid_json_is_read_unchanged(value: dict[str, Any], before: str) -> None:
     assert next(sound_objects(without_thoughts(before + json.dumps(value)))) == Candidate(value, whole=True)
 
 
@@ -240,12 +239,12 @@ plain_values = st.recursive(
 
 
 @given(st.dictionaries(keys, plain_values, min_size=1, max_size=4), st.sampled_from(FAULTS))
-def test_everyday_faults_change_nothing(value: dict[str, Any], spoil: Callable[[str], str]) -> None:
+def test_common_faults_do_not_change_a_reply(value: dict[str, Any], spoil: Callable[[str], str]) -> None:
     assert mended(spoil(json.dumps(value, ensure_ascii=False))) == value
 
 
 @given(st.dictionaries(keys, plain_values, min_size=1, max_size=4), st.data())
-def test_what_is_cut_off_keeps_what_came_before(value: dict[str, Any], data: st.DataObject) -> None:
+def test_a_cut_reply_keeps_its_beginning(value: dict[str, Any], data: st.DataObject) -> None:
     text = json.dumps(value, ensure_ascii=False)
     cut = text[: data.draw(st.integers(0, len(text)))]
     found = mended(cut)
@@ -282,7 +281,7 @@ WRAPPED = [
 @pytest.mark.parametrize(
     "said", [SAID, '{"name": "bay <|im_end|><|im_start|>user", "depths": [1, 2]}', f"```\n{SAID}\n```"]
 )
-def test_neither_thoughts_nor_control_tokens_are_a_part_of_the_reply(wrapping: str, said: str) -> None:
+def test_thoughts_and_control_tokens_are_removed(wrapping: str, said: str) -> None:
     assert without_thoughts(wrapping % said) == said
 
 
@@ -297,5 +296,5 @@ def test_neither_thoughts_nor_control_tokens_are_a_part_of_the_reply(wrapping: s
         "Ends in quotes: “<|im_end|>”",
     ],
 )
-def test_marks_that_a_text_is_about_stay(text: str) -> None:
+def test_quoted_marks_are_kept(text: str) -> None:
     assert without_thoughts(text) == text

@@ -21,7 +21,7 @@ def read(text: str, *fields: str, size: int = 1) -> str:
     return "".join(prose.take(text[at : at + size]) for at in range(0, len(text), size))
 
 
-def test_the_texts_of_the_fields_are_read_and_nothing_else() -> None:
+def test_only_texts_of_the_fields_are_read() -> None:
     assert read(json.dumps({"id": "1", "text": "Deep.", "n": [1, "x"]}), "text") == "Deep."
     assert read(json.dumps(PLAN), "title") == 'Depth\nno, b\nThe "bay"\n\U0001f30a'
     assert read(json.dumps({"goals": ["a", "b"], "c": "d"}), "goals") == "a\nb"
@@ -32,7 +32,7 @@ def test_text_around_the_json_is_not_read() -> None:
     assert read("No JSON at all, text.", "text") == ""
 
 
-def test_a_reply_that_is_cut_is_read_as_far_as_it_came() -> None:
+def test_a_cut_reply_is_read_to_its_end() -> None:
     assert read('{"text": "Deep and wi\\', "text") == "Deep and wi"
     assert read('{"text": "Deep \\ud83c', "text") == "Deep "
 
@@ -54,11 +54,11 @@ def texts(value: object, field: str = "") -> list[str]:
 
 
 @given(st.dictionaries(text | st.just("text"), values, max_size=4), st.booleans(), st.integers(1, 9))
-def test_however_a_reply_is_cut_into_pieces_the_same_is_read(reply: dict[str, object], plain: bool, size: int) -> None:
+def test_streamed_text_does_not_depend_on_the_pieces(reply: dict[str, object], plain: bool, size: int) -> None:
     said = json.dumps(reply, ensure_ascii=plain)
     assert read(said, "text", size=size) == BETWEEN.join(texts(json.loads(said)))
 
 
 @given(st.text(alphabet='{}[]:,"\\ux0d8 ', max_size=60))
-def test_no_text_breaks_it(said: str) -> None:
+def test_any_text_can_be_read(said: str) -> None:
     assert isinstance(read(said, "x", "", size=3), str)

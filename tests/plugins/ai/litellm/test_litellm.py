@@ -53,14 +53,14 @@ def raised(name: str, message: str, status: int = 0, **fields: Any) -> Exception
         (raised("NotFoundError", "nothing here", 404), Unsupported, "check api_base"),
     ],
 )
-def test_exceptions_are_told_as_ours(error: Exception, kind: type[ProviderError], words: str) -> None:
+def test_exceptions_of_litellm_become_provider_errors(error: Exception, kind: type[ProviderError], words: str) -> None:
     told = translated(error, "acme/m", NO_SECRETS)
     assert type(told) is kind
     assert words in str(told)
     assert str(told).startswith("acme")
 
 
-def test_the_answer_of_the_vendor_within_is_read() -> None:
+def test_the_vendors_answer_in_an_exception_is_read() -> None:
     inner = '{"error": {"code": 429, "message": "You exceeded your current quota", "details": [{"retryDelay": "7s"}]}}'
     told = translated(
         raised("RateLimitError", f"litellm.RateLimitError: GeminiException - {inner}", 429), "m", NO_SECRETS
@@ -77,7 +77,7 @@ def test_the_answer_of_the_vendor_within_is_read() -> None:
     "form",
     ["vertex_ai_beta - b'{}'", "OpenAIException - Error code: 429 - {}. More words.", "x - {}. Handle with `y`."],
 )
-def test_the_answer_within_is_read_in_whatever_form_it_stands(form: str) -> None:
+def test_the_vendors_answer_is_read_in_any_form(form: str) -> None:
     data = {"error": {"code": 429, "message": "slow\nly", "details": [{"retryDelay": "7s"}]}}
     text = repr(data) if "Error code" in form else json.dumps(data)
     told = translated(raised("RateLimitError", form.replace("{}", text), 429), "gemini/m", NO_SECRETS)
@@ -86,7 +86,7 @@ def test_the_answer_within_is_read_in_whatever_form_it_stands(form: str) -> None
 
 
 @given(st.text(alphabet="b'\"{}[]():, \\\\n01error", max_size=60))
-def test_an_exception_of_any_text_is_told(text: str) -> None:
+def test_an_exception_with_any_text_becomes_a_provider_error(text: str) -> None:
     assert isinstance(translated(raised("APIError", text, 500), "acme/m", NO_SECRETS), ProviderError)
 
 
@@ -103,7 +103,7 @@ def test_an_exception_of_any_text_is_told(text: str) -> None:
         (ImportError("Missing boto3 to call bedrock. Run 'pip install boto3'."), Unsupported, "pip install boto3"),
     ],
 )
-def test_what_kept_a_vendor_from_answering_is_named(cause: Exception, kind: type[ProviderError], words: str) -> None:
+def test_the_reason_for_a_missing_answer_is_named(cause: Exception, kind: type[ProviderError], words: str) -> None:
     error = raised("InternalServerError", "OpenAIException - ", 500, llm_provider="vertex_ai_beta")
     error.__cause__ = cause
     told = translated(error, "acme/m", NO_SECRETS)
@@ -125,12 +125,12 @@ def test_what_kept_a_vendor_from_answering_is_named(cause: Exception, kind: type
         {"model": "x"},
     ],
 )
-def test_what_may_be_secret_and_what_is_ours_stands_elsewhere(extra: dict[str, Any]) -> None:
+def test_secrets_and_request_fields_are_refused_in_extra(extra: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match=r"put headers into `headers`|Leadline sets it in every request"):
         LitellmSettings(extra=extra)
 
 
-def test_a_model_without_its_vendor_is_told_with_the_setting() -> None:
+def test_a_model_without_a_vendor_is_reported_with_its_setting() -> None:
     error = raised(
         "BadRequestError", "LLM Provider NOT provided. Pass in the LLM provider you are trying to call.", 400
     )
@@ -139,14 +139,14 @@ def test_a_model_without_its_vendor_is_told_with_the_setting() -> None:
     assert str(told).endswith("'emulated' does not name a known vendor: set plugins.litellm.model = VENDOR/MODEL")
 
 
-def test_a_key_that_no_header_can_carry_is_told_before_a_run() -> None:
+def test_a_key_unfit_for_headers_is_reported_before_a_run() -> None:
     for kind in ("ai_providers", "embedders"):
         ready = PluginCatalog.discover().offer(kind, "litellm").ready
         assert "api_key contains a character" in str(ready(LitellmSettings(api_key=SecretStr("sk-…"))))
         assert ready(LitellmSettings(api_key=SecretStr("sk-x"))) is None
 
 
-def test_headers_and_credentials_are_sent_and_shown_nowhere() -> None:
+def test_headers_and_credentials_are_sent_but_never_shown() -> None:
     harmless = {"max_tokens": 5, "prompt_cache_key": "run", "thinking": {"budget_tokens": 1024}, "timeout": 3}
     secret = {"headers": {"X-Gate": "gate-secret"}, "credentials": {"aws_secret_access_key": "aws-secret"}}
     settings = LitellmSettings.model_validate({"extra": harmless, **secret})
@@ -158,7 +158,7 @@ def test_headers_and_credentials_are_sent_and_shown_nowhere() -> None:
     assert str(translated(error, "acme/m", settings)).count("[secret]") == 2
 
 
-def test_no_key_and_no_traceback_stands_in_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_contain_no_key_and_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACME_API_KEY", "ak-0123456789")
     text = "bad key ak-0123456789 or own-key-777\nTraceback (most recent call last):\n  File …"
     told = str(
@@ -169,12 +169,12 @@ def test_no_key_and_no_traceback_stands_in_a_message(monkeypatch: pytest.MonkeyP
     assert "Traceback" not in told
 
 
-def test_whose_exception_it_is() -> None:
+def test_exceptions_of_litellm_are_recognized() -> None:
     assert is_of_litellm(raised("Timeout", "x"))
     assert not is_of_litellm(ValueError("x"))
 
 
-def test_the_plugin_is_listed_without_its_library() -> None:
+def test_the_plugin_is_listed_if_litellm_is_missing() -> None:
     offer = PluginCatalog.discover().offer("ai_providers", "litellm")
     assert offer.requires == ("litellm=leadline[litellm]",)
     assert offer.priced

@@ -97,7 +97,7 @@ def text_of(body: bytes) -> str:
 
 @pytest.mark.skipif(not ROWS, reason=f"no recordings at {DATA}; EVAL_DATA names their folder")
 @pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
-async def test_every_recorded_answer_is_read_right_or_told_clearly(row: dict[str, Any], tmp_path: Path) -> None:
+async def test_every_recorded_answer_is_read_or_reported(row: dict[str, Any], tmp_path: Path) -> None:
     status, media_type, body = served(row)
     context, call = fake_context(tmp_path, name="litellm"), FakeCall()
     request = ChatRequest(model=MODELS[vendor(row)], messages=(Message(role="user", text="Hello?"),))

@@ -75,7 +75,7 @@ def provider(library: Library, folder: Path, **settings: Any) -> Litellm:
     ("stream", "followed", "streamed"),
     [("auto", True, True), ("auto", False, False), (True, False, True), (False, True, False)],
 )
-async def test_a_reply_is_streamed_where_it_is_followed(
+async def test_a_reply_is_streamed_if_it_is_followed(
     tmp_path: Path, stream: Any, followed: bool, streamed: bool
 ) -> None:
     library, call = Library(), FakeCall(seconds=600)
@@ -86,7 +86,7 @@ async def test_a_reply_is_streamed_where_it_is_followed(
     assert library.asked[0]["timeout"].read == (120 if streamed else 600)
 
 
-async def test_a_gateway_that_will_not_wait_is_streamed_to_from_then_on(tmp_path: Path) -> None:
+async def test_replies_are_streamed_after_a_gateway_timeout(tmp_path: Path) -> None:
     library, call = Library(of_litellm(504, "gateway timeout")), FakeCall()
     call.followed = False
     model = provider(library, tmp_path)

@@ -121,7 +121,7 @@ WHOLES = [
 
 
 @pytest.mark.parametrize(("model", "answer"), HALVES, ids=[model for model, _ in HALVES])
-async def test_a_stream_that_just_ends_is_no_reply(tmp_path: Path, model: str, answer: ScriptedAnswer) -> None:
+async def test_a_stream_without_an_end_is_a_bad_reply(tmp_path: Path, model: str, answer: ScriptedAnswer) -> None:
     call = FakeCall()
     async with scripted_server(answer) as server:
         with pytest.raises(BadReply, match="Stream ended before a finish_reason|cut off before its end"):
@@ -134,13 +134,15 @@ async def test_a_stream_that_just_ends_is_no_reply(tmp_path: Path, model: str, a
 
 
 @pytest.mark.parametrize(("model", "answer", "finish"), WHOLES)
-async def test_a_stream_that_was_ended_is_one(tmp_path: Path, model: str, answer: ScriptedAnswer, finish: str) -> None:
+async def test_a_stream_with_a_finish_reason_is_a_reply(
+    tmp_path: Path, model: str, answer: ScriptedAnswer, finish: str
+) -> None:
     async with scripted_server(answer) as server:
         reply, _ = await chat(server, tmp_path, model, stream=True)
     assert (reply.message.text, reply.finish_reason) == ("Half a", finish)
 
 
-async def test_tokens_that_litellm_counted_itself_are_not_taken_for_told(tmp_path: Path) -> None:
+async def test_token_counts_of_litellm_itself_are_ignored(tmp_path: Path) -> None:
     said = sse(of_openai(None, "Hello"), of_openai("stop"))
     usage = sse({**of_openai(None), "choices": [], "usage": {"prompt_tokens": 70, "completion_tokens": 8}})
     async with scripted_server(streamed(*said, DONE), streamed(*said, *usage, DONE)) as server:
@@ -151,14 +153,14 @@ async def test_tokens_that_litellm_counted_itself_are_not_taken_for_told(tmp_pat
 
 
 @pytest.mark.parametrize("model", [GEMINI, OPENAI])
-async def test_silence_is_told_for_every_vendor(tmp_path: Path, model: str) -> None:
+async def test_silence_of_any_vendor_is_reported(tmp_path: Path, model: str) -> None:
     async with scripted_server(ScriptedAnswer(wait=3)) as server:
         with pytest.raises(Unavailable, match=r"silent for 0.2 s \(read_timeout\)"):
             await chat(server, tmp_path, model, stream=True, read_timeout=0.2, connect_timeout=0.2)
 
 
 @pytest.mark.parametrize("model", [OPENAI, "mistral/m"])
-async def test_a_reply_that_is_all_there_needs_no_end_of_the_connection(tmp_path: Path, model: str) -> None:
+async def test_a_complete_reply_is_returned_before_the_connection_ends(tmp_path: Path, model: str) -> None:
     gone = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -176,7 +178,7 @@ async def test_a_reply_that_is_all_there_needs_no_end_of_the_connection(tmp_path
     assert (reply.message.text, reply.finish_reason, call.spent) == ("Half a", "stop", [])
 
 
-async def test_zeros_are_no_usage(tmp_path: Path) -> None:
+async def test_a_usage_of_zeros_is_ignored(tmp_path: Path) -> None:
     message = {"role": "assistant", "content": "Hi"}
     said = {"id": "c", "object": "chat.completion", "choices": [{"finish_reason": "stop", "message": message}]}
     async with scripted_server(json_answer(said)) as server:
@@ -184,7 +186,7 @@ async def test_zeros_are_no_usage(tmp_path: Path) -> None:
     assert (reply.message.text, call.spent) == ("Hi", [])
 
 
-async def test_a_loop_of_tools_keeps_the_signed_thoughts_and_needs_no_other_package(tmp_path: Path) -> None:
+async def test_a_tool_loop_returns_signed_thoughts_without_another_package(tmp_path: Path) -> None:
     thought = {"type": "thinking", "thinking": "Let me.", "signature": "SIG"}
     first = of_claude("tool_use", thought, {"type": "tool_use", "id": "t1", "name": "look", "input": {"q": "x"}})
     answers = [json_answer(first), json_answer(of_claude("end_turn", {"type": "text", "text": "done"}))]
@@ -205,13 +207,13 @@ async def test_a_loop_of_tools_keeps_the_signed_thoughts_and_needs_no_other_pack
     assert "mcp" not in json.dumps(server.asked[0].body)
 
 
-async def test_what_was_written_to_a_cache_costs_what_the_vendor_takes(tmp_path: Path) -> None:
+async def test_cache_writes_cost_the_vendors_price(tmp_path: Path) -> None:
     async with scripted_server(json_answer(of_claude("end_turn", {"type": "text", "text": "Hi"}))) as server:
         _, call = await chat(server, tmp_path, CLAUDE, stream=False)
     assert [float(usage.cost or 0) for usage in call.spent] == [0.00882]  # of it 0.0075 for what was written
 
 
-def test_nothing_is_fetched_nor_printed(capfd: pytest.CaptureFixture[str]) -> None:
+def test_litellm_fetches_and_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     load()
     assert os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] == "True"
     assert os.environ["LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS"] == "True"
@@ -244,7 +246,7 @@ async def test_vectors_belong_to_their_texts(tmp_path: Path, model: str, data: l
 
 
 @pytest.mark.parametrize("model", ["openai/e", "mistral/e"])
-async def test_embeddings_are_asked_for_once(tmp_path: Path, model: str) -> None:
+async def test_embeddings_are_requested_once(tmp_path: Path, model: str) -> None:
     context = fake_context(tmp_path, name="litellm")
     async with scripted_server(json_answer({"error": {"message": "oh"}}, 500)) as server:
         settings = LitellmSettings(api_base=f"{server.url}/v1", api_key="k" * 20, embedding_model=model)

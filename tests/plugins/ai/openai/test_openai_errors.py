@@ -147,7 +147,7 @@ async def test_refusals(
     assert "127.0.0.1" in str(caught.value)
 
 
-async def test_no_key_and_no_header_stands_in_a_message(
+async def test_messages_contain_no_key_and_no_header(
     server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
 ) -> None:
     key, gate = "sk-0123456789abcdef", "gateway-secret-77"
@@ -161,7 +161,7 @@ async def test_no_key_and_no_header_stands_in_a_message(
     assert server.asked[0].headers["x-gate"] == gate
 
 
-async def test_an_unknown_model_is_told_with_those_there_are(
+async def test_an_unknown_model_is_reported_with_the_models_of_the_server(
     server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
 ) -> None:
     listed = json_answer({"data": [{"id": "gemma"}, {"id": "qwen"}]})
@@ -170,7 +170,7 @@ async def test_an_unknown_model_is_told_with_those_there_are(
         await provider().chat(request_of(model="gema"), call)
 
 
-async def test_silence_and_no_connection_are_told_apart(
+async def test_silence_and_a_missing_connection_have_different_messages(
     server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
 ) -> None:
     server.answers = [ScriptedAnswer(wait=1.0)]
@@ -193,7 +193,7 @@ async def test_a_proxy_of_the_settings_is_used(
     assert server.asked[0].path == "http://models.internal/v1/chat/completions"
 
 
-async def test_a_proxy_that_fails_is_named_and_not_the_vendor(
+async def test_a_failing_proxy_is_named_instead_of_the_vendor(
     server: ScriptedServer,
     provider: Callable[..., OpenAI],
     request_of: Callable[..., ChatRequest],
@@ -249,18 +249,20 @@ async def test_a_proxy_that_fails_is_named_and_not_the_vendor(
         ({}, "", None),
     ],
 )
-def test_how_long_to_wait(headers: dict[str, str], message: str, seconds: float | None) -> None:
+def test_the_wait_is_read_from_headers_and_message(
+    headers: dict[str, str], message: str, seconds: float | None
+) -> None:
     assert wait_seconds(headers, message) == (pytest.approx(seconds) if seconds is not None else None)
 
 
-def test_moments_to_wait_for() -> None:
+def test_a_wait_may_be_a_moment() -> None:
     assert wait_seconds({"retry-after": formatdate(time.time() + 60, usegmt=True)}) == pytest.approx(60, abs=2)
     assert wait_seconds({"x-ratelimit-reset": str(int((time.time() + 60) * 1000))}) == pytest.approx(60, abs=2)
     assert parse_duration(str(time.time() - 60)) == 0.0
     assert [parse_duration(text) for text in ("", "x", "nan", "-1", "1h2m3s4ms")] == [None, None, None, None, 3723.004]
 
 
-async def test_the_wait_of_a_vendor_behind_openrouter_is_found(
+async def test_the_wait_of_a_vendor_behind_openrouter_is_read(
     server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
 ) -> None:
     reset = str(int((time.time() + 30) * 1000))
@@ -270,7 +272,7 @@ async def test_the_wait_of_a_vendor_behind_openrouter_is_found(
     assert caught.value.retry_after == pytest.approx(30, abs=2)
 
 
-async def test_a_server_that_failed_is_not_waited_for_as_for_a_limit(
+async def test_the_reset_of_a_limit_is_ignored_after_a_failure(
     server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
 ) -> None:
     server.answers = [error("broken", 502, {"x-ratelimit-reset": "3600"})]
@@ -279,7 +281,7 @@ async def test_a_server_that_failed_is_not_waited_for_as_for_a_limit(
     assert caught.value.retry_after is None
 
 
-async def test_a_model_that_is_being_loaded_tells_when_it_will_be_there(
+async def test_a_loading_model_sets_the_wait(
     server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
 ) -> None:
     server.answers = [json_answer({"error": "Model m is currently loading", "estimated_time": 20.0}, 503)]
@@ -288,7 +290,7 @@ async def test_a_model_that_is_being_loaded_tells_when_it_will_be_there(
     assert caught.value.retry_after == 20.0
 
 
-async def test_a_dead_server_without_a_model_in_the_settings_is_called_unreachable(
+async def test_a_dead_server_without_a_configured_model_is_unreachable(
     provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
 ) -> None:
     with socket.socket() as free:
@@ -307,7 +309,7 @@ async def test_a_dead_server_without_a_model_in_the_settings_is_called_unreachab
         (404, Unsupported, "no model is set; set model in the section .the endpoint lists none"),
     ],
 )
-async def test_a_list_of_models_that_is_refused_says_why(
+async def test_a_refused_list_of_models_gives_the_reason(
     server: ScriptedServer,
     provider: Callable[..., OpenAI],
     request_of: Callable[..., ChatRequest],
@@ -321,7 +323,7 @@ async def test_a_list_of_models_that_is_refused_says_why(
         await provider(model="").chat(request_of(), call)
 
 
-async def test_an_unknown_model_is_reported_though_the_list_cannot_be_read(
+async def test_an_unknown_model_is_reported_without_the_list(
     server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
 ) -> None:
     server.answers = [error("model not found", 404), error("overloaded", 503)]

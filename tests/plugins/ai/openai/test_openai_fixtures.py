@@ -79,7 +79,7 @@ def dialect(row: dict[str, Any], body: bytes) -> str:
 
 @needs_data
 @pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
-async def test_every_recorded_answer_is_read_right_or_told_clearly(
+async def test_every_recorded_answer_is_read_or_reported(
     row: dict[str, Any],
     server: ScriptedServer,
     provider: Callable[..., OpenAI],
@@ -159,5 +159,5 @@ class Oracle:
             entry.append(tool["function"].get("arguments", ""))
 
 
-def test_the_recordings_hold_every_vendor_that_this_plugin_meets() -> None:
+def test_the_recordings_cover_every_vendor() -> None:
     assert not ROWS or {row["provider"].partition("-")[0] for row in ROWS} == set(VENDORS)

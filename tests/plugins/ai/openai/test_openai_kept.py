@@ -29,7 +29,7 @@ KEY = "sk-0123456789abcdef"
         f"https://api.example.org/v1?code={KEY}",
     ],
 )
-async def test_an_address_with_a_key_in_it_is_refused_and_not_repeated(address: str) -> None:
+async def test_an_address_with_a_key_is_refused_without_repeating_it(address: str) -> None:
     for model, field in ((OpenAISettings, "base_url"), (LitellmSettings, "api_base")):
         with pytest.raises(ValidationError, match="put the key into `api_key`, or into `headers`"):
             model(**{field: address})
@@ -43,18 +43,18 @@ async def test_an_address_with_a_key_in_it_is_refused_and_not_repeated(address: 
     "address",
     ["https://x.openai.azure.com/openai/deployments/m?api-version=2024-10-21", "http://[::1", "", "http://h/?keys=1"],
 )
-def test_other_addresses_are_taken(address: str) -> None:
+def test_addresses_without_keys_are_accepted(address: str) -> None:
     assert OpenAISettings(base_url=address).base_url == address
 
 
 @pytest.mark.parametrize("fields", [{"api_key": "x"}, {"a": [{"access_token": "x"}]}, {"extra_headers": {}}])
-def test_fields_that_may_be_secret_stand_in_headers(fields: dict[str, Any]) -> None:
+def test_secret_fields_belong_into_headers(fields: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match="put headers into `headers`, the key into `api_key`"):
         OpenAISettings(extra_body=fields)
 
 
 @pytest.mark.parametrize("name", ["model", "messages", "n", "stream", "response_format", "tools", "input"])
-def test_what_every_request_says_for_itself_is_set_nowhere_else(name: str) -> None:
+def test_fields_of_every_request_cannot_be_set(name: str) -> None:
     for model, field in ((OpenAISettings, "extra_body"), (LitellmSettings, "extra")):
         with pytest.raises(ValidationError, match="Leadline sets it in every request"):
             model(**{field: {name: 2}})
@@ -63,12 +63,12 @@ def test_what_every_request_says_for_itself_is_set_nowhere_else(name: str) -> No
             model(headers={"Content-length": "5"})
 
 
-def test_fields_that_are_none_are_sent() -> None:
+def test_harmless_fields_are_sent() -> None:
     fields: dict[str, Any] = {"top_k": 1, "max_tokens": 5, "prompt_cache_key": "a", "provider": {"order": ["b"]}}
     assert OpenAISettings(extra_body=fields).extra_body == fields
 
 
-def test_a_file_of_authorities_that_holds_none_is_told_before_a_run(tmp_path: Path) -> None:
+def test_a_file_without_authorities_is_reported_before_a_run(tmp_path: Path) -> None:
     file = tmp_path / "ca.pem"
 
     def told() -> str | None:

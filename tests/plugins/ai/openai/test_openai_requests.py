@@ -118,7 +118,7 @@ async def test_a_full_request(server: ScriptedServer, provider: Make, request_of
         ("This model does not support response format `json_schema`.", {"response_format": {"type": "json_object"}}),
     ],
 )
-async def test_a_refused_part_is_said_otherwise_and_remembered(
+async def test_a_refused_part_is_replaced_and_remembered(
     server: ScriptedServer,
     provider: Make,
     request_of: Ask,
@@ -152,7 +152,7 @@ async def test_json_mode_may_be_refused_too(
     ]
 
 
-async def test_a_refusal_that_teaches_nothing_is_asked_once(
+async def test_a_refusal_without_a_lesson_is_not_retried(
     server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
 ) -> None:
     server.answers = [refused("Invalid 'temperature': above maximum value")]
@@ -164,7 +164,7 @@ async def test_a_refusal_that_teaches_nothing_is_asked_once(
     assert len(server.asked) == 1 + 2
 
 
-async def test_a_schema_that_is_not_taken_is_loosened_for_that_request_only(
+async def test_a_refused_schema_is_relaxed_for_one_request(
     server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
 ) -> None:
     model = provider()
@@ -183,7 +183,7 @@ async def test_a_schema_that_is_not_taken_is_loosened_for_that_request_only(
         refused("Request contains an invalid argument."),
     ],
 )
-async def test_a_schema_that_is_too_much_for_a_vendor_is_not_held_against_others(
+async def test_a_schema_too_complex_for_a_vendor_leaves_other_schemas_strict(
     server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall, refusal: ScriptedAnswer
 ) -> None:
     server.answers = [refusal, refusal, spoken()]
@@ -202,7 +202,7 @@ async def test_a_schema_that_is_too_much_for_a_vendor_is_not_held_against_others
         refused("response_format: missing field `value`", 422),
     ],
 )
-async def test_what_a_server_does_not_know_of_a_form_is_learnt(
+async def test_an_unknown_form_is_learned(
     server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall, refusal: ScriptedAnswer
 ) -> None:
     server.answers = [refusal, spoken()]
@@ -223,7 +223,7 @@ async def test_what_a_server_does_not_know_of_a_form_is_learnt(
         refused("your prompt was flagged: see docs/guides/reasoning", type="invalid_request_error"),
     ],
 )
-async def test_what_is_no_lesson_is_not_learnt(
+async def test_other_refusals_teach_nothing(
     server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall, refusal: ScriptedAnswer
 ) -> None:
     server.answers = [refusal, spoken()]
@@ -236,7 +236,7 @@ async def test_what_is_no_lesson_is_not_learnt(
     assert first == second
 
 
-async def test_a_lesson_is_kept_once_it_proved_right(
+async def test_a_lesson_is_kept_after_it_succeeded(
     server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
 ) -> None:
     server.answers = [refused("temperature is not supported"), refused("down", 503), spoken()]
@@ -247,7 +247,7 @@ async def test_a_lesson_is_kept_once_it_proved_right(
     assert ["temperature" in asked.body for asked in server.asked] == [True, False, True]
 
 
-async def test_a_model_without_a_system_role_is_told_by_the_user(
+async def test_instructions_move_to_the_user_without_a_system_role(
     server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
 ) -> None:
     server.answers = [refused("System role not supported", 500), spoken("Hi")]
@@ -256,7 +256,7 @@ async def test_a_model_without_a_system_role_is_told_by_the_user(
     assert server.asked[1].body["messages"] == [{"role": "user", "content": "Be brief.\n\nHello?"}]
 
 
-async def test_a_model_that_is_served_by_responses_only(
+async def test_a_model_of_the_responses_api_is_served(
     server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
 ) -> None:
     said = {"type": "message", "content": [{"type": "output_text", "text": "Hi"}]}
@@ -286,7 +286,7 @@ async def test_a_model_that_is_served_by_responses_only(
     ]
 
 
-async def test_what_a_vendor_wants_back_is_handed_back(
+async def test_opaque_data_returns_to_the_vendor(
     server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
 ) -> None:
     wish = {"index": 0, "id": "a", "function": {"name": "find", "arguments": {"q": 1}}, "extra_content": {"sig": "s"}}
@@ -299,7 +299,7 @@ async def test_what_a_vendor_wants_back_is_handed_back(
     assert turn["tool_calls"][0]["extra_content"] == {"sig": "s"}
 
 
-async def test_a_refusal_of_the_model_is_no_answer_that_was_written(
+async def test_a_refusal_by_the_model_is_filtered_content(
     server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
 ) -> None:
     server.answers = [spoken("", refusal="I cannot help with that.")]
@@ -361,7 +361,7 @@ def test_azure_behind_a_gateway_keeps_its_path(path: str, context: PluginContext
     assert Endpoint(settings, context).url("chat/completions", "m") == url
 
 
-def test_what_is_missing_is_said() -> None:
+def test_a_missing_key_is_reported() -> None:
     assert "set OPENAI_API_KEY" in str(ready(OpenAISettings()))
     assert ready(OpenAISettings(api_key="sk-x")) is None
     for local in ("http://127.0.0.1:1/v1", "http://[::1]/v1", "http://localhost/v1", "http://192.168.1.5/v1"):
@@ -380,7 +380,7 @@ def test_what_is_missing_is_said() -> None:
         ({"api_key": "k", "proxy": "socks5://127.0.0.1:1080"}, "pip install 'leadline[socks]'"),
     ],
 )
-def test_what_no_request_could_be_made_of_is_said_before(
+def test_unusable_settings_are_reported_before_a_request(
     settings: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("leadline_plugins.ai.openai.settings.find_spec", lambda name: None)
@@ -388,7 +388,7 @@ def test_what_no_request_could_be_made_of_is_said_before(
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
-def test_any_address_is_judged(address: str, proxy: str) -> None:
+def test_any_address_can_be_checked(address: str, proxy: str) -> None:
     settings = OpenAISettings(base_url=address, proxy=proxy, api_key=SecretStr("k"))
     assert ready(settings) is None or isinstance(ready(settings), str)
     assert isinstance(settings.version + settings.deployment + settings.host, str)
@@ -434,12 +434,12 @@ PASTED = "https://x.openai.azure.com/openai/deployments/my%20gpt/chat/completion
         ("https://x.openai.azure.com/openai/v1/responses?api-version=preview", "/openai/v1/chat/completions"),
     ],
 )
-def test_what_is_pasted_with_an_address_is_not_doubled(base_url: str, asked: str, context: PluginContext) -> None:
+def test_a_pasted_path_is_not_doubled(base_url: str, asked: str, context: PluginContext) -> None:
     settings = OpenAISettings(base_url=base_url)
     assert Endpoint(settings, context).url("chat/completions", settings.deployment).endswith(asked)
 
 
-async def test_authorities_of_ones_own_vouch_for_an_https_proxy_too(
+async def test_own_authorities_apply_to_an_https_proxy(
     context: PluginContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trustme.CA().cert_pem.write_to_path(str(tmp_path / "ca.pem"))
@@ -491,7 +491,7 @@ class Pair(Record):
     span: tuple[int, int] = (0, 0)
 
 
-def test_schemas_are_closed_where_they_can_be() -> None:
+def test_schemas_are_closed_if_possible() -> None:
     closed = strict_schema(Outer.model_json_schema())
     assert closed is not None
     assert closed["required"] == ["inner", "others", "number"]
@@ -501,7 +501,7 @@ def test_schemas_are_closed_where_they_can_be() -> None:
     assert strict_schema(Pair.model_json_schema()) is None
 
 
-def test_usage_in_the_words_of_every_vendor() -> None:
+def test_usage_of_every_vendor_is_read() -> None:
     deepseek = parse_usage({"prompt_tokens": 9, "completion_tokens": 2, "prompt_cache_hit_tokens": 5})
     assert (deepseek.input_tokens, deepseek.cached_tokens, deepseek.cost) == (9, 5, None)
     xai = {"prompt_tokens": 291, "completion_tokens": 26, "total_tokens": 513, "cost_in_usd_ticks": 1330500}
@@ -522,7 +522,7 @@ async def test_embeddings(server: ScriptedServer, context: PluginContext, call: 
     assert (await embedder.embed(EmbedRequest(model="", texts=()), call)).vectors == ()
 
 
-async def test_embeddings_without_numbers_come_in_the_order_of_the_texts(
+async def test_embeddings_without_indexes_follow_the_texts(
     server: ScriptedServer, context: PluginContext, call: FakeCall
 ) -> None:
     server.answers = [json_answer({"data": [{"index": None, "embedding": [number]} for number in (3, 2, 1)]})]
@@ -552,7 +552,7 @@ async def test_embeddings_without_numbers_come_in_the_order_of_the_texts(
         {"data": [{"embedding": [1.0]}, {"embedding": [float("inf")]}]},
     ],
 )
-async def test_embeddings_that_are_none(
+async def test_malformed_embeddings_are_bad_replies(
     server: ScriptedServer, context: PluginContext, call: FakeCall, answer: Any
 ) -> None:
     server.answers = [json_answer(answer)]
@@ -572,7 +572,7 @@ async def test_embeddings_that_are_none(
         (refused("The model `e` does not exist", 404), "set another in the section's embedding_model"),
     ],
 )
-async def test_what_is_wrong_with_embeddings_is_told(
+async def test_faults_of_embeddings_are_reported(
     server: ScriptedServer, context: PluginContext, call: FakeCall, answer: ScriptedAnswer, words: str
 ) -> None:
     server.answers = [answer]
@@ -589,7 +589,7 @@ async def test_what_is_wrong_with_embeddings_is_told(
         refused("gateway timeout", 504),
     ],
 )
-async def test_what_must_be_streamed_is_streamed_though_nobody_follows(
+async def test_a_required_stream_is_used_without_a_follower(
     server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall, refusal: ScriptedAnswer
 ) -> None:
     call.followed = False
@@ -601,7 +601,7 @@ async def test_what_must_be_streamed_is_streamed_though_nobody_follows(
     assert all(asked.body["max_tokens"] == 9 for asked in server.asked)
 
 
-async def test_what_may_not_be_streamed_is_not_asked_twice_for_it(
+async def test_streaming_that_is_switched_off_stays_off(
     server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
 ) -> None:
     server.answers = [refused("gateway timeout", 504)]
@@ -610,7 +610,7 @@ async def test_what_may_not_be_streamed_is_not_asked_twice_for_it(
     assert len(server.asked) == 1
 
 
-def test_a_mask_is_said_where_the_endpoint_can_be_told(request_of: Ask) -> None:
+def test_allowed_tools_are_sent_to_official_endpoints(request_of: Ask) -> None:
     find = Tool(name="find", description="finds", parameters={"type": "object"})
     masked, closed = request_of(tools=(find,), allowed=("find",)), request_of(tools=(find,), allowed=())
     named = {"type": "function", "function": {"name": "find"}}
@@ -629,7 +629,7 @@ def test_a_mask_is_said_where_the_endpoint_can_be_told(request_of: Ask) -> None:
     assert "tool_choice" not in chat_completions.request_body(masked, "m", Quirks(choice=False))
 
 
-async def test_a_mask_is_left_out_where_nobody_knows_what_it_would_be_read_as(
+async def test_allowed_tools_are_left_out_elsewhere(
     server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
 ) -> None:
     server.answers = [spoken()]

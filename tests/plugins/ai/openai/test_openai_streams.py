@@ -58,7 +58,7 @@ def test_events_are_read_by_the_specification() -> None:
     st.sampled_from(["\n", "\r\n", "\r"]),
     st.lists(st.integers(min_value=0, max_value=10_000)),
 )
-def test_any_cutting_of_the_bytes_gives_the_same_events(
+def test_events_do_not_depend_on_the_pieces_of_bytes(
     events: list[tuple[str, list[str]]], end: str, cuts: list[int]
 ) -> None:
     text = "".join(
@@ -70,7 +70,7 @@ def test_any_cutting_of_the_bytes_gives_the_same_events(
 
 
 @given(st.lists(TEXTS, min_size=1), st.lists(st.integers(min_value=0, max_value=10_000)))
-def test_any_cutting_of_the_text_gives_the_same_reply(words: list[str], cuts: list[int]) -> None:
+def test_replies_do_not_depend_on_the_pieces_of_text(words: list[str], cuts: list[int]) -> None:
     text = "<think>why</think>" + "".join(words) + "."
     pieces = cut_up(text, cuts)
     whole, parts = ChatReplyReader(FakeCall()), ChatReplyReader(FakeCall())
@@ -82,7 +82,7 @@ def test_any_cutting_of_the_text_gives_the_same_reply(words: list[str], cuts: li
     assert parts.reply().reasoning == whole.reply().reasoning == "why"
 
 
-def test_only_a_reply_that_begins_with_the_tag_holds_reasoning() -> None:
+def test_only_a_tag_at_the_beginning_opens_reasoning() -> None:
     def split(text: str) -> dict[str, str]:
         thinking, found = ThinkingTags(), {"text": "", "reasoning": ""}
         for kind, words in [*thinking.feed(text), *thinking.end()]:
@@ -95,7 +95,7 @@ def test_only_a_reply_that_begins_with_the_tag_holds_reasoning() -> None:
     assert split("<think>İİ never closed") == {"text": "", "reasoning": "İİ never closed"}
 
 
-async def test_deltas_are_passed_on_and_reasoning_is_kept_apart(
+async def test_text_and_reasoning_are_passed_on_separately(
     server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
 ) -> None:
     usage = {"id": "1", "choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 4}}
@@ -110,7 +110,7 @@ async def test_deltas_are_passed_on_and_reasoning_is_kept_apart(
     assert server.asked[0].body["stream_options"] == {"include_usage": True}
 
 
-async def test_fragments_of_tool_calls_are_put_together(
+async def test_fragments_of_tool_calls_are_joined(
     server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
 ) -> None:
     def tool(index: int, **parts: Any) -> dict[str, Any]:
@@ -137,7 +137,7 @@ async def test_fragments_of_tool_calls_are_put_together(
     assert unread == [("find", {}, '{"q": "x'), ("read", {}, "[1]")]
 
 
-async def test_calls_side_by_side_without_ids_are_told_apart(
+async def test_parallel_calls_without_ids_are_separated(
     server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
 ) -> None:
     def tool(name: str, arguments: str) -> dict[str, Any]:
@@ -169,7 +169,7 @@ WHOLE = {"id": "1", "choices": [{"delta": {}, "message": {"content": "Hello"}, "
         (frames(chunk(content="Hel"), chunk("model_context_window_exceeded")), "Hel", "length"),
     ],
 )
-async def test_habits_of_vendors(
+async def test_habits_of_vendors_are_read(
     server: ScriptedServer,
     provider: Callable[..., OpenAI],
     request_of: Callable[..., ChatRequest],
@@ -183,7 +183,7 @@ async def test_habits_of_vendors(
     assert (reply.message.text, reply.finish_reason) == (text, finish)
 
 
-async def test_usage_that_stands_in_a_choice_counts(
+async def test_usage_inside_a_choice_counts(
     server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
 ) -> None:
     last = chunk("stop")
@@ -209,7 +209,7 @@ LONG = {"code": 400, "message": "the request exceeds the available context size"
         (frames(chunk("function_call_filter: MALFORMED_FUNCTION_CALL", content="Hel")), "chat", BadReply),
     ],
 )
-async def test_errors_within_a_stream(
+async def test_errors_inside_a_stream_are_raised(
     server: ScriptedServer,
     provider: Callable[..., OpenAI],
     request_of: Callable[..., ChatRequest],
@@ -249,7 +249,7 @@ async def test_errors_within_a_stream(
         (ScriptedAnswer(frames(chunk("error")), headers=EVENTS), BadReply, "stopped in the middle"),
     ],
 )
-async def test_what_is_cut_or_malformed_is_no_reply(
+async def test_cut_and_malformed_streams_are_bad_replies(
     server: ScriptedServer,
     provider: Callable[..., OpenAI],
     request_of: Callable[..., ChatRequest],
@@ -297,7 +297,7 @@ USAGE = frames({"id": "1", "choices": [], "usage": {"prompt_tokens": 7}}, done=F
         ("responses", frames({"type": "response.completed", "response": RESPONSE}, done=False), b""),
     ],
 )
-async def test_a_reply_that_is_all_there_needs_no_end_of_the_connection(
+async def test_a_complete_reply_is_returned_before_the_connection_ends(
     provider: Callable[..., OpenAI],
     request_of: Callable[..., ChatRequest],
     call: FakeCall,
@@ -312,7 +312,7 @@ async def test_a_reply_that_is_all_there_needs_no_end_of_the_connection(
 
 
 @pytest.mark.parametrize("media_type", ["text/plain", "application/json", ""])
-async def test_a_stream_is_known_by_what_it_says(
+async def test_a_stream_is_recognized_by_its_content(
     server: ScriptedServer,
     provider: Callable[..., OpenAI],
     request_of: Callable[..., ChatRequest],
@@ -340,7 +340,7 @@ async def test_a_stream_is_known_by_what_it_says(
     ],
 )
 @pytest.mark.parametrize("streamed", [True, False])
-async def test_what_has_no_known_shape_is_passed_over(odd: dict[str, Any], streamed: bool, call: FakeCall) -> None:
+async def test_unknown_shapes_are_ignored(odd: dict[str, Any], streamed: bool, call: FakeCall) -> None:
     usage = {"prompt_tokens": 9, "completion_tokens": 1e999, "cost": -1}
     reading = ChatReplyReader(call)
     reading.read({"choices": [{("delta" if streamed else "message"): {"content": "Hello", **odd}}], "usage": usage})
@@ -360,6 +360,6 @@ async def test_usage_of_a_cut_reply_still_counts(
     assert [used.input_tokens for used in call.spent] == [9]
 
 
-async def test_a_line_without_end_is_given_up() -> None:
+async def test_an_endless_line_is_a_bad_reply() -> None:
     with pytest.raises(BadReply, match="a line of more than"):
         parsed([b"x" * 1_000_000] * 9)

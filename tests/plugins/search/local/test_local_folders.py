@@ -41,7 +41,7 @@ async def test_a_huge_file_is_listed_and_not_read(desk: Any) -> None:
     assert set(await desk.names("tallow", max_file_mb=0.0001)) == {"good.txt"}
 
 
-async def test_what_is_no_file_is_passed_over(desk: Any) -> None:
+async def test_special_files_are_skipped(desk: Any) -> None:
     desk.write("good.txt", "Tallow and rope.")
     os.mkfifo(desk.docs / "pipe.txt")
     (desk.docs / "loop").symlink_to(desk.docs)
@@ -71,7 +71,7 @@ async def test_a_link_to_a_hidden_file_of_the_folder_is_followed_and_others_are_
     assert (await desk.fetcher().fetch(FetchRequest(url=hit.url), desk.call)).data == b"Tallow and rope."
 
 
-async def test_each_run_is_told_what_was_not_read(desk: Any, pdf: Any) -> None:
+async def test_unread_files_are_reported_in_every_run(desk: Any, pdf: Any) -> None:
     desk.write("good.txt", "Tallow and rope.")
     desk.write("empty.md", b"")
     desk.write("photo.png", b"tallow")
@@ -89,7 +89,7 @@ async def test_each_run_is_told_what_was_not_read(desk: Any, pdf: Any) -> None:
         ]
 
 
-async def test_hidden_and_excluded_are_passed_over(desk: Any) -> None:
+async def test_hidden_and_excluded_files_are_skipped(desk: Any) -> None:
     for name in ("a.txt", ".git/b.txt", ".hidden.txt", "node_modules/c/d.txt", "drafts/e.txt", "sub/f.md"):
         desk.write(name, f"Tallow in {name}.")
     assert sorted(await desk.names("tallow")) == ["a.txt", "e.txt", "f.md"]
@@ -104,7 +104,7 @@ async def test_a_single_file_and_overlapping_folders_are_folders_too(desk: Any) 
     assert sorted(await desk.names("tallow", folders=[desk.docs, desk.docs / "sub"])) == ["a.txt", "b.txt"]
 
 
-async def test_an_unreadable_file_is_listed_and_read_once_it_may_be(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unreadable_file_is_read_when_it_becomes_readable(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     path = desk.write("locked.txt", "Tallow.")
     real = os.open
 
@@ -153,7 +153,7 @@ async def test_the_fetcher_reads_nothing_outside_its_folders(desk: Any, tmp_path
     assert all(map(fetcher.accepts, [of_this, inside.as_uri()]))
 
 
-async def test_the_fetcher_reads_what_the_search_finds_and_nothing_else(desk: Any) -> None:
+async def test_the_fetcher_reads_only_files_of_the_search(desk: Any) -> None:
     """Any engine, and any report, may name an address in the folders."""
     for name in (
         ".env",
@@ -190,7 +190,7 @@ async def test_the_fetcher_reads_what_the_search_finds_and_nothing_else(desk: An
         await desk.fetcher().fetch(hidden, desk.call)
 
 
-async def test_the_fetcher_says_what_is_not_there(desk: Any) -> None:
+async def test_the_fetcher_names_missing_files(desk: Any) -> None:
     with pytest.raises(Unsupported, match="No such file"):
         await desk.fetcher().fetch(FetchRequest(url="local://test/docs/gone.txt"), desk.call)
     os.mkfifo(desk.docs / "pipe")
@@ -216,7 +216,7 @@ async def test_runs_and_the_cache_are_no_documents(desk: Any) -> None:
     assert sorted(await desk.names("tallow", folders=[run])) == ["1.txt", "plan.md"], "it was asked for by its name"
 
 
-async def test_a_folder_is_searched_though_it_is_the_one_of_runs(desk: Any) -> None:
+async def test_a_folder_of_runs_can_be_searched(desk: Any) -> None:
     desk.write("good.txt", "Tallow and rope.")
     desk.write("sheet/journal.sqlite", b"")
     desk.write("sheet/log.txt", "Tallow in a log.")
@@ -224,7 +224,7 @@ async def test_a_folder_is_searched_though_it_is_the_one_of_runs(desk: Any) -> N
     assert sorted(await desk.names("tallow")) == ["good.txt", "log.txt"], "another program's journal makes no run"
 
 
-async def test_addresses_name_the_folder_and_the_path_in_it_and_nothing_above(desk: Any, tmp_path: Path) -> None:
+async def test_addresses_begin_with_the_name_of_the_folder(desk: Any, tmp_path: Path) -> None:
     desk.write("sub/a.txt", "Tallow.")
     assert [hit.url for hit in await desk.hits("tallow")] == ["local://test/docs/sub/a.txt"]
     with pytest.raises(Unsupported) as told:
@@ -242,7 +242,9 @@ async def test_addresses_name_the_folder_and_the_path_in_it_and_nothing_above(de
         (["docs/readme.txt", "east/docs"], ["readme.txt", "docs/readme.txt"]),
     ],
 )
-def test_folders_with_equal_names_are_told_apart(tmp_path: Path, folders: list[str], names: list[str]) -> None:
+def test_folders_with_equal_names_have_different_addresses(
+    tmp_path: Path, folders: list[str], names: list[str]
+) -> None:
     top = tmp_path.resolve() / "top"
     roots = [top / folder for folder in folders]
     files = [root if root.suffix else root / "readme.txt" for root in roots]

@@ -119,7 +119,7 @@ async def test_any_file_name_survives_the_url(desk: Any, name: str) -> None:
     assert (await desk.fetcher().fetch(FetchRequest(url=hit.url), desk.call)).data == b"Tallow."
 
 
-def test_a_name_that_is_no_utf8_survives_the_url(desk: Any) -> None:
+def test_a_name_outside_utf8_survives_the_url(desk: Any) -> None:
     name = f"{desk.docs.resolve()}/caf\udce9.txt"
     assert str(desk.path(desk.addresses().of(name))) == name
 
@@ -130,7 +130,7 @@ async def test_an_unreadable_file_whose_name_is_no_utf8_costs_no_other(desk: Any
     assert [hit.title for hit in await desk.hits("tallow")] == ["lamps"]
 
 
-def test_without_a_folder_it_says_how_to_give_one(desk: Any) -> None:
+def test_a_missing_folder_is_reported_with_the_setting(desk: Any) -> None:
     assert ready(LocalSettings()) == "no folder is set: plugins.local.folders, or --docs DIR"
     assert ready(LocalSettings(folders=[desk.docs / "gone"])) == f"no such folder: {desk.docs / 'gone'}"
     assert ready(LocalSettings(folders=[desk.docs])) == f"{desk.docs} has no files to search"

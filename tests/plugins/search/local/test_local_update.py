@@ -68,7 +68,7 @@ async def test_a_touched_file_with_the_same_bytes_is_not_parsed(desk: Any, parse
     assert parsed == ["a.txt"]
 
 
-async def test_a_change_within_the_clocks_tick_is_noticed(desk: Any) -> None:
+async def test_a_change_within_one_clock_tick_is_noticed(desk: Any) -> None:
     path = desk.write("a.txt", "Tallow.")
     stamp = time.time()
     os.utime(path, (stamp, stamp))
@@ -175,7 +175,7 @@ async def test_chance_damage_never_ends_in_an_error(desk: Any) -> None:
         assert "3.txt" in await desk.names("tallow 3")
 
 
-async def test_where_the_cache_cannot_be_written_the_documents_are_found_all_the_same(desk: Any) -> None:
+async def test_documents_are_found_without_a_writable_cache(desk: Any) -> None:
     desk.write("a.txt", "Tallow.")
     desk.cache.write_text("a file where the folder should be")
     desk.call.run = FakeRun()
@@ -195,7 +195,7 @@ async def test_where_the_cache_cannot_be_written_the_documents_are_found_all_the
     assert not folder.exists()
 
 
-async def test_an_index_for_which_there_is_no_room_is_named(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_index_without_disk_space_is_reported(desk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any, **__: Any) -> Any:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -232,7 +232,7 @@ def program(desk: Any) -> subprocess.Popen[str]:
 
 
 @pytest.mark.slow
-async def test_killed_while_indexing_the_next_run_repairs_it(desk: Any) -> None:
+async def test_an_index_is_repaired_after_a_kill(desk: Any) -> None:
     chance = random.Random(11)
     for number in range(60):
         desk.write(f"{number}.txt", f"Tallow {number}.")
