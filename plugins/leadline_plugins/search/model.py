@@ -19,7 +19,6 @@ from leadline.contracts import Call, Context
 from leadline.errors import ProviderError
 from leadline.plugin import Limits, claim_judge, search_provider
 from leadline.records import Hit, SearchPage, SearchRequest, Usage
-from leadline_plugins.ai.openai.replies import objects_in, parse_usage
 from leadline_plugins.search.filters import Country, Domains, limited
 from leadline_plugins.search.http import Api
 from leadline_plugins.search.results import hit, joined
@@ -280,11 +279,15 @@ def _objects_at(data: Any, *path: str) -> list[Mapping[str, Any]]:
     """Return the objects of the list at a path in JSON; empty if there is no such list."""
     for name in path:
         data = data.get(name) if isinstance(data, dict) else None
+    from leadline_plugins.ai.openai.replies import objects_in  # loads a plugin, which other runs do without
+
     return objects_in(data)
 
 
 def _usage(answer: Mapping[str, Any]) -> Usage | None:
     if isinstance(usage := answer.get("usage"), dict):
+        from leadline_plugins.ai.openai.replies import parse_usage
+
         return parse_usage(usage)
     counts = answer.get("usageMetadata")  # Gemini
     if not isinstance(counts, dict):
