@@ -311,6 +311,7 @@ class Context(Protocol):
     def http(self, **options: Any) -> AsyncClient:
         """Return an httpx client with the proxy and certificates of the environment; Leadline closes it.
 
+        It has no timeout but 10 s for a connection: the deadline of the call limits a request, and cancels it.
         `options` are those of `httpx.AsyncClient`.
         """
         ...

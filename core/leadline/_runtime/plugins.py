@@ -128,6 +128,7 @@ class PluginRuntime:
         offer, settings = plugin.offers[kind], self.settings.plugin(name)
         limits = self.settings.limits.get(name)
         timeout = (limits and limits.timeout) or offer.limits.timeout
+        by_search = not timeout and kind == "search_providers"
         lifecycle = self._lifecycle(name, offer, settings, max(timeout or 0.0, ENTER_SECONDS))
         options = fingerprint(answer_options(offer, settings, self._tags(name)))
         account = account_of(secrets_of(settings.model_dump()))
@@ -137,6 +138,7 @@ class PluginRuntime:
             fingerprint=options,
             limiter=self._limiter(owner, offer, limits),
             timeout=timeout or self._default_timeout(kind),
+            timeout_setting="search.timeout" if by_search else f"limits.{name}.timeout",
             priced=offer.priced,
             local=offer.work == "local",
             account=account,

@@ -186,8 +186,9 @@ class ProviderIdentity:
     limiter: Limiter | None = None
     # The slots of the run, for which its calls wait first.
     run_slots: Slots | None = None
-    # Seconds for one attempt.
+    # Seconds for one attempt, and the setting that changes them.
     timeout: float = 30.0
+    timeout_setting: str = ""
     priced: bool = False
     # True if it contacts nobody outside: middleware does not see its calls.
     local: bool = False
