@@ -305,6 +305,8 @@ class Context(Protocol):
     log: Logger
     cache_dir: Path
     """A folder for this plugin alone, kept across runs."""
+    caches: bool
+    """False if the user wants no replies of other runs (`--no-cache`): neither read nor write what you keep of them."""
     own: tuple[Path, ...]
     """Leadline's folders for runs and caches; they contain no documents of the user."""
 

@@ -92,6 +92,7 @@ class PluginContext:
         self._masking = _Masking(scrub)
         self.log: logging.Logger = MaskedLogger(f"leadline.plugins.{name}", self._masking)
         self.cache_dir = cache_dir / name
+        self.caches = True
         self.own: tuple[Path, ...] = (cache_dir, runs) if runs else (cache_dir,)
         self._reader = reader
         self._clients: list[AsyncClient] = []

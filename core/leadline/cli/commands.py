@@ -17,6 +17,7 @@ from leadline.commands import (
     RUN,
     add_command,
     add_group,
+    cache_option,
     count,
     docs_option,
     folder_option,
@@ -195,6 +196,7 @@ def _run_choices(parser: argparse.ArgumentParser, pipeline: str = "") -> None:
         metavar="NAME",
         help="format of the report, such as markdown (repeatable)",
     )
+    cache_option(parser)
     folder_option(parser)
     settings_options(parser, json=True)
 
@@ -209,6 +211,7 @@ def _resume(parser: argparse.ArgumentParser) -> None:
         help="replay a finished run without network and print its report; writes nothing",
     )
     docs_option(parser)
+    cache_option(parser)
     folder_option(parser)
     settings_options(parser, json=True)
     quiet_option(parser)

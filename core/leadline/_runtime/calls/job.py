@@ -192,8 +192,9 @@ class ProviderIdentity:
     priced: bool = False
     # True if it contacts nobody outside: middleware does not see its calls.
     local: bool = False
-    # Separates accounts at the same provider in the cache across runs.
+    # Separates accounts at the same provider, and versions of its code, in the cache across runs.
     account: str = ""
+    revision: str = ""
     # Its answers depend on the principal: without one, no other run reuses them.
     per_user: bool = False
     # Plugin, distribution and version, for messages about its faults.

@@ -230,6 +230,7 @@ def _identity(strategy: ProviderInstance, engines: Sequence[ProviderInstance]) -
         who=strategy.identity.who,
         fingerprint=combined_fingerprint([strategy, *engines]),
         account=accounts,
+        revision=" ".join(instance.identity.revision for instance in (strategy, *engines)),
         per_user=any(engine.identity.per_user for engine in engines),
     )
 
