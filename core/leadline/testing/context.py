@@ -10,10 +10,11 @@ from typing import Any, Literal
 from leadline._hosting.context import PluginContext
 from leadline._runtime.runs.findings_board import FindingsBoard, StageFindings
 from leadline.contracts import Call, Context, Parser
-from leadline.errors import NeedsClarification, Unsupported
+from leadline.errors import NeedsClarification, Unsupported, UsageError
 from leadline.findings import Key
 from leadline.hookspecs import map_stage, offers_of
 from leadline.records import Answer, Blob, Document, Json, Usage
+from leadline.schemas import answer_fault
 from leadline.settings import Settings
 
 
@@ -47,12 +48,13 @@ class FakeRun:
     async def ask(self, message: str, json_schema: Json, default: Json | None = None, *, wait: float = 300) -> Answer:
         """Return the next answer, else accept the default. Raises `NeedsClarification` if there is neither."""
         self.questions.append((message, json_schema))
-        if self.answers:
-            answer = self.answers.pop(0)
-            return answer if isinstance(answer, Answer) else Answer(action="accept", content=answer)
-        if default is None:
+        answer = self.answers.pop(0) if self.answers else default
+        if answer is None:
             raise NeedsClarification(message)
-        return Answer(action="accept", content=default)
+        given = answer if isinstance(answer, Answer) else Answer(action="accept", content=answer)
+        if fault := answer_fault(json_schema, given):
+            raise UsageError(f"the answer to {message!r} does not fit the question: {fault}")
+        return given
 
 
 def fake_findings(stage: object, values: Mapping[Key[Any], Any]) -> StageFindings:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leadline.errors import NeedsClarification
+from leadline.errors import NeedsClarification, UsageError
 from leadline.records import Answer
 from leadline.testing.context import FakeRun
 
@@ -21,3 +21,11 @@ async def test_without_an_answer_the_default_is_accepted_as_in_a_run() -> None:
     assert await run.ask("Which harbour?", {}, {"which": "any"}) == Answer(action="accept", content={"which": "any"})
     with pytest.raises(NeedsClarification, match="Which harbour"):
         await run.ask("Which harbour?", {})
+
+
+async def test_answers_and_defaults_that_miss_the_schema_are_refused_as_in_a_run() -> None:
+    schema = {"type": "object", "properties": {"tide": {"type": "string", "enum": ["low", "high"]}}}
+    with pytest.raises(UsageError, match="'Which tide\\?' does not fit the question: tide: choose from low, high"):
+        await FakeRun(answers=[{"tide": "ebb"}]).ask("Which tide?", schema)
+    with pytest.raises(UsageError, match="tide: it must be of the type string"):
+        await FakeRun().ask("Which tide?", schema, {"tide": 3})
