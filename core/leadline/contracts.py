@@ -386,7 +386,7 @@ class SearchStrategy(Protocol):
 
 
 class Fetcher(Protocol):
-    """Downloads a URL. The first fetcher in the settings that accepts a URL is used."""
+    """Downloads a URL: the engine that found it if it accepts it, else the first fetcher in the settings that does."""
 
     def accepts(self, url: str, /) -> bool: ...
     async def fetch(self, request: FetchRequest, call: Call, /) -> Blob: ...

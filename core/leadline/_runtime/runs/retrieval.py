@@ -279,7 +279,7 @@ class DocumentReader:
     async def fetch(self, request: FetchRequest, /) -> Blob:
         """Fetch an address without parsing."""
         unsupported: CallFailed | None = None
-        names = self._plugins.chosen["read.fetchers"]
+        names = fetchers_in_order(self._plugins.chosen["read.fetchers"], request.engine)
         for name in names:
             instance = self._plugins.instance("fetchers", name)
             if not await self._accepts(instance, request.url):
@@ -320,6 +320,11 @@ class DocumentReader:
             return bool(await instance.ask("accepts", name))
         except Exception as error:
             raise await self._calls.fault("accepts", instance.identity, error) from error
+
+
+def fetchers_in_order(names: Iterable[str], engine: str) -> list[str]:
+    """Return the configured fetchers with the engine that found an address before the others, if it is among them."""
+    return sorted(names, key=lambda name: name != engine)
 
 
 # --- tiers of sources -------------------------------------------------------------------------------------------------
