@@ -6,6 +6,7 @@ import importlib
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,7 +42,11 @@ async def test_cached_replies_have_notices_and_are_not_those_of_an_edited_plugin
         sys.modules.pop("first_strategy", None)
         importlib.invalidate_caches()
         revision._digest.cache_clear()
-        values = {"search.engines": ["fakeweb"], "search.strategy": "first", "ai.providers": ["embedded"]}
+        values: dict[str, Any] = {
+            "search.engines": ["fakeweb"],
+            "search.strategy": "first",
+            "ai.providers": ["embedded"],
+        }
         values["cache.enabled"] = not anew
         plugins = [fake_web(), EntryPoint("first", "first_strategy", GROUP)]
         async with leadline.Client(plugins=plugins, folder=tmp_path / "runs", cache=tmp_path / "c", set=values) as runs:

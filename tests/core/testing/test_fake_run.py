@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from leadline.errors import NeedsClarification, UsageError
-from leadline.records import Answer
+from leadline.records import Answer, Json
 from leadline.testing.context import FakeRun
 
 
@@ -24,7 +24,7 @@ async def test_without_an_answer_the_default_is_accepted_as_in_a_run() -> None:
 
 
 async def test_answers_and_defaults_that_miss_the_schema_are_refused_as_in_a_run() -> None:
-    schema = {"type": "object", "properties": {"tide": {"type": "string", "enum": ["low", "high"]}}}
+    schema: Json = {"type": "object", "properties": {"tide": {"type": "string", "enum": ["low", "high"]}}}
     with pytest.raises(UsageError, match="'Which tide\\?' does not fit the question: tide: choose from low, high"):
         await FakeRun(answers=[{"tide": "ebb"}]).ask("Which tide?", schema)
     with pytest.raises(UsageError, match="tide: it must be of the type string"):
