@@ -183,7 +183,7 @@ async def test_an_answer_that_misses_the_schema_names_its_field_and_the_question
 
 
 async def test_an_answer_of_the_program_that_misses_the_schema_passes_no_gate(tmp_path: Path) -> None:
-    async def gate(run: Run) -> tuple[str, ...]:
+    async def gate(run: StageRun) -> tuple[str, ...]:
         return (text_of(await run.ask("Which basin?", FORM, {"answer": "any"})),)
 
     async def answers(message: str, json_schema: Json) -> Answer:

@@ -89,9 +89,9 @@ class FakeRun:
         return self._folder
 
     @property
-    def notices(self) -> tuple[str, ...]:
+    def notices(self) -> list[str]:
         """The notices so far."""
-        return tuple(str(data["message"]) for kind, data in self.emitted if kind == "notice")
+        return [str(data["message"]) for kind, data in self.emitted if kind == "notice"]
 
     def now(self) -> datetime:
         """Return a fixed time."""
