@@ -270,6 +270,16 @@ def _plugins(parser: argparse.ArgumentParser) -> None:
     parser = add_command(group, "show", "show the offers and the settings of a plugin", "plugins:show")
     parser.add_argument("name", metavar="NAME", help="name of the plugin")
     settings_options(parser, json=True)
+    parser = add_command(group, "new", "write a plugin of a kind, from its example", "new_plugin:run")
+    parser.add_argument("kind", metavar="KIND", help="kind, such as search_provider; see `leadline plugins list`")
+    parser.add_argument("name", metavar="NAME", help="name of the new plugin, such as acme_wiki")
+    parser.add_argument(
+        "--project", action="store_true", help="write a project: pyproject, module, contract test, README, CI"
+    )
+    parser = add_command(group, "check", "run the contract tests of a plugin", "check_plugin:run")
+    parser.add_argument("name", metavar="NAME", help="name of the plugin, or its file")
+    parser.add_argument("--live", action="store_true", help="also make real calls, with the settings of the plugin")
+    settings_options(parser)
 
 
 def _prompts(parser: argparse.ArgumentParser) -> None:
