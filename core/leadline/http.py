@@ -147,7 +147,7 @@ def status_error(status: int) -> type[ProviderError]:
 def http_error(error: BaseException) -> ProviderError | None:
     """Return the error of a plugin for an exception of httpx; None for any other exception."""
     httpx = sys.modules.get("httpx")  # imported if one of its errors was raised
-    if httpx is None:
+    if httpx is None or not isinstance(error, httpx.HTTPError | httpx.InvalidURL):
         return None
     message = f"{type(error).__name__}: {one_line(error)}".rstrip(": ")
     match error:
