@@ -88,7 +88,10 @@ class ProviderInstance:
         """Return a method for the call path: it also reaches a plugin that is entered again between two attempts."""
 
         async def do(request: Any, call: Call) -> Any:
-            return await getattr(await self.get(), name)(request, call)
+            method = getattr(await self.get(), name, None)
+            if method is None:
+                raise PluginFault(f"{self.identity.who} has no method `{name}`: write `async def {name}(self, …)`")
+            return await method(request, call)
 
         return do
 

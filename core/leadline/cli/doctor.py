@@ -222,7 +222,7 @@ async def _search(run: Run, name: str) -> tuple[Trial, Hit | None]:
     key, engine = "search.engines", run.plugins.instance("search_providers", name)
 
     async def do(request: SearchRequest, call: Call) -> Any:
-        return as_page(await (await engine.get()).search(request, call))
+        return as_page(await engine.method("search")(request, call))
 
     try:
         for query in QUERIES:

@@ -109,7 +109,7 @@ class EngineSearch:
         kind = Kind(name="search", reply=SearchPage, composite=composite, keep=keep, ttl=self._ttl(engine))
 
         async def do(request: SearchRequest, call: Call) -> SearchPage:
-            page: Any = await (await engine.get()).search(request, call)
+            page: Any = await engine.method("search")(request, call)
             return _plain_hits(as_page(page), engine.name)
 
         search_page = partial(self._calls.call, kind, do=do, provider=identity, task="search")

@@ -471,3 +471,15 @@ def test_hits_have_visible_text_only() -> None:
         ("Soundings", "9 fathoms", "Deep", "web"),
         ("B", "", None, "web"),
     ]
+
+
+async def test_an_engine_without_its_method_is_named_with_the_method_to_write(tmp_path: Path) -> None:
+    class Finds:
+        async def find(self, request: SearchRequest, call: Call, /) -> SearchPage:
+            raise NotImplementedError
+
+    misnamed = plugin("misnamed", search_provider("Misnamed")(Finds))  # type: ignore[arg-type]
+    settings = {"search.engines": ["misnamed"], "ai.providers": ["embedded"]}
+    async with leadline.Client(plugins=[misnamed], folder=tmp_path / "r", cache=tmp_path / "c", set=settings) as runs:
+        result = await runs.research(QUESTION)
+    assert "plugin 'misnamed' has no method `search`: write `async def search(self, …)`" in result.reason
