@@ -6,6 +6,8 @@ import argparse
 import re
 import tomllib
 from pathlib import Path
+from string import Template
+from textwrap import indent
 
 from leadline import __version__
 from leadline._hosting.loading import NAME
@@ -17,53 +19,6 @@ from leadline.hookspecs import GROUP, KINDS
 
 _CORE = Path(__file__).parents[1]
 _DECORATED = re.compile(r"^@\w+\(.*\nclass (\w+)", re.MULTILINE)
-_PROJECT = """\
-[build-system]
-requires = ["hatchling"]
-build-backend = "hatchling.build"
-
-[project]
-name = "{distribution}"
-version = "0.1.0"
-description = "{summary}"
-readme = "README.md"
-requires-python = ">=3.11"
-dependencies = ["leadline>={version},<{next}"]
-
-[project.entry-points."{group}"]
-{name} = "{module}"
-
-[dependency-groups]
-dev = ["pytest", "pytest-asyncio"]
-
-[tool.hatch.build.targets.wheel]
-include = ["{module}.py"]
-
-[tool.pytest.ini_options]
-asyncio_mode = "auto"
-"""
-_README = """\
-# {distribution}
-
-{summary}, for [Leadline](https://pypi.org/project/leadline/).
-
-    pip install --editable . --group dev
-    pytest
-    leadline plugins check {name} --live
-
-{choose}"""
-_CI = """\
-on: [push, pull_request]
-jobs:
-  test:
-    runs-on: ubuntu-latest
-    steps:
-      - uses: actions/checkout@v4
-      - uses: actions/setup-python@v5
-        with: {python-version: "3.11"}
-      - run: pip install --editable . --group dev
-      - run: pytest
-"""
 
 
 def run(args: argparse.Namespace) -> int:
@@ -85,16 +40,15 @@ def run(args: argparse.Namespace) -> int:
             "version": f"{major}.{minor}",
             "next": f"{int(major) + 1}",
             "group": GROUP,
-            "choose": choose,
+            "choose": indent(choose.strip(), "    "),
         }
         folder = Path(about["distribution"])
+        names = {"pyproject": "pyproject.toml", "readme": "README.md", "ci": ".github/workflows/test.yml"}
         files = {
-            folder / "pyproject.toml": _PROJECT.format(**about),
-            folder / f"{module}.py": text,
-            folder / f"tests/test_{args.name}.py": test,
-            folder / "README.md": _README.format(**about),
-            folder / ".github/workflows/test.yml": _CI,
+            folder / path: Template((_examples() / f"project/{name}.txt").read_text("utf-8")).substitute(about)
+            for name, path in names.items()
         }
+        files |= {folder / f"{module}.py": text, folder / f"tests/test_{args.name}.py": test}
         after = f"  cd {folder} && pip install --editable . --group dev && pytest"
     else:
         files, after = {Path(f"{args.name}.py"): text}, f"  leadline plugins check {args.name}.py"
@@ -106,8 +60,7 @@ def run(args: argparse.Namespace) -> int:
 
 def example(kind: str, name: str) -> tuple[str, str, str]:
     """Return the module of a plugin of a kind under another name, its text, and that of its contract test."""
-    examples = _CORE / "examples" if (_CORE / "examples").is_dir() else _CORE.parents[1] / "examples"
-    folder = examples / "plugin" if kind == "search_providers" else examples / "kinds" / kind
+    folder = _examples() / ("plugin" if kind == "search_providers" else f"kinds/{kind}")
     project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
     old, module = max(project["entry-points"][GROUP].items())
     text = (folder / f"{module}.py").read_text("utf-8")
@@ -124,6 +77,11 @@ def example(kind: str, name: str) -> tuple[str, str, str]:
         return re.sub(rf"\b(Test)?(?:{classes})\b", rf"\g<1>{camel}", source)
 
     return new, renamed(text), renamed((folder / f"test_{old}.py").read_text("utf-8"))
+
+
+def _examples() -> Path:
+    """Return the folder of examples: data of the wheel, or of the source tree."""
+    return _CORE / "examples" if (_CORE / "examples").is_dir() else _CORE.parents[1] / "examples"
 
 
 def _settings(kind: str, name: str, section: str) -> str:
