@@ -138,6 +138,10 @@ def _imports(frame: FrameType | None) -> bool:
 # --- synchronous requests, and the clock ------------------------------------------------------------------------------
 
 
+class BlockedEventLoop(BaseException):
+    """A synchronous request; no `Exception`, because plugins catch those of their requests."""
+
+
 @contextmanager
 def refused_blocking_connections(code: PluginCode) -> Iterator[None]:
     """Refuse connections by blocking sockets that the plugin makes on a running event loop, and name the line.
@@ -150,7 +154,7 @@ def refused_blocking_connections(code: PluginCode) -> Iterator[None]:
         running = asyncio._get_running_loop() is not None
         line = code.line(sys._getframe(1), through_core=True) if running and self.gettimeout() != 0 else ""
         if line and (not code.own or any(line.startswith(f"{own}") for own in code.own)):  # not that of a fixture
-            raise AssertionError(
+            raise BlockedEventLoop(
                 f"makes a synchronous request on the event loop at {line}, which blocks every run of the process: "
                 "use `await context.http().get(…)`, or `await context.in_thread(…)` for an SDK"
             )
