@@ -39,8 +39,8 @@ def _root(module: str) -> Path | None:
 @cache
 def _digest(root: Path | None) -> str:
     """Return a digest of a file, or of all files of a package; computed once, as modules are imported once."""
-    found = blake2b(digest_size=16)
+    content = blake2b(digest_size=16)
     for path in sorted(root.rglob("*") if root and root.is_dir() else filter(None, [root])):
         if path.is_file() and path.suffix != ".pyc":
-            found.update(f"{path}\0{path.stat().st_size}\0".encode() + path.read_bytes())
-    return found.hexdigest()
+            content.update(f"{path}\0{path.stat().st_size}\0".encode() + path.read_bytes())
+    return content.hexdigest()
