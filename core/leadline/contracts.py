@@ -305,12 +305,15 @@ class Context(Protocol):
     log: Logger
     cache_dir: Path
     """A folder for this plugin alone, kept across runs."""
+    caches: bool
+    """False if the user wants no replies of other runs (`--no-cache`): neither read nor write what you keep of them."""
     own: tuple[Path, ...]
     """Leadline's folders for runs and caches; they contain no documents of the user."""
 
     def http(self, **options: Any) -> AsyncClient:
         """Return an httpx client with the proxy and certificates of the environment; Leadline closes it.
 
+        It has no timeout but 10 s for a connection: the deadline of the call limits a request, and cancels it.
         `options` are those of `httpx.AsyncClient`.
         """
         ...
@@ -383,7 +386,7 @@ class SearchStrategy(Protocol):
 
 
 class Fetcher(Protocol):
-    """Downloads a URL. The first fetcher in the settings that accepts a URL is used."""
+    """Downloads a URL: the engine that found it if it accepts it, else the first fetcher in the settings that does."""
 
     def accepts(self, url: str, /) -> bool: ...
     async def fetch(self, request: FetchRequest, call: Call, /) -> Blob: ...

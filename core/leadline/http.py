@@ -24,7 +24,7 @@ from leadline.display import one_line
 from leadline.errors import BadReply, Denied, ProviderError, QuotaSpent, RateLimited, TooLong, Unavailable, Unsupported
 
 if TYPE_CHECKING:
-    from httpx import AsyncBaseTransport, AsyncClient, Request, Response
+    from httpx import AsyncBaseTransport, AsyncClient, Request, Response, TransportError
 
 # Idle connections that a client keeps. Each request inspects all of them.
 IDLE_CONNECTIONS = 16
@@ -147,7 +147,7 @@ def status_error(status: int) -> type[ProviderError]:
 def http_error(error: BaseException) -> ProviderError | None:
     """Return the error of a plugin for an exception of httpx; None for any other exception."""
     httpx = sys.modules.get("httpx")  # imported if one of its errors was raised
-    if httpx is None:
+    if httpx is None or not isinstance(error, httpx.HTTPError | httpx.InvalidURL):
         return None
     message = f"{type(error).__name__}: {one_line(error)}".rstrip(": ")
     match error:
@@ -160,8 +160,21 @@ def http_error(error: BaseException) -> ProviderError | None:
         case httpx.UnsupportedProtocol() | httpx.TooManyRedirects() | httpx.InvalidURL():
             return Unsupported(message)
         case httpx.TransportError():
-            return Unsupported(reason) if (reason := untrusted(error)) else Unavailable(message)
+            return Unsupported(reason) if (reason := untrusted(error)) else Unavailable(_unreached(error, message))
     return None
+
+
+def _unreached(error: TransportError, message: str) -> str:
+    """Return a message with the address and, if a timeout of the plugin's client struck, its name and seconds."""
+    request = getattr(error, "_request", None)  # `error.request` raises an error if there is none
+    if request is None:
+        return message
+    name, address = type(error).__name__, f"{request.url.host}:{request.url.port or request.url.scheme}"
+    limit = name.removesuffix("Timeout").lower()
+    seconds = (request.extensions.get("timeout") or {}).get(limit)
+    if name != "ConnectTimeout" and name.endswith("Timeout") and seconds:
+        return f"{name}: {address} sent nothing for {seconds:g} s, the `{limit}` timeout of the plugin's HTTP client"
+    return f"{message} ({address}{f', {seconds:g} s' if seconds else ''})"
 
 
 def retry_after_seconds(header: str) -> float | None:

@@ -123,6 +123,8 @@ class Metadata(Record):
     models: tuple[str, ...] = ()
     engines: tuple[str, ...] = ()
     calls: dict[str, int] = {}
+    cached: int = 0
+    """The replies that came from other runs, through the cache."""
     usage: dict[str, JsonValue] = {}
     budget: dict[str, JsonValue] = {}
     retention: float | None = None

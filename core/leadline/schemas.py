@@ -1,4 +1,4 @@
-"""JSON schemas of replies, written by hand from small parts or derived from a record.
+"""JSON schemas: of replies, written by hand from small parts or derived from a record, and of answers of people.
 
 Every object lists all its properties as required and allows no others, as strict decoding requires, so that servers
 receive exactly the schema that the prompt shows.
@@ -6,11 +6,12 @@ receive exactly the schema that the prompt shows.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from leadline.records import Json, Record
+from leadline.records import Answer, Json, Record
 
 Schema = dict[str, Any]
 TEXT: Schema = {"type": "string"}
@@ -61,3 +62,55 @@ def _compact(node: Any) -> Any:
         return kept | {"required": list(node["properties"]), "additionalProperties": False}
     free = node.get("additionalProperties")
     return kept | ({"additionalProperties": _compact(free)} if isinstance(free, Mapping) else {})
+
+
+# --- answers of people ------------------------------------------------------------------------------------------------
+
+# The types of an answer's fields.
+_TYPES: Mapping[Any, Any] = {
+    "string": str,
+    "boolean": bool,
+    "integer": int,
+    "number": (int, float),
+    "array": (list, tuple),
+}
+
+
+def answer_fault(schema: Json, answer: Answer) -> str:
+    """Return the first fault of an accepted answer by the schema of its question, as `FIELD: what`; empty if none.
+
+    Known are `properties`, `required`, and of a property `type`, `enum`, `items`, `minimum` and `maximum`. A schema
+    without properties takes anything.
+    """
+    properties: Any = schema.get("properties") or {}
+    if answer.action != "accept" or not properties:
+        return ""
+    missing = [str(name) for name in schema.get("required") or () if name not in answer.content]  # type: ignore[union-attr]
+    if missing or not answer.content:
+        return f"{', '.join(missing or properties)}: field required"
+    for name, value in answer.content.items():
+        if name not in properties:
+            return f"{name}: there is no such field; choose from {', '.join(properties)}"
+        if fault := value_fault(properties[name], value):
+            return f"{name}: {fault}"
+    return ""
+
+
+def value_fault(schema: Mapping[str, Any], value: Any) -> str:
+    """Return what is wrong with the value of a field; empty if nothing is."""
+    kind = str(schema.get("type"))
+    mistaken = isinstance(value, bool) and kind in ("integer", "number")
+    if mistaken or not isinstance(value, _TYPES.get(kind, object)):
+        return f"it must be of the type {kind}"
+    if "enum" in schema and value not in schema["enum"]:
+        return f"choose from {', '.join(map(str, schema['enum']))}"
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        return "JSON has no such number"
+    if "minimum" in schema and value < schema["minimum"]:
+        return f"it must be at least {schema['minimum']}"
+    if "maximum" in schema and value > schema["maximum"]:
+        return f"it must be at most {schema['maximum']}"
+    items = value if kind == "array" else ()
+    return next(filter(None, (value_fault(schema.get("items") or {}, item) for item in items)), "")

@@ -269,6 +269,7 @@ class Budget(Section):
 class Cache(Section):
     """Reusing answers across runs: a number with s, m, h or d; "0" is off."""
 
+    enabled: bool = Field(True, description="False (`--no-cache`) neither reads nor writes a cache across runs.")
     search: Duration = Field("1h", description="Results of search engines.")
     plan: Duration = Field("30m", description="Plans by a model.")
     model: Duration = Field("0", description="All other model replies.")

@@ -56,8 +56,9 @@ _ORIGINAL_LIMITS = resource.getrlimit(resource.RLIMIT_AS)
 class WorkerDied(Exception):
     """The worker process ended during the call, or could not be started."""
 
-    def __init__(self, status: int | None) -> None:
-        super().__init__(f"the worker process ended with status {status}")
+    def __init__(self, status: int | None, memory: int | None = None) -> None:
+        advice = "; `memory` limits address space, of which runtimes such as V8 reserve more: None sets no limit"
+        super().__init__(f"the worker process ended with status {status}{advice if status and memory else ''}")
         self.status = status
 
 
@@ -208,7 +209,7 @@ class _Pool:
             status, limit = worker.wait(), call.timeout
             if limit is not None and (status == -signal.SIGPROF or time.monotonic() - started >= limit * _WALL):
                 raise TimeoutError(f"the function took longer than {limit:g} s") from error
-            raise WorkerDied(status) from error
+            raise WorkerDied(status, call.memory) from error
         finally:
             with self._changed:
                 call.worker = None

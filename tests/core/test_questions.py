@@ -136,11 +136,11 @@ FORM: Json = {
     "type": "object",
     "properties": {
         "answer": {"type": "string"},
-        "depth": {"type": "number"},
+        "depth": {"type": "number", "minimum": 0, "maximum": 11_000},
         "soundings": {"type": "integer"},
         "tide": {"type": "string", "enum": ["low", "high"]},
         "sure": {"type": "boolean"},
-        "basins": {"type": "array"},
+        "basins": {"type": "array", "items": {"type": "string"}},
     },
     "required": ["answer"],
 }
@@ -159,6 +159,9 @@ MISSED: list[tuple[Json, str]] = [
     ({"answer": "x", "tide": "ebb"}, "tide: choose from low, high"),
     ({"answer": "x", "sure": "yes"}, "sure: it must be of the type boolean"),
     ({"answer": "x", "basins": [float("inf")]}, "basins: JSON has no such number"),
+    ({"answer": "x", "basins": ["outer", 5]}, "basins: it must be of the type string"),
+    ({"answer": "x", "depth": -1}, "depth: it must be at least 0"),
+    ({"answer": "x", "depth": 12_000}, "depth: it must be at most 11000"),
 ]
 
 
@@ -177,6 +180,19 @@ async def test_an_answer_that_misses_the_schema_names_its_field_and_the_question
             assert run.questions() == (question,)
         await run.answer(question.id, {"answer": "outer", "depth": 7, "tide": "low", "sure": True, "basins": ["x"]})
         assert written(await run.result()) == ["accept: outer"]
+
+
+async def test_an_answer_of_the_program_that_misses_the_schema_passes_no_gate(tmp_path: Path) -> None:
+    async def gate(run: StageRun) -> tuple[str, ...]:
+        return (text_of(await run.ask("Which basin?", FORM, {"answer": "any"})),)
+
+    async def answers(message: str, json_schema: Json) -> Answer:
+        return Answer(action="accept", content={"answer": "outer", "tide": "maybe"})
+
+    async with client(tmp_path, gate) as runs:
+        result = await (await runs.start("How deep is it?", asker=answers)).result()
+    assert result.status == "failed"
+    assert "the answer of the program does not fit the question: tide: choose from low, high" in result.reason
 
 
 async def test_a_run_that_is_cancelled_while_it_waits_asks_again_what_was_not_answered(tmp_path: Path) -> None:

@@ -174,7 +174,7 @@ def test_every_page_is_reached_from_the_index() -> None:
 def test_every_kind_has_a_page(kind: str) -> None:
     text = (ROOT / "docs" / "plugins" / f"{kind}.md").read_text(encoding="utf-8")
     assert f"@{KINDS[kind].__name__}(" in text
-    for module in (ROOT / "examples" / "kinds" / kind).glob("*.py"):
+    for module in (ROOT / "examples" / "kinds" / kind).glob("leadline_*.py"):
         assert f'title="examples/kinds/{kind}/{module.name}"' in text
     for heading in ("The contract", "The records", "A complete one", "Choosing it", "Testing it", "Errors"):
         assert f"\n## {heading}\n" in text

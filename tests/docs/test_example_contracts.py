@@ -1,193 +1,116 @@
-"""The examples of the pages of the kinds keep the contracts that the built-in plugins keep."""
+"""The example plugins, under any name, fulfil the contract of their kind; so does what `plugins new` writes."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import os
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
 
-from leadline._hosting.catalog import PluginCatalog
-from leadline.hookspecs import Offer, PluginSettings
-from leadline.records import Blob, Code, FetchRequest, SearchRequest
-from leadline.research_findings import EVIDENCE, REPORT
-from leadline.testing.contracts import (
-    AIProviderContract,
-    ChartRunnerContract,
-    ClaimJudgeContract,
-    CommandContract,
-    EmbedderContract,
-    FetcherContract,
-    MapStageContract,
-    MiddlewareContract,
-    ObserverContract,
-    ParserContract,
-    PluginContract,
-    ReportFormatterContract,
-    RerankerContract,
-    SandboxContract,
-    SearchProviderContract,
-    SearchStrategyContract,
-    StageContract,
-    SynthesizerContract,
-    VectorStoreContract,
-)
-from leadline.testing.fakes import quoting
-from leadline.testing.servers import ScriptedAnswer, json_answer, scripted_server
+from leadline.cli import main
+from leadline.cli.new_plugin import example
+from leadline.hookspecs import KINDS
+from leadline.testing.contracts import CommandContract
 
-MAIL = b"Subject: Depths\nContent-Type: text/plain\n\nThe harbour is nine fathoms deep.\n"
-
-
-class Example(PluginContract[Any, Any]):
-    """The example of a kind; its plugin's name is what it is called by in the settings."""
-
-    name = ""
-
-    @pytest.fixture
-    def offer(self, example_plugins: PluginCatalog) -> Offer[Any]:
-        return example_plugins.offer(self.kind, self.name)
-
-    async def before(self, offer: Offer[Any], said: ScriptedAnswer) -> AsyncIterator[PluginSettings]:
-        """Give the settings that reach a server of the test's."""
-        async with scripted_server(said) as server:
-            yield cast("Any", offer.settings)(url=server.url)
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 class TestCommand(CommandContract):
     @pytest.fixture
     def command(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-        folder = Path(__file__).parents[2] / "examples" / "commands"
         info = tmp_path / "leadline_cited-1.0.dist-info"
         info.mkdir()
         (info / "entry_points.txt").write_text("[leadline.commands]\ncited = leadline_cited\n", encoding="utf-8")
-        for path in (folder, tmp_path):
+        for path in (EXAMPLES / "commands", tmp_path):
             monkeypatch.syspath_prepend(str(path))
         return "cited"
 
 
-class TestChat(Example, AIProviderContract):
-    name = "house_model"
-
-    @pytest.fixture
-    async def settings(self, offer: Offer[Any]) -> AsyncIterator[PluginSettings]:
-        said = {"choices": [{"message": {"content": "Nine fathoms."}}]}
-        async for settings in self.before(offer, json_answer(said)):
-            yield settings
-
-
-class TestSearch(Example, SearchProviderContract):
-    name = "glossary"
-
-    @pytest.fixture
-    def settings(self, offer: Offer[Any], tmp_path: Path) -> PluginSettings:
-        file = tmp_path / "glossary.csv"
-        file.write_text("term,url,text\nfathom,https://a.example/,Six feet.\nfath,https://b.example/,Short.\n")
-        made: PluginSettings = cast("Any", offer.settings)(file=file)
-        return made
-
-    @pytest.fixture
-    def requests(self) -> Sequence[SearchRequest]:
-        return [SearchRequest(query="How long is a fathom?")]
-
-
-class TestStrategy(Example, SearchStrategyContract):
-    name = "take_turns"
-
-
-class TestSynthesizer(Example, SynthesizerContract):
-    name = "bullets"
+def output_of_tests(folder: Path, *files: Path, paths: tuple[Path, ...]) -> str:
+    """Run tests in a process of their own and return its output."""
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join([*map(str, paths), *filter(None, sys.path)])}
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-o",
+        "asyncio_mode=auto",
+        "-c",
+        os.devnull,
+    ]
+    options = [
+        "-o",
+        "asyncio_mode=auto",
+        "-o",
+        "asyncio_default_fixture_loop_scope=function",
+        "--rootdir",
+        str(folder),
+        *map(str, files),
+    ]
+    done = subprocess.run([*command, *options], env=environ, capture_output=True, text=True, cwd=folder, timeout=100)
+    return done.stdout[-3000:] + done.stderr[-1000:]
 
 
-class TestFormat(Example, ReportFormatterContract):
-    name = "quotes_csv"
+def test_examples_under_other_names_fulfil_their_contracts(tmp_path: Path) -> None:
+    files = []
+    for kind in KINDS:
+        module, text, test = example(kind, f"acme_{kind}")
+        assert "acme" in test
+        (tmp_path / f"{module}.py").write_text(text, encoding="utf-8")
+        files.append(tmp_path / f"test_{module}.py")
+        files[-1].write_text(test, encoding="utf-8")
+    examples = [EXAMPLES / "kinds/search_providers", EXAMPLES / "kinds/stages"]  # `plugins new` has others of the kind
+    files += [examples[0] / "test_glossary.py", examples[1] / "test_timeline.py"]
+    output = output_of_tests(tmp_path, *files, paths=(tmp_path, *examples))
+    assert " passed" in output
+    assert "failed" not in output, output
+    assert "error" not in output, output
 
 
-class TestFetcher(Example, FetcherContract):
-    name = "archive"
-    heeds = False
-
-    @pytest.fixture
-    async def settings(self, offer: Offer[Any]) -> AsyncIterator[PluginSettings]:
-        async for settings in self.before(
-            offer, ScriptedAnswer(b"nine fathoms", headers={"content-type": "text/plain"})
-        ):
-            yield settings
-
-    @pytest.fixture
-    def requests(self) -> Sequence[FetchRequest]:
-        return [FetchRequest(url="https://example.org/depths")]
-
-
-class TestParser(Example, ParserContract):
-    name = "mail"
-
-    @pytest.fixture
-    def requests(self) -> Sequence[Blob]:
-        return [Blob(name="depths.eml", media_type="message/rfc822", data=MAIL)]
+def test_a_project_is_written_that_its_test_accepts_and_the_command_checks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["plugins", "new", "search_provider", "acme_wiki", "--project"]) == 0
+    folder = tmp_path / "leadline-acme-wiki"
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert files == {
+        *("pyproject.toml", "README.md", "leadline_acme_wiki.py", "tests/test_acme_wiki.py"),
+        ".github/workflows/test.yml",
+    }
+    assert 'acme_wiki = "leadline_acme_wiki"' in (folder / "pyproject.toml").read_text()
+    assert 'engines = ["acme_wiki"]' in capfd.readouterr().out
+    assert main(["plugins", "new", "search_provider", "acme_wiki", "--project"]) == 64
+    assert "leadline-acme-wiki/pyproject.toml exists" in capfd.readouterr().err
+    assert main(["plugins", "new", "search_provder", "acme"]) == 64
+    assert "did you mean 'search_providers'?" in capfd.readouterr().err
 
 
-class TestEmbedder(Example, EmbedderContract):
-    name = "trigrams"
+@pytest.mark.slow
+def test_check_runs_the_contract_of_a_file_and_names_what_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def check() -> tuple[int, str]:
+        command = [sys.executable, "-m", "leadline", "plugins", "check", "slides.py"]
+        environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        done = subprocess.run(command, env=environ, capture_output=True, text=True, cwd=tmp_path, timeout=100)
+        return done.returncode, done.stdout + done.stderr
 
-
-class TestVectorStore(Example, VectorStoreContract):
-    name = "memory_store"
-    lasting = False
-
-
-class TestReranker(Example, RerankerContract):
-    name = "overlap"
-
-
-class TestJudge(Example, ClaimJudgeContract):
-    name = "careful"
-
-
-class TestChart(Example, ChartRunnerContract):
-    name = "bars"
-
-
-class TestSandbox(Example, SandboxContract):
-    name = "postfix"
-
-    @pytest.fixture
-    def requests(self) -> Sequence[Code]:
-        return [Code(language="postfix", text="3 4 + 2 *")]
-
-    @pytest.fixture
-    def failing(self) -> Sequence[Code]:
-        return [Code(language="postfix", text=text) for text in ("1 0 /", "+", "many")]
-
-
-REPORT_OF_1871 = quoting("Built in 1871 [@e1].", quotes=["The mole was built in 1871.", "It is nine fathoms deep."])
-
-
-class TestMapStage(Example, MapStageContract):
-    name = "years"
-
-    @pytest.fixture
-    def requests(self) -> Sequence[Any]:
-        return [{EVIDENCE: REPORT_OF_1871.evidence}]
-
-
-class TestStage(Example, StageContract):
-    name = "timeline"
-
-    @pytest.fixture
-    def requests(self, example_plugins: PluginCatalog) -> Sequence[Any]:
-        years: Any = example_plugins.offer("stages", "years")
-        return [{REPORT: REPORT_OF_1871, years.gives: [years.gives.type(id="e1", year=1871)]}]
-
-
-class TestMiddleware(Example, MiddlewareContract):
-    name = "redact"
-
-
-class TestObserver(Example, ObserverContract):
-    name = "webhook"
-
-    @pytest.fixture
-    async def settings(self, offer: Offer[Any]) -> AsyncIterator[PluginSettings]:
-        async for settings in self.before(offer, json_answer({})):
-            yield settings
+    monkeypatch.chdir(tmp_path)
+    assert main(["plugins", "new", "report_formatter", "slides"]) == 0
+    assert "leadline plugins check slides.py" in capfd.readouterr().out
+    code, output = check()
+    assert (code, "passed" in output, "deselected" in output) == (0, True, False), output
+    file = tmp_path / "slides.py"
+    file.write_text(file.read_text().replace('name="quotes.csv"', 'name="../quotes.csv"'))
+    code, output = check()
+    assert (code, "returns a file name outside the folder of the run" in output) == (1, True), output
+    file.write_text("def broken(:")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    assert main(["plugins", "check", "slides.py"]) == 78
+    assert "plugin 'slides' cannot be imported: slides raised SyntaxError" in capfd.readouterr().err

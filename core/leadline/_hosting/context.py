@@ -23,6 +23,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 # Threads of one plugin.
 THREADS = 8
+# Seconds for a connection of a plugin's HTTP client.
+CONNECT_SECONDS = 10.0
 
 
 class DocumentReader(Protocol):
@@ -90,14 +92,20 @@ class PluginContext:
         self._masking = _Masking(scrub)
         self.log: logging.Logger = MaskedLogger(f"leadline.plugins.{name}", self._masking)
         self.cache_dir = cache_dir / name
+        self.caches = True
         self.own: tuple[Path, ...] = (cache_dir, runs) if runs else (cache_dir,)
         self._reader = reader
         self._clients: list[AsyncClient] = []
         self._threads: ThreadPoolExecutor | None = None
 
     def http(self, **options: Any) -> AsyncClient:
-        """Return an httpx client with Leadline's user agent; proxies and certificates come from the environment."""
-        client = make_client(**options)
+        """Return an httpx client with Leadline's user agent; proxies and certificates come from the environment.
+
+        The deadline of the call limits a request, not the five seconds of httpx.
+        """
+        from httpx import Timeout
+
+        client = make_client(**{"timeout": Timeout(None, connect=CONNECT_SECONDS), **options})
         logging.getLogger("httpx").addFilter(self._masking)  # it logs each address, which may hold a key
         self._clients.append(client)
         return client

@@ -18,6 +18,7 @@ from leadline._hosting.context import PluginContext
 from leadline._hosting.faults import trace, words
 from leadline._hosting.lifecycle import ENTER_SECONDS, PluginLifecycle, awaitable
 from leadline._hosting.loading import AnyOffer
+from leadline._hosting.revision import revision
 from leadline._runtime.calls.job import ProviderIdentity
 from leadline._runtime.calls.keys import fingerprint
 from leadline._runtime.calls.limits import ClientLimits, Limiter
@@ -87,7 +88,10 @@ class ProviderInstance:
         """Return a method for the call path: it also reaches a plugin that is entered again between two attempts."""
 
         async def do(request: Any, call: Call) -> Any:
-            return await getattr(await self.get(), name)(request, call)
+            method = getattr(await self.get(), name, None)
+            if method is None:
+                raise PluginFault(f"{self.identity.who} has no method `{name}`: write `async def {name}(self, …)`")
+            return await method(request, call)
 
         return do
 
@@ -128,6 +132,7 @@ class PluginRuntime:
         offer, settings = plugin.offers[kind], self.settings.plugin(name)
         limits = self.settings.limits.get(name)
         timeout = (limits and limits.timeout) or offer.limits.timeout
+        by_search = not timeout and kind == "search_providers"
         lifecycle = self._lifecycle(name, offer, settings, max(timeout or 0.0, ENTER_SECONDS))
         options = fingerprint(answer_options(offer, settings, self._tags(name)))
         account = account_of(secrets_of(settings.model_dump()))
@@ -137,9 +142,11 @@ class PluginRuntime:
             fingerprint=options,
             limiter=self._limiter(owner, offer, limits),
             timeout=timeout or self._default_timeout(kind),
+            timeout_setting="search.timeout" if by_search else f"limits.{name}.timeout",
             priced=offer.priced,
             local=offer.work == "local",
             account=account,
+            revision=revision(plugin),
             per_user=PRINCIPAL in (offer.cache_key or ()),
             who=str(plugin),
             key_origin=self._key_origin(name, offer),
@@ -184,8 +191,11 @@ class PluginRuntime:
 
     def context(self, name: str) -> PluginContext:
         """Return the context of a plugin."""
-        runs = self.settings.runs.folder
-        return self._contexts.setdefault(name, PluginContext(name, self._cache_dir, self, runs, scrub=self._scrub))
+        if name not in self._contexts:
+            context = PluginContext(name, self._cache_dir, self, self.settings.runs.folder, scrub=self._scrub)
+            context.caches = self.settings.cache.enabled
+            self._contexts[name] = context
+        return self._contexts[name]
 
     def _default_timeout(self, kind: str) -> float:
         defaults = {
@@ -214,16 +224,16 @@ class PluginRuntime:
     def answers(self) -> ReplyCache | None:
         """The cache across runs; None if the settings disable it."""
         cache = self.settings.cache
-        if self._answers is None and any(map(seconds, (cache.search, cache.plan, cache.model, cache.answers))):
+        times = (cache.search, cache.plan, cache.model, cache.answers)
+        if self._answers is None and cache.enabled and any(map(seconds, times)):
             self._answers = ReplyCache(self._cache_dir / "answers.sqlite", CACHE_SIZE, self._cache_scope())
         return self._answers
 
     def _cache_scope(self) -> str:
         """Return a digest of the middleware: it may change replies, so other middleware shares no cache entry."""
-        identities = [self.instance("middleware", name).identity for name in self.chosen["middleware"]]
-        if not identities:
-            return ""
-        return digest(repr([(identity.name, identity.fingerprint) for identity in identities]).encode())
+        used = [self.instance("middleware", name).identity for name in self.chosen["middleware"]]
+        parts = [(identity.name, identity.fingerprint, identity.revision) for identity in used]
+        return digest(repr(parts).encode()) if parts else ""
 
     # --- parsing for plugins (`leadline.contracts.Context`) ---
 

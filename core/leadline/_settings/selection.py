@@ -28,7 +28,7 @@ from leadline.pipeline import faults_of
 from leadline.settings import Settings
 
 # The keys that name plugins, and the kind of each.
-_KIND_OF_KEY = {
+KIND_OF_KEY = {
     "ai.providers": "ai_providers",
     "ai.embedder": "embedders",
     "ai.reranker": "rerankers",
@@ -500,7 +500,7 @@ def _address_fault(address: Any) -> str:
 
 def selections(core: Settings) -> Iterator[Selection]:
     """Yield what the settings select, except stages."""
-    for key, kind in _KIND_OF_KEY.items():
+    for key, kind in KIND_OF_KEY.items():
         value: Any = reduce(getattr, key.split("."), core)
         single = _provider(value) if key.endswith(".embedder") else value
         names = value if isinstance(value, tuple) else (single,) if value else ()
@@ -512,7 +512,7 @@ def selections(core: Settings) -> Iterator[Selection]:
 
 def kind_of(key: str) -> str:
     """Return the kind of the plugins that a key selects."""
-    return "stages" if key == "pipeline" else _KIND_OF_KEY.get(key, "ai_providers")
+    return "stages" if key == "pipeline" else KIND_OF_KEY.get(key, "ai_providers")
 
 
 def _provider(model: str) -> str:

@@ -17,6 +17,7 @@ from leadline.commands import (
     RUN,
     add_command,
     add_group,
+    cache_option,
     count,
     docs_option,
     folder_option,
@@ -195,6 +196,7 @@ def _run_choices(parser: argparse.ArgumentParser, pipeline: str = "") -> None:
         metavar="NAME",
         help="format of the report, such as markdown (repeatable)",
     )
+    cache_option(parser)
     folder_option(parser)
     settings_options(parser, json=True)
 
@@ -209,6 +211,7 @@ def _resume(parser: argparse.ArgumentParser) -> None:
         help="replay a finished run without network and print its report; writes nothing",
     )
     docs_option(parser)
+    cache_option(parser)
     folder_option(parser)
     settings_options(parser, json=True)
     quiet_option(parser)
@@ -267,6 +270,16 @@ def _plugins(parser: argparse.ArgumentParser) -> None:
     parser = add_command(group, "show", "show the offers and the settings of a plugin", "plugins:show")
     parser.add_argument("name", metavar="NAME", help="name of the plugin")
     settings_options(parser, json=True)
+    parser = add_command(group, "new", "write a plugin of a kind, from its example", "new_plugin:run")
+    parser.add_argument("kind", metavar="KIND", help="kind, such as search_provider; see `leadline plugins list`")
+    parser.add_argument("name", metavar="NAME", help="name of the new plugin, such as acme_wiki")
+    parser.add_argument(
+        "--project", action="store_true", help="write a project: pyproject, module, contract test, README, CI"
+    )
+    parser = add_command(group, "check", "run the contract tests of a plugin", "check_plugin:run")
+    parser.add_argument("name", metavar="NAME", help="name of the plugin, or its file")
+    parser.add_argument("--live", action="store_true", help="also make real calls, with the settings of the plugin")
+    settings_options(parser)
 
 
 def _prompts(parser: argparse.ArgumentParser) -> None:

@@ -21,7 +21,7 @@ from leadline._runtime import task_groups
 from leadline._runtime.calls.job import Kind
 from leadline._runtime.plugins import PluginRuntime, ProviderInstance, default_cache
 from leadline._runtime.runs.adhoc import adhoc_run
-from leadline._runtime.runs.retrieval import as_page
+from leadline._runtime.runs.retrieval import as_page, fetchers_in_order
 from leadline._runtime.runs.run import Run
 from leadline._settings.load import Loaded
 from leadline.client import Client
@@ -222,7 +222,7 @@ async def _search(run: Run, name: str) -> tuple[Trial, Hit | None]:
     key, engine = "search.engines", run.plugins.instance("search_providers", name)
 
     async def do(request: SearchRequest, call: Call) -> Any:
-        return as_page(await (await engine.get()).search(request, call))
+        return as_page(await engine.method("search")(request, call))
 
     try:
         for query in QUERIES:
@@ -239,29 +239,25 @@ async def _fetches(run: Run, names: Iterable[str], hits: Iterable[Hit]) -> list[
     """Fetch the first hit that each fetcher accepts; report hits that no fetcher accepts, and fetchers not tried."""
     key = "read.fetchers"
     trials: dict[str, Trial] = {}
-    fetchers = [run.plugins.instance("fetchers", name) for name in names]
+    fetchers, others = {name: run.plugins.instance("fetchers", name) for name in names}, dict[str, str]()
     for hit in hits:
-        url = hit.content_url or hit.url
+        url, order = hit.content_url or hit.url, fetchers_in_order(fetchers, hit.engine)
         try:
-            fetcher = await _accepting(fetchers, url)
+            accepting = [name for name in order if (await fetchers[name].get()).accepts(url)]
         except Exception as error:  # noqa: BLE001 - any error of a plugin that is created or asked is its fault
             trials.setdefault(url, Trial(key, "", fault=shortened(f"{type(error).__name__}: {error}")))
             continue
-        if fetcher is None:
-            chosen = ", ".join(instance.name for instance in fetchers) or "none is chosen"
+        before = "not tried: {} accepts what was found, and is asked first; read.fetchers has the order"
+        others |= {name: before.format(accepting[0]) for name in accepting[1:]}
+        if not accepting:
+            chosen = ", ".join(fetchers) or "none is chosen"
             fault = f"no fetcher ({chosen}) reads {shortened(url, 100)}, a hit of {hit.engine}"
             trials.setdefault(url, Trial(key, "", fault=fault))
-        elif fetcher.name not in trials:
-            trials[fetcher.name] = await _fetch(run, fetcher, url)
-    untried = (instance.name for instance in fetchers if instance.name not in trials)
-    return [*trials.values(), *(Trial(key, name, "not tried: no engine found an address for it") for name in untried)]
-
-
-async def _accepting(fetchers: Iterable[ProviderInstance], url: str) -> ProviderInstance | None:
-    for instance in fetchers:
-        if (await instance.get()).accepts(url):
-            return instance
-    return None
+        elif accepting[0] not in trials:
+            trials[accepting[0]] = await _fetch(run, fetchers[accepting[0]], url)
+    untried = [name for name in fetchers if name not in trials]
+    nothing = "not tried: no engine found an address for it"
+    return [*trials.values(), *(Trial(key, name, others.get(name, nothing)) for name in untried)]
 
 
 async def _fetch(run: Run, fetcher: ProviderInstance, url: str) -> Trial:

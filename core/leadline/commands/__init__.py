@@ -77,6 +77,10 @@ def docs_option(parser: ArgumentParser) -> None:
     )
 
 
+def cache_option(parser: ArgumentParser) -> None:
+    parser.add_argument("--no-cache", action="store_true", help="use no replies of earlier runs, and keep none")
+
+
 def run_options(parser: ArgumentParser, run: str = "", *, json: bool = True, several: bool = False) -> None:
     if run:
         parser.add_argument("run", metavar=run, nargs="+" if several else None, help=RUN)
@@ -127,10 +131,11 @@ def client_of(
     from leadline.client import Client
 
     keep_warnings_visible()
+    anew = ["cache.enabled=false"] if getattr(args, "no_cache", False) else []
     client = Client(
         docs=getattr(args, "docs", ()),
         settings=args.settings,
-        set=[*set, *args.set],
+        set=[*set, *anew, *args.set],
         pipeline=pipeline or getattr(args, "pipeline", ""),
         formats=[name.strip() for text in getattr(args, "format", ()) for name in text.split(",")],
         folder=getattr(args, "folder", None),

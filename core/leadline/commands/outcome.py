@@ -40,6 +40,7 @@ def summary(known: Metadata, folder: Path, status: str = "") -> str:
         *(("Error", text) for text in errors(known)),
         ("Missing", f"no passage shown has: {', '.join(known.missing_words)}" if known.missing_words else ""),
         ("Checks", checks(known.verification, known.audit)),
+        ("Cache", _cached(known.cached)),
         ("Files", files(known, folder)),
         ("Cost", _cost(known)),
     ]
@@ -65,6 +66,10 @@ def _repeated(known: Metadata) -> str:
     """Return what may have been paid for twice."""
     count = known.interrupted_calls
     return f"{plural(count, 'call')} in flight when the run was interrupted" if count else ""
+
+
+def _cached(count: int) -> str:
+    return f"{plural(count, 'reply', 'replies')} of earlier runs; --no-cache asks anew" if count else ""
 
 
 def done(known: Metadata) -> str:

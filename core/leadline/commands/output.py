@@ -45,13 +45,17 @@ def keep_warnings_visible() -> None:
 
     class SafeFormatter(logging.Formatter):
         def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the method of the base class
-            return one_line(super().formatMessage(record))
+            whose = f"{record.name}: " if record.name.startswith("leadline.plugins.") else ""
+            return one_line(f"{whose}{super().formatMessage(record)}")
 
         def format(self, record: logging.LogRecord) -> str:
             return visible(super().format(record))
 
     if logging.lastResort:  # the handler of warnings where the program sets up none
         logging.lastResort.setFormatter(SafeFormatter())
+        if debugging():
+            logging.lastResort.setLevel(logging.INFO)
+            logging.getLogger("leadline.plugins").setLevel(logging.INFO)
 
 
 def lost_output() -> bool:

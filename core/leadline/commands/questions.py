@@ -12,6 +12,7 @@ from typing import Any
 
 from leadline.commands.output import say
 from leadline.records import Answer, Json
+from leadline.schemas import value_fault
 
 # Seconds that the progress display needs to clear the screen when it sees the event of the question.
 STEP_ASIDE = 0.05
@@ -112,12 +113,17 @@ class _Field:
                 return self.choices[names.index(text.casefold())]
             raise ValueError(f"Please enter a number from 1 to {len(names)}.")
         kind = self.schema.get("type")
+        value: Any = text
         if kind in ("integer", "number"):
             try:
-                return int(text) if kind == "integer" else float(text)
+                value = int(text) if kind == "integer" else float(text)
             except ValueError:
                 raise ValueError(f"Please enter {'a whole' if kind == 'integer' else 'a'} number.") from None
-        return text
+        elif kind == "array":
+            value = [part.strip() for part in text.split(",")]
+        if fault := value_fault(self.schema, value):
+            raise ValueError(f"Please enter another value: {fault}.")
+        return value
 
 
 def _fields(schema: Json) -> list[_Field]:

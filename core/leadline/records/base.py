@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, PlainSerializer, SecretStr
 
+from leadline.display import choose_from
 from leadline.records.notices import Notice
 
 Json = Mapping[str, JsonValue]
@@ -34,11 +35,37 @@ THEN = " > "
 
 
 class Record(BaseModel):
-    """The base of all records: frozen; bytes are base64 in JSON; unknown fields of newer versions are ignored."""
+    """The base of all records: frozen; bytes are base64 in JSON.
+
+    A constructor and `model_copy` raise TypeError for an unknown field; in JSON that is read, those of newer versions
+    are ignored.
+    """
 
     model_config = ConfigDict(
         frozen=True, ser_json_bytes="base64", val_json_bytes="base64", extra="ignore", defer_build=True
     )
+
+    if not TYPE_CHECKING:  # checkers derive the arguments from the fields
+
+        def __init__(self, /, **data: Any) -> None:
+            _check_names(type(self), data)
+            super().__init__(**data)
+
+        # Without the mark, pydantic would call it for what it reads, too.
+        __init__.__pydantic_base_init__ = True
+
+        def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Any:
+            _check_names(type(self), update or {})
+            return super().model_copy(update=update, deep=deep)
+
+
+def _check_names(record: type[Record], data: Mapping[str, Any]) -> None:
+    fields = record.__pydantic_fields__
+    if data.keys() <= fields.keys():
+        return
+    known = [*fields, *(field.alias for field in fields.values() if field.alias)]
+    if unknown := next((name for name in data if name not in known), None):
+        raise TypeError(f"{record.__name__} has no field {unknown!r}: {choose_from(unknown, known)}")
 
 
 class Usage(Record):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, Self
 
+from pydantic import Field
+
 from leadline.records.base import Failure, Json, Labels, Record, Text, Tier
 
 
@@ -88,6 +90,8 @@ class FetchRequest(Record):
     """Acceptable media types, such as `image/png`; empty: everything that a configured parser reads."""
     size: int | None = None
     """Maximum number of bytes; None leaves it to the fetcher."""
+    engine: str = Field("", exclude=True)
+    """The engine that found it, which is asked first if it is a fetcher too; no part of the request's key."""
 
 
 class Blob(Record):

@@ -1,18 +1,21 @@
 """Servers on loopback for tests of plugins that speak HTTP.
 
-`scripted_server` returns scripted answers in order, and can send a body in pieces, cut it off or delay it. `raw_server`
-sends exact bytes by path, on many connections at once.
+`scripted_server` answers by path, in order or by the request, and can send a body in pieces, cut it off or delay it.
+`raw_server` sends exact bytes by path, on many connections at once.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import queue
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 
 @dataclass
@@ -37,6 +40,16 @@ class ScriptedRequest:
     headers: dict[str, str]
     body: Any
 
+    @property
+    def route(self) -> str:
+        """The path without its query."""
+        return urlsplit(self.path).path
+
+    @property
+    def query(self) -> dict[str, str]:
+        """The parameters of the query."""
+        return dict(parse_qsl(urlsplit(self.path).query))
+
 
 def json_answer(data: Any, status: int = 200, **headers: str) -> ScriptedAnswer:
     """Return a JSON answer; write header names with _ instead of -."""
@@ -44,37 +57,72 @@ def json_answer(data: Any, status: int = 200, **headers: str) -> ScriptedAnswer:
     return ScriptedAnswer(json.dumps(data).encode(), status, {"content-type": "application/json"} | named)
 
 
-class ScriptedServer:
-    """Returns its answers in order, repeating the last one, and records the requests in `asked`."""
+# What a server answers: the same each time, or by the request. A table is JSON, and a list is in order.
+Script = ScriptedAnswer | Mapping[str, Any] | Callable[[ScriptedRequest], Any] | list[Any]
 
-    def __init__(self, *answers: ScriptedAnswer) -> None:
-        self.answers = list(answers)
+
+class ScriptedServer:
+    """Answers by path or in order, and records the requests in `asked`."""
+
+    def __init__(self, *answers: Script) -> None:
+        # Answers in order, and by path if the only one is a table of paths.
+        self.routes: dict[str, Script] = {}
+        self.answers: list[Any] = list(answers)
+        if len(answers) == 1 and isinstance(answers[0], Mapping):
+            self.routes, self.answers = dict(answers[0]), []
         self.asked: list[ScriptedRequest] = []
         # The address without a trailing slash.
         self.url = ""
 
+    def answer(self, asked: ScriptedRequest) -> ScriptedAnswer:
+        """Return the answer to a request."""
+        script: Any = self.routes.get(asked.route) if self.routes else self.answers
+        if script is None:
+            return json_answer({"error": f"no such path: {asked.route}; there are {', '.join(self.routes)}"}, 404)
+        if isinstance(script, list):
+            script = script.pop(0) if len(script) > 1 else script[0]
+        if callable(script):
+            script = script(asked)
+        return script if isinstance(script, ScriptedAnswer) else json_answer(script)
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             self.asked.append(asked := await _request(reader))
-            answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-            await _send(writer, answer, bare=asked.method == "HEAD")
-        except (asyncio.IncompleteReadError, ConnectionError):
-            return  # the client disconnected, as a client under test may
+            await _send(writer, self.answer(asked), bare=asked.method == "HEAD")
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
+            return  # the client disconnected, as a client under test may, or the server ends
         finally:
             writer.close()
 
+    async def _run(self, started: Callable[[asyncio.AbstractEventLoop, asyncio.Event], None]) -> None:
+        ended = asyncio.Event()
+        async with await asyncio.start_server(self._serve, "127.0.0.1", 0) as server:
+            self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            started(asyncio.get_running_loop(), ended)
+            await ended.wait()
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()  # an answer that waits
+
 
 @asynccontextmanager
-async def scripted_server(*answers: ScriptedAnswer) -> AsyncIterator[ScriptedServer]:
-    """Serve these answers on a free port of 127.0.0.1."""
-    scripted = ScriptedServer(*answers)
-    server = await asyncio.start_server(scripted._serve, "127.0.0.1", 0)
-    scripted.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+async def scripted_server(*answers: Script) -> AsyncIterator[ScriptedServer]:
+    """Serve on a free port of 127.0.0.1, in a thread of its own: a client that blocks its event loop is answered too.
+
+        async with scripted_server({"/token": {"access_token": "…"}, "/search": lambda request: …}) as server:
+
+    Answers are in order, or a table of them by path; each is a `ScriptedAnswer`, JSON, or a function of the request.
+    `ScriptedAnswer` also delays (`wait`), cuts off (`cut`) or refuses (`status`).
+    """
+    scripted, running = ScriptedServer(*answers), queue.SimpleQueue[Any]()
+    main = scripted._run(lambda *loop_and_end: running.put(loop_and_end))
+    thread = threading.Thread(target=asyncio.run, args=(main,), name="scripted server", daemon=True)
+    thread.start()
+    loop, ended = running.get()
     try:
         yield scripted
     finally:
-        server.close()
-        await server.wait_closed()
+        loop.call_soon_threadsafe(ended.set)
+        thread.join()
 
 
 async def _request(reader: asyncio.StreamReader) -> ScriptedRequest:

@@ -8,7 +8,7 @@ class HouseSettings(PluginSettings):
 @ai_provider("Our own chat server", settings=HouseSettings, priced=True)
 class HouseModel:
     def __init__(self, settings: HouseSettings, context: Context) -> None:
-        self._http = context.http(base_url=settings.url, timeout=None)
+        self._http = context.http(base_url=settings.url)
 
     def traits(self, model: str, /) -> ModelTraits:
         return ModelTraits()

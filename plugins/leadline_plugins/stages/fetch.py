@@ -163,4 +163,4 @@ async def fetch_document(hit: Hit, run: StageRun) -> Document:
     """Return the document of a hit: the engine's own text if there is one, else the fetched page."""
     if hit.text is not None:
         return Document(text=hit.text, title=hit.title)
-    return await run.fetch(FetchRequest(url=hit.content_url or hit.url))
+    return await run.fetch(FetchRequest(url=hit.content_url or hit.url, engine=hit.engine))

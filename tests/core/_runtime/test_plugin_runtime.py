@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from leadline._hosting.context import PluginContext
@@ -88,6 +89,7 @@ async def test_the_context_lends_threads_of_the_plugins_own_and_clients_that_the
     client = context.http(headers={"X-Mine": "1"})
     assert client.headers["user-agent"].startswith("leadline/")
     assert client.headers["x-mine"] == "1"
+    assert client.timeout == httpx.Timeout(None, connect=10)
     assert context.cache_dir == tmp_path / "mine"
     await context.close()
     assert client.is_closed

@@ -71,24 +71,27 @@ FORM: Json = {
     "properties": {
         "basin": {"type": "string", "title": "Which basin?", "enum": ["outer", "inner"]},
         "tide": {"title": "Which tide?", "enum": ["hi", "lo"], "enumNames": ["High water", "Low water"]},
-        "fathoms": {"type": "integer", "title": "How deep?"},
+        "fathoms": {"type": "integer", "title": "How deep?", "minimum": 1},
+        "basins": {"type": "array", "title": "Which others?"},
         "pilot": {"type": "boolean", "title": "With a pilot?"},
         "note": {"type": "string", "title": "Anything else"},
     },
-    "required": ["basin", "tide", "fathoms", "pilot"],
+    "required": ["basin", "tide", "fathoms", "basins", "pilot"],
 }
 
 
 async def test_choices_are_numbered_and_values_have_the_type_of_their_field(
     typed: TextIO, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    typed.write("2\nlow water\nmany\n7\nno\n\n")
+    typed.write("2\nlow water\nmany\n0\n7\nold, new\nno\n\n")
     answer = await Terminal().ask("About the harbour", FORM)
-    assert answer.content == {"basin": "inner", "tide": "lo", "fathoms": 7, "pilot": False}
+    expected = {"basin": "inner", "tide": "lo", "fathoms": 7, "basins": ["old", "new"], "pilot": False}
+    assert answer.content == expected
     shown = capsys.readouterr().err
     assert "  1. outer\n  2. inner\nWhich basin? (1-2): " in shown
     assert "  1. High water\n  2. Low water\nWhich tide? (1-2): " in shown
     assert "Please enter a whole number.\nHow deep?: " in shown
+    assert "Please enter another value: it must be at least 1.\nHow deep?: " in shown
     assert "  1. yes\n  2. no\n" in shown
     assert "Anything else, or nothing: " in shown
 

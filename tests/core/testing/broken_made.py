@@ -77,6 +77,11 @@ class Several:
     async def format(self, report: Any, call: Any, /) -> Any:
         if self.how == "writes":
             Path("out.txt").touch()
+        if self.how == "unsafe_link":
+            page = f"<a href='{report.sources[0].hit.url}'>source</a>".encode()
+            return Files(files=(Blob(name="x.html", media_type="text/html", data=page),))
+        if self.how == "typo":
+            return Blob(name="x", media_typ="text/plain", data=b"")  # type: ignore[call-arg]
         name = {"escapes": "../x.txt", "absolute": "/x.txt", "journal": "journal.sqlite"}.get(self.how, "x.txt")
         count = {"no_files": 0, "twice": 2}.get(self.how, 1)
         return Files(files=(Blob(name=name, media_type="text/plain", data=report.title.encode()),) * count)
@@ -173,7 +178,7 @@ class TestParse(_Offered, ParserContract):
         return [Blob(name="x", media_type="text/x", data=b"nine fathoms")]
 
 
-@ways("good escapes absolute journal no_files twice writes")
+@ways("good escapes absolute journal no_files twice writes unsafe_link typo")
 class TestFormat(_Offered, ReportFormatterContract):
     pass
 

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
+from datetime import datetime
 from typing import Any
 
 import httpx
 import pytest
+from pydantic import SecretStr
 
 from leadline.errors import Refused
 from leadline.findings import Key
@@ -20,6 +23,7 @@ from leadline.records import Block, ChatRequest, Document, FetchRequest, Hit, Re
 from leadline.research_findings import SOURCES
 from leadline.testing.context import FakeRun
 from leadline.testing.contracts import (
+    KEY,
     MapStageContract,
     MiddlewareContract,
     ObserverContract,
@@ -207,6 +211,10 @@ class TestObserver(ObserverContract):
 LEFT: list[Any] = []
 
 
+class WithKey(PluginSettings):
+    api_key: SecretStr
+
+
 class Engine:
     def __init__(self, how: str, url: str, context: Any) -> None:
         self.how, self.url, self.context = how, url, context
@@ -223,7 +231,12 @@ class Engine:
         if self.how == "leaks_a_connection":
             parts = httpx.URL(self.url)
             LEFT.append(await asyncio.open_connection(parts.host, parts.port))
+        if self.how == "asks_synchronously":
+            with suppress(Exception):
+                httpx.get(self.url)
         await self.client.get(self.url)
+        if self.how == "prints_its_key":
+            print(self.client.headers, KEY)
         if self.how == "sleeps" and "harbour 0" in request.query:
             time.sleep(0.4)
         if self.how == "sleeps_elsewhere" and "harbour 0" in request.query:
@@ -231,10 +244,15 @@ class Engine:
         if self.how == "starts_a_task":
             LEFT.append(asyncio.create_task(asyncio.sleep(3600), name="refresher"))
         title = f"{self.count}" if self.how == "varies" else request.query
+        if self.how == "reads_the_clock":
+            title = datetime.now().strftime("%H:%M:%S")
         return SearchPage(hits=(Hit(url="x:1", title="One"), Hit(url="x:2", title=title))[: request.limit])
 
 
-@ways("good leaks_a_client leaks_each_call leaks_a_connection sleeps sleeps_elsewhere starts_a_task varies")
+WAYS = "good leaks_a_client leaks_each_call leaks_a_connection sleeps sleeps_elsewhere starts_a_task varies"
+
+
+@ways(f"{WAYS} asks_synchronously prints_its_key reads_the_clock")
 class TestEngine(SearchProviderContract):
     @pytest.fixture
     async def url(self) -> Any:
@@ -243,17 +261,18 @@ class TestEngine(SearchProviderContract):
 
     @pytest.fixture
     def offer(self, how: str, url: str) -> Offer[Any]:
-        return offers_of(search_provider("An engine")(lambda context: Engine(how, url, context)))[self.kind]
+        engine = search_provider("An engine", settings=WithKey)(lambda context: Engine(how, url, context))
+        return offers_of(engine)[self.kind]
 
 
-@ways("good heavy required")
+@ways("good heavy required native")
 class TestImports(SearchProviderContract):
     @pytest.fixture
     def offer(self, how: str, monkeypatch: pytest.MonkeyPatch) -> Offer[Any]:
         class Settings(PluginSettings):
             pass
 
-        Settings.__module__ = {"good": "light_plugin", "heavy": "heavy_plugin", "required": "required_plugin"}[how]
+        Settings.__module__ = f"{'light' if how == 'good' else how}_plugin"
         requires = ("wave=acme[wave]",) if how == "required" else ()
         context: Any = None
         engine = search_provider("An engine", settings=Settings, requires=requires)(lambda: Quiet(context))

@@ -114,6 +114,12 @@ FINDS = {
     "starts_a_task": ("it_leaves_nothing_running", "leaves tasks running after its answer: refresher, created at "),
     "varies": ("it_answers_ten_at_once", "hits[1].title: '11' alone, '"),
     "heavy": ("it_imports_nothing_heavy_at_the_top", "the module heavy_plugin imports bulky (71 modules) at its top"),
+    "native": ("it_imports_nothing_heavy_at_the_top", "MB of native code) at its top"),
+    "asks_synchronously": ("it_answers", "makes a synchronous request on the event loop at "),
+    "prints_its_key": ("its_secrets_stay_inside", "a secret is in what it prints"),
+    "reads_the_clock": ("its_replies_do_not_depend_on_the_clock", "broken_steps.py:"),
+    "unsafe_link": ("it_answers", "x.html has a link that runs a script"),
+    "typo": ("it_answers", "raised TypeError: Blob has no field 'media_typ': did you mean 'media_type'?"),
     "required": ("it_imports_nothing_heavy_at_the_top", "the module required_plugin imports wave at its top"),
     "lets_run": ("it_waits_for_no_engine_for_ever", "leaves engines running after its cancellation"),
 }

@@ -117,10 +117,6 @@ class Scripted(FakeRun):
         media = {"image/png": PNG}
         return Figure(id=chart.id, caption=chart.title, alt="", media=media, evidence_ids=chart.evidence_ids)
 
-    @property
-    def notices(self) -> list[str]:
-        return [str(data["message"]) for kind, data in self.emitted if kind == "notice"]
-
 
 def failed(message: str) -> CallFailed:
     return CallFailed(Failure(kind="draw", provider="", category="BUSINESS", type="Unsupported", message=message))

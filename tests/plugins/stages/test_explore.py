@@ -27,7 +27,7 @@ from leadline.records import (
     ToolCall,
 )
 from leadline.tasks import FENCE
-from leadline.testing.fakes import SITE, Reply, ScriptedChat, fake_web
+from leadline.testing.fakes import SITE, FakePages, Reply, ScriptedChat, fake_web
 from leadline.testing.plugins import plugin
 from leadline_plugins.prompting.shrinking import LEFT_OUT
 
@@ -314,7 +314,9 @@ async def test_failures_stay_in_view_and_end_nothing(tmp_path: Path) -> None:
     offer = search_provider("Fails")(fetcher("Fails")(lambda: Broken()))
     broken = plugin("broken", offer)
     replies: list[Reply] = [tool_turn(search("depth")), read_first, ENOUGH]
-    result, chat = await explored(tmp_path, replies, broken, read__fetchers=["broken", "fakeweb"])
+    shelf = plugin("shelf", FakePages)
+    settings: dict[str, Any] = {"read__fetchers": ["broken", "shelf"]}  # fakeweb would read what it found before others
+    result, chat = await explored(tmp_path, replies, broken, shelf, **settings)
     assert result.status == "complete"
     gone, read = tool_results(chat.asked[2])
     assert "this page is gone" in fenced_data(gone)["error"]

@@ -88,10 +88,6 @@ class Runs(FakeRun):
     async def rerank(self, query: str, texts: Sequence[str], /) -> Ranking:
         return Ranking(scores=tuple(float("toll" in text) for text in texts))
 
-    @property
-    def notices(self) -> list[str]:
-        return [str(data["message"]) for kind, data in self.emitted if kind == "notice"]
-
 
 def _first(section: Section) -> str:
     return section.evidence_ids[0]

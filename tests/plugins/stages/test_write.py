@@ -72,7 +72,7 @@ class Runs(FakeRun):
         self.texts = texts
         self.begun: list[Awaitable[None]] = []
         self.requested: list[SynthesisRequest] = []
-        self.notices = ("it was late",)
+        self.emitted.append(("notice", {"message": "it was late"}))
 
     async def by_chat(self, task: str, role: str = "task") -> bool:
         return self.texts is not None

@@ -27,7 +27,7 @@ def _labelled(name: str) -> list[Mapping[str, Any]]:
 def _lacks(claim: str, *texts: str, quote: str = "", question: str = "") -> list[Notice]:
     """Return the facts of a claim that the passages with these texts lack."""
     passages = [
-        Evidence(id=f"e{index}", source_id=f"s{index}", quote=text, span=(0, len(text)), claim="")
+        Evidence(id=f"e{index}", source_id=f"s{index}", quote=text, span=(0, len(text)))
         for index, text in enumerate(texts)
     ]
     return missing_facts(claim, passages, {}, quote, question=question)

@@ -247,7 +247,8 @@ class CallPath:
                     call.ended = "reply"
                     return body, read
                 except TimedOut as late:
-                    raise late.error from None
+                    setting = job.provider.timeout_setting
+                    raise type(late.error)(f"{late.error} ({setting})" if setting else f"{late.error}") from None
                 except Exception as error:
                     # Text that was streamed is billed, even if it is of no use and no usage was reported.
                     call.ended = "reply" if call.streamed or isinstance(translate(error), BadReply) else "error"

@@ -186,13 +186,15 @@ class ProviderIdentity:
     limiter: Limiter | None = None
     # The slots of the run, for which its calls wait first.
     run_slots: Slots | None = None
-    # Seconds for one attempt.
+    # Seconds for one attempt, and the setting that changes them.
     timeout: float = 30.0
+    timeout_setting: str = ""
     priced: bool = False
     # True if it contacts nobody outside: middleware does not see its calls.
     local: bool = False
-    # Separates accounts at the same provider in the cache across runs.
+    # Separates accounts at the same provider, and versions of its code, in the cache across runs.
     account: str = ""
+    revision: str = ""
     # Its answers depend on the principal: without one, no other run reuses them.
     per_user: bool = False
     # Plugin, distribution and version, for messages about its faults.

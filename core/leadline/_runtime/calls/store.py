@@ -25,7 +25,7 @@ from leadline._settings.secrets import Secrets
 from leadline.disk_cache import DiskCache
 from leadline.encoding import decode, digest, is_valid, json_bytes
 from leadline.errors import JournalError, JournalMissing
-from leadline.records import ChatReply, Record, Usage
+from leadline.records import ChatReply, Notice, Record, Usage
 
 R = TypeVar("R", bound=Record)
 
@@ -83,14 +83,15 @@ class CallStore:
         """Return the reply of another run, copied into the journal."""
         if not self._answers or not _is_cached(job):
             return None
-        body = await self._answers.get(job.key, job.provider.account, job.kind.ttl)
-        if body is None or not is_valid(body, job.kind.reply):
+        stored = await self._answers.get(job.key, _account(job), job.kind.ttl)
+        head, _, body = (stored or b"").partition(b"\n")
+        if stored is None or not is_valid(body, job.kind.reply):
             return None
         reply = decode(body, job.kind.reply)
         if not job.kind.shareable(reply):
             return None
         self.mark_made(job)
-        row = _row(job, outcome="reply", model=_model(reply), attempts=0, cached=True)
+        row = _row(job, outcome="reply", model=_model(reply), attempts=0, cached=True, notices=json.loads(head))
         return CallResult(await self._write(job, row, body), body, "cache")
 
     def mark_made(self, job: Job) -> None:
@@ -117,7 +118,7 @@ class CallStore:
         if current:
             row = await self._write(job, row, outcome.body)
         if outcome.kind == "reply":
-            self._put_in_cache(job, outcome.body)
+            self._put_in_cache(job, row, outcome.body)
         return CallResult(row, outcome.body, "live", outcome.reply)
 
     def deliver(self, kind: Kind[R], result: CallResult, *, shared: bool) -> R:
@@ -143,17 +144,22 @@ class CallStore:
             key_text = json_bytes(self._secrets.clean(json.loads(key_text)))
         return await self._journal.keep(row, body, key_text, durable=job.provider.priced)
 
-    def _put_in_cache(self, job: Job, body: bytes) -> None:
-        """Let other runs have a reply, unless it is incomplete or repeats a secret."""
+    def _put_in_cache(self, job: Job, row: Row, body: bytes) -> None:
+        """Let other runs have a reply with its notices, unless it is incomplete or repeats a secret."""
         if not self._answers or not _is_cached(job) or self._secrets.found_in(body):
             return
         if job.kind.shareable(decode(body, job.kind.reply)):
-            self._answers.put_soon(job.key, job.provider.account, body)
+            head = json.dumps([Notice.read(notice).data() for notice in row.notices]).encode()
+            self._answers.put_soon(job.key, _account(job), b"%s\n%s" % (head, body))
 
 
 def _is_cached(job: Job) -> bool:
     known = bool(job.principal) or not job.provider.per_user
     return known and job.kind.keep and job.kind.ttl > 0
+
+
+def _account(job: Job) -> str:
+    return f"{job.provider.account} {job.provider.revision}"
 
 
 def _row(job: Job, **fields: Any) -> Row:

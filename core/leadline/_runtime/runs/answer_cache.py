@@ -16,6 +16,7 @@ from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
+from leadline._hosting.revision import revision
 from leadline._runtime.calls.job import Kind
 from leadline._runtime.calls.store import account_of
 from leadline._runtime.runs.run import Run
@@ -23,7 +24,7 @@ from leadline._settings.redaction import public
 from leadline.errors import CallFailed
 from leadline.events import utc_now
 from leadline.pipeline import Step
-from leadline.records import DocumentList, DocumentSelection, Report
+from leadline.records import DocumentList, DocumentSelection, Notice, Report
 from leadline.research_findings import REPORT, VERIFICATION, Verification
 from leadline.settings import seconds
 
@@ -60,14 +61,11 @@ class AnswerCache:
         except (ValidationError, KeyError, TypeError):
             return ()  # nothing was found, or another version wrote it
         self.hit = True
+        for notice in stored.get("notices", ()):
+            await self._run.emit("notice", {"message": notice})
         age = (self._run.now() - datetime.fromisoformat(stored["at"])).total_seconds()
-        await self._run.emit(
-            "notice",
-            {
-                "message": f"answered from the cache: the same was asked {max(0, round(age))} s before; "
-                "--set cache.answers=0 asks anew"
-            },
-        )
+        message = f"answered from the cache: the same was asked {max(0, round(age))} s before; --no-cache asks anew"
+        await self._run.emit("notice", {"message": message})
         return self._rest()
 
     def keep(self) -> None:
@@ -81,6 +79,7 @@ class AnswerCache:
             "at": utc_now().isoformat(),
             "report": report.model_dump(mode="json"),
             "verification": checks.model_dump(mode="json") if checks else None,
+            "notices": [Notice.read(notice).data() for notice in self._run.notices],
         }
         body = json.dumps(answer, ensure_ascii=False).encode()
         if not self._run.secrets.found_in(body):
@@ -134,6 +133,7 @@ class AnswerCache:
             "settings": settings,
             "tags": dict(run.plugins.loaded.tags),
             "version": run.request.versions.get("leadline", ""),
+            "revisions": {name: revision(run.plugins.loaded.plugins[name]) for name in sorted(used)},
         }
         return sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 

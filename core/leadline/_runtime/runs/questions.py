@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
 
 from leadline.contracts import Call
-from leadline.errors import AlreadyAnswered, Unanswered, UsageError
+from leadline.errors import AlreadyAnswered, Unanswered, Unsupported, UsageError
 from leadline.events import utc_now
 from leadline.records import Answer, Json, Record
 from leadline.runs import OpenQuestion
+from leadline.schemas import answer_fault
 
-# The types of an answer's fields.
-_TYPES: dict[Any, Any] = {
-    "string": str,
-    "boolean": bool,
-    "integer": int,
-    "number": (int, float),
-    "array": (list, tuple),
-}
 # Answers questions in the program; takes a message and the JSON schema of the answer.
 Asker = Callable[[str, Json], Awaitable[Answer]]
 
@@ -103,39 +94,17 @@ class Questions:
             raise UsageError(f"no question {question_id!r:.80} is open in this run; open questions: {names}")
         if item.answer.done():
             raise AlreadyAnswered(question_id)
-        if answer.action == "accept" and (fault := _fault(item.question.json_schema, answer.content)):
+        if fault := answer_fault(item.question.json_schema, answer):
             raise UsageError(f"the answer does not fit the question: {fault}")
         item.answer.set_result(answer)
-
-
-def _fault(schema: Json, content: Json) -> str:
-    """Return the first fault of an answer by the schema of its question, as `FIELD: what`; empty if it has none."""
-    properties: Any = schema.get("properties") or {}
-    required: Any = schema.get("required") or ()
-    missing = [str(name) for name in required if name not in content]
-    if missing or not content:
-        return f"{', '.join(missing or properties)}: field required"
-    for name, value in content.items():
-        if name not in properties:
-            return f"{name}: there is no such field; choose from {', '.join(properties)}"
-        about = properties[name]
-        kind = str(about.get("type"))
-        mistaken = isinstance(value, bool) and kind in ("integer", "number")
-        if mistaken or not isinstance(value, _TYPES.get(kind, object)):
-            return f"{name}: it must be of the type {kind}"
-        if "enum" in about and value not in about["enum"]:
-            return f"{name}: choose from {', '.join(map(str, about['enum']))}"
-        try:
-            json.dumps(value, allow_nan=False)
-        except ValueError:
-            return f"{name}: JSON has no such number"
-    return ""
 
 
 async def _relay(asker: Asker, item: _Waiting) -> None:
     """Ask by the asker; its error fails the call."""
     try:
         answer = await asker(item.question.message, item.question.json_schema)
+        if fault := answer_fault(item.question.json_schema, answer):
+            raise Unsupported(f"the answer of the program does not fit the question: {fault}")
     except Exception as error:  # noqa: BLE001 - the plugin that asked receives it
         if not item.answer.done():
             item.answer.set_exception(error)

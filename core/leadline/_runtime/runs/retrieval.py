@@ -109,7 +109,7 @@ class EngineSearch:
         kind = Kind(name="search", reply=SearchPage, composite=composite, keep=keep, ttl=self._ttl(engine))
 
         async def do(request: SearchRequest, call: Call) -> SearchPage:
-            page: Any = await (await engine.get()).search(request, call)
+            page: Any = await engine.method("search")(request, call)
             return _plain_hits(as_page(page), engine.name)
 
         search_page = partial(self._calls.call, kind, do=do, provider=identity, task="search")
@@ -230,6 +230,7 @@ def _identity(strategy: ProviderInstance, engines: Sequence[ProviderInstance]) -
         who=strategy.identity.who,
         fingerprint=combined_fingerprint([strategy, *engines]),
         account=accounts,
+        revision=" ".join(instance.identity.revision for instance in (strategy, *engines)),
         per_user=any(engine.identity.per_user for engine in engines),
     )
 
@@ -278,7 +279,7 @@ class DocumentReader:
     async def fetch(self, request: FetchRequest, /) -> Blob:
         """Fetch an address without parsing."""
         unsupported: CallFailed | None = None
-        names = self._plugins.chosen["read.fetchers"]
+        names = fetchers_in_order(self._plugins.chosen["read.fetchers"], request.engine)
         for name in names:
             instance = self._plugins.instance("fetchers", name)
             if not await self._accepts(instance, request.url):
@@ -319,6 +320,11 @@ class DocumentReader:
             return bool(await instance.ask("accepts", name))
         except Exception as error:
             raise await self._calls.fault("accepts", instance.identity, error) from error
+
+
+def fetchers_in_order(names: Iterable[str], engine: str) -> list[str]:
+    """Return the configured fetchers with the engine that found an address before the others, if it is among them."""
+    return sorted(names, key=lambda name: name != engine)
 
 
 # --- tiers of sources -------------------------------------------------------------------------------------------------

@@ -310,6 +310,7 @@ class Run:
             models=answered_models,
             engines=chosen.get("search.engines", ()),
             calls=call_counts(self.calls.rows()),
+            cached=sum(row.cached for row in rows),
             usage=usage,
             budget=self.budget.spent(),
             retention=retained,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from itertools import cycle, islice
@@ -25,7 +25,15 @@ from leadline.contracts import Context
 from leadline.hookspecs import Offer, PluginSettings, offers_of
 from leadline.records import Record
 from leadline.testing.context import FakeCall, FakeRun, NewCall, fake_context
-from leadline.testing.contracts.blame import PluginCode, heavy_imports, held_by, modules_of, record_opened
+from leadline.testing.contracts.blame import (
+    PluginCode,
+    heavy_imports,
+    held_by,
+    modules_of,
+    record_clock_reads,
+    record_opened,
+    refused_blocking_connections,
+)
 from leadline.testing.contracts.checks import (
     GRACE,
     Failure,
@@ -50,6 +58,9 @@ _TURNS = tuple(2**power for power in range(10))
 _MIXED = "do not keep data of a call in the instance; set `steady = False` if replies to one request may differ"
 _OPEN = "use `context.http()`, which Leadline closes, or close it when the call or the plugin ends"
 _HEAVY = "import it where it is used: `make`, or a method"
+_CLOCK = "use `call.run.now()`, in a stage `run.now()`, which is the same when a run is resumed"
+# Seconds after which a clock in seconds shows another time.
+_A_SECOND = 1.05
 _HELD = "wait with `await`, run blocking code with `context.in_thread`, compute with `leadline.workers.compute`"
 Q = TypeVar("Q", bound=Record)
 R = TypeVar("R", bound=Record)
@@ -62,6 +73,7 @@ class PluginContract(Generic[Q, R]):
     |---|---|
     | `settings` | its settings; by default all defaults, with `KEY` for each secret |
     | `requests` | one or more requests that it can answer |
+    | `new_run` | a function that creates the run of a call; `FakeRun` with the replies of models and engines it asks |
     | `new_call` | a function that creates the call for a request |
     | `context` | the context that it receives when it is created |
     | `plugin` | the provider, created as Leadline creates it |
@@ -124,20 +136,25 @@ class PluginContract(Generic[Q, R]):
         return None
 
     @pytest.fixture
-    def new_call(self) -> NewCall:
-        """Return a function that creates a call; its run has settings and a clock, but makes no calls."""
+    def new_run(self) -> Callable[[], Any]:
+        """Return a function that creates the run of a call: `lambda: FakeRun(replies={"my_task": MyReply(…)})`."""
+        return FakeRun
 
-        def make() -> FakeCall:
-            call = FakeCall(seconds=self.patience)
-            call.run = FakeRun()
-            return call
-
-        return make
+    @pytest.fixture
+    def new_call(self, new_run: Callable[[], Any]) -> NewCall:
+        """Return a function that creates a call with its run."""
+        return lambda: FakeCall(self.patience, new_run())
 
     @pytest.fixture
     def code(self, offer: Offer[Any]) -> PluginCode:
         """Return the files of the plugin, for errors that name its lines."""
         return PluginCode.of(offer.make, offer.settings)
+
+    @pytest.fixture(autouse=True)
+    def _connects_without_blocking(self, code: PluginCode) -> Iterator[None]:
+        """Name the line that makes synchronous requests on the event loop, in whichever test it comes first."""
+        with refused_blocking_connections(code):
+            yield
 
     # --- for the contracts of the kinds ---
 
@@ -279,8 +296,27 @@ class PluginContract(Generic[Q, R]):
         must(not held.line, f"blocked the event loop for {held.wait:.1f} s at {held.line}: {_HELD}")
         must(held.cpu <= self.longest_hold, f"computed on the event loop for {held.cpu:.1f} s: {_HELD}")
 
+    async def test_its_replies_do_not_depend_on_the_clock(
+        self, plugin: Any, requests: Sequence[Q], new_call: NewCall, secrets: Secrets, code: PluginCode
+    ) -> None:
+        if not self.steady:
+            pytest.skip("its replies may differ")
+        with record_clock_reads(code) as lines:
+            reply = await self.reply(plugin, requests[0], new_call(), secrets)
+        if lines:
+            await asyncio.sleep(_A_SECOND)
+            later = await self.reply(plugin, requests[0], new_call(), secrets)
+            where = first_difference(reply, later) if later != reply else ""
+            must(not where, f"the reply depends on the time of day, read at {lines[0]} ({where}): {_CLOCK}")
+
     async def test_its_secrets_stay_inside(
-        self, plugin: Any, requests: Sequence[Q], new_call: NewCall, secrets: Secrets, caplog: pytest.LogCaptureFixture
+        self,
+        plugin: Any,
+        requests: Sequence[Q],
+        new_call: NewCall,
+        secrets: Secrets,
+        caplog: pytest.LogCaptureFixture,
+        capfd: pytest.CaptureFixture[str],
     ) -> None:
         if not secrets:
             pytest.skip("its settings have no secret")
@@ -288,7 +324,8 @@ class PluginContract(Generic[Q, R]):
         call = new_call()
         reply = await self.reply(plugin, requests[0], call, secrets)
         texts = {"the reply": self.text_of(reply), "the streamed text": "".join(piece for _, piece in call.emitted)}
-        for place, text in (texts | {"the log": caplog.text}).items():
+        printed = "".join(capfd.readouterr())
+        for place, text in (texts | {"the log": caplog.text, "what it prints": printed}).items():
             must(secrets.scrub(text) == text, f"a secret is in {place}")
 
     async def test_a_refusal_is_raised(

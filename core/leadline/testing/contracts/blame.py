@@ -1,4 +1,4 @@
-"""What of a plugin the kit names: lines that block the event loop, leave a task or a client; heavy imports."""
+"""What of a plugin the kit names: lines that block the event loop, read the clock, leave a client; heavy imports."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import asyncio
 import atexit
 import json
 import os
+import re
+import socket
 import subprocess
 import sys
 import sysconfig
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import date
 from functools import cache
+from importlib.metadata import requires
 from pathlib import Path
 from threading import Lock
 from types import FrameType
@@ -22,6 +26,7 @@ from typing import Any
 
 # A wait is one that holds the same line for so many seconds, over so many looks.
 _WAIT, _LOOKS, _PAUSE = 0.25, 3, 0.02
+_NOW = ("now", "utcnow", "today")
 _KIT = Path(__file__).parents[1]
 _CORE = _KIT.parent
 _OTHERS = tuple(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib"))
@@ -130,6 +135,68 @@ def _imports(frame: FrameType | None) -> bool:
     return False
 
 
+# --- synchronous requests, and the clock ------------------------------------------------------------------------------
+
+
+class BlockedEventLoop(BaseException):
+    """A synchronous request; no `Exception`, because plugins catch those of their requests."""
+
+
+@contextmanager
+def refused_blocking_connections(code: PluginCode) -> Iterator[None]:
+    """Refuse connections by blocking sockets that the plugin makes on a running event loop, and name the line.
+
+    At once: a server in the same thread would never answer.
+    """
+    before = socket.socket.connect
+
+    def connect(self: socket.socket, address: Any) -> None:
+        running = asyncio._get_running_loop() is not None
+        line = code.line(sys._getframe(1), through_core=True) if running and self.gettimeout() != 0 else ""
+        if line and (not code.own or any(line.startswith(f"{own}") for own in code.own)):  # not that of a fixture
+            raise BlockedEventLoop(
+                f"makes a synchronous request on the event loop at {line}, which blocks every run of the process: "
+                "use `await context.http().get(…)`, or `await context.in_thread(…)` for an SDK"
+            )
+        before(self, address)
+
+    with _replaced(socket.socket, "connect", connect):
+        yield
+
+
+@contextmanager
+def record_clock_reads(code: PluginCode) -> Iterator[list[str]]:
+    """Record the lines of the plugin that read the time of day on the event loop."""
+    lines: list[str] = []
+    clocks = {time.time, time.time_ns, time.localtime, time.gmtime, time.strftime}
+
+    def look(frame: FrameType, event: str, function: Any) -> None:
+        if event != "c_call" or not code.contains(frame.f_code.co_filename):
+            return
+        owner = getattr(function, "__self__", None)
+        if function in clocks or (isinstance(owner, type) and issubclass(owner, date) and function.__name__ in _NOW):
+            lines.append(f"{frame.f_code.co_filename}:{frame.f_lineno}, in {frame.f_code.co_name}")
+
+    earlier = sys.getprofile()
+    sys.setprofile(look)
+    try:
+        yield lines
+    finally:
+        sys.setprofile(earlier)
+
+
+@contextmanager
+def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
+    before = getattr(owner, name)
+    with suppress(AttributeError):  # such as a loop that is not written in Python
+        setattr(owner, name, value)
+    try:
+        yield
+    finally:
+        with suppress(AttributeError):
+            setattr(owner, name, before)
+
+
 # --- what is left open -----------------------------------------------------------------------------------------------
 
 
@@ -145,23 +212,20 @@ def record_opened(code: PluginCode) -> Iterator[Callable[[], list[str]]]:
 
 @contextmanager
 def _noted_clients(types: Iterable[type[Any]], made: list[Any], code: PluginCode) -> Iterator[None]:
-    before = {kind: kind.__init__ for kind in types}
-
     def noting(kind: type[Any]) -> Callable[..., None]:
+        before = kind.__init__
+
         def __init__(self: Any, *args: Any, **options: Any) -> None:  # noqa: N807 - it takes the place of one
-            before[kind](self, *args, **options)
+            before(self, *args, **options)
             if line := code.line(sys._getframe(1), through_core=True):
                 made.append((f"a {kind.__module__}.{kind.__name__}", lambda: self.is_closed, line))
 
         return __init__
 
-    for kind in before:
-        kind.__init__ = noting(kind)
-    try:
+    with ExitStack() as replaced:
+        for kind in types:
+            replaced.enter_context(_replaced(kind, "__init__", noting(kind)))
         yield
-    finally:
-        for kind, original in before.items():
-            kind.__init__ = original
 
 
 @contextmanager
@@ -176,36 +240,42 @@ def _noted_connections(made: list[Any], code: PluginCode) -> Iterator[None]:
             made.append(("a connection", transport.is_closing, line))
         return transport, protocol
 
-    with suppress(AttributeError):  # a loop that is not written in Python
-        loop.create_connection = connect  # type: ignore[method-assign]
-    try:
+    with _replaced(loop, "create_connection", connect):
         yield
-    finally:
-        with suppress(AttributeError):
-            loop.create_connection = before  # type: ignore[method-assign]
 
 
 # --- heavy imports at the top of modules ------------------------------------------------------------------------------
 
 
-# Modules of other packages. NumPy has 84, pandas over 600; Leadline's own dependencies do not count.
-MOST = 60
+# Modules of other packages. NumPy has 84, pandas over 600; Leadline's own dependencies do not count. And bytes of their
+# native libraries: lxml has 5 MB, pypdfium2 7 MB.
+MOST, MOST_NATIVE = 60, 3_000_000
 _ASKING = Lock()
 # Imports what every command imports, then each module that it is told in a child of its own.
 _PROBE = """
 import importlib, json, os, sys
 import httpx, leadline.disk_cache, leadline.hookspecs, leadline.http, leadline.schemas, leadline.tasks, leadline.workers
-before, reply = set(sys.modules), os.dup(1)
+
+def native():
+    try:
+        with open("/proc/self/maps") as maps:
+            paths = {line.split(maxsplit=5)[5].strip() for line in maps if "-packages/" in line}
+    except OSError:  # not Linux
+        return {}
+    return {path: os.path.getsize(path) for path in paths if os.path.exists(path)}
+
+before, libraries, reply = set(sys.modules), set(native()), os.dup(1)
 os.dup2(2, 1)
 for line in sys.stdin:
     if child := os.fork():
         if os.waitpid(child, 0)[1]:
-            os.write(reply, b"[]\\n")
+            os.write(reply, b"[[], {}]\\n")
     else:
         module, sys.path = json.loads(line)
         importlib.import_module(module)
         with open(reply, "w") as file:
-            print(json.dumps(sorted(set(sys.modules) - before)), file=file)
+            added = {path: size for path, size in native().items() if path not in libraries}
+            print(json.dumps([sorted(set(sys.modules) - before), added]), file=file)
         os._exit(0)
 """
 
@@ -219,11 +289,11 @@ def modules_of(*parts: object) -> list[str]:
 def heavy_imports(module: str, required: tuple[str, ...]) -> list[str]:
     """Return what a module imports at its top and should not: modules that its offer requires, and big packages.
 
-    It counts modules, because seconds would depend on the machine. A module that cannot be imported in a process of its
-    own, such as a test, has none.
+    It counts modules and native bytes, because seconds would depend on the machine. A module that cannot be imported in
+    a process of its own, such as a test, has none.
     """
     own = {"leadline", module.partition(".")[0]}
-    new = _imported(module)
+    new, libraries = _imported(module)
     found = [name for name in required if name in new and name.partition(".")[0] not in own]
     counts: dict[str, int] = {}
     for top in (name.partition(".")[0] for name in new):
@@ -232,18 +302,35 @@ def heavy_imports(module: str, required: tuple[str, ...]) -> list[str]:
     if sum(counts.values()) > MOST:
         largest = sorted(counts, key=lambda top: -counts[top])[:3]
         found += [f"{top} ({counts[top]} modules)" for top in largest if top not in found]
+    sizes: dict[str, int] = {}
+    for path, size in libraries.items():
+        top = path.rpartition("-packages/")[2].partition("/")[0].removesuffix(".libs")
+        if top not in _dependencies():
+            sizes[top] = sizes.get(top, 0) + size
+    if sum(sizes.values()) > MOST_NATIVE:
+        largest = sorted(sizes, key=lambda top: -sizes[top])[:3]
+        named = " ".join(found)
+        found += [f"{top} ({sizes[top] / 1e6:.0f} MB of native code)" for top in largest if top not in named]
     return found
 
 
 @cache
-def _imported(module: str) -> frozenset[str]:
+def _dependencies() -> frozenset[str]:
+    """Return the packages that Leadline installs itself."""
+    needed = (need for need in requires("leadline") or () if "extra ==" not in need)
+    return frozenset(re.split(r"[^\w-]", need)[0].lower().replace("-", "_") for need in needed)
+
+
+@cache
+def _imported(module: str) -> tuple[frozenset[str], dict[str, int]]:
     with _ASKING:
         probe = _probe()
         assert probe.stdin
         assert probe.stdout
         probe.stdin.write(f"{json.dumps([module, sys.path])}\n")
         probe.stdin.flush()
-        return frozenset(json.loads(probe.stdout.readline() or "[]"))
+        modules, libraries = json.loads(probe.stdout.readline() or "[[], {}]")
+        return frozenset(modules), libraries
 
 
 @cache

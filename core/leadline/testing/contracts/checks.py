@@ -24,7 +24,7 @@ from leadline.encoding import encode
 from leadline.errors import CallFailed, PluginError, ProviderError
 from leadline.records import Record, Usage
 from leadline.testing.context import FakeCall
-from leadline.testing.contracts.blame import PluginCode
+from leadline.testing.contracts.blame import BlockedEventLoop, PluginCode
 
 # Seconds within which a cancelled call must end.
 GRACE = 2.0
@@ -32,7 +32,7 @@ T = TypeVar("T")
 R = TypeVar("R", bound=Record)
 Failure = ProviderError | CallFailed
 # Errors that cannot describe a failure of the service. Others may, such as a ValueError or the error of an SDK.
-_BUGS = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError)
+_BUGS = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError, BlockedEventLoop)
 _CORE = Path(__file__).parents[2]
 _OTHERS = {Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")}
 _recording: ContextVar[bool] = ContextVar("_recording", default=False)

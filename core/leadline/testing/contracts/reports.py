@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -12,6 +13,7 @@ from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK
 from leadline._settings.secrets import Secrets
 from leadline.citations import cited as cited_ids
 from leadline.records import (
+    Blob,
     Book,
     Chart,
     Code,
@@ -99,6 +101,15 @@ class SynthesizerContract(PluginContract[SynthesisRequest, Synthesis]):
         await self.failure_or_reply(plugin, request, new_call(), secrets)
 
 
+_UNSAFE = "javascript:alert(1)"
+_LINK = re.compile(r"""\b(?:href|src)\s*=\s*["']?\s*javascript:""", re.IGNORECASE)
+_SAFE = "link only to addresses of http, https and mailto (`leadline.rendering.safe_url`)"
+
+
+def _is_markup(file: Blob) -> bool:
+    return any(kind in file.media_type for kind in ("html", "xml", "svg"))
+
+
 class ReportFormatterContract(PluginContract[Report, Files]):
     """Contract of report formatters."""
 
@@ -113,7 +124,13 @@ class ReportFormatterContract(PluginContract[Report, Files]):
             Section(id=f"p{n}", title=f"Depth & <place> {n}", text=f"{quote} [@e{n}]", evidence_ids=(f"e{n}",))
             for n, quote in enumerate(_QUOTES)
         ]
-        common: dict[str, Any] = {"language": "en", "sources": sources(), "evidence": evidence()}
+        unsafe = f"{parts[0].text} [a link]({_UNSAFE}) <a href='{_UNSAFE}'>another</a>"
+        parts[0] = parts[0].model_copy(update={"text": unsafe})
+        known = [
+            source.model_copy(update={"hit": source.hit.model_copy(update={"url": _UNSAFE})}) if n == 0 else source
+            for n, source in enumerate(sources())
+        ]
+        common: dict[str, Any] = {"language": "en", "sources": tuple(known), "evidence": evidence()}
         return [Report(title=f"Depths {n}", sections=tuple(parts[:n]), **common) for n in range(1, 4)]
 
     def check(self, request: Report, reply: Files, call: FakeCall) -> None:
@@ -128,6 +145,9 @@ class ReportFormatterContract(PluginContract[Report, Files]):
                 f"returns a file name outside the folder of the run: {name!r}",
             )
             must(name not in _TAKEN, f"replaces a file of Leadline: {name}")
+        for file in reply.files:
+            link = _LINK.search(file.data.decode("utf-8", "replace")) if _is_markup(file) else None
+            must(link is None, f"{file.name} has a link that runs a script, {link and link[0]!r:.80}: {_SAFE}")
 
     async def test_it_writes_nothing_itself(
         self,

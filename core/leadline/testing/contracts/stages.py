@@ -30,7 +30,7 @@ from leadline.records import (
     SearchPage,
     SearchRequest,
 )
-from leadline.testing.context import FakeCall, FakeRun, NewCall, fake_findings
+from leadline.testing.context import FakeCall, NewCall, fake_findings
 from leadline.testing.contracts.base import PluginContract
 from leadline.testing.contracts.checks import Failure, accepted, must, outcome, within
 
@@ -45,22 +45,6 @@ class StageContract(PluginContract[Any, Any]):
 
     kind = "stages"
     verb = "run"
-
-    @pytest.fixture
-    def new_run(self) -> Callable[[], Any]:
-        """Return a function that creates the run of the stage; derive from `FakeRun` for the calls that it makes."""
-        return FakeRun
-
-    @pytest.fixture
-    def new_call(self, new_run: Callable[[], Any]) -> NewCall:
-        """Return a function that creates a call with the run of the stage."""
-
-        def make() -> FakeCall:
-            call = FakeCall(seconds=self.patience)
-            call.run = new_run()
-            return call
-
-        return make
 
     @pytest.fixture(autouse=True)
     def _offer(self, offer: Offer[Any]) -> None:

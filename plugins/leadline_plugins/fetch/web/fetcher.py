@@ -99,7 +99,8 @@ class WebFetcher:
         self._context = context
         self._guard = guard or Guard(settings.allow, settings.ports)
         self._transport = transport or GuardedTransport(self._guard)
-        self._cache = PageCache(context.cache_dir, settings.cache_size, context.log)
+        self._cache_size = settings.cache_size if context.caches else 0
+        self._cache = PageCache(context.cache_dir, self._cache_size, context.log)
         self._robots = Robots(self._robots_file)
         self._hosts: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._headers = {
@@ -138,7 +139,7 @@ class WebFetcher:
 
     async def _page(self, url: httpx.URL, request: FetchRequest) -> CachedPage:
         """Return a page, from the cache or from the web."""
-        if not self._settings.cache_size:
+        if not self._cache_size:
             return await self._follow(url, None, request)
         key = str(url)
         kept = await self._cache.get(key)

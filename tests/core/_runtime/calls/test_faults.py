@@ -632,4 +632,4 @@ async def test_a_model_that_swallows_its_cancellation_is_given_up(
     assert asked == 1  # what goes on holds no permit, and is not asked again
     notices = result.metadata.notices
     left_out = "acts is left out of this run: no reply within 0.05 s, and it goes on though it was cancelled"
-    assert f"{left_out}; embedded does its tasks" in notices
+    assert f"{left_out} (limits.acts.timeout); embedded does its tasks" in notices

@@ -78,6 +78,16 @@ def test_a_translated_error_has_the_address_without_its_query() -> None:
     assert str(translate(TimeoutError())) == "TimeoutError"
 
 
+def test_a_timeout_of_the_plugins_client_names_itself_and_every_error_of_a_connection_its_address() -> None:
+    timeout = httpx.Timeout(5, connect=3).as_dict()
+    request = httpx.Request("GET", "http://wiki.example/search?key=hush", extensions={"timeout": timeout})
+    own = "wiki.example:http sent nothing for 5 s, the `read` timeout of the plugin's HTTP client"
+    assert str(translate(httpx.ReadTimeout("", request=request))) == f"ReadTimeout: {own}"
+    assert str(translate(httpx.ConnectTimeout("", request=request))) == "ConnectTimeout (wiki.example:http, 3 s)"
+    failed = httpx.ConnectError("All connection attempts failed", request=httpx.Request("GET", "http://127.0.0.1:9/"))
+    assert str(translate(failed)) == "ConnectError: All connection attempts failed (127.0.0.1:9)"
+
+
 def test_httpx_is_not_imported_to_translate() -> None:
     code = "import sys; from leadline._runtime.calls.retry import translate; translate(ValueError());"
     code += "sys.exit('httpx' in sys.modules)"

@@ -206,6 +206,16 @@ async def test_a_hit_is_copied_into_the_journal_of_the_run(tmp_path: Path) -> No
         assert await ask(opened, engine) == first
 
 
+async def test_another_version_of_a_plugin_is_asked_anew_and_a_resumed_run_keeps_its_reply(tmp_path: Path) -> None:
+    kept, engine = answers(tmp_path), FakeSearch()
+    new, old = (ProviderIdentity("fake", revision=version) for version in ("2.0", "1.0"))
+    for name, provider in (("one", old), ("two", new), ("three", new), ("one", new)):
+        async with open_call_path(tmp_path / name, answers=kept) as opened:
+            await ask(opened, engine, provider=provider)
+        assert len(engine.asked) == (1 if provider is old else 2)
+    await kept.close()
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -18,7 +18,7 @@ from leadline._runtime.calls.retry import RunHealth
 from leadline.contracts import Call, Context
 from leadline.errors import CallFailed, Denied, RateLimited, Unavailable
 from leadline.plugin import PluginSettings, ai_provider
-from leadline.records import ChatReply, Failure, Message, ModelTraits, Usage
+from leadline.records import ChatReply, Failure, Message, ModelTraits
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
 
@@ -41,7 +41,7 @@ class Model:
         if asyncio.iscoroutine(done):
             done = await done
         text = done if isinstance(done, str) else "nothing of use"
-        return ChatReply(message=Message(role="assistant", text=text), usage=Usage())
+        return ChatReply(message=Message(role="assistant", text=text))
 
 
 def raising(error: BaseException) -> Callable[[], Any]:
@@ -235,7 +235,7 @@ class Writer(Model):
             raise Unavailable("no connection")
         self.did.append(call.task)
         said = json.dumps(self.said(call.task, request.messages[1].text))
-        return ChatReply(message=Message(role="assistant", text=said), model="acme-1", usage=Usage())
+        return ChatReply(message=Message(role="assistant", text=said), model="acme-1")
 
     def said(self, task: str, asked: str) -> dict[str, Any]:
         if task == "plan":
@@ -284,7 +284,7 @@ async def test_only_models_whose_replies_were_used_are_named(tmp_path: Path) -> 
     class Named(Writer):
         async def chat(self, request: Any, call: Call, /) -> ChatReply:
             said = Message(role="assistant", text="I cannot.")
-            return ChatReply(message=said, model="acme-0", usage=Usage())
+            return ChatReply(message=said, model="acme-0")
 
     settings = {**WRITES, "ai__providers": ["writer", "embedded"], "ai__tasks": {}}
     result = await ended(tmp_path, modelled("writer", Named()), **settings)

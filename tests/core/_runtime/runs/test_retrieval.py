@@ -15,6 +15,7 @@ import leadline
 import leadline._runtime.calls.retry
 from leadline import hookspecs
 from leadline._runtime.runs.retrieval import _plain_hits
+from leadline.cli.doctor import try_out
 from leadline.contracts import Call, Search, StageRun
 from leadline.errors import CallFailed, Unavailable
 from leadline.findings import Findings
@@ -381,7 +382,7 @@ class Labelled:
         return True
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
-        return SearchPage(hits=(Hit(url="house:1", title="Soundings", labels=frozenset({"found"})),))
+        return SearchPage(hits=(Hit(url="https://example.org/1", title="Soundings", labels=frozenset({"found"})),))
 
     async def fetch(self, request: FetchRequest, call: Call, /) -> Blob:
         text = b"The harbour measured 7 fathoms at each sounding, by the house."
@@ -406,17 +407,24 @@ async def test_what_is_missing_from_a_document_is_a_notice_in_the_report(tmp_pat
     async with leadline.Client(plugins=[house, cut], folder=tmp_path / "r", cache=tmp_path / "c", set=settings) as runs:
         result = await runs.research(QUESTION)
     assert (
-        "A document is incomplete: only the first page was read (house:1)." in (result.folder / "report.md").read_text()
+        "A document is incomplete: only the first page was read (https://example.org/1)."
+        in (result.folder / "report.md").read_text()
     )
 
 
-async def test_labels_of_a_hit_and_of_its_file_reach_the_source_and_the_report(tmp_path: Path) -> None:
+async def test_an_engine_reads_its_hits_before_other_fetchers_and_their_labels_reach_the_report(tmp_path: Path) -> None:
     archive = fetcher("The archive of the house")(search_provider("The archive of the house")(lambda: Labelled()))
     house = plugin("house", archive)
-    settings = {"search.engines": ["house"], "read.fetchers": ["house"], "report.formats": ["json"]}
-    async with leadline.Client(plugins=[house], folder=tmp_path / "r", cache=tmp_path / "c", set=settings) as runs:
+    settings = {"search.engines": ["house"], "read.fetchers": ["fakeweb", "house"], "report.formats": ["json"]}
+    plugins = [fake_web(), house]
+    async with leadline.Client(plugins=plugins, folder=tmp_path / "r", cache=tmp_path / "c", set=settings) as runs:
         result = await runs.research(QUESTION)
+        trials, _ = await try_out(runs.load())
     assert result.report is not None
+    assert {trial.name: trial.detail.partition(":")[2] for trial in trials if trial.key == "read.fetchers"} == {
+        "house": "//example.org/1: 62 bytes",
+        "fakeweb": " house accepts what was found, and is asked first; read.fetchers has the order",
+    }
     assert [source.labels for source in result.report.sources] == [{"found", "secret", "house"}]
     (stored,) = json.loads((result.folder / "report.json").read_text())["sources"]
     assert stored["labels"] == ["found", "house", "secret"]
@@ -463,3 +471,15 @@ def test_hits_have_visible_text_only() -> None:
         ("Soundings", "9 fathoms", "Deep", "web"),
         ("B", "", None, "web"),
     ]
+
+
+async def test_an_engine_without_its_method_is_named_with_the_method_to_write(tmp_path: Path) -> None:
+    class Finds:
+        async def find(self, request: SearchRequest, call: Call, /) -> SearchPage:
+            raise NotImplementedError
+
+    misnamed = plugin("misnamed", search_provider("Misnamed")(Finds))  # type: ignore[arg-type]
+    settings = {"search.engines": ["misnamed"], "ai.providers": ["embedded"]}
+    async with leadline.Client(plugins=[misnamed], folder=tmp_path / "r", cache=tmp_path / "c", set=settings) as runs:
+        result = await runs.research(QUESTION)
+    assert "plugin 'misnamed' has no method `search`: write `async def search(self, …)`" in result.reason

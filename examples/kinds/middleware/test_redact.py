@@ -1,0 +1,7 @@
+from leadline_redact import Redact
+
+from leadline.testing.contracts import MiddlewareContract
+
+
+class TestRedact(MiddlewareContract):
+    tested = Redact

@@ -1,0 +1,7 @@
+from leadline_overlap import Overlap
+
+from leadline.testing.contracts import RerankerContract
+
+
+class TestOverlap(RerankerContract):
+    tested = Overlap

@@ -1,0 +1,7 @@
+from leadline_bullets import Bullets
+
+from leadline.testing.contracts import SynthesizerContract
+
+
+class TestBullets(SynthesizerContract):
+    tested = Bullets
