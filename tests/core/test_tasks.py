@@ -251,7 +251,7 @@ async def test_a_reply_that_is_cut_off_twice_is_taken_as_far_as_it_is_whole_and_
     replies = [CUT_TEXT + CUT, CUT_TEXT + CUT]
     composed, asked, notices = await performed(tmp_path, replies, Composition)
     assert composed == Composition(title="Depth", summary="The harbour is nine fathoms deep [@e1].")
-    assert "cut off at the model's limit of length: write less" in asked[1].messages[3].text
+    assert "cut off at the model's limit of length (write less)" in asked[1].messages[3].text
     assert notices == ("synthesize: the second reply was cut off at the length limit; its complete part is used",)
 
 

@@ -210,14 +210,14 @@ def reply_faults(asked: SynthesizeRequest, reply: WrittenSections) -> str:
         part.id.strip(): part.text for part in reply.sections if part.text.strip() and part.id.strip() != "keywords"
     }
     bare = [name for name, text in texts.items() if not cited(parse_section(text, known))]
-    faults = [f"'{name}' cites no passage: put the number of a passage, as [1], after every statement" for name in bare]
+    citing = "put the number of a passage, as [1], after every statement"
+    faults = [Notice(f"'{name}' cites no passage").because(citing) for name in bare]
     if len(wanted) > 1 and not {part.id.strip() for part in reply.sections} & {*wanted}:
-        faults.append(f"it has none of the sections to write: give each its id ({', '.join(wanted)})")
+        faults.append(Notice("it has none of the sections to write").because(f"give each its id ({', '.join(wanted)})"))
     if not texts and not _lines(row.question for row in reply.unanswered):
-        faults.append("it has no text: write the sections")
-    return "; ".join(
-        filter(None, (*faults, _IN_LANGUAGE(asked, reply) or foreign_paragraph(_texts(reply), asked.question)))
-    )
+        faults.append(Notice("it has no text").because("write the sections"))
+    language = _IN_LANGUAGE(asked, reply) or foreign_paragraph(_texts(reply), asked.question)
+    return Notice.several([*faults, language] if language else faults)
 
 
 def accept_after_retry(asked: SynthesizeRequest, reply: WrittenSections) -> tuple[WrittenSections, str] | None:

@@ -86,6 +86,16 @@ def text_field(model: type[Record]) -> str:
     return name if len(needed) == 1 and needed[name].shape.prose else ""
 
 
+def as_reply(model: type[Record], text: str) -> dict[str, Any]:
+    """Return a text as the only required field of a reply: a text, or a list of records of one; else empty."""
+    if name := text_field(model):
+        return {name: text}
+    needed = [(name, field.shape) for name, field in fields_of(model).items() if field.required]
+    if len(needed) == 1 and needed[0][1].kind == "list" and (item := needed[0][1].items[0]).kind == "record":
+        return {needed[0][0]: [{text_field(item.model): text}]} if text_field(item.model) else {}
+    return {}
+
+
 def shape_of(form: Any, marks: tuple[Any, ...] = ()) -> Shape:
     """Return the shape of an annotation; `other` if only pydantic understands it."""
     origin, inner = get_origin(form), get_args(form)

@@ -12,10 +12,10 @@ from pydantic import ValidationError
 
 from leadline._runtime.replies.coercion import (
     Shape,
+    as_reply,
     coerce,
     field_named,
     fields_of,
-    text_field,
 )
 from leadline._runtime.replies.json_reader import (
     Candidate,
@@ -157,10 +157,10 @@ def _asked_for(reply: type[Record]) -> tuple[str, ...]:
 def prose(reply_text: str, reply: type[R], *, cut: bool = False) -> R | None:
     """Return prose as the only required text of a reply; None if it is short, cites nothing or is JSON."""
     text = unfenced(reply_text)
-    name, whole = text_field(reply), without_surrogates(whole_sentences(text) if cut else text)
-    if not name or text.startswith(("{", "[{")) or f'"{name}"' in text:
+    tree = as_reply(reply, without_surrogates(whole_sentences(text) if cut else text))
+    if not tree or text.startswith(("{", "[{")) or f'"{next(iter(tree))}"' in text:
         return None
-    return reply.model_validate({name: whole}) if len(text) >= _PROSE and (cited(text) or _CITES.search(text)) else None
+    return reply.model_validate(tree) if len(text) >= _PROSE and (cited(text) or _CITES.search(text)) else None
 
 
 class WrongForm(BadReply):
@@ -323,17 +323,17 @@ def read(reply: ChatReply, task: Task[R]) -> ParsedReply[R]:
     """
     cut = reply.finish_reason == "length"
     if cut and not task.kind.continues:
-        raise BadReply(f"{CUT}: write less")
+        raise BadReply(Notice(CUT).because("write less"))
     parsed = parse_reply(reply.message.text, task.reply, cut=cut)
     if parsed.broken and not cut:
-        raise BadReply("the reply ends in the middle: complete it")
+        raise BadReply(Notice("the reply ends in the middle").because("complete it"))
     return parsed
 
 
 def describe_refusal(error: BadReply, reply: ChatReply) -> str:
-    """Return for users why a reply was refused, without the instructions that the message contains for the model.
+    """Return for users why a reply was refused, without the instructions for the model, which are reasons of notices.
 
-    Those follow a colon in each clause. A stopped reply is not reported as a wrong form.
+    A stopped reply is not reported as a wrong form.
     """
     if reply.finish_reason == "content_filter":
         return FILTERED
@@ -342,7 +342,7 @@ def describe_refusal(error: BadReply, reply: ChatReply) -> str:
     if isinstance(error, WrongForm):
         reason = _WRONG_FORM
     else:
-        reason = Notice("; ".join(clause.partition(": ")[0] for clause in str(error).split("; ")))
+        reason = Notice.several(problem.without_reason()[0] for problem in Notice.read(error.args[0]).parts)
     return Notice("the model's reply could not be used: {reason}", "unusable", reason=reason)
 
 

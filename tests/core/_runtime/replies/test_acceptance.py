@@ -8,7 +8,7 @@ import pytest
 
 from leadline._runtime.replies.parsing import CUT, WrongForm, describe_refusal
 from leadline.errors import BadReply
-from leadline.records import ChatReply, Message
+from leadline.records import ChatReply, Message, Notice
 
 
 def reply(text: str, finish: Literal["stop", "length", "content_filter"] = "stop") -> ChatReply:
@@ -20,10 +20,11 @@ def reply(text: str, finish: Literal["stop", "length", "content_filter"] = "stop
     [
         (WrongForm('the reply is no Plan: "sections" must be a list'), "it does not have the requested form"),
         (
-            BadReply("it cites none of the passages: put the id there; it is 1 words long: more"),
-            "it cites none of the passages; it is 1 words long",
+            BadReply(Notice.several([Notice("it cites none").because("put the id there"), Notice("it has 1 word")])),
+            "it cites none; it has 1 word",
         ),
-        (BadReply("the reply ends in the middle: complete it"), "the reply ends in the middle"),
+        (BadReply(Notice("the reply ends in the middle").because("complete it")), "the reply ends in the middle"),
+        (BadReply("it is about: nothing; at all"), "it is about: nothing; at all"),
     ],
 )
 def test_the_reason_for_users_has_no_instructions_for_the_model(error: BadReply, said: str) -> None:
