@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from leadline.citations import CITATION
 from leadline.citations import cited as cited_ids
-from leadline.records import Claim, Record, Report, Section, Text, Uncited
+from leadline.records import Claim, Record, Report, Section, Table, Text, Uncited
 from leadline_plugins.text import sentences
 from leadline_plugins.verification.blocks import FENCE, ITEM, QUOTE, Block, blocks, row_cells, visible_text
 
@@ -265,3 +266,28 @@ def row_text(line: str, head: Sequence[str]) -> str:
     """Return a table row as text, each cell after its header: `City: Bonn; People: 330,000`."""
     named = zip(row_cells(line), [*head, *[""] * line.count("|")], strict=False)
     return "; ".join(f"{name}: {cell}" if name else cell for cell, name in named if cell)
+
+
+# --- tables as data -------------------------------------------------------------------------------------------------
+
+
+def tables_of(report: Report) -> tuple[Table, ...]:
+    """Return the tables in the text of a report, in order; the title of a table is the heading above it."""
+    found: list[Table] = []
+    for section in report.sections:
+        text = section.text or ""
+        rows = [block for block in blocks(text, (section.title,)) if block.kind == "row"]
+        for _, group in groupby(rows, key=lambda block: block.group):
+            lines = list(group)
+            raw = [text[block.start : block.end] for block in lines]
+            found.append(
+                Table(
+                    id=f"table-{len(found) + 1}",
+                    section_id=section.id,
+                    title=lines[0].under[-1] if lines[0].under else section.title,
+                    columns=lines[0].head,
+                    rows=tuple(tuple(row_cells(line)) for line in raw),
+                    evidence_ids=tuple(tuple(cited_ids(line)) for line in raw),
+                )
+            )
+    return tuple(found)
