@@ -113,10 +113,7 @@ _ROMAN_VALUES = dict(zip("IVXLC", (1, 5, 10, 50, 100), strict=True))
 _ROMAN = re.compile(
     r"(?<!\w)(?P<roman>(?=[IVXLC]{2})C{0,3}(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3}))(?:e|er|th|st|nd|rd|ème)?(?!\w)"
 )
-
-
-def _fraction(sign: str) -> Decimal:
-    return Decimal(unicodedata.numeric(sign)).quantize(Decimal("0.001"))
+_FRACTIONS = {sign: Decimal(unicodedata.numeric(sign)).quantize(Decimal("0.001")) for sign in _VULGAR}
 
 
 @cache
@@ -196,7 +193,7 @@ def _digit_numbers(low: str) -> Iterator[Number]:
         elif match["clock"] or match["east"]:
             yield _from_clock(match)
         elif match["alone"]:
-            share = _fraction(match["alone"])
+            share = _FRACTIONS[match["alone"]]
             yield Number(share, "", *match.span(), others=(round(share * 100, 1),), certain=False, share=share)
         else:
             yield from _from_digits(match, comma_groups)
@@ -247,7 +244,7 @@ def _from_digits(match: re.Match[str], comma_groups: bool) -> Iterator[Number]:
             alone = match.string[match.end("digits")] in f"^⁻{_RAISED}"  # 10^6, not 5×10^6
             found = [(Decimal(1) if alone else value) * Decimal(10) ** int(power.replace("−", "-")) for value in found]
         elif match["vulgar"]:
-            found = [found[0] + _fraction(match["vulgar"])]
+            found = [found[0] + _FRACTIONS[match["vulgar"]]]
         elif match["part"]:
             found = [found[0] + Decimal(match["part"]) / int(match["parts"])]
         elif match["below"]:
