@@ -364,7 +364,9 @@ def _with_ranges(text: str, found: list[Number]) -> list[Number]:
         gap = text[low.end : high.start].lower()
         plain = low.kind == "number" and not low.is_year and low.value < ROUNDED_FROM
         if plain and len(gap) <= 6 and between.fullmatch(gap) and low.value:
-            scale = _scale(high)
+            digits = re.search(DIGITS, high.text)
+            first = readings(digits[0])[0] if digits else high.value
+            scale = high.value / first if first else Decimal(1)
             others = tuple(value * scale for value in low.readings) if scale > 1 else ()
             kind: Kind = "percent" if high.kind == "percent" else "number"
             base = base_value(low.value * scale, high.unit) if not low.unit else low.base
@@ -378,13 +380,6 @@ def _with_ranges(text: str, found: list[Number]) -> list[Number]:
 @cache
 def _range_pattern() -> re.Pattern[str]:
     return re.compile(rf"\s?(?:[-–—~～〜至]|{'|'.join(forms('ranges'))})\s?[$€£¥]?")
-
-
-def _scale(number: Number) -> Decimal:
-    """Return the factor of a number with a scale word: 1,000,000 of `5 million`."""
-    digits = re.search(DIGITS, number.text)
-    first = readings(digits.group())[0] if digits else Decimal(0)
-    return number.value / first if first else Decimal(1)
 
 
 # --- numerals -----------------------------------------------------------------------------------------------------

@@ -96,14 +96,10 @@ async def from_web(run: StageRun, wanted: Sequence[CitedSource]) -> Found:
             group.create_task(fetch(source))
     limit = f"a run reads {pages} pages: research.max_queries times research.pages_per_query"
     found.problems |= {source.key: limit for source in readable[pages:]}
-    return Found(
-        found.documents,
-        {
-            one.key: found.problems.get(one.key, "the report has no web address for it")
-            for one in wanted
-            if one.key not in found.documents
-        },
-    )
+    for source in wanted:
+        if source not in readable:
+            found.problems.setdefault(source.key, "the report has no web address for it")
+    return found
 
 
 async def _add(found: Found, key: str, reading: Any) -> None:
