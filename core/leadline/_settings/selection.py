@@ -8,12 +8,12 @@ the settings name, unless only a package is missing or its plugin is broken.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
-from urllib.parse import urlsplit
 
 from leadline._hosting.catalog import Plugin, PluginCatalog, missing_packages
 from leadline._hosting.loading import NAME, AnyOffer
@@ -61,6 +61,8 @@ _REQUIRED = {"ai.providers", "search.strategy", "read.parsers", "research.synthe
 _NO_ORDER = AutoOrder()
 # The keys of a pipeline that decide its stages.
 _LAYOUT = ("stages", "without", "replace", "before", "after", "extends")
+
+_ADDRESS = re.compile(r"https?://(?:[^\s/?#@]*@)?(?:\[[^\s\[\]]+\]|[^\s/?#@\[\]]+)(?:[:/?#]\S*)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -483,14 +485,7 @@ def _obstacle(plugin: Plugin, offer: AnyOffer, settings: PluginSettings) -> str:
 
 
 def _address_fault(address: Any) -> str:
-    if not address or not isinstance(address, str):
-        return ""
-    try:
-        parts = urlsplit(address.strip())
-    except ValueError:
-        parts = urlsplit("")
-    fits = parts.scheme in ("http", "https") and parts.hostname
-    if fits and address.strip().isprintable() and " " not in address.strip():
+    if not address or not isinstance(address, str) or _ADDRESS.fullmatch(address.strip()):
         return ""
     return f"base_url {address!r} is not an address such as https://api.example.org/v1 or http://127.0.0.1:11434/v1"
 

@@ -20,8 +20,8 @@ from leadline.errors import NoEvidence, UsageError
 from leadline.records import Report
 from leadline.rendering import VERDICTS
 from leadline.research_findings import FAILED
+from leadline_plugins.verification.claims import paragraphs_as_markdown, read_paragraphs, with_paragraphs
 from leadline_plugins.verification.external_reports import CheckedReport, CitedSource, check, cited_sources, recheck
-from leadline_plugins.verification.paragraph_files import paragraphs_as_markdown, read_paragraphs, with_paragraphs
 from leadline_plugins.verification.report_sources import Found, from_folder, from_run, from_web
 
 # The exit code if a claim is not supported, or a citation has no entry.

@@ -14,7 +14,7 @@ from leadline.plugin import stage
 from leadline.records import Blob, Report
 from leadline.research_findings import REPORT, VERIFICATION
 from leadline_plugins.prompting.fallback import notify
-from leadline_plugins.verification.tables import tables_of
+from leadline_plugins.verification.claims import tables_of
 from leadline_plugins.writing.methodology import with_notices
 
 # Of the checks, what the report has itself or `verify.json` repeats.

@@ -41,9 +41,6 @@ _EAST_OR_LATIN = ("Hani", "Kana", "Hang", "Latn")
 _AGREE = 2
 # Words from which a text is long, and the share of stop words that it needs to be of a known language.
 _LONG, _SHARE = 40, 0.1
-# Letter groups that are frequent in English and rare in other languages.
-_SPELLED = re.compile("th|gh|wh|sh|[st]ions?$|logy$|graphy$|nomy$|ics$|ness$|ship")
-_SPELLED_LEAST = 4
 # Many French words begin with these letters, and few names: `Évolution population Paris`.
 _FRENCH = "ÉÊ"
 
@@ -217,11 +214,7 @@ def _strange_in_english(words: Sequence[str]) -> int | None:
     which show names.
     """
     own, queries, loans = _english()
-    plain, marked = False, 0
-    for word in words:
-        if not word.isascii():
-            marked += word[0] in _FRENCH or (word.islower() and word not in loans)
-        elif not plain:
-            spelled = word.islower() and len(word) >= _SPELLED_LEAST and _SPELLED.search(word)
-            plain = bool(spelled) or word.lower() in own or word.lower() in queries
-    return marked if plain else None
+    if not any(word.lower() in own or word.lower() in queries for word in words):
+        return None
+    marked = (word for word in words if not word.isascii())
+    return sum(word[0] in _FRENCH or (word.islower() and word not in loans) for word in marked)

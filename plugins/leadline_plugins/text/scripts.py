@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from bisect import bisect
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache, lru_cache
 
 from leadline_plugins.text.word_lists import stopwords
 
-# First and last code point of a Unicode block, and its script.
-_BLOCKS = (
-    (0x0000, 0x024F, "Latn"), (0x0370, 0x03FF, "Grek"), (0x0400, 0x052F, "Cyrl"), (0x0530, 0x058F, "Armn"),
-    (0x0590, 0x05FF, "Hebr"), (0x0600, 0x077F, "Arab"), (0x0900, 0x097F, "Deva"), (0x0980, 0x09FF, "Beng"),
-    (0x0A00, 0x0A7F, "Guru"), (0x0A80, 0x0AFF, "Gujr"), (0x0B00, 0x0B7F, "Orya"), (0x0B80, 0x0BFF, "Taml"),
-    (0x0C00, 0x0C7F, "Telu"), (0x0C80, 0x0CFF, "Knda"), (0x0D00, 0x0D7F, "Mlym"), (0x0D80, 0x0DFF, "Sinh"),
-    (0x0E00, 0x0E7F, "Thai"), (0x0E80, 0x0EFF, "Laoo"), (0x0F00, 0x0FFF, "Tibt"), (0x1000, 0x109F, "Mymr"),
-    (0x10A0, 0x10FF, "Geor"), (0x1100, 0x11FF, "Hang"), (0x1200, 0x139F, "Ethi"), (0x1780, 0x17FF, "Khmr"),
-    (0x1E00, 0x1EFF, "Latn"), (0x3040, 0x30FF, "Kana"), (0x3400, 0x9FFF, "Hani"), (0xAC00, 0xD7AF, "Hang"),
-    (0xFB50, 0xFEFC, "Arab"),
-)  # fmt: skip
-_FIRST = [start for start, _, _ in _BLOCKS]
+# The script of a letter by the first word of its Unicode name.
+_SCRIPTS = {
+    "LATIN": "Latn", "GREEK": "Grek", "CYRILLIC": "Cyrl", "ARMENIAN": "Armn", "HEBREW": "Hebr", "ARABIC": "Arab",
+    "DEVANAGARI": "Deva", "BENGALI": "Beng", "GURMUKHI": "Guru", "GUJARATI": "Gujr", "ORIYA": "Orya", "TAMIL": "Taml",
+    "TELUGU": "Telu", "KANNADA": "Knda", "MALAYALAM": "Mlym", "SINHALA": "Sinh", "THAI": "Thai", "LAO": "Laoo",
+    "TIBETAN": "Tibt", "MYANMAR": "Mymr", "GEORGIAN": "Geor", "HANGUL": "Hang", "ETHIOPIC": "Ethi", "KHMER": "Khmr",
+    "HIRAGANA": "Kana", "KATAKANA": "Kana", "CJK": "Hani",
+}  # fmt: skip
 # The most usual language of each script other than Latin.
 LANGUAGE_OF = {
     "Grek": "el", "Cyrl": "ru", "Armn": "hy", "Hebr": "he", "Arab": "ar", "Deva": "hi", "Beng": "bn", "Guru": "pa",
@@ -49,8 +45,8 @@ def primary(code: str) -> str:
 
 @lru_cache(maxsize=1 << 15)
 def _script(sign: str) -> str:
-    place = bisect(_FIRST, ord(sign)) - 1
-    return _BLOCKS[place][2] if ord(sign) <= _BLOCKS[place][1] and sign.isalpha() else ""
+    name = unicodedata.name(sign, "").replace("-", " ").partition(" ")[0]
+    return _SCRIPTS.get(name, "") if sign.isalpha() else ""
 
 
 def letters(text: str) -> Counter[str]:

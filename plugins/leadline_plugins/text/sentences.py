@@ -231,7 +231,7 @@ def _is_abbreviation(text: str, dot: int, following: str, rest: Sequence[str]) -
     word = _last_word(head[-1]) if head else ""
     if word in words["titles"]:
         return True
-    if following[0].isdigit() and (word in words["counting"] or _is_counting_word(head, word, words)):
+    if following[0].isdigit() and word in words["counting"]:
         return True
     opener = following.rstrip(",").casefold() in words["openers"]
     if _ORDINAL.fullmatch(word) and _is_ordinal(head, word, following, rest, words) and not opener:
@@ -244,14 +244,6 @@ def _last_word(word: str) -> str:
     """Return a word without opening brackets and quotes, articles and elisions: `(vgl`, `l'art`."""
     word = word.lstrip("(\"'“‘[").casefold()
     return word if word.isalnum() else re.split("['’]", word)[-1]
-
-
-def _is_counting_word(head: Sequence[str], word: str, words: Mapping[str, frozenset[str]]) -> bool:
-    """Return whether an English word before a number is an abbreviation (`Abs. 3`) and not that word."""
-    if word not in words["counting_words"]:
-        return False
-    before = _last_word(head[-2]) if len(head) > 1 else ""
-    return head[-1][0].isupper() or head[-1][0] in "([" or before in words["before_counting"]
 
 
 def _is_ordinal(

@@ -11,8 +11,6 @@ import unicodedata
 
 from leadline_plugins.text.word_lists import word_sets
 
-# Verbs that `-ment` is not removed from, because the rest is another word.
-_NO_VERBS = frozenset(["state", "base", "case", "depart", "apart", "compart", "compli"])
 _SHORT = re.compile("[^aeiou][aeiou][^aeiouwxy]")
 
 
@@ -61,18 +59,12 @@ def stem(word: str) -> str:
         return _stem_of_script(word)
     if len(word) < 4 or word.endswith(("ss", "us", "is")):
         return word
-    if word[-1] not in "gdset":
+    if word[-1] not in "gdse":
         return _with_final_i(word)
     for ending, at_least in (("ing", 6), ("ed", 5), ("es", 6), ("s", 4), ("e", 5)):
         if word.endswith(ending) and len(word) >= at_least and not word.endswith("eed"):
-            return _without_ment(_repaired(word.removesuffix(ending), ending))
-    return _without_ment(_with_final_i(word))
-
-
-def _without_ment(word: str) -> str:
-    """Stem `settlement` like `settled`, but not `statement` like `state`."""
-    base = word.removesuffix("ment")
-    return word if len(base) in (len(word), 1, 2, 3) or base in _NO_VERBS else stem(base)
+            return _repaired(word.removesuffix(ending), ending)
+    return _with_final_i(word)
 
 
 def _repaired(base: str, ending: str) -> str:

@@ -8,13 +8,18 @@ citation. The time is linear in the length of the text.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
-from leadline.citations import CITATION
+from pydantic import ValidationError
+
+from leadline.citations import CITATION, cite
 from leadline.citations import cited as cited_ids
-from leadline.records import Claim, Record, Report, Section, Text, Uncited
+from leadline.errors import UsageError
+from leadline.records import Claim, Record, Report, Section, Table, Text, Uncited
 from leadline_plugins.text import sentences
 from leadline_plugins.verification.blocks import FENCE, ITEM, QUOTE, Block, blocks, row_cells, visible_text
 
@@ -26,6 +31,7 @@ _CODE = re.compile(r"(`+)[^`]+\1")
 _NO_ENDS = str.maketrans(dict.fromkeys(".?!…。！？", "_"))
 _LEADS = (":", "：")
 _ASKS = ("?", "？", "؟")
+_FIELDS = "id, section_id, text, cite_ids, states, ends_with_citation"
 
 
 @dataclass(frozen=True)
@@ -265,3 +271,89 @@ def row_text(line: str, head: Sequence[str]) -> str:
     """Return a table row as text, each cell after its header: `City: Bonn; People: 330,000`."""
     named = zip(row_cells(line), [*head, *[""] * line.count("|")], strict=False)
     return "; ".join(f"{name}: {cell}" if name else cell for cell, name in named if cell)
+
+
+# --- tables as data -------------------------------------------------------------------------------------------------
+
+
+def tables_of(report: Report) -> tuple[Table, ...]:
+    """Return the tables in the text of a report, in order; the title of a table is the heading above it."""
+    found: list[Table] = []
+    for section in report.sections:
+        text = section.text or ""
+        rows = [block for block in blocks(text, (section.title,)) if block.kind == "row"]
+        for _, group in groupby(rows, key=lambda block: block.group):
+            lines = list(group)
+            raw = [text[block.start : block.end] for block in lines]
+            found.append(
+                Table(
+                    id=f"table-{len(found) + 1}",
+                    section_id=section.id,
+                    title=lines[0].under[-1] if lines[0].under else section.title,
+                    columns=lines[0].head,
+                    rows=tuple(tuple(row_cells(line)) for line in raw),
+                    evidence_ids=tuple(tuple(cited_ids(line)) for line in raw),
+                )
+            )
+    return tuple(found)
+
+
+# --- paragraphs.jsonl, to check it alone ---------------------------------------------------------------------------
+
+
+def read_paragraphs(text: str, name: str) -> list[Paragraph]:
+    """Return the lines of a file. Raises `UsageError` for the first line that is none, or a repeated id."""
+    lines: list[Paragraph] = []
+    seen: set[str] = set()
+    for number, row in enumerate(text.splitlines(), start=1):
+        if not row.strip():
+            continue
+        try:
+            line = Paragraph.model_validate(json.loads(row))
+        except (ValueError, ValidationError) as error:
+            problem = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+            raise UsageError(f"{name}, line {number}: {problem}; a line is a JSON object with {_FIELDS}") from None
+        if line.id in seen:
+            raise UsageError(f"{name}, line {number}: the id {line.id!r} occurs twice")
+        seen.add(line.id)
+        lines.append(line)
+    if not lines:
+        raise UsageError(f"{name} has no paragraph: give the paragraphs.jsonl of a run")
+    return lines
+
+
+def with_paragraphs(report: Report, lines: Iterable[Paragraph]) -> Report:
+    """Return the report of a run with the text of these paragraphs, citing the passages that they name."""
+    titles = {section.id: section.title for section in report.sections}
+    sections = tuple(
+        Section(id=name, title=titles.get(name, ""), text="\n\n".join(map(_with_ids, group)))
+        for name, group in groupby(lines, key=lambda line: line.section_id)
+    )
+    return report.model_copy(update={"sections": sections, "figures": (), "verdicts": (), "uncited": ()})
+
+
+def _with_ids(line: Paragraph) -> str:
+    """Return a paragraph with citations of exactly its `cite_ids`, which the file may name without placing them."""
+    placed = cited_ids(line.markdown)
+    return f"{line.markdown or _text(line)}{''.join(cite(name) for name in line.cite_ids if name not in placed)}"
+
+
+def paragraphs_as_markdown(lines: Sequence[Paragraph]) -> str:
+    """Return the paragraphs as a report whose list of sources has the ids, so that files can be matched to them."""
+    numbers = {name: str(place) for place, name in enumerate(_ids(lines), start=1)}
+
+    def with_numbers(line: Paragraph) -> str:
+        return CITATION.sub(
+            lambda match: "".join(f"[{numbers[name]}]" for name in cited_ids(match[0])), _with_ids(line)
+        )
+
+    entries = [f"[{place}] {name}" for name, place in numbers.items()]
+    return "\n\n".join(["# Paragraphs", *map(with_numbers, lines), "## References", "\n".join(entries)]) + "\n"
+
+
+def _ids(lines: Iterable[Paragraph]) -> Iterator[str]:
+    yield from dict.fromkeys(name for line in lines for name in (*line.cite_ids, *cited_ids(line.markdown)))
+
+
+def _text(line: Paragraph) -> str:
+    return f"{' '.join(line.text.split())} "

@@ -253,6 +253,7 @@ def _checked_claim(
         reason = "the source was not read" if unread else "no passage of the source shares a word with it"
         kind: VerdictKind | None = None if unread else "not_judged"
         return CheckedClaim(claim=claim.text, source=keys, verdict=kind, reason=reason, under=under)
+    near = "" if verdict.quote else nearest_sentence(verdict.claim.text, library.cited(verdict.claim))
     missing = [one.key for one in sources if read_keys is not None and one.key not in read_keys]
     lacking = f"; not read: [{'], ['.join(missing)}]" if missing and verdict.verdict != "supported" else ""
     return CheckedClaim(
@@ -262,12 +263,7 @@ def _checked_claim(
         reason=verdict.reason + lacking,
         confidence=round(verdict.confidence, 2),
         passage=" ".join(verdict.quote.split()),
-        nearest="" if verdict.quote else " ".join(_nearest_words(verdict.claim, library).split()),
+        nearest=" ".join(near.split()),
         judge=verdict.judge,
         under=under,
     )
-
-
-def _nearest_words(claim: Claim, library: Library) -> str:
-    """Return the sentence of the cited passages that shares most words with a claim."""
-    return nearest_sentence(claim.text, library.cited(claim))

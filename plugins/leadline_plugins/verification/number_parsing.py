@@ -113,10 +113,7 @@ _ROMAN_VALUES = dict(zip("IVXLC", (1, 5, 10, 50, 100), strict=True))
 _ROMAN = re.compile(
     r"(?<!\w)(?P<roman>(?=[IVXLC]{2})C{0,3}(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3}))(?:e|er|th|st|nd|rd|ème)?(?!\w)"
 )
-
-
-def _fraction(sign: str) -> Decimal:
-    return Decimal(unicodedata.numeric(sign)).quantize(Decimal("0.001"))
+_FRACTIONS = {sign: Decimal(unicodedata.numeric(sign)).quantize(Decimal("0.001")) for sign in _VULGAR}
 
 
 @cache
@@ -196,7 +193,7 @@ def _digit_numbers(low: str) -> Iterator[Number]:
         elif match["clock"] or match["east"]:
             yield _from_clock(match)
         elif match["alone"]:
-            share = _fraction(match["alone"])
+            share = _FRACTIONS[match["alone"]]
             yield Number(share, "", *match.span(), others=(round(share * 100, 1),), certain=False, share=share)
         else:
             yield from _from_digits(match, comma_groups)
@@ -247,7 +244,7 @@ def _from_digits(match: re.Match[str], comma_groups: bool) -> Iterator[Number]:
             alone = match.string[match.end("digits")] in f"^⁻{_RAISED}"  # 10^6, not 5×10^6
             found = [(Decimal(1) if alone else value) * Decimal(10) ** int(power.replace("−", "-")) for value in found]
         elif match["vulgar"]:
-            found = [found[0] + _fraction(match["vulgar"])]
+            found = [found[0] + _FRACTIONS[match["vulgar"]]]
         elif match["part"]:
             found = [found[0] + Decimal(match["part"]) / int(match["parts"])]
         elif match["below"]:
@@ -367,7 +364,9 @@ def _with_ranges(text: str, found: list[Number]) -> list[Number]:
         gap = text[low.end : high.start].lower()
         plain = low.kind == "number" and not low.is_year and low.value < ROUNDED_FROM
         if plain and len(gap) <= 6 and between.fullmatch(gap) and low.value:
-            scale = _scale(high)
+            digits = re.search(DIGITS, high.text)
+            first = readings(digits[0])[0] if digits else high.value
+            scale = high.value / first if first else Decimal(1)
             others = tuple(value * scale for value in low.readings) if scale > 1 else ()
             kind: Kind = "percent" if high.kind == "percent" else "number"
             base = base_value(low.value * scale, high.unit) if not low.unit else low.base
@@ -381,13 +380,6 @@ def _with_ranges(text: str, found: list[Number]) -> list[Number]:
 @cache
 def _range_pattern() -> re.Pattern[str]:
     return re.compile(rf"\s?(?:[-–—~～〜至]|{'|'.join(forms('ranges'))})\s?[$€£¥]?")
-
-
-def _scale(number: Number) -> Decimal:
-    """Return the factor of a number with a scale word: 1,000,000 of `5 million`."""
-    digits = re.search(DIGITS, number.text)
-    first = readings(digits.group())[0] if digits else Decimal(0)
-    return number.value / first if first else Decimal(1)
 
 
 # --- numerals -----------------------------------------------------------------------------------------------------

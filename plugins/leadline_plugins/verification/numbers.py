@@ -27,7 +27,7 @@ class Values:
 
     def __init__(self, found: Iterable[Number]) -> None:
         self.numbers = tuple(found)
-        plain = [one for one in self.numbers if one.kind in ("number", "percent", "decade")]
+        self._plain = plain = [one for one in self.numbers if one.kind in ("number", "percent", "decade")]
         self._values = {value.normalize() for one in plain for value in one.readings}
         self._percent = {value.normalize() / 100 for one in plain if one.kind == "percent" for value in one.readings}
         self._rough = sorted({value for one in plain if not one.is_year for value in one.readings})
@@ -89,7 +89,7 @@ class Values:
         """
         if number.kind not in ("number", "percent"):
             return False
-        plain = [one for one in self.numbers if one.kind in ("number", "percent", "decade")][:_MOST_COMPUTED]
+        plain = self._plain[:_MOST_COMPUTED]
         values = list(dict.fromkeys(value for one in plain for value in one.readings))[:_MOST_COMPUTED]
         based = list(dict.fromkeys(one.base[1] for one in plain if one.base[0]))[:_MOST_COMPUTED]
         made = [sum((one.value for one in plain), Decimal(0)), *_combinations(values)]

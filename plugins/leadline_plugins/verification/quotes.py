@@ -72,11 +72,6 @@ def quote_parts(words: str) -> list[str]:
     return [part for part in _OMITTED.split(words) if normalize_source(part)]
 
 
-def locate(words: str, text: str) -> tuple[int, int] | None:
-    """Return the span of words in a text: all parts in order, none starting or ending inside a word."""
-    return _find_span(words, normalize(text), None, None)
-
-
 def find_quote(words: str, passages: Iterable[Evidence]) -> list[tuple[Evidence, str]]:
     """Return the passages that contain a quote, each with its own form of the words; none if a part is missing.
 
@@ -96,7 +91,7 @@ def find_quote(words: str, passages: Iterable[Evidence]) -> list[tuple[Evidence,
 def _passage_words(words: str, passage: Evidence) -> str:
     """Return the words as written in a passage, or with its lead and headings; empty if neither has them."""
     for text in (passage.quote, "\n".join(filter(None, (*passage.path, passage.lead, passage.quote)))):
-        if span := locate(words, text):
+        if span := _find_span(words, normalize(text), None, None):
             return text[slice(*span)]
     return ""
 

@@ -1,25 +1,38 @@
-"""The sources of a report: as a run stored them, from files in a folder, or from the web."""
+"""The sources of a report: as a run stored them, from files in a folder, or from the web.
+
+A file is that of the source whose address ends with its name, else of that with its number, else of that with most
+words of its name.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import mimetypes
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+import re
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from leadline.citations import number
 from leadline.contracts import StageRun
 from leadline.errors import UsageError
 from leadline.records import Blob, Document, FetchRequest, Report
 from leadline_plugins.verification.external_reports import CitedSource
-from leadline_plugins.verification.reports.source_files import matches
 
 AT_ONCE = 5
 # Characters after which no further source of the web is read: all are in memory at once.
 _MOST = 20_000_000
 _WEB = ("https://", "http://")
+# Share of the words of a file's name that must be in the entry of a source.
+_ENOUGH = 0.6
+# A number that a name begins with, by itself: not that of `3d-printing`, `1.5-degrees`, `10-K_2023`, `10.1000_182`.
+_NUMBER = re.compile(r"\W*0*(\d+)(?![^\W_])(?!\.\d)(?![\W_][b-zB-Z\d](?![^\W_]))")
+_LETTER = re.compile(r"[^\W\d_]")
+_IDENTIFIER = re.compile(r"\d{6}|\d+\.\d")
+_AROUND = "\"'<>()[]（）【】,;。，；"
 
 
 @dataclass
@@ -50,9 +63,9 @@ async def from_folder(
     parse: Callable[[Blob], Awaitable[Document]], folder: Path, wanted: Sequence[CitedSource]
 ) -> Found:
     """Read the sources whose files are named by their address, number or words of their titles."""
-    matched = matches(wanted, _files(folder), folder)
-    found = Found(problems=matched.problems)
-    for key, path in matched.files.items():
+    paths, problems = match_files(wanted, _files(folder), folder)
+    found = Found(problems=problems)
+    for key, path in paths.items():
         kind = "text/markdown" if path.suffix == ".md" else mimetypes.guess_type(path.name)[0] or "text/plain"
         blob = Blob(name=path.name, media_type=kind, data=path.read_bytes())
         await _add(found, key, parse(blob))
@@ -83,14 +96,10 @@ async def from_web(run: StageRun, wanted: Sequence[CitedSource]) -> Found:
             group.create_task(fetch(source))
     limit = f"a run reads {pages} pages: research.max_queries times research.pages_per_query"
     found.problems |= {source.key: limit for source in readable[pages:]}
-    return Found(
-        found.documents,
-        {
-            one.key: found.problems.get(one.key, "the report has no web address for it")
-            for one in wanted
-            if one.key not in found.documents
-        },
-    )
+    for source in wanted:
+        if source not in readable:
+            found.problems.setdefault(source.key, "the report has no web address for it")
+    return found
 
 
 async def _add(found: Found, key: str, reading: Any) -> None:
@@ -98,3 +107,95 @@ async def _add(found: Found, key: str, reading: Any) -> None:
         found.documents[key] = await reading
     except Exception as error:  # noqa: BLE001 - any error of a fetcher or parser explains why the source was not read
         found.problems[key] = str(error) or type(error).__name__
+
+
+# --- which file is which source -----------------------------------------------------------------------------------
+
+
+def match_files(
+    sources: Sequence[CitedSource], files: Sequence[Path], folder: Path
+) -> tuple[dict[str, Path], dict[str, str]]:
+    """Return the files of sources by their keys, and why others have none.
+
+    A file at the address of a source is no other's, whatever number it begins with; what the addresses of several end
+    with, as `index.html`, is the name of none.
+    """
+    places = {source.key: list(dict.fromkeys(_places(source))) for source in sources}
+    ends = Counter(name for own in places.values() for name in {name for place in own for name in _ends(place)})
+    matched = _addressed(places, ends, files)
+    left = [path for path in files if path not in matched.values()]
+    worded = [path for path in left if max(ends[path.name], ends[path.stem]) < 2]
+    problems: dict[str, str] = {}
+    for source in (source for source in sources if source.key not in matched):
+        number, by_words = source.key.lstrip("^#"), _worded(source, worded)
+        by_number = _distinct([path for path in left if (own := _NUMBER.match(path.stem)) and own[1] == number])
+        fits = [path for path in by_number if path in by_words] or by_number or by_words
+        if len(fits) == 1:
+            matched[source.key] = fits[0]
+        elif fits:
+            names, one = ", ".join(path.name for path in fits), "only one" if by_number else "one"
+            way = f"as its number, {number}" if number.isdigit() else "as its address ends"
+            problems[source.key] = f"{len(fits)} files in {folder} fit: {names}; name {one} {way}"
+        else:
+            problems[source.key] = f"no file in {folder} is named as its number, title or address"
+    return matched, problems
+
+
+def _places(source: CitedSource) -> Iterator[str]:
+    """Yield the addresses of a source, and what else of its entry may be one: with a slash or the end of a name."""
+    words = (word for word in source.text.split() if "/" in word or "." in word)
+    for place in (*source.urls, *words):
+        path, mark, query = place.strip(_AROUND).partition("#")[0].partition("?")
+        yield unquote(path.removeprefix("file://").rstrip("/.") + mark + query)
+
+
+def _ends(place: str) -> tuple[str, ...]:
+    """Return how a file of an address may be called: with its query (`watch?v=1`), as downloaders write it, or not."""
+    path, mark, query = place.partition("?")
+    last = path.rpartition("/")[2]
+    return (f"{last}{mark}{query}", last) if mark else (last,)
+
+
+def _addressed(places: Mapping[str, Sequence[str]], ends: Mapping[str, int], files: Sequence[Path]) -> dict[str, Path]:
+    """Return the files that an entry names, by path or by name; `ends` counts the sources whose addresses end so."""
+    by_path = [(f"/{path.resolve()}", path) for path in files]
+    named = {path.stem: path for path in reversed(files)} | {path.name: path for path in files}
+    matched: dict[str, Path] = {}
+    for key, own in places.items():
+        paths = [place.partition("?")[0] for place in own]
+        fits = [file for place in paths if "/" in place for whole, file in by_path if whole.endswith(f"/{place}")]
+        names = (name for place in own for name in _ends(place))
+        fits += [named[name] for name in names if name in named and _is_name(name) and ends[name] == 1]
+        if fits:
+            matched[key] = fits[0]
+    return matched
+
+
+def _is_name(name: str) -> bool:
+    """Return whether a name is more than a small number, which may count anything: `run_007`, `1706.03762`."""
+    return bool(_LETTER.search(name.partition(".")[0]) or _IDENTIFIER.match(name))
+
+
+def _worded(source: CitedSource, files: Sequence[Path]) -> list[Path]:
+    """Return the files whose names share most words with an entry, and a number where both have some."""
+    words, numbers = _words(" ".join([source.text, *source.urls]))
+    ranked: list[tuple[tuple[float, int, int], Path]] = []
+    for path in files:
+        own, counted = _words(path.stem)
+        shared, same = own & words, counted & numbers
+        if own and len(shared) / len(own) >= _ENOUGH and (same or not counted or not numbers):
+            ranked.append(((len(shared) / len(own), len(same), len(shared)), path))
+    best = max((rank for rank, _ in ranked), default=None)
+    return _distinct([path for rank, path in ranked if rank == best])
+
+
+def _distinct(files: Sequence[Path]) -> list[Path]:
+    """Return the first of the files of each name: one document in several forms."""
+    return sorted({path.stem: path for path in reversed(files)}.values())
+
+
+def _words(text: str) -> tuple[set[str], set[str]]:
+    """Return the words of a text, and the numbers in it."""
+    found = set(re.findall(r"\w{2,}", text.casefold().replace("_", " ")))
+    numbers = {word for word in found if word.isdigit()}
+    return found - numbers, numbers

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -113,7 +113,8 @@ async def judge(run: StageRun, claims: Sequence[Claim], library: Library, *, tog
     """
     found: dict[str, Verdict] = {}
     first = {(claim.text, claim.evidence_ids): claim for claim in reversed(claims)} if together else {}
-    batches = [list(first.values())[::-1]] if together else list(_claims_by_section(claims))
+    sections = [list(section) for _, section in groupby(claims, key=lambda claim: claim.section_id)]
+    batches = [list(first.values())[::-1]] if together else sections
     for verdicts in await run.each(batches, lambda batch: judge_batch(run, batch, library)):
         found |= {one.claim.id: one for one in verdicts}
     repeated = [(claim, first.get((claim.text, claim.evidence_ids), claim)) for claim in claims]
@@ -130,12 +131,6 @@ async def prejudge(
     if not await run.by_chat(VERIFY_TASK.name):
         return []
     return await judge(run, section_statements(sections).to_judge(), Library(evidence, sources, language))
-
-
-def _claims_by_section(claims: Sequence[Claim]) -> Iterator[list[Claim]]:
-    """Yield the claims of each section, so that changes of one section leave the requests of others unchanged."""
-    for _, section in groupby(claims, key=lambda claim: claim.section_id):
-        yield list(section)
 
 
 async def judge_batch(

@@ -18,8 +18,8 @@ from leadline.records import Report, Section, Table
 from leadline.templates import render_file
 from leadline.testing.fakes import fake_web, quoting
 from leadline_plugins.formats.tables import Tables, _csv, _safe
+from leadline_plugins.verification.claims import tables_of
 from leadline_plugins.verification.reports.reader import read_report
-from leadline_plugins.verification.tables import tables_of
 
 TABLE = (
     "Depths by year [@e1].\n\n### Soundings\n\n| Year | Depth |\n|---|---|\n| 1907 | 9 [@e1] |\n| 1911 | =1+1 [@e1] |"

@@ -81,7 +81,6 @@ def test_an_escaped_bracket_is_no_mark_where_others_are() -> None:
         "[1]: https://example.org/a_(b)\n[2]: https://example.org/2 'Two'\n",
         "[^1]: One https://example.org/a_(b)\n[^2]: Two https://example.org/2\n",
         "## Notes\n\n| # | source |\n|---|---|\n| [1] | https://example.org/a_(b) |\n| [2] | https://example.org/2 |\n",
-        "1. One https://example.org/a_(b)\n2. Two https://example.org/2\n",
     ],
 )
 def test_lists_of_sources(listed: str) -> None:
@@ -140,20 +139,6 @@ def test_lists_of_sources_without_addresses_have_names_in_many_languages(title: 
 )
 def test_other_headings_name_no_list(title: str) -> None:
     assert not is_list_title(title)
-
-
-@pytest.mark.parametrize(
-    "listed",
-    [
-        "1. Wang: Depths, 2020.\n2. Li: Widths, 2021.",
-        "1) Wang: Depths, 2020.\n\n   Second edition.\n\n2) Li: Widths, 2021.",
-        "[1] Wang: Depths, 2020.",
-    ],
-)
-def test_a_last_section_of_nothing_but_the_numbers_that_are_cited_is_the_list(listed: str) -> None:
-    report = read_report(f"# T\n\n## Body\n\nDeep. [1]\n\n## Vitlaust\n\n{listed}")
-    assert report.entries["1"].text == "Wang: Depths, 2020."
-    assert not list(report.dangling())
 
 
 @pytest.mark.parametrize(

@@ -2,86 +2,83 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leadline_plugins.verification.reports.source_files import matches
+from leadline_plugins.verification.external_reports import CitedSource
+from leadline_plugins.verification.report_sources import match_files
 
 FOLDER = Path("sources")
 
 
-@dataclass(frozen=True)
-class Entry:
-    key: str
-    text: str = ""
-    urls: tuple[str, ...] = ()
+def source(key: str, text: str = "", urls: tuple[str, ...] = ()) -> CitedSource:
+    return CitedSource(key=key, text=text, urls=urls)
 
 
 def files(*names: str) -> list[Path]:
     return sorted(FOLDER / name for name in names)
 
 
-def found(entry: Entry, *names: str) -> str:
-    done = matches([entry], files(*names), FOLDER)
-    return done.files[entry.key].name if entry.key in done.files else done.problems[entry.key]
+def found(entry: CitedSource, *names: str) -> str:
+    paths, problems = match_files([entry], files(*names), FOLDER)
+    return paths[entry.key].name if entry.key in paths else problems[entry.key]
 
 
 @pytest.mark.parametrize(
     ("entry", "name"),
     [
-        (Entry("3", "Soundings, 1831"), "03-depths.txt"),
-        (Entry("^3"), "03-depths.txt"),
-        (Entry("4", "On the survey of the bay"), "survey of the bay.md"),
-        (Entry("4", "Survey of the bay, 1832"), "survey-1832.md"),
-        (Entry("4", "Depths", ("https://example.org/a/run_007.md",)), "run_007.md"),
-        (Entry("4", "Depths", ("https://example.org/a/run_007",)), "run_007.md"),
-        (Entry("4", "Depths. file:///elsewhere/run_007.md"), "run_007.md"),
-        (Entry("4", "Depths", ("https://example.org/run%5F007.md?download=1#top",)), "run_007.md"),
-        (Entry("3", "Depths", ("https://example.org/run_007.md",)), "run_007.md"),
+        (source("3", "Soundings, 1831"), "03-depths.txt"),
+        (source("^3"), "03-depths.txt"),
+        (source("4", "On the survey of the bay"), "survey of the bay.md"),
+        (source("4", "Survey of the bay, 1832"), "survey-1832.md"),
+        (source("4", "Depths", ("https://example.org/a/run_007.md",)), "run_007.md"),
+        (source("4", "Depths", ("https://example.org/a/run_007",)), "run_007.md"),
+        (source("4", "Depths. file:///elsewhere/run_007.md"), "run_007.md"),
+        (source("4", "Depths", ("https://example.org/run%5F007.md?download=1#top",)), "run_007.md"),
+        (source("3", "Depths", ("https://example.org/run_007.md",)), "run_007.md"),
     ],
 )
-def test_a_file_is_found_by_address_number_or_words(entry: Entry, name: str) -> None:
+def test_a_file_is_found_by_address_number_or_words(entry: CitedSource, name: str) -> None:
     names = ("03-depths.txt", "survey of the bay.md", "survey-1831.md", "survey-1832.md", "run_001.md", "run_007.md")
     assert found(entry, *names) == name
 
 
 def test_a_file_at_the_address_of_one_source_is_not_taken_for_another_by_its_number() -> None:
-    one, other = Entry("1", "Depths"), Entry("5", "Soundings", ("https://example.org/1-soundings.html",))
-    done = matches([one, other], files("1-soundings.html"), FOLDER)
-    assert {key: path.name for key, path in done.files.items()} == {"5": "1-soundings.html"}
-    assert done.problems == {"1": "no file in sources is named as its number, title or address"}
+    one, other = source("1", "Depths"), source("5", "Soundings", ("https://example.org/1-soundings.html",))
+    paths, problems = match_files([one, other], files("1-soundings.html"), FOLDER)
+    assert {key: path.name for key, path in paths.items()} == {"5": "1-soundings.html"}
+    assert problems == {"1": "no file in sources is named as its number, title or address"}
 
 
 def test_what_several_addresses_end_with_names_no_file() -> None:
-    sources = [Entry("1", "Depths", ("https://a.org/index.html",)), Entry("2", "Fish", ("https://b.org/index.html",))]
-    assert matches(sources, files("index.html"), FOLDER).files == {}
+    sources = [source("1", "Depths", ("https://a.org/index.html",)), source("2", "Fish", ("https://b.org/index.html",))]
+    assert match_files(sources, files("index.html"), FOLDER)[0] == {}
 
 
 def test_a_path_is_exact(tmp_path: Path) -> None:
     for name in ("a.md", "b.md"):
         (tmp_path / name).write_text("x")
-    sources = [Entry("1", urls=((tmp_path / "b.md").as_uri(),)), Entry("2", urls=((tmp_path / "b.md").as_uri(),))]
-    done = matches(sources, sorted(tmp_path.iterdir()), tmp_path)
-    assert [path.name for path in done.files.values()] == ["b.md", "b.md"]
+    sources = [source("1", urls=((tmp_path / "b.md").as_uri(),)), source("2", urls=((tmp_path / "b.md").as_uri(),))]
+    paths, _ = match_files(sources, sorted(tmp_path.iterdir()), tmp_path)
+    assert [path.name for path in paths.values()] == ["b.md", "b.md"]
 
 
 def test_none_is_chosen_where_two_fit() -> None:
-    said = found(Entry("3", "Survey of the bay"), "survey-001.md", "survey-004.md")
+    said = found(source("3", "Survey of the bay"), "survey-001.md", "survey-004.md")
     assert said == "2 files in sources fit: survey-001.md, survey-004.md; name one as its number, 3"
-    said = found(Entry("https://example.org/", "Survey of the bay"), "survey-001.md", "survey-004.md")
+    said = found(source("https://example.org/", "Survey of the bay"), "survey-001.md", "survey-004.md")
     assert said.endswith("; name one as its address ends")
 
 
 def test_a_file_of_another_year_is_none_of_it() -> None:
-    assert found(Entry("4", "Survey of the bay, 1833"), "survey-1831.md").startswith("no file")
+    assert found(source("4", "Survey of the bay, 1833"), "survey-1831.md").startswith("no file")
 
 
 def test_a_document_in_two_forms_is_one() -> None:
-    assert found(Entry("4", "Survey of the bay"), "survey.html", "survey.pdf") == "survey.html"
+    assert found(source("4", "Survey of the bay"), "survey.html", "survey.pdf") == "survey.html"
 
 
 @pytest.mark.parametrize(
@@ -89,54 +86,53 @@ def test_a_document_in_two_forms_is_one() -> None:
     [("10", "10-K_Bay_Company_2023.txt"), ("3", "3d-printing.md"), ("1", "1.5-degrees.md"), ("10", "10.1000_182.pdf")],
 )
 def test_a_number_within_a_name_is_that_of_no_source(key: str, name: str) -> None:
-    assert found(Entry(key, "Fish"), name).startswith("no file")
+    assert found(source(key, "Fish"), name).startswith("no file")
 
 
 @pytest.mark.parametrize("name", ["7.pdf", "[7] Soundings.html", "07-title.md", "7_2019_title.md", "7-a-title.md", "7"])
 def test_a_number_by_itself_is_that_of_its_source(name: str) -> None:
-    assert found(Entry("7", "Fish"), name) == name
+    assert found(source("7", "Fish"), name) == name
 
 
-def test_words_are_taken_where_the_file_of_the_number_is_of_something_else() -> None:
-    assert found(Entry("2", "Survey of the bay"), "2-fish-stocks.md", "survey-bay.md") == "survey-bay.md"
-    assert found(Entry("2", "Survey of the bay"), "2.md", "survey-bay.md") == "2.md"
-    assert found(Entry("2", "Survey of the bay"), "2-survey-tides.md", "survey-bay.md") == "2-survey-tides.md"
+def test_the_number_of_a_file_counts_more_than_its_words() -> None:
+    assert found(source("2", "Survey of the bay"), "2.md", "survey-bay.md") == "2.md"
+    assert found(source("2", "Survey of the bay"), "2-survey-tides.md", "survey-bay.md") == "2-survey-tides.md"
 
 
 def test_addresses_are_told_apart_by_their_query() -> None:
     urls = ("https://v.example.org/watch?v=AA", "https://v.example.org/watch?v=BB")
-    sources = [Entry(str(at), "A film", (url,)) for at, url in enumerate(urls, start=1)]
-    done = matches(sources, files("2.txt", "watch.txt"), FOLDER)
-    assert {key: path.name for key, path in done.files.items()} == {"2": "2.txt"}
-    done = matches(sources, files("watch?v=AA", "watch?v=BB.html"), FOLDER)
-    assert [path.name for path in done.files.values()] == ["watch?v=AA", "watch?v=BB.html"]
+    sources = [source(str(at), "A film", (url,)) for at, url in enumerate(urls, start=1)]
+    paths, _ = match_files(sources, files("2.txt", "watch.txt"), FOLDER)
+    assert {key: path.name for key, path in paths.items()} == {"2": "2.txt"}
+    paths, _ = match_files(sources, files("watch?v=AA", "watch?v=BB.html"), FOLDER)
+    assert [path.name for path in paths.values()] == ["watch?v=AA", "watch?v=BB.html"]
 
 
 @pytest.mark.parametrize("end", ["1706.03762", "1706.03762v5", "20230415"])
 @pytest.mark.parametrize("suffix", ["", ".txt", ".pdf"])
 def test_a_number_that_names_something_is_the_end_of_an_address(end: str, suffix: str) -> None:
-    assert found(Entry("4", "Attention", (f"https://example.org/abs/{end}",)), end + suffix) == end + suffix
+    assert found(source("4", "Attention", (f"https://example.org/abs/{end}",)), end + suffix) == end + suffix
 
 
 def test_of_two_files_of_a_number_none_is_chosen_unless_words_tell_which() -> None:
-    said = found(Entry("4", "Survey of the bay"), "4.txt", "4-other.md")
+    said = found(source("4", "Survey of the bay"), "4.txt", "4-other.md")
     assert said == "2 files in sources fit: 4-other.md, 4.txt; name only one as its number, 4"
-    assert found(Entry("4", "Survey of the bay"), "4-fish.txt", "4-survey-bay.md") == "4-survey-bay.md"
-    assert found(Entry("4", "Survey of the bay"), "4.html", "4.pdf") == "4.html"
+    assert found(source("4", "Survey of the bay"), "4-fish.txt", "4-survey-bay.md") == "4-survey-bay.md"
+    assert found(source("4", "Survey of the bay"), "4.html", "4.pdf") == "4.html"
 
 
 @given(st.sets(st.integers(0, 999), min_size=1, max_size=8))
 def test_each_of_many_that_differ_by_number_is_found_by_its_address(numbers: set[int]) -> None:
     names = [f"run_{number:03}.md" for number in sorted(numbers)]
-    sources = [Entry(str(at), "A run", (f"https://example.org/{name}",)) for at, name in enumerate(names, start=1)]
-    done = matches(sources, files(*names), FOLDER)
-    assert [path.name for path in done.files.values()] == names
+    sources = [source(str(at), "A run", (f"https://example.org/{name}",)) for at, name in enumerate(names, start=1)]
+    paths, _ = match_files(sources, files(*names), FOLDER)
+    assert [path.name for path in paths.values()] == names
 
 
 def test_a_path_in_a_folder_tells_files_of_equal_names_apart(tmp_path: Path) -> None:
     for name in ("east", "west"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "log book.md").write_text("x")
-    sources = [Entry(key, f"T - {name}/log%20book.md (Depths)") for key, name in (("1", "east"), ("2", "west"))]
-    done = matches(sources, [tmp_path / "west" / "log book.md"], tmp_path)
-    assert list(done.files) == ["2"]
+    sources = [source(key, f"T - {name}/log%20book.md (Depths)") for key, name in (("1", "east"), ("2", "west"))]
+    paths, _ = match_files(sources, [tmp_path / "west" / "log book.md"], tmp_path)
+    assert list(paths) == ["2"]

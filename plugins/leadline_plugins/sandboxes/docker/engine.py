@@ -148,12 +148,10 @@ def missing_image(host: str, image: str) -> str | None:
         base, socket_path = _address(host)
         transport = httpx.HTTPTransport(verify=False, uds=socket_path)
         with httpx.Client(transport=transport, timeout=_PROBE, trust_env=False) as client:
-            status = client.get(f"{base}/images/{image}/json").status_code
-    except Unsupported as error:
-        return str(error)
-    except httpx.TransportError as error:
-        return f"no engine responds at {host}: {type(error).__name__}: {error}"
-    return _NO_IMAGE.format(image) if status == 404 else None
+            missing = client.get(f"{base}/images/{image}/json").status_code == 404
+    except (Unsupported, httpx.TransportError) as error:
+        return f"no engine responds at {host}: {error}"
+    return _NO_IMAGE.format(image) if missing else None
 
 
 def config(settings: DockerSettings, owner: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, product
 
 from leadline.citations import cite, uncitable
 from leadline_plugins.formats.marks import without_signs
@@ -22,6 +23,7 @@ _RARE = ("method", "checks", "statistics")
 _OTHERS = re.compile(r"\s+et al|\s+(?:and|&)\s|,")
 # The first four characters of every year as marks write it; years may overlap, as in a number.
 _DATE = re.compile(r"(?=((?:1[5-9]|20)\d\d|n\.d\.))")
+_WORD = re.compile(r"\w+")
 _SPACED = re.compile(r"\s+")
 # YAML between two lines of dashes at the beginning.
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?:[\w-]+:.*\n|[ \t-].*\n)+?---[ \t]*\n")
@@ -120,39 +122,30 @@ def _marks(flat: VisibleText, authors: _Authors) -> Iterator[Mark]:
 
 
 class _Authors:
-    """Finds the entry of an author or site and a year, without comparing each mark with each entry."""
+    """Finds the entry of an author or site and a year."""
 
     def __init__(self, listed: Mapping[str, Entry]) -> None:
-        # By the beginning of a year: the entries as (folded text, place in the list, key, text), sorted.
-        self._dated: dict[str, list[tuple[str, int, str, str]]] = {}
-        self._sites: dict[tuple[str, str], list[tuple[str, int, str, str]]] = {}
-        for place, (key, entry) in enumerate(listed.items()):
-            row = (entry.text.casefold(), place, key, entry.text)
-            for year in dict.fromkeys(_DATE.findall(entry.text)):
-                self._dated.setdefault(year, []).append(row)
-                for site in {host(url) for url in entry.urls}:
-                    self._sites.setdefault((year, site), []).append(row)
-        for rows in self._dated.values():
-            rows.sort()
-        self._known: dict[tuple[str, str], str] = {}
+        # By the beginning of a year and the first word of the entry, or a site: keys and texts.
+        self._dated: dict[tuple[str, str], list[tuple[str, str]]] = {}
+        for key, entry in listed.items():
+            names = {_first_word(entry.text), *map(host, entry.urls)}
+            for dated in product(dict.fromkeys(_DATE.findall(entry.text)), names):
+                self._dated.setdefault(dated, []).append((key, entry.text))
 
     def key(self, name: str, year: str) -> str:
         """Return the key of the first entry with this author or site and this year; empty if there is none."""
         first = _OTHERS.split(name.strip())[0].casefold()
         if len(first) < 2:
             return ""
-        if (first, year) not in self._known:
-            rows = [*self._named(first, year[:4]), *self._sites.get((year[:4], first.removeprefix("www.")), ())]
-            fits = [(place, key) for _, place, key, text in rows if year in text]
-            self._known[first, year] = min(fits, default=(0, ""))[1]
-        return self._known[first, year]
+        named = self._dated.get((year[:4], _first_word(first)), ())
+        at_site = self._dated.get((year[:4], first.removeprefix("www.")), ())
+        rows = chain((row for row in named if row[1].casefold().startswith(first)), at_site)
+        return next((key for key, text in rows if year in text), "")
 
-    def _named(self, first: str, year: str) -> Iterator[tuple[str, int, str, str]]:
-        rows = self._dated.get(year, [])
-        for place in range(bisect_left(rows, (first,)), len(rows)):
-            if not rows[place][0].startswith(first):
-                return
-            yield rows[place]
+
+def _first_word(text: str) -> str:
+    match = _WORD.search(text.casefold())
+    return match[0] if match else ""
 
 
 def _own_sections(blocks: Sequence[ReportBlock]) -> frozenset[int]:

@@ -6,14 +6,14 @@ import itertools
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from tomllib import loads
 from typing import Any
 
 from leadline_plugins.verification.reports.blocks import ReportBlock, Spans, VisibleText
-from leadline_plugins.verification.reports.marks import Entry, numbered
+from leadline_plugins.verification.reports.marks import Entry
 from leadline_plugins.wording.phrases import in_all_languages
 
 _LINE = re.compile(r"\W{0,3}?[\[【［](\^?\d{1,3}|\^[^\]\s]+)[\]】］](?!\()\s*[:.：\-–—]?\s*(\S.*)?", re.DOTALL)
@@ -114,8 +114,6 @@ def entries(
     """Return the entries by key, and the spans of blocks that are entries."""
     found = {label: Entry(label, url, (url,)) for label, url in defined.items() if re.fullmatch(r"\^?[\w-]+", label)}
     held = [line for line in candidates(blocks, listed) if line.listed or _is_entry(line)]
-    if not held and not found:
-        held = list(last_list(blocks)) or _last_section(blocks)
     for line in sorted(
         held, key=lambda line: not line.bracketed
     ):  # `[3]` is more reliable than the third item of a list
@@ -180,40 +178,3 @@ def _with_footnote_urls(found: dict[str, Entry]) -> dict[str, Entry]:
         if other and not entry.urls and entry.text[:20].casefold() in other.text.casefold():
             found[key] = Entry(key, entry.text, other.urls)
     return found
-
-
-def last_list(blocks: Sequence[ReportBlock]) -> Iterator[Line]:
-    """Yield the last ordered list if most of its items have an address: a list of sources without a heading."""
-    last: list[Line] = []
-    for place, block in enumerate(blocks):
-        if block.number == 1:
-            last = []
-        if block.number is not None:
-            last.append(Line(place, 0, block.flat, str(block.number), bracketed=False, listed=True))
-    if sum(bool(line.urls) for line in last) * 2 > len(last):
-        yield from last
-
-
-def _last_section(blocks: Sequence[ReportBlock]) -> list[Line]:
-    """Return the section below the last heading if it can only be a list of sources.
-
-    It is a numbered list, has a number for each mark in the text above, and cites nothing.
-    """
-    start = max((place for place, block in enumerate(blocks) if block.kind == "heading"), default=-1) + 1
-    below = blocks[start:]
-    if not start or not all(
-        block.kind == "text" and (block.item or _LINE.fullmatch(block.flat.text)) for block in below
-    ):
-        return []
-    held = [line for line in candidates(below, set(range(len(below)))) if line.key]
-    used = {
-        key for block in blocks[:start] if block.kind != "code" for mark in numbered(block.flat) for key in mark.keys
-    }
-    if not used or not used <= {line.key for line in held} or any(_cites_something(line) for line in held):
-        return []
-    return [replace(line, place=line.place + start) for line in held]
-
-
-def _cites_something(line: Line) -> bool:
-    """Return whether an item cites a source, and so is no entry."""
-    return any(mark.start for mark in numbered(line.flat))
