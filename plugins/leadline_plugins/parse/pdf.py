@@ -1,24 +1,29 @@
 """The parser of PDF files: lines with place and size of type, read by PDFium, as Markdown with blocks and pages.
 
-Values of forms and typed annotations are lines beside their labels. Pages that are pictures are named as not read.
+Values of forms and typed annotations are lines beside their labels. Pages that are pictures are read by machine if
+tesseract is installed; they are named in any case.
 """
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import re
 from array import array
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
+from shutil import which
 from threading import Lock
 from typing import Any
 
 from leadline.contracts import Call
 from leadline.errors import Unsupported
-from leadline.parsing import parse_in_worker
+from leadline.parsing import bounded, within_limits
 from leadline.records import Blob, Document
+from leadline_plugins.parse import ocr
 from leadline_plugins.parse.decode import document, plausible_title
 from leadline_plugins.parse.layout import lay_out, lowered, page_offsets, raised
 from leadline_plugins.parse.media import bare_type
@@ -27,6 +32,8 @@ from leadline_plugins.parse.pdf_blocks import Cell, Line, Page, Pdf, Title, piec
 _PAGES = 5_000
 # Characters of a page that are parsed.
 _CHARACTERS = 200_000
+# Pages that are pictures and read by machine: at about 2 s of processor time each.
+_MOST_PICTURES = 50
 _TITLES, _DEEPEST = 5_000, 6
 # Characters of a line whose boxes are sampled.
 _SAMPLES = 8
@@ -59,25 +66,78 @@ class PdfParser:
 
         Raises `Unsupported` for a file that is broken, encrypted or without text.
         """
-        return await parse_in_worker(parse, blob)
+        outcome, pictures = await within_limits(blob.name, len(blob.data), _parsed, blob)
+        if pictures and (program := which(ocr.PROGRAM)):
+            read = await asyncio.gather(*(_recognized(blob, number, program) for number in pictures[:_MOST_PICTURES]))
+            lines = dict(zip(pictures, read, strict=False))
+            outcome, _ = await within_limits(blob.name, len(blob.data), _parsed, blob, lines)
+        return _raised(outcome)
+
+
+async def _recognized(blob: Blob, number: int, program: str) -> list[Line]:
+    """Return the lines of a page that is a picture; none if it cannot be read within the limits."""
+    try:
+        return await within_limits(blob.name, len(blob.data), _recognize, blob.data, number, program)
+    except (Unsupported, OSError):
+        return []
+
+
+def _recognize(data: bytes, number: int, program: str) -> list[Line]:
+    from pypdfium2 import PdfDocument  # type: ignore[import-untyped]
+
+    pdf = PdfDocument(data)
+    try:
+        return ocr.recognized(pdf[number], number, program)
+    finally:
+        pdf.close()
 
 
 def parse(blob: Blob) -> Document:
-    """Parse, blocking."""
+    """Parse without reading pictures, blocking."""
+    return _raised(_parsed(blob)[0])
+
+
+def _raised(outcome: Document | Unsupported) -> Document:
+    if isinstance(outcome, Unsupported):
+        raise outcome
+    return outcome
+
+
+def _parsed(
+    blob: Blob, recognized: Mapping[int, list[Line]] | None = None
+) -> tuple[Document | Unsupported, Sequence[int]]:
+    """Return the document, or why there is none, and the pages that are pictures; lines of some are known."""
     pdf = _read(blob)
+    count, incomplete, known = len(pdf.pages), [pdf.incomplete], recognized or {}
+    by_machine = [number for number in pdf.pictures if known.get(number)]
+    if by_machine:
+        sizes = Counter(line.size for page in pdf.pages for line in page.lines).most_common(1)
+        for number in by_machine:
+            # A size of its own would make a heading of each line.
+            size = sizes[0][0] if sizes else known[by_machine[0]][0].size
+            pdf.pages[number].lines[:] = [replace(line, size=size) for line in known[number]]
+        incomplete.append(
+            f"{_pictures(by_machine, count)} and read by machine ({ocr.PROGRAM}), perhaps not all rightly"
+        )
+    if unread := [number for number in pdf.pictures if number not in by_machine]:
+        need = "" if recognized else f" (OCR needs {ocr.PROGRAM})"
+        incomplete.append(f"{_pictures(unread, count)}, whose text was not read{need}")
     lost: set[int] = set()
     pieces = pieces_of(pdf, lost)
     layout = lay_out(pieces)
-    if not layout.text.strip():
-        raise Unsupported(f"{blob.name}: no text on its {len(pdf.pages)} pages (scanned pages need OCR first)")
     heading = next((piece.text for piece in pieces if piece.kind == "heading"), "")
-    title, pages = plausible_title(pdf.title) or heading, page_offsets(layout, len(pdf.pages))
-    columns = f"the columns of tables on {_named(sorted(lost), len(pages))} cannot be told apart" if lost else ""
-    return document(blob, layout, title, pages=pages, incomplete="; ".join(filter(None, (pdf.incomplete, columns))))
+    title, pages = plausible_title(pdf.title) or heading, page_offsets(layout, count)
+    if lost:
+        incomplete.append(f"the columns of tables on {_named(sorted(lost), count)} cannot be told apart")
+    if not layout.text.strip():
+        reason = f"{blob.name}: no text on its {count} pages (OCR of scanned pages needs {ocr.PROGRAM})"
+        return Unsupported(reason), pdf.pictures
+    whole = document(blob, layout, title, pages=pages, incomplete="; ".join(filter(None, incomplete)))
+    return bounded(whole), pdf.pictures
 
 
 def _read(blob: Blob) -> Pdf:
-    from pypdfium2 import PdfiumError  # type: ignore[import-untyped]
+    from pypdfium2 import PdfiumError
 
     with _PDFIUM:
         try:
@@ -101,16 +161,17 @@ def read_pdf(data: bytes) -> Pdf:
             try:
                 pages.append(Page(_with_fields(page, _lines(page, number)), page.get_height()))
                 if _is_picture(page, pages[-1].lines):
-                    pictures.append(number + 1)
+                    pictures.append(number)
             finally:
                 page.close()
-        unread = [f"only the first {_PAGES:,} of {len(pdf):,} pages were read"] if len(pdf) > _PAGES else []
-        if pictures:
-            unread.append(f"{_named(pictures, len(pdf))} {'are pictures' if len(pictures) > 1 else 'is a picture'}")
-            unread[-1] += ", whose text was not read (it needs OCR first)"
-        return Pdf(pdf.get_metadata_dict().get("Title", ""), pages, _outline(pdf), "; ".join(unread))
+        unread = f"only the first {_PAGES:,} of {len(pdf):,} pages were read" if len(pdf) > _PAGES else ""
+        return Pdf(pdf.get_metadata_dict().get("Title", ""), pages, _outline(pdf), pictures, unread)
     finally:
         pdf.close()
+
+
+def _pictures(pages: list[int], count: int) -> str:
+    return f"{_named([page + 1 for page in pages], count)} {'are pictures' if len(pages) > 1 else 'is a picture'}"
 
 
 def _named(numbers: list[int], count: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -104,11 +104,12 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Pdf:
-    """The title, pages and outline of a file, and what of it was not read."""
+    """The title, pages and outline of a file, its pages from 0 that are pictures, and what else was not read."""
 
     title: str
     pages: list[Page]
     outline: list[Title]
+    pictures: Sequence[int] = ()
     incomplete: str = ""
 
 
