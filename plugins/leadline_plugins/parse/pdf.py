@@ -27,7 +27,7 @@ from leadline_plugins.parse import ocr
 from leadline_plugins.parse.decode import document, plausible_title
 from leadline_plugins.parse.layout import lay_out, lowered, page_offsets, raised
 from leadline_plugins.parse.media import bare_type
-from leadline_plugins.parse.pdf_blocks import Cell, Line, Page, Pdf, Title, pieces_of
+from leadline_plugins.parse.pdf_blocks import Cell, Line, Page, Pdf, Title, is_note_of, pieces_of
 
 _PAGES = 5_000
 # Characters of a page that are parsed.
@@ -45,6 +45,10 @@ _SMALL, _RISE, _FALL = 0.62, 0.15, 0.08
 # Characters that a page with a picture on half of it has at most if its text is in the picture.
 _FEW = 40
 _SPACE, _FIGURES = re.compile(r"\s+"), re.compile(r"\d+")
+# The mark of a list item, which word processors set apart; some are letters of a font of symbols.
+_MARK = re.compile(r"([•◦▪‣●○∙·o§\uf000-\uf0ff–—*-]|\(?(?:\d{1,3}|[a-z])[.)])\s+(?=\S)")
+# The space that PDFium adds between a raised or lowered figure and a sign.
+_ADDED = re.compile(r" (?=[,.;:!?)])")
 # Points by which the box of a field may overlap its label, and how boxes are written.
 _TOUCH = 2.0
 _BOXES = ("☐", "☒")
@@ -218,7 +222,10 @@ def _lines(page: Any, number: int) -> list[Line]:
         for part in text.split("\n"):
             if part.strip():
                 first = start + len(part) - len(part.lstrip())
-                found.append(lines.line(number, first, start + len(part.rstrip()) - 1))
+                line = lines.line(number, first, start + len(part.rstrip()) - 1)
+                if found and found[-1].text.isdecimal() and is_note_of(found[-1], line):
+                    line = replace(line, text=f"[^{found.pop().text}] {line.text}")
+                found.append(line)
             start += len(part) + 1
         return found
     finally:
@@ -261,9 +268,11 @@ class _Lines:
             fixed = fixed and bool(flags.value & _FIXED_PITCH or _MONOSPACED.search(name.value.decode("latin-1")))
             sizes.append(pdfium.FPDFText_GetFontSize(self._raw, shown))
         size, baseline = sorted(sizes)[len(sizes) // 2], self._origin(middle)[1]
-        cells = () if fixed else tuple(self._cells(first, last, size))
+        mark = None if fixed else self._mark(first, last, size)
+        begin, lead = (mark.end(), f"{mark[1] if mark[1][-1] in '.)' else '•'} ") if mark else (first, "")
+        cells = () if fixed else tuple(self._cells(begin, last, size))
         return Line(
-            text=" ".join(cell.text for cell in cells) or self._marked(first, last, size),
+            text=lead + (" ".join(cell.text for cell in cells) or self._marked(begin, last, size)),
             page=page,
             baseline=baseline,
             left=min((box[0] for box in boxes), default=0.0),
@@ -292,6 +301,12 @@ class _Lines:
         x, y = ctypes.c_double(), ctypes.c_double()
         pdfium.FPDFText_GetCharOrigin(self._raw, place, x, y)
         return self._turned(x.value, y.value)
+
+    def _mark(self, first: int, last: int, size: float) -> re.Match[str] | None:
+        """Return the mark of a list item at the beginning of a line, if a wide gap follows it."""
+        mark = _MARK.match(self._text, first, last + 1)
+        before, after = (self._box(mark.end(1) - 1), self._box(mark.end())) if mark else (None, None)
+        return mark if before and after and after[0] - before[1] > _GAP * size else None
 
     def _cells(self, first: int, last: int, size: float) -> Iterator[Cell]:
         """Yield the parts of a line between wide gaps, if there are any."""
@@ -322,6 +337,7 @@ class _Lines:
                 start = figures.end()
                 mark = raised if place > 0 else lowered
                 text += f"[^{shown}] " if place > 0 and not text.strip() else mark(shown, text) if place else shown
+                start += bool(place and _ADDED.match(self._text, start, last + 1))
         return (text + self._text[start : last + 1]).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
     def _place(self, at: int, size: float, baseline: float | None) -> int:

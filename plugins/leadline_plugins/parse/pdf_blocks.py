@@ -19,7 +19,8 @@ from leadline_plugins.parse.layout import CJK, Item, Piece, collapse
 
 _LEADER = re.compile(r"(?:[.․…·]\s?){4,}\s*[\divxlc]*\s*$")
 _NUMBER = re.compile(r"\d+|\b[ivxlc]+\b")
-_PAGE_NUMBER = re.compile(r"[\W_]*(?:\d{1,4}|[ivxlc]{1,7})[\W_]*|\d+\s*/\s*\d+", re.IGNORECASE)
+# Not in brackets, which are citations at the end of a paragraph.
+_PAGE_NUMBER = re.compile(r"[^\w\[\]]*(?:\d{1,4}|[ivxlc]{1,7})[^\w\[\]]*|\d+\s*/\s*\d+", re.IGNORECASE)
 _TRAILING_NUMBER = re.compile(r"\s\d{1,4}$")
 _OUTER_NUMBER = re.compile(r"^\d{1,4}\s+|\s+\d{1,4}$")
 _TITLE_NUMBER = re.compile(r"^(?:chapter\s+|appendix\s+)?(?:\d+|[a-z])(?:\.\d+)*\.?\s+", re.IGNORECASE)
@@ -29,7 +30,9 @@ _BULLET = re.compile(r"(?:[•◦▪‣●○∙·\uf0b7*–—-]|(?P<number>\d{
 _LETTERED = re.compile(r"\(?(?:[a-z]|\d{1,2})[.)]\s")
 # PDFium's marks for a hyphen at a line break.
 _BROKEN = ("\ufffe", "\x02", "\xad")
-_HYPHEN = re.compile(r"(?<=[a-zà-ÿ])[-\u2010]$")
+_HYPHENS = ("-", "\u2010", *_BROKEN)
+_COMPOUND = re.compile(r"[^\W\d_]+(?:[-\u2010\u2011][^\W\d_]+)*")
+_LAST_WORD, _FIRST_WORD = re.compile(r"[^\W\d_]+$"), re.compile(r"[^\W\d_]+")
 _LOWER = re.compile("[a-zà-ÿ]")
 _KEPT_HYPHEN = re.compile(r"\b(?:self|non|well|so|anti|pre|post|multi|cross|co|re)[-\u2010]$", re.IGNORECASE)
 # Characters at the end of a paragraph that decide how it goes on.
@@ -135,19 +138,28 @@ def _without_running_heads(pages: list[Page], titles: set[str]) -> list[list[Lin
         edges.append(edge if len(page.lines) > _SHORTEST else [])
         count.update({_without_numbers(line.text) for line in edge})
 
-    def recurs(line: Line) -> bool:
-        times = count[_without_numbers(line.text)]
+    def recurs(line: Line, page: Page) -> bool:
+        words = _without_numbers(line.text)
+        times = count[words] if words.strip("#") else 0
         if times >= _RECURS and (times >= _RECURS_SHARE * len(pages) or times >= _RECURS_SURELY):
             return True
         text = line.text.strip()
         title = _OUTER_NUMBER.sub("", text)
-        return bool(_PAGE_NUMBER.fullmatch(text)) or (title != text and _key(_TITLE_NUMBER.sub("", title)) in titles)
+        if _PAGE_NUMBER.fullmatch(text):  # or the mark of the note beside it
+            return not any(is_note_of(line, other) for other in page.lines)
+        return title != text and _key(_TITLE_NUMBER.sub("", title)) in titles
 
     found = []
     for page, edge in zip(pages, edges, strict=True):
-        gone = {id(line) for line in edge if recurs(line)}
+        gone = {id(line) for line in edge if recurs(line, page)}
         found.append([line for line in page.lines if id(line) not in gone])
     return found
+
+
+def is_note_of(mark: Line, line: Line) -> bool:
+    """Return whether a number stands close before a line, as the mark of a note does."""
+    beside = mark.bottom < line.top and line.bottom < mark.top
+    return beside and mark.size < line.size and 0 <= line.left - mark.right < 2 * line.size
 
 
 def _without_contents(pages: list[list[Line]], titles: set[str]) -> list[list[Line]]:
@@ -195,6 +207,7 @@ class _Joiner:
             for line in page.lines:
                 sizes[line.size] += len(line.text)
         self._body = sizes.most_common(1)[0][0] if sizes else 10.0
+        self._joints = _Joints(pdf.pages)
         self._outlined = bool(pdf.outline)
         self._levels = _levels(size for size in sizes if size > self._body * _LARGE)
         self._due: defaultdict[int, list[Title]] = defaultdict(list)
@@ -279,7 +292,7 @@ class _Joiner:
         """Add a line in large type: a heading, or the next line of one."""
         last = self._found[-1] if self._found and self._open is None else None
         if last and last.kind == "heading" and last.page == line.page + 1 and before and before.size == line.size:
-            last.text = _glued(last.text, _cleaned(line.text))
+            last.text = self._joints.glued(last.text, _cleaned(line.text))
         else:
             self._heading(line.text, self._levels[line.size], line.page)
 
@@ -318,7 +331,7 @@ class _Joiner:
         if line.code:
             block.lines.append(line)
             return
-        text = _glued(block.text, line.text)
+        text = self._joints.glued(block.text, line.text)
         if line.page != (block.turns[-1][0] - 1 if block.turns else block.page):
             block.turns.append((line.page + 1, len(text) - len(line.text)))
         block.text = text
@@ -435,11 +448,47 @@ def _cleaned(text: str) -> str:
     return collapse(clean(text))
 
 
-def _glued(before: str, after: str) -> str:
-    """Return two lines of a paragraph as one."""
-    if before.endswith(_BROKEN):
-        return before[:-1] + after
-    tail = before[-_TAIL:]
-    if _HYPHEN.search(tail) and _LOWER.match(after):
-        return before + after if _KEPT_HYPHEN.search(tail) else before[:-1] + after
-    return before + after if _CJK_END.search(tail) and _CJK_START.match(after) else f"{before} {after}"
+class _Joints:
+    """Decides which hyphens at the ends of lines belong to words, by the other words of the file."""
+
+    def __init__(self, pages: Iterable[Page]) -> None:
+        self._words: set[str] = set()
+        ends = []
+        for page in pages:
+            before = ""
+            for line in page.lines:
+                broken = before.endswith(_HYPHENS) and bool(_LOWER.match(line.text))
+                if broken:
+                    ends.append((before, line.text))
+                before = line.text
+                # The halves of a broken word are no words.
+                words = _COMPOUND.findall(before.lower())
+                self._words.update(words[broken : len(words) - before.endswith(_HYPHENS)])
+        known = [self._known(before[:-1], after) for before, after in ends]
+        # Whether the file breaks words at all.
+        self._breaks = known.count(False) - known.count(True)
+
+    def glued(self, before: str, after: str) -> str:
+        """Return two lines of a paragraph as one."""
+        tail = before[-_TAIL:]
+        if not tail.endswith(_HYPHENS) or not (_LOWER.match(after) or tail.endswith(_BROKEN)):
+            return before + after if _CJK_END.search(tail) and _CJK_START.match(after) else f"{before} {after}"
+        stays = self._known(tail[:-1], after) if _LOWER.match(after) else False
+        if stays is None:
+            first, second = _halves(tail[:-1], after)
+            both = first in self._words and second in self._words
+            stays = self._breaks < 0 or (not self._breaks and both) or bool(_KEPT_HYPHEN.search(tail[:-1] + "-"))
+        return f"{before[:-1]}-{after}" if stays else before[:-1] + after
+
+    def _known(self, before: str, after: str) -> bool | None:
+        """Return whether a word that is broken has a hyphen elsewhere; None if it occurs nowhere else."""
+        first, second = _halves(before, after)
+        if f"{first}-{second}" in self._words:
+            return True
+        return False if first + second in self._words else None
+
+
+def _halves(before: str, after: str) -> tuple[str, str]:
+    """Return the last word of a line and the first of the next, in lower case."""
+    first, second = _LAST_WORD.search(before[-_TAIL:]), _FIRST_WORD.match(after)
+    return first[0].lower() if first else "", second[0].lower() if second else ""

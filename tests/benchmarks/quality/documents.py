@@ -3,9 +3,10 @@
     python tests/benchmarks/quality/documents.py [--out FOLDER] [--only KIND] [--show]
     python tests/benchmarks/quality/documents.py --real FOLDER
 
-The first makes 60 files with Pandoc, LibreOffice, Typst, reportlab, openpyxl and python-pptx (`apt-get install libreoffice
-poppler-utils`, `pip install reportlab`) from four reports of $EVAL_DATA/reports and from texts below. The second reads HTML
-pages and PDFs of unpacked Debian packages; the truth is the main element, or what pdftotext reads without lines that recur.
+The first makes 60 files with Pandoc, LibreOffice, Typst, reportlab, openpyxl and python-pptx (`apt-get install
+libreoffice poppler-utils`, `pip install reportlab`) from four reports of $EVAL_DATA/reports and from texts below. The
+second reads HTML pages and PDFs of unpacked Debian packages; the truth is the main element, or what pdftotext reads
+without lines that recur.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
+from xml.sax.saxutils import escape
 
 import pypandoc
 
@@ -75,7 +77,8 @@ Die Gebühr betrug ~~90~~ 75 Kronen. Zweimal im Jahr, je am 1. März und 1. Okto
 """,
 }
 SHEET = [
-    ("Port", None, "Port"), (1234567, "#,##0", "1,234,567"), (0.125, "0.0%", "12.5%"), (date(2024, 3, 9), "yyyy-mm-dd", "2024-03-09"),
+    ("Port", None, "Port"), (1234567, "#,##0", "1,234,567"), (0.125, "0.0%", "12.5%"),
+    (date(2024, 3, 9), "yyyy-mm-dd", "2024-03-09"),
     ("Ostrov", None, "Ostrov"), (-42.5, "0.00", "-42.50"), (7, None, "7"), ("Größe 3", None, "Größe 3"),
 ]  # fmt: skip
 _WIDE = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -120,12 +123,26 @@ def sources() -> dict[str, str]:
 
 def plain(markdown: str) -> str:
     """Return what a reader of a Markdown text sees, in the convention of the parsers."""
-    # A figure that is raised or lowered is no part of the number before it.
+    # The marks of notes are no text, and a figure that is raised or lowered is no part of the number before it.
+    markdown = re.sub(r"\[\^\w+\](: )?", "", markdown)
     apart = re.sub(r"\^(\w+)\^", r" \1 ", re.sub(r"~(\w+)~", r" \1 ", markdown.replace("~~", "")))
     return str(pypandoc.convert_text(apart, "plain", format=FORMAT, extra_args=["--wrap=none"]))
 
 
-FORMAT = "markdown+autolink_bare_uris-yaml_metadata_block-tex_math_dollars-raw_html-raw_tex-citations-example_lists-fancy_lists"
+FORMAT = "markdown+autolink_bare_uris" + "".join(
+    f"-{extension}"
+    for extension in (
+        *(
+            "yaml_metadata_block",
+            "tex_math_dollars",
+            "raw_html",
+            "raw_tex",
+            "citations",
+            "example_lists",
+            "fancy_lists",
+        ),
+    )
+)
 
 
 def make(folder: Path) -> Iterator[tuple[str, Path, str]]:
@@ -175,30 +192,40 @@ def typst(path: Path) -> Path:
 
 
 def reportlab(path: Path, text: str) -> Path:
-    """Write paragraphs in two columns, with running heads and page numbers."""
+    """Write paragraphs, texts without spaces in two columns, with running heads and page numbers."""
     from reportlab.lib.pagesizes import A4
     from reportlab.lib.styles import getSampleStyleSheet
     from reportlab.pdfbase import pdfmetrics
     from reportlab.pdfbase.cidfonts import UnicodeCIDFont
     from reportlab.pdfbase.ttfonts import TTFont
     from reportlab.platypus import BaseDocTemplate, Frame, PageTemplate, Paragraph
-    from xml.sax.saxutils import escape
 
     pdfmetrics.registerFont(UnicodeCIDFont("STSong-Light"))
     pdfmetrics.registerFont(TTFont("DejaVu", "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf"))
     style = getSampleStyleSheet()["BodyText"]
     wide = bool(_WIDE.search(text))
-    style.fontName, style.wordWrap = ("STSong-Light", "CJK") if wide else ("DejaVu", None)
+    style.fontName, style.splitLongWords = "STSong-Light" if wide else "DejaVu", 0
 
     def edge(canvas: Any, made: Any) -> None:
         canvas.drawString(60, 810, "Running head of the made document")
         canvas.drawString(290, 20, str(canvas.getPageNumber()))
 
     made = BaseDocTemplate(str(path), pagesize=A4, title="untitled")
-    frames = [Frame(left, 50, 240, 740) for left in (50, 305)]
+    frames = [Frame(left, 50, 240, 740) for left in (50, 305)] if wide else [Frame(50, 50, 495, 740)]
     made.addPageTemplates(PageTemplate(frames=frames, onPage=edge))
-    made.build([Paragraph(escape(" ".join(part.split())), style) for part in text.split("\n\n") if part.strip()])
+    parts = [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
+    made.build([Paragraph("<br/>".join(map(escape, broken(part))) if wide else escape(part), style) for part in parts])
     return path
+
+
+def broken(text: str) -> list[str]:
+    """Return the lines of a column of Chinese or Japanese, which breaks between letters, but not in other words."""
+    lines = [""]
+    for part in re.findall(rf"{_WIDE.pattern}|(?:(?!{_WIDE.pattern})\S)+\s?|\s", text):
+        if len(lines[-1]) + len(part) > 40:
+            lines.append("")
+        lines[-1] += part
+    return lines
 
 
 def sheet(path: Path, columns: int) -> Path:
@@ -214,14 +241,18 @@ def sheet(path: Path, columns: int) -> Path:
 
 
 def show(path: Path, text: str) -> Path:
-    """Write a slide for each paragraph: the first half as its text, the second as its notes, words of it in a table."""
+    """Write a slide for each paragraph: half as its text, four words as a table, the rest as its notes."""
     from pptx import Presentation
     from pptx.util import Inches
 
     slides = Presentation()
     for part in filter(None, map(str.split, text.split("\n\n"))):
         slide = slides.slides.add_slide(slides.slide_layouts[1])
-        body, cells, notes = part[: len(part) // 2], part[len(part) // 2 : len(part) // 2 + 4], part[len(part) // 2 + 4 :]
+        body, cells, notes = (
+            part[: len(part) // 2],
+            part[len(part) // 2 : len(part) // 2 + 4],
+            part[len(part) // 2 + 4 :],
+        )
         slide.shapes.placeholders[1].text = " ".join(body)
         slide.notes_slide.notes_text_frame.text = " ".join(notes)
         table = slide.shapes.add_table(2, 2, Inches(1), Inches(4), Inches(5), Inches(1)).table
