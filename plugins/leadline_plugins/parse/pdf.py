@@ -46,7 +46,7 @@ _SMALL, _RISE, _FALL = 0.62, 0.15, 0.08
 _FEW = 40
 _SPACE, _FIGURES = re.compile(r"\s+"), re.compile(r"\d+")
 # The mark of a list item, which word processors set apart; some are letters of a font of symbols.
-_MARK = re.compile(r"([•◦▪‣●○∙·o§\uf000-\uf0ff–—*-]|\(?(?:\d{1,3}|[a-z])[.)])\s+(?=\S)")
+_MARK = re.compile(r"([•◦▪‣●○∙·o–—\uf000-\uf0ff]|\(?(?:\d{1,3}|[a-z])[.)])\s+(?=\S)")
 # The space that PDFium adds between a raised or lowered figure and a sign.
 _ADDED = re.compile(r" (?=[,.;:!?)])")
 # Points by which the box of a field may overlap its label, and how boxes are written.
@@ -132,7 +132,7 @@ def _parsed(
     heading = next((piece.text for piece in pieces if piece.kind == "heading"), "")
     title, pages = plausible_title(pdf.title) or heading, page_offsets(layout, count)
     if lost:
-        incomplete.append(f"the columns of tables on {_named(sorted(lost), count)} cannot be told apart")
+        incomplete.append(f"tables on {_named(sorted(lost), count)} may be misread (columns, or words that are cut)")
     if not layout.text.strip():
         reason = f"{blob.name}: no text on its {count} pages (OCR of scanned pages needs {ocr.PROGRAM})"
         return Unsupported(reason), pdf.pictures
