@@ -218,7 +218,8 @@ def _lines(page: Any, number: int) -> list[Line]:
         if max(text, default="") > "\uffff":  # PDFium counts the halves of characters
             text = "".join(map(chr, array("H", text.encode("utf-16-le"))))
         lines = _Lines(text_page.raw, text, page)
-        found, start = [], 0
+        found: list[Line] = []
+        start = 0
         for part in text.split("\n"):
             if part.strip():
                 first = start + len(part) - len(part.lstrip())

@@ -578,7 +578,8 @@ class _Joints:
         return replace(line, text=self._mended(line.text), cells=cells)
 
     def _mended(self, text: str) -> str:
-        return reduce(self.glued, filter(None, _BREAK.split(text)))
+        parts: list[str] = [part for part in _BREAK.split(text) if part]
+        return reduce(self.glued, parts)
 
     def cell(self, lines: list[Line]) -> str:
         """Return the text of a cell; words that its width has cut are whole if the file has them elsewhere."""

@@ -64,6 +64,11 @@ def test_raised_and_lowered_figures_are_marked(pdf: Make, line: str, text: str) 
     assert parse(blob(pdf([[line]]))).text == text
 
 
+def test_a_mark_with_a_wide_gap_makes_a_list_and_no_table(pdf: Make) -> None:
+    lines = [f"{mark}) Tj 40 0 Td ({text}) Tj -40 0 Td (" for mark, text in (("1.", "bollards"), ("2.", "ladders"))]
+    assert parse(blob(pdf([lines]))).text == "1. bollards\n2. ladders"
+
+
 def test_pages_that_are_pictures_are_named(pdf: Make) -> None:
     pages = [["First."], [PICTURE], [PICTURE], ["Fourth."], [PICTURE, "Page 5"], []]
     assert parse(blob(pdf(pages))).incomplete == (
