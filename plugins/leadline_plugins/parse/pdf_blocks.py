@@ -464,7 +464,7 @@ def _continues(row: list[list[Line]], line: Line) -> bool:
 def _is_beside(row: list[list[Line]], line: Line) -> bool:
     bottom = min(cell[-1].baseline for cell in row)
     height = -line.size < line.baseline - bottom < 2 * _MOST_LINES * line.size
-    return height and _middle(line) > max(part.right for part in row[-1]) and line.left > row[-1][0].left
+    return height and line.left > max(part.right for part in row[-1]) - line.size
 
 
 def _is_below(row: list[list[Line]], line: Line) -> bool:
