@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ import pytest
 import leadline
 from leadline.contracts import Call
 from leadline.plugin import ai_provider
-from leadline.records import ChatReply, ChatRequest, ModelTraits
+from leadline.records import ChatReply, ChatRequest, Message, ModelTraits
 from leadline.testing.plugins import plugin
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
@@ -125,6 +126,72 @@ async def test_a_recorded_run_gives_the_same_report_byte_for_byte(tools: Any, wo
     assert first.metadata.models == ("openai:emulated",)
     assert again.metadata.models == ("recorded:emulated",)
     assert not world.tally()["asked"]
+
+
+SECTION = """The repairs of the bridge cost 45 million crowns [1].
+
+The test of the bridge gave a factor of 2 (95% CI [1, 3]) for loads in the range [18, 65] and a score of [0, 1] [1].
+
+Rows [10-12] of the register name the two firms [1].
+
+$$x_{[1]} + y[1]$$
+
+The vote was as follows:
+
+- [2] votes were against the toll [1]."""
+
+
+@ai_provider("The emulator's model, whose sections are given")
+class Bracketing:
+    """Writes the section above wherever it is asked for one; all else as the emulator does."""
+
+    def traits(self, model: str, /) -> ModelTraits:
+        return ModelTraits()
+
+    async def chat(self, request: ChatRequest, call: Call, /) -> ChatReply:
+        import emulator_chat
+
+        turns = [{"role": message.role, "content": message.text} for message in request.messages]
+        form = {"json_schema": {"schema": request.json_schema}} if request.json_schema else {}
+        name, text, _ = emulator_chat._reply({"messages": turns, "response_format": form})
+        if name == "Written":
+            reply = json.loads(text)
+            reply["sections"] = [section | {"text": SECTION} for section in reply["sections"]]
+            text = json.dumps(reply)
+        return ChatReply(message=Message(role="assistant", text=text))
+
+
+@pytest.fixture
+async def bracketed(tools: Any, tmp_path: Path) -> leadline.Result:
+    """Return a run whose writer put brackets into its text that are no citations."""
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "bridge.md").write_text(
+        "# The bridge of Ostrov\n\nThe bridge of Ostrov was opened in 1931 by the mayor.\n\n"
+        "## Repairs\n\nThe repairs of the bridge cost 45 million crowns. They were paid by the region.\n"
+    )
+    question = "What did the repairs of the bridge of Ostrov cost?"
+    options = {"pipeline": "search", "ai.providers": ["bracketing"], "report.formats": ["markdown", "html"]}
+    extra, cache = [plugin("bracketing", Bracketing)], tmp_path / "cache"
+    async with leadline.Client(plugins=extra, folder=tmp_path / "runs", cache=cache, docs=docs, set=options) as client:
+        return await client.research(question)
+
+
+async def test_brackets_that_are_no_citations_stay_in_all_formats(bracketed: leadline.Result) -> None:
+    report = (bracketed.folder / "report.md").read_text().replace("\\", "")
+    page = re.sub(r"<[^>]+>", "", (bracketed.folder / "report.html").read_text())
+    for text in (
+        "(95% CI [1, 3])",
+        "range [18, 65]",
+        "a score of [0, 1] [1]",
+        "Rows [10-12]",
+        "[2] votes were against",
+    ):
+        assert text in report
+    for text in ("95% CI [1, 3]", "[2] votes"):
+        assert text in page
+    assert "[1] votes" not in report
+    assert not re.search("@ ?p[a-z0-9]{6,}", page + report)
 
 
 class Broken:

@@ -175,7 +175,7 @@ def _inline_child(child: Node, run: list[str], *, code: bool = False) -> int:
         text = "".join(run[begun:]).strip()
         if text in _ANCHORS:
             del run[begun:]
-        elif child.is_link:
+        elif child.is_link and not text.startswith(("http://", "https://")):  # an address is shown to be read
             links = len(text)
     if block:
         run.append(" ")

@@ -1,32 +1,39 @@
 """The parser of PDF files: lines with place and size of type, read by PDFium, as Markdown with blocks and pages.
 
-Values of forms and typed annotations are lines beside their labels. Pages that are pictures are named as not read.
+Values of forms and typed annotations are lines beside their labels. Pages that are pictures are read by machine if
+tesseract is installed; they are named in any case.
 """
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import re
 from array import array
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
+from shutil import which
 from threading import Lock
 from typing import Any
 
 from leadline.contracts import Call
 from leadline.errors import Unsupported
-from leadline.parsing import parse_in_worker
+from leadline.parsing import bounded, within_limits
 from leadline.records import Blob, Document
+from leadline_plugins.parse import ocr
 from leadline_plugins.parse.decode import document, plausible_title
 from leadline_plugins.parse.layout import lay_out, lowered, page_offsets, raised
 from leadline_plugins.parse.media import bare_type
-from leadline_plugins.parse.pdf_blocks import Cell, Line, Page, Pdf, Title, pieces_of
+from leadline_plugins.parse.pdf_blocks import Cell, Line, Page, Pdf, Title, is_note_of, pieces_of
 
 _PAGES = 5_000
 # Characters of a page that are parsed.
 _CHARACTERS = 200_000
+# Pages that are pictures and read by machine: at about 2 s of processor time each.
+_MOST_PICTURES = 50
 _TITLES, _DEEPEST = 5_000, 6
 # Characters of a line whose boxes are sampled.
 _SAMPLES = 8
@@ -38,6 +45,10 @@ _SMALL, _RISE, _FALL = 0.62, 0.15, 0.08
 # Characters that a page with a picture on half of it has at most if its text is in the picture.
 _FEW = 40
 _SPACE, _FIGURES = re.compile(r"\s+"), re.compile(r"\d+")
+# The mark of a list item, which word processors set apart; some are letters of a font of symbols.
+_MARK = re.compile(r"([•◦▪‣●○∙·o–—\uf000-\uf0ff]|\(?(?:\d{1,3}|[a-z])[.)])\s+(?=\S)")
+# The space that PDFium adds between a raised or lowered figure and a sign.
+_ADDED = re.compile(r" (?=[,.;:!?)])")
 # Points by which the box of a field may overlap its label, and how boxes are written.
 _TOUCH = 2.0
 _BOXES = ("☐", "☒")
@@ -59,25 +70,78 @@ class PdfParser:
 
         Raises `Unsupported` for a file that is broken, encrypted or without text.
         """
-        return await parse_in_worker(parse, blob)
+        outcome, pictures = await within_limits(blob.name, len(blob.data), _parsed, blob)
+        if pictures and (program := which(ocr.PROGRAM)):
+            read = await asyncio.gather(*(_recognized(blob, number, program) for number in pictures[:_MOST_PICTURES]))
+            lines = dict(zip(pictures, read, strict=False))
+            outcome, _ = await within_limits(blob.name, len(blob.data), _parsed, blob, lines)
+        return _raised(outcome)
+
+
+async def _recognized(blob: Blob, number: int, program: str) -> list[Line]:
+    """Return the lines of a page that is a picture; none if it cannot be read within the limits."""
+    try:
+        return await within_limits(blob.name, len(blob.data), _recognize, blob.data, number, program)
+    except (Unsupported, OSError):
+        return []
+
+
+def _recognize(data: bytes, number: int, program: str) -> list[Line]:
+    from pypdfium2 import PdfDocument  # type: ignore[import-untyped]
+
+    pdf = PdfDocument(data)
+    try:
+        return ocr.recognized(pdf[number], number, program)
+    finally:
+        pdf.close()
 
 
 def parse(blob: Blob) -> Document:
-    """Parse, blocking."""
+    """Parse without reading pictures, blocking."""
+    return _raised(_parsed(blob)[0])
+
+
+def _raised(outcome: Document | Unsupported) -> Document:
+    if isinstance(outcome, Unsupported):
+        raise outcome
+    return outcome
+
+
+def _parsed(
+    blob: Blob, recognized: Mapping[int, list[Line]] | None = None
+) -> tuple[Document | Unsupported, Sequence[int]]:
+    """Return the document, or why there is none, and the pages that are pictures; lines of some are known."""
     pdf = _read(blob)
+    count, incomplete, known = len(pdf.pages), [pdf.incomplete], recognized or {}
+    by_machine = [number for number in pdf.pictures if known.get(number)]
+    if by_machine:
+        sizes = Counter(line.size for page in pdf.pages for line in page.lines).most_common(1)
+        for number in by_machine:
+            # A size of its own would make a heading of each line.
+            size = sizes[0][0] if sizes else known[by_machine[0]][0].size
+            pdf.pages[number].lines[:] = [replace(line, size=size) for line in known[number]]
+        incomplete.append(
+            f"{_pictures(by_machine, count)} and read by machine ({ocr.PROGRAM}), perhaps not all rightly"
+        )
+    if unread := [number for number in pdf.pictures if number not in by_machine]:
+        need = "" if recognized else f" (OCR needs {ocr.PROGRAM})"
+        incomplete.append(f"{_pictures(unread, count)}, whose text was not read{need}")
     lost: set[int] = set()
     pieces = pieces_of(pdf, lost)
     layout = lay_out(pieces)
-    if not layout.text.strip():
-        raise Unsupported(f"{blob.name}: no text on its {len(pdf.pages)} pages (scanned pages need OCR first)")
     heading = next((piece.text for piece in pieces if piece.kind == "heading"), "")
-    title, pages = plausible_title(pdf.title) or heading, page_offsets(layout, len(pdf.pages))
-    columns = f"the columns of tables on {_named(sorted(lost), len(pages))} cannot be told apart" if lost else ""
-    return document(blob, layout, title, pages=pages, incomplete="; ".join(filter(None, (pdf.incomplete, columns))))
+    title, pages = plausible_title(pdf.title) or heading, page_offsets(layout, count)
+    if lost:
+        incomplete.append(f"tables on {_named(sorted(lost), count)} may be misread (columns, or words that are cut)")
+    if not layout.text.strip():
+        reason = f"{blob.name}: no text on its {count} pages (OCR of scanned pages needs {ocr.PROGRAM})"
+        return Unsupported(reason), pdf.pictures
+    whole = document(blob, layout, title, pages=pages, incomplete="; ".join(filter(None, incomplete)))
+    return bounded(whole), pdf.pictures
 
 
 def _read(blob: Blob) -> Pdf:
-    from pypdfium2 import PdfiumError  # type: ignore[import-untyped]
+    from pypdfium2 import PdfiumError
 
     with _PDFIUM:
         try:
@@ -101,16 +165,17 @@ def read_pdf(data: bytes) -> Pdf:
             try:
                 pages.append(Page(_with_fields(page, _lines(page, number)), page.get_height()))
                 if _is_picture(page, pages[-1].lines):
-                    pictures.append(number + 1)
+                    pictures.append(number)
             finally:
                 page.close()
-        unread = [f"only the first {_PAGES:,} of {len(pdf):,} pages were read"] if len(pdf) > _PAGES else []
-        if pictures:
-            unread.append(f"{_named(pictures, len(pdf))} {'are pictures' if len(pictures) > 1 else 'is a picture'}")
-            unread[-1] += ", whose text was not read (it needs OCR first)"
-        return Pdf(pdf.get_metadata_dict().get("Title", ""), pages, _outline(pdf), "; ".join(unread))
+        unread = f"only the first {_PAGES:,} of {len(pdf):,} pages were read" if len(pdf) > _PAGES else ""
+        return Pdf(pdf.get_metadata_dict().get("Title", ""), pages, _outline(pdf), pictures, unread)
     finally:
         pdf.close()
+
+
+def _pictures(pages: list[int], count: int) -> str:
+    return f"{_named([page + 1 for page in pages], count)} {'are pictures' if len(pages) > 1 else 'is a picture'}"
 
 
 def _named(numbers: list[int], count: int) -> str:
@@ -153,11 +218,15 @@ def _lines(page: Any, number: int) -> list[Line]:
         if max(text, default="") > "\uffff":  # PDFium counts the halves of characters
             text = "".join(map(chr, array("H", text.encode("utf-16-le"))))
         lines = _Lines(text_page.raw, text, page)
-        found, start = [], 0
+        found: list[Line] = []
+        start = 0
         for part in text.split("\n"):
             if part.strip():
                 first = start + len(part) - len(part.lstrip())
-                found.append(lines.line(number, first, start + len(part.rstrip()) - 1))
+                line = lines.line(number, first, start + len(part.rstrip()) - 1)
+                if found and found[-1].text.isdecimal() and is_note_of(found[-1], line):
+                    line = replace(line, text=f"[^{found.pop().text}] {line.text}")
+                found.append(line)
             start += len(part) + 1
         return found
     finally:
@@ -200,9 +269,11 @@ class _Lines:
             fixed = fixed and bool(flags.value & _FIXED_PITCH or _MONOSPACED.search(name.value.decode("latin-1")))
             sizes.append(pdfium.FPDFText_GetFontSize(self._raw, shown))
         size, baseline = sorted(sizes)[len(sizes) // 2], self._origin(middle)[1]
-        cells = () if fixed else tuple(self._cells(first, last, size))
+        mark = None if fixed else self._mark(first, last, size)
+        begin, lead = (mark.end(), f"{mark[1] if mark[1][-1] in '.)' else '•'} ") if mark else (first, "")
+        cells = () if fixed else tuple(self._cells(begin, last, size))
         return Line(
-            text=" ".join(cell.text for cell in cells) or self._marked(first, last, size),
+            text=lead + (" ".join(cell.text for cell in cells) or self._marked(begin, last, size)),
             page=page,
             baseline=baseline,
             left=min((box[0] for box in boxes), default=0.0),
@@ -231,6 +302,12 @@ class _Lines:
         x, y = ctypes.c_double(), ctypes.c_double()
         pdfium.FPDFText_GetCharOrigin(self._raw, place, x, y)
         return self._turned(x.value, y.value)
+
+    def _mark(self, first: int, last: int, size: float) -> re.Match[str] | None:
+        """Return the mark of a list item at the beginning of a line, if a wide gap follows it."""
+        mark = _MARK.match(self._text, first, last + 1)
+        before, after = (self._box(mark.end(1) - 1), self._box(mark.end())) if mark else (None, None)
+        return mark if before and after and after[0] - before[1] > _GAP * size else None
 
     def _cells(self, first: int, last: int, size: float) -> Iterator[Cell]:
         """Yield the parts of a line between wide gaps, if there are any."""
@@ -261,6 +338,7 @@ class _Lines:
                 start = figures.end()
                 mark = raised if place > 0 else lowered
                 text += f"[^{shown}] " if place > 0 and not text.strip() else mark(shown, text) if place else shown
+                start += bool(place and _ADDED.match(self._text, start, last + 1))
         return (text + self._text[start : last + 1]).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
     def _place(self, at: int, size: float, baseline: float | None) -> int:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import pairwise
 from typing import Literal
 
@@ -19,7 +20,8 @@ from leadline_plugins.parse.layout import CJK, Item, Piece, collapse
 
 _LEADER = re.compile(r"(?:[.․…·]\s?){4,}\s*[\divxlc]*\s*$")
 _NUMBER = re.compile(r"\d+|\b[ivxlc]+\b")
-_PAGE_NUMBER = re.compile(r"[\W_]*(?:\d{1,4}|[ivxlc]{1,7})[\W_]*|\d+\s*/\s*\d+", re.IGNORECASE)
+# Not in brackets, which are citations at the end of a paragraph.
+_PAGE_NUMBER = re.compile(r"[^\w\[\]()]*(?:\d{1,4}|[ivxlc]{1,7})[^\w\[\]()]*|\d+\s*/\s*\d+", re.IGNORECASE)
 _TRAILING_NUMBER = re.compile(r"\s\d{1,4}$")
 _OUTER_NUMBER = re.compile(r"^\d{1,4}\s+|\s+\d{1,4}$")
 _TITLE_NUMBER = re.compile(r"^(?:chapter\s+|appendix\s+)?(?:\d+|[a-z])(?:\.\d+)*\.?\s+", re.IGNORECASE)
@@ -29,7 +31,14 @@ _BULLET = re.compile(r"(?:[•◦▪‣●○∙·\uf0b7*–—-]|(?P<number>\d{
 _LETTERED = re.compile(r"\(?(?:[a-z]|\d{1,2})[.)]\s")
 # PDFium's marks for a hyphen at a line break.
 _BROKEN = ("\ufffe", "\x02", "\xad")
-_HYPHEN = re.compile(r"(?<=[a-zà-ÿ])[-\u2010]$")
+# The end of an address that goes on in the next line.
+_ADDRESS = re.compile(r"://\S*[-/.?=&_%#~\u2010\ufffe\x02\xad]$")
+_GOES_ON = re.compile(r"[^\W_A-ZÀ-Þ]")
+_SIGNS = ".,;:!?()[]“”\"'’"
+_BREAK = re.compile(f"(?<=[{''.join(_BROKEN)}])")
+_HYPHENS = ("-", "\u2010", *_BROKEN)
+_COMPOUND = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:[-\u2010\u2011][^\W\d_]+)*")
+_LAST_WORD, _FIRST_WORD = re.compile(r"[^\W\d_]+$"), re.compile(r"[^\W\d_]+")
 _LOWER = re.compile("[a-zà-ÿ]")
 _KEPT_HYPHEN = re.compile(r"\b(?:self|non|well|so|anti|pre|post|multi|cross|co|re)[-\u2010]$", re.IGNORECASE)
 # Characters at the end of a paragraph that decide how it goes on.
@@ -46,6 +55,12 @@ _CONTENTS = 0.4
 _GAP = 1.3
 # Rows of a table of two columns, multiples of the size of type between two rows at most, and between lines of a cell.
 _LEAST_ROWS, _ROW_GAP, _WRAPPED = 3, 4.0, 1.3
+# Multiple of the size of type between two lines of a cell at most, and lines of a cell on average at most.
+_CELL_GAP, _MOST_LINES = 3.0, 12
+# Lines over which a word of a narrow column is cut.
+_CUT = 4
+# Words of a line from which it is no cell of a narrow column.
+_PROSE = 3
 # Multiple of the distance of two lines of a cell that two rows are apart.
 _APART = 1.1
 # Share of the column's width by which a short line misses its right edge.
@@ -104,11 +119,12 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Pdf:
-    """The title, pages and outline of a file, and what of it was not read."""
+    """The title, pages and outline of a file, its pages from 0 that are pictures, and what else was not read."""
 
     title: str
     pages: list[Page]
     outline: list[Title]
+    pictures: Sequence[int] = ()
     incomplete: str = ""
 
 
@@ -134,19 +150,28 @@ def _without_running_heads(pages: list[Page], titles: set[str]) -> list[list[Lin
         edges.append(edge if len(page.lines) > _SHORTEST else [])
         count.update({_without_numbers(line.text) for line in edge})
 
-    def recurs(line: Line) -> bool:
-        times = count[_without_numbers(line.text)]
+    def recurs(line: Line, page: Page) -> bool:
+        words = _without_numbers(line.text)
+        times = count[words] if words.strip("#") else 0
         if times >= _RECURS and (times >= _RECURS_SHARE * len(pages) or times >= _RECURS_SURELY):
             return True
         text = line.text.strip()
         title = _OUTER_NUMBER.sub("", text)
-        return bool(_PAGE_NUMBER.fullmatch(text)) or (title != text and _key(_TITLE_NUMBER.sub("", title)) in titles)
+        if _PAGE_NUMBER.fullmatch(text):  # or the mark of the note beside it
+            return not any(is_note_of(line, other) for other in page.lines)
+        return title != text and _key(_TITLE_NUMBER.sub("", title)) in titles
 
     found = []
     for page, edge in zip(pages, edges, strict=True):
-        gone = {id(line) for line in edge if recurs(line)}
+        gone = {id(line) for line in edge if recurs(line, page)}
         found.append([line for line in page.lines if id(line) not in gone])
     return found
+
+
+def is_note_of(mark: Line, line: Line) -> bool:
+    """Return whether a number stands close before a line, as the mark of a note does."""
+    beside = mark.bottom < line.top and line.bottom < mark.top
+    return beside and mark.size < line.size and 0 <= line.left - mark.right < 2 * line.size
 
 
 def _without_contents(pages: list[list[Line]], titles: set[str]) -> list[list[Line]]:
@@ -194,6 +219,7 @@ class _Joiner:
             for line in page.lines:
                 sizes[line.size] += len(line.text)
         self._body = sizes.most_common(1)[0][0] if sizes else 10.0
+        self._joints = _Joints(pdf.pages)
         self._outlined = bool(pdf.outline)
         self._levels = _levels(size for size in sizes if size > self._body * _LARGE)
         self._due: defaultdict[int, list[Title]] = defaultdict(list)
@@ -201,7 +227,7 @@ class _Joiner:
             self._due[title.page].append(title)
         self._found: list[Piece] = []
         self._open: _Open | None = None
-        # The lines of three cells or more that are in no table, by page.
+        # The lines of three cells or more that are in no table, and words of cells that may be cut, by page.
         self.loose: Counter[int] = Counter()
 
     def pieces(self) -> list[Piece]:
@@ -213,9 +239,11 @@ class _Joiner:
         """Add the lines of a page."""
         if not lines:
             return
+        lines = [self._joints.mended(line) for line in lines]
         edges = sorted(line.right for line in lines)
         right, left = edges[max(0, int(0.9 * len(edges)) - 1)], min(line.left for line in lines)
         step = self._step(lines)
+        jumps = any(after.baseline > line.baseline + line.size for line, after in pairwise(lines))
         before: Line | None = None
         place = 0
         while place < len(lines):
@@ -225,9 +253,10 @@ class _Joiner:
                 self._heading(" ".join(one.text for one in lines[place : place + count]), level, number)
                 before, place = None, place + count
                 continue
-            if rows := _rows(lines, place):
+            rows, count = self._wrapped_rows(lines, place, number) if jumps else ([], 0)
+            if rows := rows or _rows(lines, place):
                 self._table(rows, number)
-                before, place = None, place + len(rows)
+                before, place = None, place + (count or len(rows))
                 continue
             self.loose[number] += len(line.cells) >= _LEAST_ROWS
             if not self._outlined and line.size > self._body * _LARGE and len(line.text) < _LONGEST_HEADING:
@@ -247,6 +276,27 @@ class _Joiner:
         if last and last.kind == "table" and len(last.rows[0]) == len(rows[0]) and last.rows[0] != rows[0]:
             rows = [last.rows[0], *rows]
         self._found.append(Piece("table", rows=rows, header=1, page=number + 1))
+
+    def _wrapped_rows(self, lines: list[Line], place: int, number: int) -> tuple[list[list[str]], int]:
+        """Return the rows of a table that is written cell by cell, and the number of its lines."""
+        rows = _written_cells(lines, place)
+        widest = max((row for _, row in rows), key=len, default=[])
+        sizes = [len(cell) for _, row in rows for cell in row]
+        if len(rows) + len(widest) <= _LEAST_ROWS + 1 or len(rows) < 2 or max(sizes) < 2:
+            return [], 0
+        if sum(sizes) > _MOST_LINES * len(sizes):  # columns of text
+            return [], 0
+        lefts = [min(line.left for line in cell) for cell in widest]
+        texts = []
+        for _, row in rows:
+            columns = [max(0, sum(left < _middle(cell[0]) for left in lefts) - 1) for cell in row]
+            if len({*columns}) < len(columns):
+                return [], 0
+            self._joints.cut = 0
+            cells = dict(zip(columns, map(self._joints.cell, row), strict=True))
+            self.loose[number] += self._joints.cut
+            texts.append([cells.get(at, "") for at in range(len(lefts))])
+        return texts, rows[-1][0] - place
 
     def _step(self, lines: list[Line]) -> float:
         """Return the usual distance of two lines of a page."""
@@ -278,7 +328,7 @@ class _Joiner:
         """Add a line in large type: a heading, or the next line of one."""
         last = self._found[-1] if self._found and self._open is None else None
         if last and last.kind == "heading" and last.page == line.page + 1 and before and before.size == line.size:
-            last.text = _glued(last.text, _cleaned(line.text))
+            last.text = self._joints.glued(last.text, _cleaned(line.text))
         else:
             self._heading(line.text, self._levels[line.size], line.page)
 
@@ -317,7 +367,7 @@ class _Joiner:
         if line.code:
             block.lines.append(line)
             return
-        text = _glued(block.text, line.text)
+        text = self._joints.glued(block.text, line.text)
         if line.page != (block.turns[-1][0] - 1 if block.turns else block.page):
             block.turns.append((line.page + 1, len(text) - len(line.text)))
         block.text = text
@@ -379,6 +429,54 @@ def _rows(lines: list[Line], place: int) -> list[list[str]]:
     return rows
 
 
+def _written_cells(lines: list[Line], place: int) -> list[tuple[int, list[list[Line]]]]:
+    """Return the rows of cells that lines are written in, each cell with its lines, and where each row ends."""
+    rows: list[tuple[int, list[list[Line]]]] = []
+    row: list[list[Line]] = []
+    for at in range(place, len(lines)):
+        line, ended = lines[at], False
+        for number, cell in enumerate(_cells(line)):
+            part = replace(line, text=cell.text, left=cell.left, right=cell.right, cells=())
+            if row and _continues(row, part):
+                row[-1].append(part)
+            elif row and _is_beside(row, part):
+                row.append([part])
+            elif not row or (not number and _is_below(row, part)):
+                if len(row) > 1:
+                    rows.append((at, row))
+                ended = bool(row) and len(row) < 2
+                row = [[part]]
+            else:
+                ended = True
+            if ended:
+                return [*rows, (at, row)] if len(row) > 1 else rows
+    return [*rows, (len(lines), row)] if len(row) > 1 else rows
+
+
+def _continues(row: list[list[Line]], line: Line) -> bool:
+    """Return whether a line is the next one of the last cell of a row; a broken word has one of its lines."""
+    cell = row[-1]
+    near = 0 < cell[-1].baseline - line.baseline < _CELL_GAP * line.size and abs(cell[-1].size - line.size) < 0.6
+    over = line.left < max(part.right for part in cell) and line.right > min(part.left for part in cell)
+    return near and over and (len(row) < 2 or line.left > _middle(row[-2][0]))
+
+
+def _is_beside(row: list[list[Line]], line: Line) -> bool:
+    bottom = min(cell[-1].baseline for cell in row)
+    height = -line.size < line.baseline - bottom < 2 * _MOST_LINES * line.size
+    return height and line.left > max(part.right for part in row[-1]) - line.size
+
+
+def _is_below(row: list[list[Line]], line: Line) -> bool:
+    bottom = min(cell[-1].baseline for cell in row)
+    near = 0 < bottom - line.baseline < 2 * _ROW_GAP * line.size
+    return near and (len(row) < 2 or line.left < row[1][0].left)
+
+
+def _middle(line: Line) -> float:
+    return (line.left + line.right) / 2
+
+
 def _cells(line: Line) -> tuple[Cell, ...]:
     return line.cells or (Cell(line.text, line.left, line.right),)
 
@@ -434,11 +532,85 @@ def _cleaned(text: str) -> str:
     return collapse(clean(text))
 
 
-def _glued(before: str, after: str) -> str:
-    """Return two lines of a paragraph as one."""
-    if before.endswith(_BROKEN):
-        return before[:-1] + after
-    tail = before[-_TAIL:]
-    if _HYPHEN.search(tail) and _LOWER.match(after):
-        return before + after if _KEPT_HYPHEN.search(tail) else before[:-1] + after
-    return before + after if _CJK_END.search(tail) and _CJK_START.match(after) else f"{before} {after}"
+class _Joints:
+    """Decides which hyphens at the ends of lines belong to words, by the other words of the file."""
+
+    def __init__(self, pages: Iterable[Page]) -> None:
+        self._words: set[str] = set()
+        # Words of cells that may be cut.
+        self.cut = 0
+        ends = []
+        for page in pages:
+            before = ""
+            for text in (text for line in page.lines for text in _BREAK.split(line.text)):
+                broken = before.endswith(_HYPHENS) and bool(_LOWER.match(text))
+                if broken:
+                    ends.append((before, text))
+                before = text
+                # Halves of broken words are no words, nor are those of narrow columns.
+                words = _COMPOUND.findall(before.lower())
+                if len(words) >= _PROSE:
+                    self._words.update(words[broken : len(words) - before.endswith(_HYPHENS)])
+        known = [self._known(before[:-1], after) for before, after in ends]
+        # Whether the file breaks words at all.
+        self._breaks = known.count(False) - known.count(True)
+
+    def glued(self, before: str, after: str) -> str:
+        """Return two lines of a paragraph as one."""
+        tail = before[-_TAIL:]
+        if _ADDRESS.search(before) and _GOES_ON.match(after):
+            return f"{before[:-1]}-{after}" if before.endswith(_BROKEN) else before + after
+        if not tail.endswith(_HYPHENS) or not (_LOWER.match(after) or tail.endswith(_BROKEN)):
+            return before + after if _CJK_END.search(tail) and _CJK_START.match(after) else f"{before} {after}"
+        stays = self._known(tail[:-1], after) if _LOWER.match(after) else False
+        if stays is None:
+            first, second = _halves(tail[:-1], after)
+            both = first in self._words and second in self._words
+            alone = both or bool(_KEPT_HYPHEN.search(tail[:-1] + "-"))
+            stays = self._breaks < 0 or (not self._breaks and alone)
+        return f"{before[:-1]}-{after}" if stays else before[:-1] + after
+
+    def mended(self, line: Line) -> Line:
+        """Return a line without the breaks of words that PDFium leaves inside."""
+        if not any(sign in line.text[:-1] for sign in _BROKEN):
+            return line
+        cells = tuple(replace(cell, text=self._mended(cell.text)) for cell in line.cells)
+        return replace(line, text=self._mended(line.text), cells=cells)
+
+    def _mended(self, text: str) -> str:
+        parts: list[str] = [part for part in _BREAK.split(text) if part]
+        return reduce(self.glued, parts)
+
+    def cell(self, lines: list[Line]) -> str:
+        """Return the text of a cell; words that its width has cut are whole if the file has them elsewhere."""
+        parts, text, at = [line.text for line in lines], "", 0
+        while at < len(parts):
+            count = next((count for count in range(_CUT, 1, -1) if self._is_cut(parts[at : at + count])), 1)
+            word = "".join(parts[at : at + count])
+            text = self.glued(text, word) if text else word
+            at += count
+            self.cut += at < len(parts) and self._may_be_cut(parts[at - 1], parts[at])
+        return text
+
+    def _is_cut(self, parts: list[str]) -> bool:
+        """Return whether parts are a word of the file, and the rest of the last one."""
+        words = [part.partition(" ")[0].lower().strip(_SIGNS) for part in parts]
+        whole = not any(" " in part for part in parts[:-1]) and all(map(_GOES_ON.match, parts[1:]))
+        return whole and "".join(words) in self._words and not all(word in self._words for word in words)
+
+    def _may_be_cut(self, before: str, after: str) -> bool:
+        word = after.partition(" ")[0].lower().strip(_SIGNS)
+        return " " not in before and bool(_GOES_ON.match(after)) and len(word) > 0 and word not in self._words
+
+    def _known(self, before: str, after: str) -> bool | None:
+        """Return whether a word that is broken has a hyphen elsewhere; None if it occurs nowhere else."""
+        first, second = _halves(before, after)
+        if f"{first}-{second}" in self._words:
+            return True
+        return False if first + second in self._words else None
+
+
+def _halves(before: str, after: str) -> tuple[str, str]:
+    """Return the last word of a line and the first of the next, in lower case."""
+    first, second = _LAST_WORD.search(before[-_TAIL:]), _FIRST_WORD.match(after)
+    return first[0].lower() if first else "", second[0].lower() if second else ""

@@ -77,6 +77,21 @@ def test_an_edited_report_is_checked_against_the_stored_sources(cli: Cli, folder
     assert [one["verdict"] for one in found["claims"] if "1872" in one["claim"]] == ["not_judged"]
 
 
+def test_the_file_of_a_run_whose_only_format_is_markdown_is_judged(
+    cli: Cli, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path, monkeypatch)
+    cli("research", QUESTION, "--docs", "docs", "-q", "--format", "markdown")
+    (file,) = Path("runs").glob("*/report.md")
+    done = cli("verify", str(file), "--json")
+    assert done.code == 0
+    assert {one["verdict"] for one in json.loads(done.out)["claims"]} == {"supported"}
+    file.write_text(file.read_text().replace("sounded in 1871", "sounded in 1872"))
+    done = cli("verify", str(file), "--json", "--set", "verify.require_support=true")
+    assert [one["verdict"] for one in json.loads(done.out)["claims"] if "1872" in one["claim"]] == ["not_judged"]
+    assert done.code == 3
+
+
 def test_why_a_run_does_not_pass_is_told_and_that_it_was_accepted_itself(cli: Cli, folder: Path) -> None:
     file, stored = folder / "report.md", folder / "report.json"
     file.write_text(file.read_text().replace("sounded in 1871", "sounded in 1872").replace("[1]", "[1] [9]", 1))

@@ -19,6 +19,7 @@ def read(page: str, name: str = URL) -> str:
     return parse(Blob(name=name, media_type="text/html; charset=utf-8", data=page.encode())).text
 
 
+NOINDEX = '<meta name=robots content="noindex, nofollow">'
 GONE = "<p>Der Kai wurde verlegt. Versuchen Sie es mit der Suche.</p>"
 REFUSED = {
     "soft 404": html("Dues: Not Found", f"<body><main><h1>Not found</h1>{GONE}</main></body>"),
@@ -36,6 +37,22 @@ REFUSED = {
     "consent": html(
         "Quays", "<body><p>Quays</p><form><p>We and 70 partners store cookies.</p><button>All</button></form>"
     ),
+    "firewall": html("Access Denied", "<body><h1>Access Denied</h1>You may not see this. Reference #18.2d</body>"),
+    "code in the text": html("Oops", "<body><h1>Oops</h1><p>Error: 429, Too Many Requests at 10:00 GMT</p></body>"),
+    "check by a script": html(
+        "www.quays.example/dues",
+        "<body><p>Etwas stimmt nicht.</p></body>",
+        '<script src="//c.example/captcha.js"></script>',
+    ),
+    "long consent": html(
+        "Quays",
+        f"<body><h1>Vos choix</h1><p>{'Nous et nos partenaires. ' * 60}</p><form><button>Oui</button></form></body>",
+        NOINDEX,
+    ),
+    "age": html(
+        "年齢確認", "<body><p>20歳以上ですか？</p><form><button>はい</button><button>いいえ</button></form></body>"
+    ),
+    "login": html("Quais", "<body><h1>Entrar</h1><form>Senha <input type=password><button>Ir</button></form></body>"),
     "moved": html("Dues", "<body><p>Moved.</p></body>", '<meta http-equiv=Refresh content="9; URL=/new">'),
 }
 
@@ -60,8 +77,10 @@ FEE = "<p>The dues are 12 crowns a boat and 3 crowns a barrel.</p>"
         html("Dues", f"<body><h1>Dues</h1>{FEE}</body>"),
         html("Peugeot 404", f"<body><h1>Peugeot 404</h1><p>{'The car has four doors. ' * 20}</p></body>"),
         html("Quays", f'<body><h1>Dues</h1>{FEE}<div class="cookie-consent">We store cookies.</div></body>'),
-        html("Quays", f"<body><h1>Dues</h1>{FEE * 3}<form><button>Search</button></form></body>"),
+        html("Quays", f"<body><h1>Dues</h1>{FEE * 3}<form><input name=q><button>Search</button></form></body>"),
         html("Node.js", f"<body><h1>Node.js</h1>{FEE}</body>"),
+        html("Dues", f"<body>{FEE * 8}{'<a href=/x>Quay</a> ' * 12}<button>Menu</button></body>", NOINDEX),
+        html("gate", f"<body><h1>gate</h1>{FEE}<h2>See also</h2></body>"),
         html("Live", f"<body>{FEE}</body>", '<meta http-equiv=refresh content="60">'),
         html(
             "404 Not Found", f"<body><h1>404 Not Found</h1>{'<p>What the code means is a long story.</p>' * 40}</body>"

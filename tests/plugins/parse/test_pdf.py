@@ -1,11 +1,13 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from leadline.errors import Unsupported
-from leadline.records import Blob
-from leadline_plugins.parse.pdf import parse
+from leadline.records import Blob, Document
+from leadline.testing.context import FakeCall
+from leadline_plugins.parse.pdf import PdfParser, parse
 
 Make = Callable[..., bytes]
 
@@ -62,11 +64,55 @@ def test_raised_and_lowered_figures_are_marked(pdf: Make, line: str, text: str) 
     assert parse(blob(pdf([[line]]))).text == text
 
 
+def test_a_mark_with_a_wide_gap_makes_a_list_and_no_table(pdf: Make) -> None:
+    lines = [f"{mark}) Tj 40 0 Td ({text}) Tj -40 0 Td (" for mark, text in (("1.", "bollards"), ("2.", "ladders"))]
+    assert parse(blob(pdf([lines]))).text == "1. bollards\n2. ladders"
+
+
 def test_pages_that_are_pictures_are_named(pdf: Make) -> None:
     pages = [["First."], [PICTURE], [PICTURE], ["Fourth."], [PICTURE, "Page 5"], []]
     assert parse(blob(pdf(pages))).incomplete == (
-        "pages 2-3, 5 of 6 are pictures, whose text was not read (it needs OCR first)"
+        "pages 2-3, 5 of 6 are pictures, whose text was not read (OCR needs tesseract)"
     )
+
+
+# What tesseract prints: level, page, block, paragraph, line, word, left, top, width, height, confidence, text.
+WORDS = """level\t…\ttext
+1\t1\t0\t0\t0\t0\t0\t0\t2550\t3300\t-1\t
+5\t1\t1\t1\t1\t1\t300\t300\t200\t40\t96\tThe
+5\t1\t1\t1\t1\t2\t510\t300\t300\t40\t91\ttoll
+5\t1\t1\t1\t2\t1\t300\t360\t300\t40\t93\tis
+5\t1\t1\t1\t2\t2\t610\t360\t300\t40\t88\tfive.
+"""
+
+
+async def read_by(program: str, data: bytes, path: Path, monkeypatch: pytest.MonkeyPatch) -> Document:
+    """Return a document that is parsed beside a program that is named tesseract."""
+    tool = path / "tesseract"
+    tool.write_text(f"#!/bin/sh\n[ $1 = --list-langs ] && echo List && echo eng && exit\ncat > /dev/null\n{program}")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", str(path), prepend=":")
+    return await PdfParser().parse(blob(data), FakeCall())
+
+
+async def test_pages_that_are_pictures_are_read_and_marked(
+    pdf: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "words").write_text(WORDS)
+    pages = pdf([["First."], [PICTURE], ["Third."]])
+    document = await read_by(f"cat {tmp_path}/words", pages, tmp_path, monkeypatch)
+    assert document.text == "First.\n\nThe toll is five.\n\nThird."
+    assert document.incomplete.startswith("page 2 of 3 is a picture and read by machine")
+    whole = await read_by(f"cat {tmp_path}/words", pdf([[PICTURE]]), tmp_path, monkeypatch)
+    assert whole.text == "The toll is five."
+
+
+@pytest.mark.parametrize("program", ["exit 1", "kill -9 $$"])
+async def test_a_picture_that_cannot_be_read_is_named(
+    pdf: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    document = await read_by(program, pdf([["First."], [PICTURE]]), tmp_path, monkeypatch)
+    assert document.incomplete == "page 2 of 2 is a picture, whose text was not read"
 
 
 def test_values_of_forms_and_typed_notes_stand_beside_their_labels(pdf: Make) -> None:

@@ -47,6 +47,40 @@ def test_lines_of_a_paragraph_are_joined(first: str, second: str, joined: str) -
     assert texts([line(first, 1), line(second, 2, SHORT)]) == [joined]
 
 
+def test_a_hyphen_at_the_end_of_a_line_stays_if_the_file_has_it_elsewhere() -> None:
+    known = [line("Long-term plans, rescued boats and sounding leads.", 1, SHORT)]
+    page = [
+        line("The long-", 2),
+        line("term cost of sound\ufffe", 3),
+        line("ing, see https://a.example/b-", 4),
+        line("c1.", 5),
+    ]
+    assert texts([*known, *page])[1] == "The long-term cost of sounding, see https://a.example/b-c1."
+
+
+def test_lines_of_wrapped_cells_are_rows_of_a_table() -> None:
+    def cell(text: str, row: int, left: float) -> Line:
+        return line(text, row, left + 40, left=left)
+
+    page = [line("Toll of each vehicle in winter crowns.", 1, SHORT), cell("Vehi", 3, 50), cell("cle", 4, 50)]
+    page += [cell("Fee in", 3, 100), cell("winter", 4, 100), cell("Since", 3, 150)]
+    page += [cell("Cart", 6, 50), cell("4", 6, 100), cell("1931,", 6, 150), cell("May", 7, 150), line("So it is.", 9)]
+    table = next(piece for piece in pieces(page) if piece.kind == "table")
+    assert table.rows == [["Vehicle", "Fee in winter", "Since"], ["Cart", "4", "1931, May"]]
+    columns = [cell(f"of column {number}", row, 50 + 200 * number) for number in (0, 1) for row in range(2, 30)]
+    assert not [piece for piece in pieces(columns) if piece.kind == "table"]
+
+
+def test_the_mark_of_a_note_and_a_citation_at_an_edge_are_no_page_numbers() -> None:
+    page = [
+        line("It was.", 1),
+        line("[53].", 60),
+        replace(line("1", 61, 54.0, 6.0), left=50.0),
+        line("A note.", 61, left=60.0),
+    ]
+    assert texts(page, page) == ["It was.", "[53].", "1", "A note.", "It was.", "[53].", "1", "A note."]
+
+
 def test_a_paragraph_begins_after_a_gap_a_short_end_and_another_size() -> None:
     page = [line("One", 1), line("ends.", 2, SHORT), line("Two is", 3), line("open", 4, SHORT), line("Three", 6)]
     assert texts([*page, line("small", 7, size=7.0)]) == ["One ends.", "Two is open", "Three", "small"]

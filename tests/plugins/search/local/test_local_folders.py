@@ -71,7 +71,8 @@ async def test_a_link_to_a_hidden_file_of_the_folder_is_followed_and_others_are_
     assert (await desk.fetcher().fetch(FetchRequest(url=hit.url), desk.call)).data == b"Tallow and rope."
 
 
-async def test_unread_files_are_reported_in_every_run(desk: Any, pdf: Any) -> None:
+async def test_unread_files_are_reported_in_every_run(desk: Any, pdf: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")  # without tesseract
     desk.write("good.txt", "Tallow and rope.")
     desk.write("empty.md", b"")
     desk.write("photo.png", b"tallow")
@@ -84,7 +85,7 @@ async def test_unread_files_are_reported_in_every_run(desk: Any, pdf: Any) -> No
         assert told == [
             "1 file was not read: docs/empty.md (empty.md: no text)",
             "1 file was read in part: docs/scan.pdf "
-            "(page 2 of 2 is a picture, whose text was not read (it needs OCR first))",
+            "(page 2 of 2 is a picture, whose text was not read (OCR needs tesseract))",
             "1 file is of a kind that no parser of read.parsers reads: 1 .png",
         ]
 
