@@ -38,7 +38,8 @@ from leadline._runtime.runs.run import Run as Run
 from leadline._runtime.runs.run import RunOptions
 from leadline._runtime.runs.run_request import RunRequest, check_question, has_request, load_request
 from leadline._settings.defaults import read_defaults
-from leadline._settings.load import Loaded, load_settings, pipeline_in, plugins_of, settings_of
+from leadline._settings.load import Given, Loaded, load_settings, pipeline_in, plugins_of, settings_of
+from leadline._settings.sources import Sources
 from leadline.comparison import Comparison, compare
 from leadline.contracts import Observer
 from leadline.errors import LeadlineError, UsageError
@@ -516,19 +517,15 @@ class Client:
         offline: bool = False,
         sealed: bool = False,
     ) -> Loaded:
+        cache = self._cache or default_cache()
+        arguments = ({} if request else self._pipeline) | self._arguments | dict(overrides or {})
         return load_settings(
             self._catalog,
-            arguments=({} if request else self._pipeline) | self._arguments | dict(overrides or {}),
-            sets=self._sets,
-            stored=request.settings if request else None,
-            tags=request.setting_tags if request else None,
-            cache=self._cache or default_cache(),
-            sealed=sealed or (request is not None and request.is_sealed(self._cache or default_cache())),
-            file=self._file,
+            Sources(Path.cwd(), os.environ, self._file),
+            given=Given(arguments, self._sets, self._docs, self.reads),
+            stored=request.stored(cache, offline=offline, sealed=sealed) if request else None,
+            cache=cache,
             complete=complete,
-            docs=self._docs,
-            reads=self.reads,
-            offline=offline,
         )
 
     def _switch(self, request: RunRequest, pipeline: str) -> PluginRuntime:

@@ -9,7 +9,7 @@ import inspect
 import re
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, fields
 from functools import cache
@@ -19,6 +19,7 @@ from typing import Any, get_type_hints
 import pluggy
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
+from leadline import __version__
 from leadline._hosting.faults import trace, words
 from leadline.display import choose_from
 from leadline.errors import PluginError
@@ -30,6 +31,8 @@ AnyOffer = Offer[Any]
 # One thread at a time redirects standard output; a plugin that is loaded may load others.
 _redirecting = threading.RLock()
 _BUG = "; this is a bug in the plugin"
+_OTHER_VERSION = f"; it may be made for another version of Leadline than {__version__}"
+_REQUIRED = re.compile(r"leadline\b[^;]*>=\s*([\d.]+)")
 
 
 @dataclass(frozen=True)
@@ -53,16 +56,27 @@ def named(name: str, distribution: str, version: str) -> str:
 
 def origin(point: EntryPoint) -> tuple[str, str]:
     """Return distribution and version of an entry point; empty if it has none."""
-    return _about(point.dist) if point.dist else ("", "")
+    return _about(point.dist)[:2] if point.dist else ("", "")
 
 
 @cache
-def _about(distribution: Distribution) -> tuple[str, str]:
+def _about(distribution: Distribution) -> tuple[str, str, str]:
+    """Return name, version, and the lowest version of Leadline that a distribution requires."""
     # Cached: each access parses the whole metadata, 1 ms.
     try:
-        return distribution.name or "", distribution.version or ""
+        required = next(filter(None, map(_REQUIRED.match, distribution.requires or ())), None)
+        return distribution.name or "", distribution.version or "", required[1] if required else ""
     except Exception:  # noqa: BLE001 - the metadata may be missing or damaged; the plugin works without it
-        return "", ""
+        return "", "", ""
+
+
+def _refuse_newer(who: str, least: str) -> None:
+    """Raise `PluginError` if a plugin requires a later version of Leadline."""
+    needed, installed = ([int(part) for part in re.findall(r"\d+", text)] for text in (least, __version__))
+    if needed > installed:
+        raise PluginError(
+            f"{who} is made for Leadline {least} or later, and this is {__version__}: pip install --upgrade leadline"
+        )
 
 
 @contextmanager
@@ -73,14 +87,14 @@ def printing_to_stderr() -> Iterator[None]:
 
 
 @contextmanager
-def naming_the_plugin(before: str, after: str = "") -> Iterator[None]:
+def naming_the_plugin(before: str, after: str | Callable[[BaseException], str] = "") -> Iterator[None]:
     """Raise any error of a plugin as a `PluginError` with its traceback, and its words between two texts."""
     try:
         yield
     except (PluginError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        failure = PluginError(f"{before}{words(error)}{after}")
+        failure = PluginError(f"{before}{words(error)}{after if isinstance(after, str) else after(error)}")
         failure.traceback = trace(error, str)
         raise failure from error
 
@@ -93,7 +107,13 @@ def load_plugin(point: EntryPoint) -> Plugin:
 
 
 def _loaded(point: EntryPoint, who: str) -> Plugin:
-    advice = f"; update or uninstall {origin(point)[0] or 'it'}, or take it out of the settings"
+    distribution = origin(point)[0] or "it"
+
+    def advice(error: BaseException) -> str:
+        made = _OTHER_VERSION if _is_of_other_version(error) else ""
+        return f"{made}; update or uninstall {distribution}, or take it out of the settings"
+
+    _refuse_newer(who, _about(point.dist)[2] if point.dist else "")
     with naming_the_plugin(f"{who} cannot be imported: {point.value} raised ", advice):
         target = point.load()
     offers: dict[str, AnyOffer] = {}
@@ -114,6 +134,15 @@ def _loaded(point: EntryPoint, who: str) -> Plugin:
         )
     offers = {kind: offers[kind] for kind in KINDS if kind in offers}
     return Plugin(point.name, *origin(point), _settings(offers, who), offers)
+
+
+def _is_of_other_version(error: BaseException) -> bool:
+    """Return whether a plugin imports or passes what this version of Leadline does not have."""
+    if isinstance(error, ImportError):
+        return (error.name or "").partition(".")[0] == "leadline"
+    decorators: list[type[AnyOffer]] = [Offer, *KINDS.values(), map_stage]
+    names = {each.__name__ for each in decorators}
+    return isinstance(error, TypeError) and str(error).partition(".__init__() got an unexpected keyword")[0] in names
 
 
 def _decorated(target: object) -> list[object]:

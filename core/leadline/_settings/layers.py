@@ -32,6 +32,12 @@ class Stored(str):
     __slots__ = ()
 
 
+class Shipped(str):
+    """The origin of a value that a preset or a built-in pipeline sets: what it names are Leadline's plugins."""
+
+    __slots__ = ()
+
+
 class Leaf(NamedTuple):
     """A value and its origin; `short` if the table of its plugin was written without `plugins`."""
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field, create_model
 
-from leadline._hosting.catalog import CatalogEntry, Plugin, PluginCatalog
+from leadline._hosting.catalog import OWN, CatalogEntry, Plugin, PluginCatalog
 from leadline._hosting.loading import AnyOffer
 from leadline._settings.defaults import Defaults, preset_layer, read_defaults
 from leadline._settings.drift import Comparison, compare, drift_notices, find_drift, outdated_notices, tags_of
@@ -53,15 +53,17 @@ class Loaded:
     """The settings with their origins and the selected plugins.
 
     `origins` by dotted key; `chosen` has the names of plugins by key (`search.engines`); `choices` are sentences for
-    the start of a run; `plugins` are those that can work; `dropped` has the reason for each of the others; `secrets`
-    and `private` texts are for the scrubber; `problems` are errors that were not raised, and `lacks` the kinds of
-    plugin without which the pipeline cannot work. `tags` stand for the values that a run does not store, by dotted key.
+    the start of a run; `plugins` are those that can work by section, and `sections` has the section of each by kind and
+    name; `dropped` has the reason for each of the others; `secrets` and `private` texts are for the scrubber;
+    `problems` are errors that were not raised, and `lacks` the kinds of plugin without which the pipeline cannot work.
+    `tags` stand for the values that a run does not store, by dotted key.
     """
 
     settings: Settings
     origins: Mapping[str, str]
     defaults: Defaults
     plugins: Mapping[str, Plugin]
+    sections: Mapping[tuple[str, str], str]
     chosen: Mapping[str, tuple[str, ...]]
     selector: Selector
     choices: tuple[str, ...] = ()
@@ -89,9 +91,20 @@ class Loaded:
         """The dotted keys that a user set, not a pipeline, a preset or the defaults."""
         return tuple(key for key, origin in self.origins.items() if not origin.startswith(_NOT_GIVEN))
 
+    @property
+    def distributions(self) -> dict[str, str]:
+        """The distributions of the chosen plugins that are not Leadline's, by KIND/NAME."""
+        found = {f"{kind}/{name}": self.plugins.get(section) for (kind, name), section in self.sections.items()}
+        return {key: it.distribution for key, it in found.items() if it and it.distribution not in ("", OWN)}
+
+    def section(self, kind: str, name: str) -> str:
+        """Return the name of the section of a chosen plugin, also for another kind than it was chosen for."""
+        others = (section for (_, other), section in self.sections.items() if other == name)
+        return self.sections.get((kind, name)) or next(others, name)
+
     def offer(self, kind: str, name: str) -> AnyOffer:
         """Return the offer of a chosen plugin of this kind."""
-        return self.plugins[name].offers[kind]
+        return self.plugins[self.section(kind, name)].offers[kind]
 
     def offers(self) -> Iterator[AnyOffer]:
         """Yield the offers that the settings choose; their plugins may have more."""
@@ -114,57 +127,74 @@ def seal_of(stored: Mapping[str, Any], cache: Path | None) -> str:
     return tags_of({"settings": stored}, cache)["settings"]
 
 
+@dataclass(frozen=True)
+class Given:
+    """What a caller gives: settings, those of `--set`, folders of documents to search, and further paths of documents.
+
+    `docs` are searched alone, or before the engines that are named.
+    """
+
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    sets: Sequence[str] = ()
+    docs: Sequence[str] = ()
+    reads: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """The settings of an earlier run: they replace all sources except what is given, and secrets.
+
+    `tags` stand for what the run did not store, `plugins` are the distributions of plugins that were not Leadline's.
+    Other sources that differ are reported, but not `offline`. `sealed` tells that this machine wrote the settings.
+    """
+
+    settings: Mapping[str, Any]
+    tags: Mapping[str, str] = field(default_factory=dict)
+    plugins: Mapping[str, str] = field(default_factory=dict)
+    sealed: bool = False
+    offline: bool = False
+
+
 def load_settings(
     catalog: PluginCatalog,
+    sources: Sources | None = None,
     *,
-    arguments: Mapping[str, Any] | None = None,
-    sets: Sequence[str] = (),
-    stored: Mapping[str, Any] | None = None,
-    file: Path | None = None,
-    cwd: Path | None = None,
-    environ: Mapping[str, str] | None = None,
-    user_file: Path | None = None,
-    complete: bool = True,
-    docs: Sequence[str] = (),
-    offline: bool = False,
-    tags: Mapping[str, str] | None = None,
+    given: Given = Given(),
+    stored: StoredRun | None = None,
     cache: Path | None = None,
-    sealed: bool = False,
-    reads: Sequence[str] = (),
+    complete: bool = True,
 ) -> Loaded:
     """Return the settings. Raises `ConfigError`.
 
-    The sources, strongest first: `arguments`, `sets` (`--set`), environment, `.env`, project file, user file, pipeline,
-    preset, defaults. `stored` are the settings of an earlier run; they replace all sources except arguments and
-    `--set`, and secrets, which are read again. Other sources that differ from them are reported, but not `offline`.
-    With `complete` false, as for `config show`, problems are listed instead of raised. `docs` are folders to search,
-    alone or before the engines that are named. `tags` stand for what the earlier run did not store; the key of tags is
-    in the folder `cache`.
-    `sealed` tells that the stored settings are as this machine wrote them; `reads` are further paths of documents.
+    The sources, strongest first: arguments, `--set`, environment, `.env`, project file, user file, pipeline, preset,
+    defaults. By default those of this process. With `complete` false, as for `config show`, problems are listed instead
+    of raised. The key of tags is in the folder `cache`.
     Raises `UntrustedSettings` where a file that nobody named sets what needs consent.
     """
-    sources = Sources(cwd or Path.cwd(), os.environ if environ is None else environ, file, user_file, catalog.names())
+    sources = replace(sources or Sources(Path.cwd(), os.environ), plugins=catalog.names())
     defaults = read_defaults(catalog.defaults)
-    folders = {f"plugins.{defaults.documents}.folders": list(docs)} if docs else {}
-    given = sources.layers({**folders, **(arguments or {})}, sets, stored)
-    above = strongest(given[:_ABOVE_STORED])
+    offline = stored is not None and stored.offline
+    folders = {f"plugins.{defaults.documents}.folders": list(given.docs)} if given.docs else {}
+    written = sources.layers({**folders, **given.arguments}, given.sets, stored.settings if stored else None)
+    above = strongest(written[:_ABOVE_STORED])
     # What a resumed run is told to use now overrides what it stored; else both are just above the defaults.
-    layers = [*given, *defaults.settings]
+    layers = [*written, *defaults.settings]
     chosen, unfit = pipeline_layer(strongest(layers), catalog.names())
-    before = (stored or {}).get("pipeline")  # None for a run that is continued by another pipeline
+    before = stored.settings.get("pipeline") if stored else None  # None for a run that is continued by another pipeline
     is_other = before is not None and above.value(("pipeline",)) not in (None, before)
-    layers.insert(_ABOVE_STORED if is_other else len(given), chosen)
+    layers.insert(_ABOVE_STORED if is_other else len(written), chosen)
     preset, unknown_preset = preset_layer(strongest(layers), defaults, catalog.names())
     is_other = stored is not None and above.value(("preset",)) is not None
-    layers.insert(_ABOVE_STORED if is_other else len(given) + 1, preset)
+    layers.insert(_ABOVE_STORED if is_other else len(written) + 1, preset)
     origins = strongest(layers)
     core, invalid, invalid_keys, outdated = validate_partially(layers, origins, catalog.names())
     if not core.pipelines and not catalog.defaults:
         raise ConfigError(NO_PLUGINS)
     sections = PluginSections(core.plugins, origins, sources.variables, sources.file_name, invalid_keys)
-    review = Review(sources, origins, lambda name, key: has_variable(selected.plugins.get(name), key), reads)
-    core = _with_documents(core, defaults.documents, sections) if docs else core
-    selector = Selector(catalog, sections, defaults, has_docs=bool(docs))
+    review = Review(sources, origins, lambda name, key: has_variable(selected.plugins.get(name), key), given.reads)
+    core = _with_documents(core, defaults.documents, sections) if given.docs else core
+    distributions = stored.plugins if stored else {}
+    selector = Selector(catalog, sections, defaults, distributions=distributions, has_docs=bool(given.docs))
     selected = selector.select(core)
     core = _with_sandbox(core, selected.names["code.sandbox"])
     settings = _joined(core, selected.settings)
@@ -174,10 +204,10 @@ def load_settings(
         raise untrusted
     now = [*sources.written, sections.conventional]
     if stored is not None:
-        layers = [layer for layer in layers if layer is not given[_ABOVE_STORED]]
+        layers = [layer for layer in layers if layer is not written[_ABOVE_STORED]]
         today = strongest([*now, *layers])
-        others = find_drift(settings, stored, above, today)
-        if foreign := [*review.foreign(tables, today, others, sealed=sealed, offline=offline)]:
+        others = find_drift(settings, stored.settings, above, today)
+        if foreign := [*review.foreign(tables, today, others, sealed=stored.sealed, offline=offline)]:
             raise ConfigError("\n".join(foreign))
     plugins, unreadable = selected.plugins.values(), list[str]()
     if not untrusted:  # reading a template executes it
@@ -192,10 +222,12 @@ def load_settings(
         error.traceback = "\n".join(selected.traces.values())
         raise error
     values, hidden = settings.model_dump(), withheld(settings)
-    begun = Comparison(tags or {}) if offline else compare(tags or {}, tags_of(hidden, cache), sections.place)
+    tags = stored.tags if stored else {}
+    begun = Comparison(tags) if offline else compare(tags, tags_of(hidden, cache), sections.place)
     kept, replaced = dict[KeyPath, str](), dict[KeyPath, str]()
     if stored is not None and not offline:
-        kept = {path: leaf.origin for path, leaf in find_drift(settings, stored, above, strongest(now)).items()}
+        drift = find_drift(settings, stored.settings, above, strongest(now))
+        kept = {path: leaf.origin for path, leaf in drift.items()}
         changed = (tuple(key.split(".")) for key in begun.changed)
         replaced = {path: origins.origin(path) or "default" for path in changed if not above.origin(path)}
     if needed := [key for key in begun.lost if not is_unstored(settings, key)]:
@@ -205,6 +237,7 @@ def load_settings(
         origins={".".join(path): origins.origin(path) or "default" for path, _ in leaves(values)},
         defaults=defaults,
         plugins=selected.plugins,
+        sections=selected.sections,
         chosen=selected.names,
         selector=selector,
         choices=tuple(selected.choices),
@@ -296,16 +329,19 @@ def plugins_of(
     """
     if loaded and loaded.selector.sections.invalid:
         raise ConfigError("\n".join(loaded.problems))
-    able = [catalog.load(entry.name) for entry in entries if entry.status != "broken"]
-    lacks = {plugin.name: loaded.selector.why_not(plugin, instance) for plugin in able} if loaded else {}
+    lacks: dict[CatalogEntry, str] = {}
+    for entry in entries if loaded else ():
+        if loaded and entry.status != "broken":
+            plugin = catalog.load(f"{entry.name}@{entry.distribution}")
+            lacks[entry] = loaded.selector.why_not(plugin, instance)
     return [
         InstalledPlugin(
             name=entry.name,
             kinds=tuple(entry.kinds),
             distribution=entry.distribution,
             version=entry.version,
-            status="incomplete" if entry.status == "ready" and lacks.get(entry.name) else entry.status,
-            lacks=entry.problem or lacks.get(entry.name, ""),
+            status="incomplete" if entry.status == "ready" and lacks.get(entry) else entry.status,
+            lacks=entry.problem or lacks.get(entry, ""),
         )
         for entry in entries
     ]

@@ -11,7 +11,7 @@ from pydantic import Field, SecretStr, ValidationError, create_model
 
 from leadline._hosting.catalog import Plugin, PluginCatalog
 from leadline._hosting.loading import NAME, AnyOffer
-from leadline._settings.layers import PREFIX, Layer, Leaf, Stored, leaves
+from leadline._settings.layers import PREFIX, Layer, Leaf, Shipped, Stored, leaves
 from leadline._settings.partial_validation import error_messages
 from leadline._settings.redaction import public
 from leadline._settings.schema import KeyPath, read_text, unquoted
@@ -27,7 +27,7 @@ class RequiredSettingMissing(ConfigError):
     """A required setting is empty: the plugin cannot work, but nothing is wrong with it."""
 
     def __init__(self, key: str, variable: str, file: str) -> None:
-        super().__init__(f"{key} is not set: set {variable}, or {key} in {file}")
+        super().__init__(f"{key} is not set: set {f'{variable}, or ' if variable else ''}{key} in {file}")
         self.variable = variable
 
 
@@ -77,16 +77,32 @@ class PluginSections:
 
     def is_mentioned(self, name: str) -> bool:
         """Return whether a plugin has a section, or a variable that begins with its name."""
-        return self.is_set(name) or any(self._variables_of(name))
+        return (self.is_set(name) and self.base(name) == name) or any(self._variables_of(name))
 
     def _variables_of(self, name: str) -> Iterator[str]:
         for _, variables in self._variables:
-            yield from (value for key, value in variables.items() if key.startswith(f"{name.upper()}_") and value)
+            prefix = f"{plain(name).upper()}_"
+            yield from (value for key, value in variables.items() if key.startswith(prefix) and value)
 
     def texts(self, name: str) -> Iterator[str]:
         """Yield all texts of a section and of the variables of its plugin: without its model, any may be secret."""
         yield from (str(value) for _, value in leaves({name: self._values.get(name, "")}))
         yield from self._variables_of(self.base(name))
+
+    def is_users(self, key: str) -> bool:
+        """Return whether a user set a key, not Leadline's defaults or a stored run."""
+        origin = self._origins.origin(tuple(key.split(".")))
+        return bool(origin) and not isinstance(origin, Shipped | Stored)
+
+    def is_stored(self, key: str) -> bool:
+        """Return whether a key was stored with a run."""
+        return isinstance(self._origins.origin(tuple(key.split("."))), Stored)
+
+    def own(self, name: str) -> list[str]:
+        """Return the keys of a section that Leadline's defaults do not set."""
+        section = self._values.get(name)
+        origins = {key: self._origins.origin(("plugins", name, key)) for key in section or ()}
+        return [key for key, origin in origins.items() if origin and not isinstance(origin, Shipped)]
 
     def place(self, key: str) -> str:
         """Return the origin of a key in brackets; empty for a default."""
@@ -104,20 +120,20 @@ class PluginSections:
             yield f"plugins: this is a table, not a value: write [plugins.NAME] for each plugin{self.place('plugins')}"
         known = {*catalog.names(), *self.instances()}
         for name in self._values:
-            if name not in known and isinstance(self._origins.origin(("plugins", name)), Stored):
+            if name in known or catalog.has(name):
+                continue
+            if isinstance(self._origins.origin(("plugins", name)), Stored):
                 self.outdated.add(("plugins", name))
-            elif name not in known and name not in catalog.refused:
+            elif name not in catalog.refused:
                 yield self._unknown("plugins", name, known, self._instance_hint(name, catalog))
         for name in self.instances():
             base = self.base(name)
-            if base not in catalog.names():
+            if not catalog.has(base):
                 yield self._unknown(f"plugins.{name}.{USE}", base, catalog.names())
-            elif name in catalog.names():
-                yield f"plugins.{name}.{USE}: {name!r} is an installed plugin: name the second instance differently"
             elif not NAME.fullmatch(name):
                 yield f"plugins.{name}: a name has lower-case letters, digits and _ only, a letter first"
         for name in limits:
-            if name not in known:
+            if name not in known and not catalog.has(name):
                 yield self._unknown("limits", name, known)
 
     def _unknown(self, key: str, name: str, known: Iterable[str], hint: str = "") -> str:
@@ -137,11 +153,16 @@ class PluginSections:
         choices = " or ".join(f'{USE} = "{base}"' for base in fitting[:3]) if len(fitting) <= 3 else f'{USE} = "PLUGIN"'
         return f"for a second instance of a plugin, add {choices} to [plugins.{name}]" if choices else ""
 
-    def read(self, name: str, plugin: Plugin) -> PluginSettings:
-        """Return a plugin's settings. Raises `RequiredSettingMissing`, or `InvalidSection`."""
+    def read(self, name: str, plugin: Plugin, *, shipped: bool = True) -> PluginSettings:
+        """Return a plugin's settings, with what Leadline's defaults set in this section if `shipped`.
+
+        Raises `RequiredSettingMissing`, or `InvalidSection`.
+        """
         prefix, model = ("plugins", name), self._model(name, plugin)
         given = self._values.get(name, {})
         if isinstance(given, Mapping):
+            if not shipped:
+                given = {key: given[key] for key in self.own(name)}
             given = {**self._conventional(name, plugin, given), **given}
         given = read_text(given, model, prefix, self._refuse)
         messages: list[str] = []
@@ -199,7 +220,7 @@ class PluginSections:
 
         A second instance has none: the key of one service is not for another.
         """
-        if self.base(name) != name or name != plugin.name:
+        if self.base(name) != name or plain(name) != plugin.name:
             return {}
         found = {}
         for key, variable in _conventions(plugin).items():
@@ -213,15 +234,23 @@ class PluginSections:
         return found
 
 
+def plain(name: str) -> str:
+    """Return the NAME of NAME@DISTRIBUTION."""
+    return name.partition("@")[0]
+
+
 def has_variable(plugin: Plugin | None, key: str) -> bool:
     """Return whether a field of a plugin has a conventional variable."""
     return plugin is not None and key in _conventions(plugin)
 
 
 def variable_of(plugin: Plugin, name: str, key: str) -> str:
-    """Return the variable of a field; a second instance does not read the conventional one."""
-    variable = _conventions(plugin).get(key) if name == plugin.name else None
-    return variable or f"{PREFIX}PLUGINS__{name}__{key}".upper()
+    """Return the variable of a field; a second instance does not read the conventional one.
+
+    It is empty for a field of NAME@DISTRIBUTION without a conventional one: no variable has an @ in its name.
+    """
+    variable = _conventions(plugin).get(key) if plain(name) == plugin.name else None
+    return variable or ("" if "@" in name else f"{PREFIX}PLUGINS__{name}__{key}".upper())
 
 
 def _conventions(plugin: Plugin) -> dict[str, str]:

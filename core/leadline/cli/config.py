@@ -90,7 +90,7 @@ def init(args: argparse.Namespace) -> int:
     """Write a settings file with every key commented out at its default."""
     path = Path(args.path)
     # Use the defaults and ignore existing settings, so that a broken file can be replaced.
-    loaded = load_settings(PluginCatalog.discover(), cwd=NOWHERE, environ={}, user_file=NOWHERE, complete=False)
+    loaded = load_settings(PluginCatalog.discover(), Sources(NOWHERE, {}, user_file=NOWHERE), complete=False)
     try:
         with path.open("w" if args.force else "x", encoding="utf-8") as file:
             file.write(commented_toml(loaded.settings))

@@ -59,7 +59,7 @@ def show(args: argparse.Namespace) -> int:
     catalog = PluginCatalog.discover()
     base = _base_name(catalog, args)
     plugin = catalog.load(base)
-    (found,) = _described(catalog, [catalog.entry(base)], args, args.name)
+    (found,) = _described(catalog, [catalog.entry(plugin)], args, "" if base == args.name else args.name)
     if args.json:
         write_json({**found.model_dump(), "offers": _offers(plugin, args.name), "settings": _settings(plugin)})
         return 0
@@ -76,10 +76,10 @@ def show(args: argparse.Namespace) -> int:
 
 def _base_name(catalog: PluginCatalog, args: argparse.Namespace) -> str:
     """Return the installed plugin of a name or of a second instance. Raises `UsageError`."""
-    if args.name in {*catalog.names(), *catalog.refused}:
+    if catalog.has(args.name) or args.name in catalog.refused:
         return str(args.name)
     base = client_of(args).load(complete=False).selector.sections.base(args.name)
-    if base not in catalog.names():
+    if not catalog.has(base):
         raise UsageError(f"no such plugin: {args.name!r}; {choose_from(args.name, catalog.names())}")
     return base
 
