@@ -80,7 +80,7 @@ _GROUPS = (
     (
         "Limit and wrap plugins",
         "A plugin's own keys are in `[plugins.NAME]`, or in `[NAME]` if the core has no table of this name.",
-        ("limits", "middleware"),
+        ("plugin_folder", "limits", "middleware"),
     ),
 )
 _ABOUT_PROMPTS = """# Prompts

@@ -346,7 +346,8 @@ class Client:
 
     def describe_plugins(self) -> list[InstalledPlugin]:
         """Return the installed plugins, and what they lack. Loads all of them. Raises `ConfigError`."""
-        return plugins_of(self._catalog, self._catalog.entries(load=True), self.load(complete=False))
+        loaded = self.load(complete=False)
+        return plugins_of(loaded.catalog, loaded.catalog.entries(load=True), loaded)
 
     def describe_pipelines(self) -> list[InstalledPipeline]:
         """Return the pipelines of the settings, and why some cannot run here."""

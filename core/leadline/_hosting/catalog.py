@@ -12,11 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
+from pathlib import Path
 from pkgutil import get_importer
 from typing import Any, Literal
 
 from leadline._hosting.commands import GROUP as COMMANDS
-from leadline._hosting.loading import NAME, AnyOffer, Plugin, load_plugin, named, origin
+from leadline._hosting.loading import NAME, AnyOffer, Plugin, PluginFile, load_plugin, named, origin
 from leadline.display import choose_from
 from leadline.errors import PluginError
 from leadline.hookspecs import DEFAULTS, GROUP, Offer, PluginSettings
@@ -69,6 +70,7 @@ class PluginCatalog:
         # Names that cannot be used at all, with the reasons: another API version, or an invalid name.
         self.refused = {name: _refusal(same[0]) for name, same in listed.items() if not usable[name]}
         self._loaded: dict[int, Plugin | PluginError] = {}
+        self._with_files: dict[tuple[tuple[str, str], ...], PluginCatalog] = {}
 
     @classmethod
     def discover(cls, found: Iterable[EntryPoint] | None = None, extra: Iterable[EntryPoint] = ()) -> PluginCatalog:
@@ -78,6 +80,20 @@ class PluginCatalog:
         for point in (*(plugins if found is None else found), *extra):
             by_name[point.name].append(point)
         return cls({name: _of_this_version(same) for name, same in sorted(by_name.items())}, defaults)
+
+    def with_files(self, files: Iterable[tuple[str, Path]]) -> PluginCatalog:
+        """Return the catalog with plugins of one file by their names; what was loaded is shared."""
+        points = [PluginFile(path).point(name) for name, path in files]
+        key = tuple((point.name, point.value) for point in points)
+        if not key:
+            return self
+        if key not in self._with_files:
+            listed = {name: [*self._listed.get(name, ())] for name in (*self._listed, *(name for name, _ in key))}
+            for point in points:
+                listed[point.name].append(point)
+            self._with_files[key] = PluginCatalog(listed, self.defaults)
+            self._with_files[key]._loaded = self._loaded
+        return self._with_files[key]
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the installed plugins of this API version."""

@@ -14,6 +14,8 @@ from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib.metadata import Distribution, EntryPoint
+from pathlib import Path
+from traceback import walk_tb
 from typing import Any, get_type_hints
 
 import pluggy
@@ -23,7 +25,18 @@ from leadline import __version__
 from leadline._hosting.faults import trace, words
 from leadline.display import choose_from
 from leadline.errors import PluginError
-from leadline.hookspecs import ALL, KINDS, PRINCIPAL, Hooks, Offer, PluginSettings, hookimpl, map_stage, offers_of
+from leadline.hookspecs import (
+    ALL,
+    GROUP,
+    KINDS,
+    PRINCIPAL,
+    Hooks,
+    Offer,
+    PluginSettings,
+    hookimpl,
+    map_stage,
+    offers_of,
+)
 
 # A plugin's name must fit into an environment variable; a dash does not.
 NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -44,6 +57,8 @@ class Plugin:
     version: str
     settings: type[PluginSettings]
     offers: Mapping[str, AnyOffer]
+    # That of a plugin of one file.
+    file: Path | None = None
 
     def __str__(self) -> str:
         return named(self.name, self.distribution, self.version)
@@ -79,6 +94,46 @@ def _refuse_newer(who: str, least: str) -> None:
         )
 
 
+class PluginFile(Distribution):
+    """A plugin of one file, as the distribution of its entry point."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @property
+    def version(self) -> str:
+        return f"in {self.path.parent}"
+
+    @property
+    def requires(self) -> list[str]:
+        """The version of Leadline that the file names: `requires_leadline = ">=0.1"`, read without an import."""
+        found = re.search(r"""^requires_leadline\s*=\s*["']([^"']+)""", self.path.read_text("utf-8"), re.MULTILINE)
+        return [f"leadline{found[1]}"] if found else []
+
+    def read_text(self, filename: str) -> None:
+        """Return None: a file has no metadata."""
+
+    def locate_file(self, path: Any) -> Path:
+        """Return a path beside the file."""
+        return self.path.with_name(str(path))
+
+    def point(self, name: str) -> EntryPoint:
+        """Return the entry point of the plugin under a name."""
+        from leadline.workers import module_of
+
+        try:
+            module = module_of(self.path)
+        except OSError:
+            module = f"leadline_file_{name}"  # which cannot be imported: loading the plugin says why
+        point = EntryPoint(name, module, GROUP)
+        vars(point)["dist"] = self
+        return point
+
+
 @contextmanager
 def printing_to_stderr() -> Iterator[None]:
     """Send what a plugin prints while it is loaded to standard error: the output of a command stays as it is."""
@@ -107,14 +162,22 @@ def load_plugin(point: EntryPoint) -> Plugin:
 
 
 def _loaded(point: EntryPoint, who: str) -> Plugin:
-    distribution = origin(point)[0] or "it"
+    source, value = point.dist, point.value
+    file = source.path if isinstance(source, PluginFile) else None
+    remedy = f"update or uninstall {origin(point)[0] or 'it'}"
+    if file:
+        value, remedy = file.name, "correct it"
+        if not file.is_file():
+            raise PluginError(f"{who} cannot be loaded: there is no such file")
 
     def advice(error: BaseException) -> str:
         made = _OTHER_VERSION if _is_of_other_version(error) else ""
-        return f"{made}; update or uninstall {distribution}, or take it out of the settings"
+        frames = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == str(file)]
+        line = f" (line {frames[-1]})" if frames else ""
+        return f"{line}{made}; {remedy}, or take it out of the settings"
 
     _refuse_newer(who, _about(point.dist)[2] if point.dist else "")
-    with naming_the_plugin(f"{who} cannot be imported: {point.value} raised ", advice):
+    with naming_the_plugin(f"{who} cannot be imported: {value} raised ", advice):
         target = point.load()
     offers: dict[str, AnyOffer] = {}
     for registered in _registered(_decorated(target)):
@@ -129,11 +192,11 @@ def _loaded(point: EntryPoint, who: str) -> Plugin:
     if not offers:
         decorators = ", ".join(each.__name__ for each in (*KINDS.values(), map_stage))
         raise PluginError(
-            f"{who} offers nothing: {point.value} has no class with a decorator of leadline.plugin, such as "
+            f"{who} offers nothing: {value} has no class with a decorator of leadline.plugin, such as "
             f'@search_provider("what it is"); the decorators are: {decorators}'
         )
     offers = {kind: offers[kind] for kind in KINDS if kind in offers}
-    return Plugin(point.name, *origin(point), _settings(offers, who), offers)
+    return Plugin(point.name, *origin(point), _settings(offers, who), offers, file)
 
 
 def _is_of_other_version(error: BaseException) -> bool:

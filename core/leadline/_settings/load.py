@@ -20,16 +20,16 @@ from leadline._hosting.catalog import OWN, CatalogEntry, Plugin, PluginCatalog
 from leadline._hosting.loading import AnyOffer
 from leadline._settings.defaults import Defaults, preset_layer, read_defaults
 from leadline._settings.drift import Comparison, compare, drift_notices, find_drift, outdated_notices, tags_of
-from leadline._settings.layers import leaves, strongest
+from leadline._settings.layers import Layer, Stored, leaves, nested, strongest
 from leadline._settings.partial_validation import validate_partially
 from leadline._settings.pipelines import pipeline_layer
 from leadline._settings.plugin_sections import PluginSections, has_variable
 from leadline._settings.redaction import is_unstored, private_texts, public, secrets_of, withheld
-from leadline._settings.schema import KeyPath
+from leadline._settings.schema import KeyPath, names_code
 from leadline._settings.selection import Selector, kind_of
 from leadline._settings.sources import Sources
 from leadline._settings.task_settings import read_prompts, template_notices, unknown_names, unused_prices
-from leadline._settings.trust import Review, tables_of
+from leadline._settings.trust import Review, code_of, tables_of
 from leadline.errors import ConfigError, PluginError, UntrustedSettings
 from leadline.hookspecs import PluginSettings
 from leadline.inventory import MASK, InstalledPipeline, InstalledPlugin, Setting
@@ -66,6 +66,7 @@ class Loaded:
     sections: Mapping[tuple[str, str], str]
     chosen: Mapping[str, tuple[str, ...]]
     selector: Selector
+    catalog: PluginCatalog
     choices: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
     dropped: Mapping[str, str] = field(default_factory=dict)
@@ -174,6 +175,8 @@ def load_settings(
     sources = replace(sources or Sources(Path.cwd(), os.environ), plugins=catalog.names())
     defaults = read_defaults(catalog.defaults)
     offline = stored is not None and stored.offline
+    if stored:
+        stored = replace(stored, settings=_without_code(stored.settings, strongest(sources.written)))
     folders = {f"plugins.{defaults.documents}.folders": list(given.docs)} if given.docs else {}
     written = sources.layers({**folders, **given.arguments}, given.sets, stored.settings if stored else None)
     above = strongest(written[:_ABOVE_STORED])
@@ -190,8 +193,9 @@ def load_settings(
     core, invalid, invalid_keys, outdated = validate_partially(layers, origins, catalog.names())
     if not core.pipelines and not catalog.defaults:
         raise ConfigError(NO_PLUGINS)
-    sections = PluginSections(core.plugins, origins, sources.variables, sources.file_name, invalid_keys)
     review = Review(sources, origins, lambda name, key: has_variable(selected.plugins.get(name), key), given.reads)
+    catalog, no_files = _with_files(catalog, origins, review, stored, complete=complete)
+    sections = PluginSections(core.plugins, origins, sources.variables, sources.file_name, invalid_keys)
     core = _with_documents(core, defaults.documents, sections) if given.docs else core
     distributions = stored.plugins if stored else {}
     selector = Selector(catalog, sections, defaults, distributions=distributions, has_docs=bool(given.docs))
@@ -213,7 +217,7 @@ def load_settings(
     if not untrusted:  # reading a template executes it
         settings, unreadable = read_prompts(settings, sources.cwd, plugins, origins)
     unknown = unknown_names(settings, catalog, plugins, sections.place, defaults.tools)
-    problems = [*unknown_preset, *unfit, *invalid, *selected.problems, *unreadable, *unknown]
+    problems = [*unknown_preset, *unfit, *invalid, *no_files, *selected.problems, *unreadable, *unknown]
     problems += [str(untrusted)] if untrusted else []
     if problems and complete:
         if not selected.traces:
@@ -240,6 +244,7 @@ def load_settings(
         sections=selected.sections,
         chosen=selected.names,
         selector=selector,
+        catalog=catalog,
         choices=tuple(selected.choices),
         notices=(
             *sources.unread_files(),
@@ -260,6 +265,39 @@ def load_settings(
         untrusted=untrusted,
         cache=cache,
     )
+
+
+def _without_code(stored: Mapping[str, Any], today: Layer) -> Mapping[str, Any]:
+    """Return the settings of a run without the files of plugins that the settings of today name: those are used."""
+    return nested(
+        (path, value) for path, value in leaves(stored) if not (names_code(path, value) and today.value(path))
+    )
+
+
+def _with_files(
+    catalog: PluginCatalog, origins: Layer, review: Review, stored: StoredRun | None, *, complete: bool
+) -> tuple[PluginCatalog, list[str]]:
+    """Return the catalog with the plugins of the files that the settings name, and the problems.
+
+    Raises `ConfigError` for files that only a run names, if this machine did not write it.
+    """
+    untrusted = review.untrusted(())
+    if untrusted and complete:
+        raise untrusted
+    files, problems = list[tuple[str, Path]](), list[str]()
+    for use in code_of(origins):
+        path, key = Path(use.value), ".".join(use.path)
+        if untrusted and use.section in untrusted.digests:
+            continue
+        if isinstance(use.origin, Stored) and not (stored and stored.sealed):
+            raise ConfigError(f"{use}: a run is no source of it: to use it, add --set {key}=…")
+        if use.path[0] == "plugins":
+            files.append((use.path[1], path))
+            problems += [] if path.is_file() and path.suffix == ".py" else [f"{key}: no file {path} ({use.origin})"]
+        else:
+            files += [(file.stem, file) for file in sorted(path.glob("*.py")) if not file.stem.startswith("_")]
+            problems += [] if path.is_dir() else [f"{key}: there is no folder {path} ({use.origin})"]
+    return catalog.with_files(files), problems
 
 
 def _with_sandbox(core: Settings, chosen: Sequence[str]) -> Settings:

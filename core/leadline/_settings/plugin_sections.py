@@ -14,13 +14,10 @@ from leadline._hosting.loading import NAME, AnyOffer
 from leadline._settings.layers import PREFIX, Layer, Leaf, Shipped, Stored, leaves
 from leadline._settings.partial_validation import error_messages
 from leadline._settings.redaction import public
-from leadline._settings.schema import KeyPath, read_text, unquoted
+from leadline._settings.schema import USE, KeyPath, names_code, read_text, unquoted
 from leadline.display import nearest
 from leadline.errors import ConfigError
 from leadline.hookspecs import PluginSettings
-
-# The key that makes a section a second instance of another plugin.
-USE = "use"
 
 
 class RequiredSettingMissing(ConfigError):
@@ -61,7 +58,13 @@ class PluginSections:
     def base(self, name: str) -> str:
         """Return the plugin of a name: another one for a second instance."""
         section = self._values.get(name)
-        return unquoted(section.get(USE, name)) if isinstance(section, Mapping) else name
+        base = section.get(USE, name) if isinstance(section, Mapping) else name
+        return name if names_code(("plugins", name, USE), base) else unquoted(base)
+
+    def has_file(self, name: str) -> bool:
+        """Return whether a section names the file of its plugin."""
+        section = self._values.get(name)
+        return isinstance(section, Mapping) and USE in section and self.base(name) == name
 
     def instances(self) -> tuple[str, ...]:
         """Return the names of the second instances."""

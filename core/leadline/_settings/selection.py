@@ -453,7 +453,8 @@ class Selector:
         """Return the section that a plugin reads: that of its NAME, or of NAME@DISTRIBUTION if there is one."""
         name = plugin.name
         full = next((it for it in self.sections.names() if same_plugin(it, plugin)), qualified(plugin))
-        is_taken = self._readers.get(name, plugin) is not plugin or self.sections.base(name) != name
+        is_others = self.sections.base(name) != name or (self.sections.has_file(name) and not plugin.file)
+        is_taken = self._readers.get(name, plugin) is not plugin or is_others
         return full if is_taken or full in self.sections.names() else name
 
     def _unloaded(self, name: str, error: PluginError) -> str:
@@ -495,7 +496,7 @@ class Selector:
             settings = self._selected.settings.get(name) or self.sections.read(name, plugin, shipped=shipped)
         except RequiredSettingMissing as missing:
             self._unfit.add(name)
-            self._selected.unset.add(missing.variable)
+            self._selected.unset |= {missing.variable} - {""}
             return str(missing)
         self.sections.refuse_unsendable(name, offer, settings)
         reason = _obstacle(plugin, offer, settings)

@@ -24,7 +24,7 @@ from leadline._settings.layers import (
     Stored,
     leaves,
 )
-from leadline._settings.schema import KeyPath, Raw
+from leadline._settings.schema import KeyPath, Raw, names_code, unquoted
 from leadline.errors import ConfigError, UsageError
 from leadline.files import home_folder, read_limited
 
@@ -41,6 +41,8 @@ _DEEPEST = 20
 _NO_SETTINGS = (FILE_VARIABLE, DEBUG_VARIABLE, TRUST_VARIABLE)
 # The origin of a value that was stored with a run.
 STORED = Stored("the run's own settings")
+# What a resumed run reads from today's sources: sections, for their secrets, and the files of plugins.
+_TODAYS = ("plugins", "plugin_folder")
 Variables = Mapping[str, str | None]
 # The lines of the keys of a file.
 Lines = dict[KeyPath, int]
@@ -104,18 +106,18 @@ class Sources:
                 raise UsageError(f"--set {text!r}: write KEY=VALUE, such as --set search.strategy=race")
             options.put(path, Raw(value), f"--set {key.strip()}")
         if stored is None:
-            return [given, options, *self.written]
+            return [with_paths(given, self.cwd), with_paths(options, self.cwd), *self.written]
         # The tables of a run are whole, except those of plugins, which lack their secrets.
         run = Layer(self.plugins)
         for key, value in stored.items():
             run.put((key,), value, STORED, whole=key != "plugins")
-        sections = (layer.only(path for path in layer.leaves if path[0] == "plugins") for layer in self.written)
-        return [given, options, run, *sections]
+        sections = (layer.only(path for path in layer.leaves if path[0] in _TODAYS) for layer in self.written)
+        return [with_paths(given, self.cwd), with_paths(options, self.cwd), run, *sections]
 
     @cached_property
     def written(self) -> list[Layer]:
         """The layers of the environment and of the files, strongest first."""
-        layers = [self._environment(variables, label) for label, variables in self.variables]
+        layers = [with_paths(self._environment(variables, label), self.cwd) for label, variables in self.variables]
         named = self.file or self.environ.get(FILE_VARIABLE)
         if project := self._project_file():
             label = self._label(project) if named or project == self.user_path else Found(self._label(project))
@@ -182,6 +184,15 @@ def read_file(path: Path, label: str, plugins: Collection[str] = ()) -> Layer:
                 layer.put(where, value, type(label)(f"{label}:{line}") if line else label)
     except RecursionError:
         raise ConfigError(f"{label} has tables in tables, more than {_DEEPEST} deep") from None
+    return with_paths(layer, path.parent)
+
+
+def with_paths(layer: Layer, folder: Path) -> Layer:
+    """Make the paths of plugins' files absolute: they are relative to the folder of what names them."""
+    for path, leaf in layer.leaves.items():
+        if names_code(path, leaf.value):
+            file = os.path.abspath(folder / Path(unquoted(leaf.value)).expanduser())  # noqa: PTH100 - links stay
+            layer.leaves[path] = leaf._replace(value=file)
     return layer
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
-from leadline._hosting.catalog import CatalogEntry, PluginCatalog
+from leadline._hosting.catalog import PluginCatalog
 from leadline._hosting.loading import AnyOffer, Plugin
-from leadline._settings.load import plugins_of
+from leadline._settings.load import Loaded, plugins_of
 from leadline._settings.plugin_sections import variable_of
 from leadline.commands import client_of
 from leadline.commands.output import say, table, write, write_json
@@ -28,8 +28,8 @@ def list_(args: argparse.Namespace) -> int:
     """Print all plugins."""
     if args.kind and args.kind not in KINDS:
         raise UsageError(f"no such kind: {args.kind!r}; {choose_from(args.kind, KINDS)}")
-    catalog = PluginCatalog.discover()
-    found = _described(catalog, catalog.entries(load=True), args)
+    catalog, loaded = _read(args)
+    found = plugins_of(catalog, catalog.entries(load=True), loaded)
     found = [plugin for plugin in found if not args.kind or args.kind in plugin.kinds]
     if args.json:
         write_json([plugin.model_dump() for plugin in found])
@@ -39,15 +39,17 @@ def list_(args: argparse.Namespace) -> int:
     return 0
 
 
-def _described(
-    catalog: PluginCatalog, entries: Sequence[CatalogEntry], args: argparse.Namespace, instance: str = ""
-) -> list[InstalledPlugin]:
-    """Return plugins with what they lack, if the settings can be read."""
+def _read(args: argparse.Namespace) -> tuple[PluginCatalog, Loaded | None]:
+    """Return the plugins, and the settings if they can be read: without them nobody knows what the plugins lack."""
+    client = client_of(args)
     try:
-        return plugins_of(catalog, entries, client_of(args).load(complete=False), instance)
+        loaded = client.load(complete=False)
+        if loaded.selector.sections.invalid:
+            raise ConfigError("\n".join(loaded.problems))
     except ConfigError as error:
         say(f"leadline: cannot check what the plugins need, because the settings cannot be read:\n{error}")
-        return plugins_of(catalog, entries)
+        return client.catalog, None
+    return loaded.catalog, loaded
 
 
 def _origin(plugin: InstalledPlugin) -> str:
@@ -56,10 +58,14 @@ def _origin(plugin: InstalledPlugin) -> str:
 
 def show(args: argparse.Namespace) -> int:
     """Print the offers, requirements and settings of a plugin."""
-    catalog = PluginCatalog.discover()
-    base = _base_name(catalog, args)
+    catalog, loaded = _read(args)
+    base = args.name
+    if loaded and not catalog.has(base) and base not in catalog.refused:
+        base = loaded.selector.sections.base(base)
+    if not catalog.has(base) and base not in catalog.refused:
+        raise UsageError(f"no such plugin: {args.name!r}; {choose_from(args.name, catalog.names())}")
     plugin = catalog.load(base)
-    (found,) = _described(catalog, [catalog.entry(plugin)], args, "" if base == args.name else args.name)
+    (found,) = plugins_of(catalog, [catalog.entry(plugin)], loaded, "" if base == args.name else args.name)
     if args.json:
         write_json({**found.model_dump(), "offers": _offers(plugin, args.name), "settings": _settings(plugin)})
         return 0
@@ -72,16 +78,6 @@ def show(args: argparse.Namespace) -> int:
         write(table(_details(offer, plugin, args.name), indent="  "))
     _write_settings(plugin, args.name)
     return 0
-
-
-def _base_name(catalog: PluginCatalog, args: argparse.Namespace) -> str:
-    """Return the installed plugin of a name or of a second instance. Raises `UsageError`."""
-    if catalog.has(args.name) or args.name in catalog.refused:
-        return str(args.name)
-    base = client_of(args).load(complete=False).selector.sections.base(args.name)
-    if not catalog.has(base):
-        raise UsageError(f"no such plugin: {args.name!r}; {choose_from(args.name, catalog.names())}")
-    return base
 
 
 def _write_settings(plugin: Plugin, name: str) -> None:
