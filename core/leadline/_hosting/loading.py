@@ -6,6 +6,7 @@ A plugin without offers, the usual mistake in a first plugin, is an error.
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import sys
 import threading
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, fields
 from functools import cache
-from importlib.metadata import Distribution, EntryPoint
+from importlib.metadata import Distribution, EntryPoint, version
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any, get_type_hints
@@ -21,7 +22,6 @@ from typing import Any, get_type_hints
 import pluggy
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
-from leadline import __version__
 from leadline._hosting.faults import trace, words
 from leadline.display import choose_from
 from leadline.errors import PluginError
@@ -44,7 +44,6 @@ AnyOffer = Offer[Any]
 # One thread at a time redirects standard output; a plugin that is loaded may load others.
 _redirecting = threading.RLock()
 _BUG = "; this is a bug in the plugin"
-_OTHER_VERSION = f"; it may be made for another version of Leadline than {__version__}"
 _REQUIRED = re.compile(r"leadline\b[^;]*>=\s*([\d.]+)")
 
 
@@ -87,10 +86,13 @@ def _about(distribution: Distribution) -> tuple[str, str, str]:
 
 def _refuse_newer(who: str, least: str) -> None:
     """Raise `PluginError` if a plugin requires a later version of Leadline."""
-    needed, installed = ([int(part) for part in re.findall(r"\d+", text)] for text in (least, __version__))
+    if not least:
+        return
+    here = version("leadline")
+    needed, installed = ([int(part) for part in re.findall(r"\d+", text)] for text in (least, here))
     if needed > installed:
         raise PluginError(
-            f"{who} is made for Leadline {least} or later, and this is {__version__}: pip install --upgrade leadline"
+            f"{who} is made for Leadline {least} or later, and this is {here}: pip install --upgrade leadline"
         )
 
 
@@ -167,11 +169,12 @@ def _loaded(point: EntryPoint, who: str) -> Plugin:
     remedy = f"update or uninstall {origin(point)[0] or 'it'}"
     if file:
         value, remedy = file.name, "correct it"
-        if not file.is_file():
+        if not os.path.isfile(file):  # noqa: PTH113 - the name may be too long
             raise PluginError(f"{who} cannot be loaded: there is no such file")
 
     def advice(error: BaseException) -> str:
-        made = _OTHER_VERSION if _is_of_other_version(error) else ""
+        is_other = _is_of_other_version(error)
+        made = f"; it may be made for another version of Leadline than {version('leadline')}" if is_other else ""
         frames = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == str(file)]
         line = f" (line {frames[-1]})" if frames else ""
         return f"{line}{made}; {remedy}, or take it out of the settings"

@@ -10,7 +10,7 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +20,14 @@ from leadline._hosting.catalog import OWN, CatalogEntry, Plugin, PluginCatalog
 from leadline._hosting.loading import AnyOffer
 from leadline._settings.defaults import Defaults, preset_layer, read_defaults
 from leadline._settings.drift import Comparison, compare, drift_notices, find_drift, outdated_notices, tags_of
-from leadline._settings.layers import Layer, Stored, leaves, nested, strongest
+from leadline._settings.layers import Layer, Stored, leaves, nested, refusal, strongest
 from leadline._settings.partial_validation import validate_partially
 from leadline._settings.pipelines import pipeline_layer
 from leadline._settings.plugin_sections import PluginSections, has_variable
 from leadline._settings.redaction import is_unstored, private_texts, public, secrets_of, withheld
 from leadline._settings.schema import KeyPath, names_code
 from leadline._settings.selection import Selector, kind_of
-from leadline._settings.sources import Sources
+from leadline._settings.sources import STORED, Sources, has_reference
 from leadline._settings.task_settings import read_prompts, template_notices, unknown_names, unused_prices
 from leadline._settings.trust import Review, code_of, tables_of
 from leadline.errors import ConfigError, PluginError, UntrustedSettings
@@ -77,6 +77,8 @@ class Loaded:
     # The variables of required settings that are empty.
     unset: frozenset[str] = frozenset()
     tags: Mapping[str, str] = field(default_factory=dict)
+    references: Mapping[KeyPath, Any] = field(default_factory=dict)
+    environments: tuple[str, ...] = ()
     # The error about settings that need the user's consent, which is among the problems, too.
     untrusted: UntrustedSettings | None = None
     # The folder of the key of tags and seals.
@@ -85,7 +87,12 @@ class Loaded:
     @property
     def seal(self) -> str:
         """The tag of the settings that a run stores: they are those that this machine made."""
-        return seal_of(public(self.settings), self.cache)
+        return seal_of(self.stored, self.cache)
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        """The settings as a run stores them: without secrets, and with references in place of what they refer to."""
+        return nested((path, self.references.get(path, value)) for path, value in leaves(public(self.settings)))
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -176,7 +183,9 @@ def load_settings(
     defaults = read_defaults(catalog.defaults)
     offline = stored is not None and stored.offline
     if stored:
-        stored = replace(stored, settings=_without_code(stored.settings, strongest(sources.written)))
+        stored, references = _resolved(stored, sources)
+    else:
+        references = {}
     folders = {f"plugins.{defaults.documents}.folders": list(given.docs)} if given.docs else {}
     written = sources.layers({**folders, **given.arguments}, given.sets, stored.settings if stored else None)
     above = strongest(written[:_ABOVE_STORED])
@@ -262,16 +271,35 @@ def load_settings(
         lacks=frozenset(selected.lacks),
         unset=frozenset(selected.unset),
         tags=begun.tags,
+        references={
+            **{path: it for path, it in references.items() if isinstance(origins.origin(path), Stored)},
+            **{path: it.reference for path, it in origins.leaves.items() if it.reference is not None},
+        },
+        environments=tuple(sources.environments),
         untrusted=untrusted,
         cache=cache,
     )
 
 
-def _without_code(stored: Mapping[str, Any], today: Layer) -> Mapping[str, Any]:
-    """Return the settings of a run without the files of plugins that the settings of today name: those are used."""
-    return nested(
-        (path, value) for path, value in leaves(stored) if not (names_code(path, value) and today.value(path))
-    )
+def _resolved(stored: StoredRun, sources: Sources) -> tuple[StoredRun, dict[KeyPath, Any]]:
+    """Return the settings of a run with what they refer to, and the references.
+
+    The files of plugins that the settings of today name are left out: those are used. Raises `ConfigError` for a
+    reference that only the run has, if this machine did not write it.
+    """
+    today, references, found = strongest(sources.written), dict[KeyPath, Any](), list[tuple[KeyPath, Any]]()
+    for path, value in leaves(stored.settings):
+        if names_code(path, value) and today.value(path):
+            continue
+        if has_reference(value):
+            key, leaf = ".".join(path), today.leaves.get(path)
+            if not stored.sealed and (leaf is None or leaf.reference != value):
+                raise ConfigError(f"{key} = {value}: a run is no source of it: to use it, add --set {key}=…")
+            references[path] = value
+            same = leaf if leaf and leaf.reference == value else None
+            value = same.value if same else sources.resolved(value, sources.cwd, partial(refusal, path, origin=STORED))
+        found.append((path, value))
+    return replace(stored, settings=nested(found)), references
 
 
 def _with_files(
@@ -291,12 +319,15 @@ def _with_files(
             continue
         if isinstance(use.origin, Stored) and not (stored and stored.sealed):
             raise ConfigError(f"{use}: a run is no source of it: to use it, add --set {key}=…")
+        # `Path.is_file` raises for a name that is too long.
         if use.path[0] == "plugins":
             files.append((use.path[1], path))
-            problems += [] if path.is_file() and path.suffix == ".py" else [f"{key}: no file {path} ({use.origin})"]
+            fault = "" if path.suffix == ".py" and os.path.isfile(path) else f"no file {path}"  # noqa: PTH113
         else:
-            files += [(file.stem, file) for file in sorted(path.glob("*.py")) if not file.stem.startswith("_")]
-            problems += [] if path.is_dir() else [f"{key}: there is no folder {path} ({use.origin})"]
+            fault = "" if os.path.isdir(path) else f"there is no folder {path}"  # noqa: PTH112
+            names = [] if fault else sorted(path.glob("*.py"))
+            files += [(file.stem, file) for file in names if not file.stem.startswith("_")]
+        problems += [f"{key}: {fault} ({use.origin})"] if fault else []
     return catalog.with_files(files), problems
 
 

@@ -131,4 +131,4 @@ def _settings(settings: Layer, name: str, seen: Stages = ()) -> dict[KeyPath, Le
     base, within = settings.value(("pipelines", name, "extends")), ("pipelines", name, "settings")
     inherited = _settings(settings, base, (*seen, name)) if isinstance(base, str) and base not in (*seen, name) else {}
     own = {path[3:]: leaf for path, leaf in settings.leaves.items() if path[:3] == within and path[3:]}
-    return inherited | {tuple(".".join(path).split(".")): leaf for path, leaf in own.items()}
+    return inherited | {(*path[0].split("."), *path[1:]): leaf for path, leaf in own.items()}

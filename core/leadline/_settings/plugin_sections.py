@@ -14,10 +14,12 @@ from leadline._hosting.loading import NAME, AnyOffer
 from leadline._settings.layers import PREFIX, Layer, Leaf, Shipped, Stored, leaves
 from leadline._settings.partial_validation import error_messages
 from leadline._settings.redaction import public
-from leadline._settings.schema import USE, KeyPath, names_code, read_text, unquoted
+from leadline._settings.schema import USE, KeyPath, is_secret, names_code, read_text, unquoted
+from leadline._settings.sources import secret_in
 from leadline.display import nearest
 from leadline.errors import ConfigError
 from leadline.hookspecs import PluginSettings
+from leadline.inventory import MASK
 
 
 class RequiredSettingMissing(ConfigError):
@@ -168,6 +170,7 @@ class PluginSections:
                 given = {key: given[key] for key in self.own(name)}
             given = {**self._conventional(name, plugin, given), **given}
         given = read_text(given, model, prefix, self._refuse)
+        given = self._with_files(given, model, prefix)
         messages: list[str] = []
         unknown = {key for key in given if key not in model.model_fields} if isinstance(given, Mapping) else set()
         old = {key for key in unknown if isinstance(self._origins.origin((*prefix, key)), Stored)}
@@ -207,6 +210,23 @@ class PluginSections:
                 why = f"the value has a character that no header can carry: {char}: paste the key again"
                 raise self._refuse(path, why)
 
+    def _with_files(self, given: Any, model: type[PluginSettings], prefix: KeyPath) -> Any:
+        """Return values with the secrets in files that variables name: …__API_KEY_FILE for the field `api_key`."""
+        if not isinstance(given, Mapping):
+            return given
+        found = {}
+        for key, value in given.items():
+            path, field = (*prefix, key), model.model_fields.get(key.removesuffix("_file"))
+            origin = self._origins.origin(path)
+            if key in model.model_fields or field is None or not is_secret(field.annotation):
+                found[key] = value
+            elif origin.startswith("environment "):  # not of `.env`, which may be anybody's
+                found[key.removesuffix("_file")] = secret_in(unquoted(value), origin)
+                self._origins.set_leaf((*prefix, key.removesuffix("_file")), Leaf(MASK, origin))
+            else:
+                found[key] = value
+        return found
+
     def _model(self, name: str, plugin: Plugin) -> type[PluginSettings]:
         """Return the model of a section; that of a second instance stores the plugin it uses."""
         section = self._values.get(name)
@@ -227,7 +247,12 @@ class PluginSections:
             return {}
         found = {}
         for key, variable in _conventions(plugin).items():
+            secret = is_secret(plugin.settings.model_fields[key].annotation)
             given_by = ((label, value) for label, variables in self._variables if (value := variables.get(variable)))
+            file = self._variables[0][1].get(f"{variable}_FILE") if secret else None
+            if file and not self._variables[0][1].get(variable):
+                label, variable = self._variables[0][0], f"{variable}_FILE"
+                given_by = ((label, secret_in(each, variable)) for each in [file])
             for label, value in islice(given_by, 1):
                 path, leaf = ("plugins", name, key), Leaf(value, type(label)(f"{label} {variable}"))
                 self.conventional.set_leaf(path, leaf)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from pydantic import SecretBytes, SecretStr
 from pydantic_core import to_jsonable_python
 
 from leadline._hosting.catalog import PluginCatalog
-from leadline._settings.layers import leaves
+from leadline._settings.layers import ENVIRONMENT_VARIABLE, leaves
 from leadline._settings.load import load_settings
 from leadline._settings.redaction import secrets_in_address
 from leadline._settings.schema import commented_toml
@@ -73,11 +74,28 @@ def check(args: argparse.Namespace) -> int:
     for name in loaded.settings.pipelines:
         if name in written and name != loaded.settings.pipeline:
             problems += client_of(args, name).load(complete=False).problems
+    for name in loaded.environments:
+        if name != os.environ.get(ENVIRONMENT_VARIABLE):
+            with patched(ENVIRONMENT_VARIABLE, name):
+                found = client_of(args).load(complete=False).problems
+            problems += [f"[environments.{name}] {problem}" for problem in found if problem not in loaded.problems]
     for notice in loaded.notices:
         say(f"note: {notice}")
     if not problems:
         write("The settings are valid.")
     return _print_errors(dict.fromkeys(problems))
+
+
+@contextmanager
+def patched(variable: str, value: str) -> Iterator[None]:
+    """Set a variable of this process for a while."""
+    before = os.environ.get(variable)
+    os.environ[variable] = value
+    try:
+        yield
+    finally:
+        del os.environ[variable]
+        os.environ |= {variable: before} if before is not None else {}
 
 
 def _print_errors(problems: Collection[str]) -> int:

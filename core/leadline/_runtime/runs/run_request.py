@@ -14,7 +14,6 @@ from leadline._runtime.runs.conversations import Place
 from leadline._runtime.runs.folder import JOURNAL, folder_name
 from leadline._settings.layers import leaves, nested
 from leadline._settings.load import Loaded, StoredRun, seal_of
-from leadline._settings.redaction import public
 from leadline.errors import LeadlineError, UsageError
 from leadline.events import utc_now
 from leadline.records import Principal, Turn
@@ -48,7 +47,7 @@ class RunRequest(Order):
             question=question,
             pipeline=loaded.settings.pipeline,
             began=began,
-            settings=public(loaded.settings),
+            settings=loaded.stored,
             setting_tags=dict(loaded.tags),
             seal=loaded.seal,
             versions={"leadline": version("leadline"), "python": platform.python_version()},
@@ -111,7 +110,7 @@ class RunRequest(Order):
 
     def with_settings(self, loaded: Loaded) -> RunRequest:
         """Return the request with the settings of a new session."""
-        settings, tags, pipeline = public(loaded.settings), dict(loaded.tags), loaded.settings.pipeline
+        settings, tags, pipeline = loaded.stored, dict(loaded.tags), loaded.settings.pipeline
         route = self.route if pipeline == self.pipeline else ""
         update = {"settings": settings, "seal": loaded.seal, "setting_tags": tags, "pipeline": pipeline, "route": route}
         update["plugins"] = loaded.distributions
