@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from leadline._hosting.catalog import OWN, Plugin, PluginCatalog, WrongKind, missing_packages, qualified, same_plugin
 from leadline._hosting.loading import NAME, AnyOffer
+from leadline._hosting.objects import OBJECT
 from leadline._settings.defaults import AutoOrder, Defaults
 from leadline._settings.pipelines import Steps, examine, keys_of_stages, stage_names
 from leadline._settings.plugin_sections import InvalidSection, PluginSections, RequiredSettingMissing, plain
@@ -469,6 +470,10 @@ class Selector:
         base = self.sections.base(name)
         if self._catalog.has(base) or self._catalog.has(name):
             return
+        if self._distributions.get(f"{selection.kind}/{name}") == OBJECT:
+            argument = "models" if selection.kind == "ai_providers" else "engines"
+            client = f"Client({argument}={{{name!r}: …}})"
+            raise ConfigError(f"{name!r} was an object of a program: resume the run by {client}")
         if base in self._catalog.refused:
             raise ConfigError(self._catalog.refused[base])
         instances = (other for other in self.sections.instances() if NAME.fullmatch(other))

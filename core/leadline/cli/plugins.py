@@ -1,11 +1,19 @@
-"""`leadline plugins`: list and show plugins, with their status and settings."""
+"""`leadline plugins`: list and show plugins, with their status and settings; install and remove their packages."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
-from collections.abc import Iterator
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from sysconfig import get_paths
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -19,7 +27,7 @@ from leadline._settings.plugin_sections import variable_of
 from leadline.commands import client_of
 from leadline.commands.output import say, table, write, write_json
 from leadline.display import choose_from
-from leadline.errors import ConfigError, UsageError
+from leadline.errors import ConfigError, LeadlineError, UsageError
 from leadline.hookspecs import AT_ONCE, KINDS, map_stage, stage
 from leadline.inventory import InstalledPlugin
 
@@ -171,3 +179,53 @@ def _kind(kind: Any) -> str:
     if inner:
         return f"{_kind(origin)}[{', '.join('...' if one is ... else _kind(one) for one in inner)}]"
     return kind.__name__ if isinstance(kind, type) else re.sub(r"\w+\.", "", str(kind))
+
+
+# --- packages --------------------------------------------------------------------------------------------------------
+
+
+def install(args: argparse.Namespace) -> int:
+    """Install or update packages in the environment that runs Leadline."""
+    return _change("install", *(["--upgrade"] if args.upgrade else []), packages=args.packages)
+
+
+def remove(args: argparse.Namespace) -> int:
+    """Remove packages from the environment that runs Leadline."""
+    if "leadline" in (package.lower() for package in args.packages):
+        raise UsageError("leadline itself is no plugin; to remove it, use what installed it")
+    return _change("uninstall", packages=args.packages)
+
+
+def _change(verb: str, *options: str, packages: Sequence[str]) -> int:
+    """Call pip, or uv where there is no pip. Raises `UsageError` with what to do where neither may change anything."""
+    what = shlex.join(packages)
+    if other := _other_way(verb, what):
+        raise UsageError(f"the packages of this environment cannot be changed here; instead: {other}")
+    uv = shutil.which("uv")
+    if find_spec("pip"):
+        command = [sys.executable, "-m", "pip", verb, *options, *(["--yes"] if verb == "uninstall" else []), *packages]
+    elif uv:
+        command = [uv, "pip", verb, "--python", sys.executable, *options, *packages]
+    else:
+        raise UsageError(f"this environment has neither pip nor uv: {sys.executable} -m ensurepip installs pip")
+    if code := subprocess.call(command):  # noqa: S603 - what the user asked for
+        raise LeadlineError(f"{shlex.join(command)} ended with exit code {code}")
+    say("Next: leadline plugins list")
+    return 0
+
+
+def _other_way(verb: str, what: str) -> str:
+    """Return how to change the packages of an environment that another tool made; empty if pip or uv may."""
+    prefix, adds = Path(sys.prefix), verb == "install"
+    if (prefix / "uv-receipt.toml").exists():
+        return f"uv tool install leadline --with {what}" if adds else "uv tool install leadline, without --with"
+    if (prefix / "pipx_metadata.json").exists():
+        return f"pipx {'inject' if adds else 'uninject'} leadline {what}"
+    if "archive-v0" in prefix.parts or "environments-v2" in prefix.parts:  # of uvx, made anew by each call
+        return f"uvx --with {what} leadline" if adds else "uvx without --with"
+    packages = Path(get_paths()["purelib"])
+    managed = sys.prefix == sys.base_prefix and (Path(get_paths()["stdlib"]) / "EXTERNALLY-MANAGED").exists()
+    if managed or not os.access(packages, os.W_OK):
+        why = "is managed by the system" if managed else "is read-only"
+        return f"in an image, RUN pip {verb} {what}; else install Leadline in a venv of your own: {packages} {why}"
+    return ""
