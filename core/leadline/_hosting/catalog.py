@@ -17,7 +17,7 @@ from pkgutil import get_importer
 from typing import Any, Literal
 
 from leadline._hosting.commands import GROUP as COMMANDS
-from leadline._hosting.loading import NAME, AnyOffer, Plugin, PluginFile, load_plugin, named, origin
+from leadline._hosting.loading import NAME, AnyOffer, Plugin, file_point, load_plugin, named, origin
 from leadline.display import choose_from
 from leadline.errors import PluginError
 from leadline.hookspecs import DEFAULTS, GROUP, Offer, PluginSettings
@@ -83,7 +83,7 @@ class PluginCatalog:
 
     def with_files(self, files: Iterable[tuple[str, Path]]) -> PluginCatalog:
         """Return the catalog with plugins of one file by their names; what was loaded is shared."""
-        points = [PluginFile(path).point(name) for name, path in files]
+        points = [file_point(name, path) for name, path in files]
         key = tuple((point.name, point.value) for point in points)
         if not key:
             return self

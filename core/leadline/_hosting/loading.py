@@ -44,6 +44,7 @@ AnyOffer = Offer[Any]
 # One thread at a time redirects standard output; a plugin that is loaded may load others.
 _redirecting = threading.RLock()
 _BUG = "; this is a bug in the plugin"
+_FILE_REQUIRES = re.compile(r"""^requires_leadline\s*=\s*["']([^"']+)""", re.MULTILINE)
 _REQUIRED = re.compile(r"leadline\b[^;]*>=\s*([\d.]+)")
 
 
@@ -96,44 +97,44 @@ def _refuse_newer(who: str, least: str) -> None:
         )
 
 
-class PluginFile(Distribution):
-    """A plugin of one file, as the distribution of its entry point."""
+class Unpackaged(Distribution):
+    """What the entry point of a plugin without a package has as its distribution; `path` is that of a file."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    name = version = ""
+    requires: list[str] | None = None
 
-    @property
-    def name(self) -> str:
-        return self.path.name
-
-    @property
-    def version(self) -> str:
-        return f"in {self.path.parent}"
-
-    @property
-    def requires(self) -> list[str]:
-        """The version of Leadline that the file names: `requires_leadline = ">=0.1"`, read without an import."""
-        found = re.search(r"""^requires_leadline\s*=\s*["']([^"']+)""", self.path.read_text("utf-8"), re.MULTILINE)
-        return [f"leadline{found[1]}"] if found else []
+    def __init__(self, name: str, version: str, path: Path | None = None) -> None:
+        self.name, self.version, self.path = name, version, path
 
     def read_text(self, filename: str) -> None:
-        """Return None: a file has no metadata."""
+        """Return None: there is no metadata."""
 
     def locate_file(self, path: Any) -> Path:
-        """Return a path beside the file."""
-        return self.path.with_name(str(path))
+        """Return the path."""
+        return Path(path)
 
-    def point(self, name: str) -> EntryPoint:
-        """Return the entry point of the plugin under a name."""
-        from leadline.workers import module_of
-
-        try:
-            module = module_of(self.path)
-        except OSError:
-            module = f"leadline_file_{name}"  # which cannot be imported: loading the plugin says why
-        point = EntryPoint(name, module, GROUP)
+    def point(self, name: str, value: str) -> EntryPoint:
+        """Return the entry point of a plugin under a name."""
+        point = EntryPoint(name, value, GROUP)
         vars(point)["dist"] = self
         return point
+
+
+def file_point(name: str, path: Path) -> EntryPoint:
+    """Return the entry point of a plugin of one file, which may name the version of Leadline that it needs.
+
+    `requires_leadline = ">=0.1"` is read without an import.
+    """
+    from leadline.workers import module_of
+
+    origin = Unpackaged(path.name, f"in {path.parent}", path)
+    try:
+        module, text = module_of(path), path.read_text("utf-8", "replace")
+    except OSError:
+        return origin.point(name, "missing")  # loading the plugin says why
+    if found := _FILE_REQUIRES.search(text):
+        origin.requires = [f"leadline{found[1]}"]
+    return origin.point(name, module)
 
 
 @contextmanager
@@ -165,7 +166,7 @@ def load_plugin(point: EntryPoint) -> Plugin:
 
 def _loaded(point: EntryPoint, who: str) -> Plugin:
     source, value = point.dist, point.value
-    file = source.path if isinstance(source, PluginFile) else None
+    file = source.path if isinstance(source, Unpackaged) else None
     remedy = f"update or uninstall {origin(point)[0] or 'it'}"
     if file:
         value, remedy = file.name, "correct it"

@@ -10,13 +10,13 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping
 from hashlib import sha256
-from importlib.metadata import Distribution, EntryPoint
-from pathlib import Path
+from importlib.metadata import EntryPoint
 from types import ModuleType
 from typing import Any
 
+from leadline._hosting.loading import Unpackaged
 from leadline.errors import UsageError
-from leadline.hookspecs import ALL, GROUP, PRINCIPAL, Offer, ai_provider, search_provider
+from leadline.hookspecs import ALL, PRINCIPAL, Offer, ai_provider, search_provider
 from leadline.records import ChatReply, ChatRequest, Hit, Message, ModelTraits
 
 # The distribution of such plugins, in errors and in `Order.plugins`.
@@ -26,20 +26,6 @@ _KINDS: Mapping[str, tuple[str, Offer[Any]]] = {
     "engines": ("search", search_provider("An engine of the program", cache_key=_CACHE_KEY)),
     "models": ("chat", ai_provider("A model of the program", cache_key=_CACHE_KEY)),
 }
-
-
-class _Program(Distribution):
-    """What the entry point of an object names as its distribution."""
-
-    name, version = OBJECT, "of this program"
-    requires = None
-
-    def read_text(self, filename: str) -> None:
-        """Return None: there is no metadata."""
-
-    def locate_file(self, path: Any) -> Path:
-        """Return the path."""
-        return Path(path)
 
 
 def points_of(argument: str, objects: Mapping[str, Any]) -> list[EntryPoint]:
@@ -53,9 +39,7 @@ def points_of(argument: str, objects: Mapping[str, Any]) -> list[EntryPoint]:
         module = ModuleType(f"leadline_object_{name}_{id(given):x}")
         vars(module)["make"] = decorate(_maker(method, provider))
         sys.modules[module.__name__] = module
-        point = EntryPoint(name, f"{module.__name__}:make", GROUP)
-        vars(point)["dist"] = _Program()
-        found.append(point)
+        found.append(Unpackaged(OBJECT, "of this program").point(name, f"{module.__name__}:make"))
     return found
 
 

@@ -216,13 +216,12 @@ class PluginSections:
             return given
         found = {}
         for key, value in given.items():
-            path, field = (*prefix, key), model.model_fields.get(key.removesuffix("_file"))
-            origin = self._origins.origin(path)
-            if key in model.model_fields or field is None or not is_secret(field.annotation):
-                found[key] = value
-            elif origin.startswith("environment "):  # not of `.env`, which may be anybody's
-                found[key.removesuffix("_file")] = secret_in(unquoted(value), origin)
-                self._origins.set_leaf((*prefix, key.removesuffix("_file")), Leaf(MASK, origin))
+            name, origin = key.removesuffix("_file"), self._origins.origin((*prefix, key))
+            field = model.model_fields.get(name) if key not in model.model_fields else None
+            # Not of `.env`, which may be anybody's.
+            if field and is_secret(field.annotation) and origin.startswith("environment "):
+                found[name] = secret_in(unquoted(value), origin)
+                self._origins.set_leaf((*prefix, name), Leaf(MASK, origin))
             else:
                 found[key] = value
         return found

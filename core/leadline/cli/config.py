@@ -5,8 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -74,28 +73,17 @@ def check(args: argparse.Namespace) -> int:
     for name in loaded.settings.pipelines:
         if name in written and name != loaded.settings.pipeline:
             problems += client_of(args, name).load(complete=False).problems
+    chosen = os.environ.get(ENVIRONMENT_VARIABLE)
     for name in loaded.environments:
-        if name != os.environ.get(ENVIRONMENT_VARIABLE):
-            with patched(ENVIRONMENT_VARIABLE, name):
-                found = client_of(args).load(complete=False).problems
+        if name != chosen:
+            os.environ[ENVIRONMENT_VARIABLE] = name  # the process ends with this command
+            found = client_of(args).load(complete=False).problems
             problems += [f"[environments.{name}] {problem}" for problem in found if problem not in loaded.problems]
     for notice in loaded.notices:
         say(f"note: {notice}")
     if not problems:
         write("The settings are valid.")
     return _print_errors(dict.fromkeys(problems))
-
-
-@contextmanager
-def patched(variable: str, value: str) -> Iterator[None]:
-    """Set a variable of this process for a while."""
-    before = os.environ.get(variable)
-    os.environ[variable] = value
-    try:
-        yield
-    finally:
-        del os.environ[variable]
-        os.environ |= {variable: before} if before is not None else {}
 
 
 def _print_errors(problems: Collection[str]) -> int:
