@@ -42,6 +42,12 @@ class Shipped(str):
     __slots__ = ()
 
 
+class Unresolved(str):
+    """A reference that cannot be resolved; it is a fault only where no stronger source sets the value."""
+
+    fault = ""
+
+
 class Leaf(NamedTuple):
     """A value and its origin; `short` if the table of its plugin was written without `plugins`.
 

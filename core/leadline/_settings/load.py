@@ -20,7 +20,7 @@ from leadline._hosting.catalog import OWN, CatalogEntry, Plugin, PluginCatalog
 from leadline._hosting.loading import AnyOffer
 from leadline._settings.defaults import Defaults, preset_layer, read_defaults
 from leadline._settings.drift import Comparison, compare, drift_notices, find_drift, outdated_notices, tags_of
-from leadline._settings.layers import Layer, Stored, leaves, nested, refusal, strongest
+from leadline._settings.layers import Found, Layer, Stored, Unresolved, leaves, nested, refusal, strongest
 from leadline._settings.partial_validation import validate_partially
 from leadline._settings.pipelines import pipeline_layer
 from leadline._settings.plugin_sections import PluginSections, has_variable
@@ -226,7 +226,8 @@ def load_settings(
     if not untrusted:  # reading a template executes it
         settings, unreadable = read_prompts(settings, sources.cwd, plugins, origins)
     unknown = unknown_names(settings, catalog, plugins, sections.place, defaults.tools)
-    problems = [*unknown_preset, *unfit, *invalid, *no_files, *selected.problems, *unreadable, *unknown]
+    unresolved = [it.value.fault for it in origins.leaves.values() if isinstance(it.value, Unresolved)]
+    problems = [*unresolved, *unknown_preset, *unfit, *invalid, *no_files, *selected.problems, *unreadable, *unknown]
     problems += [str(untrusted)] if untrusted else []
     if problems and complete:
         if not selected.traces:
@@ -293,10 +294,11 @@ def _resolved(stored: StoredRun, sources: Sources) -> tuple[StoredRun, dict[KeyP
             continue
         if has_reference(value):
             key, leaf = ".".join(path), today.leaves.get(path)
-            if not stored.sealed and (leaf is None or leaf.reference != value):
+            # A file that nobody named is no witness: it may come with the run.
+            same = leaf if leaf and leaf.reference == value and not isinstance(leaf.origin, Found) else None
+            if not same and not stored.sealed:
                 raise ConfigError(f"{key} = {value}: a run is no source of it: to use it, add --set {key}=…")
             references[path] = value
-            same = leaf if leaf and leaf.reference == value else None
             value = same.value if same else sources.resolved(value, sources.cwd, partial(refusal, path, origin=STORED))
         found.append((path, value))
     return replace(stored, settings=nested(found)), references

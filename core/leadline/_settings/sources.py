@@ -25,6 +25,7 @@ from leadline._settings.layers import (
     Layer,
     Leaf,
     Stored,
+    Unresolved,
     leaves,
     refusal,
 )
@@ -191,12 +192,16 @@ class Sources:
         """Return the layer of the values of a file, with what they refer to in place of the references."""
         layer = Layer(self.plugins)
         for path, leaf in values.items():
-            value = self.resolved(leaf.value, folder, partial(refusal, path, origin=leaf.origin))
+            try:
+                value = self.resolved(leaf.value, folder, partial(refusal, path, origin=leaf.origin))
+            except ConfigError as error:
+                value = Unresolved(leaf.value)
+                value.fault = str(error)
             layer.put(path, value, leaf.origin)
-            if value != leaf.value:
-                short = path not in layer.leaves
-                path = ("plugins", *path) if short else path
-                layer.leaves[path] = layer.leaves[path]._replace(reference=leaf.value)
+            if has_reference(leaf.value):
+                path = path if path in layer.leaves else ("plugins", *path)
+                kept = value if isinstance(value, Unresolved) else layer.leaves[path].value
+                layer.leaves[path] = layer.leaves[path]._replace(value=kept, reference=leaf.value)
         return with_paths(layer, folder)
 
     def resolved(self, value: Any, folder: Path, refuse: Callable[[str], Exception]) -> Any:

@@ -139,6 +139,19 @@ def test_a_run_stores_a_reference_and_never_its_value(load: Load, tmp_path: Path
     assert load("", environ, stored=run.stored, tags=run.tags, sealed=True).settings.report.length == 300
 
 
+def test_a_reference_is_resolved_only_where_nothing_stronger_sets_the_value(load: Load) -> None:
+    text = 'report.title = "${env:NOBODY}"\n[environments.dev]\nreport.title = "mine"\n'
+    assert load(text, {"LEADLINE_ENV": "dev"}).settings.report.title == "mine"
+
+
+def test_a_found_file_is_no_witness_for_the_reference_of_a_run(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("private")
+    text = 'report.title = "${file:key}"'
+    run = load(text)
+    with pytest.raises(ConfigError, match=r"report\.title = \$\{file:key\}: a run is no source of it"):
+        load(text, file=None, stored=run.stored, tags=run.tags)
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [
