@@ -97,21 +97,12 @@ def _refuse_newer(who: str, least: str) -> None:
         )
 
 
-class Unpackaged(Distribution):
+class Unpackaged:
     """What the entry point of a plugin without a package has as its distribution; `path` is that of a file."""
-
-    name = version = ""
-    requires: list[str] | None = None
 
     def __init__(self, name: str, version: str, path: Path | None = None) -> None:
         self.name, self.version, self.path = name, version, path
-
-    def read_text(self, filename: str) -> None:
-        """Return None: there is no metadata."""
-
-    def locate_file(self, path: Any) -> Path:
-        """Return the path."""
-        return Path(path)
+        self.requires: list[str] = []
 
     def point(self, name: str, value: str) -> EntryPoint:
         """Return the entry point of a plugin under a name."""
