@@ -128,6 +128,7 @@ class Selector:
         # The plugins whose settings, or what their settings name, are at fault.
         self._unfit: set[str] = set()
         self._distributions = distributions
+        self._core = Settings()
         # What the user named, by kind; and the plugin of each section that was read.
         self._asked: set[tuple[str, str]] = set()
         self._readers: dict[str, Plugin] = {}
@@ -137,7 +138,7 @@ class Selector:
 
     def select(self, core: Settings) -> Selected:
         """Return the plugins that the settings select; all errors are in `problems`."""
-        found, place = self._selected, self.sections.place
+        found, place, self._core = self._selected, self.sections.place, core
         found.problems += self.sections.naming_problems(self._catalog, core.limits)
         steps = self._steps(core)
         stages = tuple(dict.fromkeys(stage_names(steps)))
@@ -265,7 +266,7 @@ class Selector:
             offer = found.plugins[section].offers.get("fetchers")
             if not offer or name in names["read.fetchers"]:
                 continue
-            if not _obstacle(found.plugins[section], offer, found.settings[section]):
+            if not _obstacle(found.plugins[section], offer, found.settings[section], self._core):
                 yield (
                     f"read.fetchers: {name} is missing, a search engine that also fetches: what it finds is read only "
                     f"if another fetcher accepts the address; add {name} to read.fetchers"
@@ -504,7 +505,7 @@ class Selector:
             self._selected.unset |= {missing.variable} - {""}
             return str(missing)
         self.sections.refuse_unsendable(name, offer, settings)
-        reason = _obstacle(plugin, offer, settings)
+        reason = _obstacle(plugin, offer, settings, self._core)
         if not reason:
             self._selected.settings[name] = settings
         elif not reason.startswith(str(plugin)):  # which is its fault, not that of its settings
@@ -548,12 +549,12 @@ class Selector:
             self._selected.problems.append(text)
 
 
-def _obstacle(plugin: Plugin, offer: AnyOffer, settings: PluginSettings) -> str:
+def _obstacle(plugin: Plugin, offer: AnyOffer, settings: PluginSettings, core: Settings) -> str:
     """Return why a plugin cannot work here, by its address or as it says; empty if it can."""
     if fault := _address_fault(getattr(settings, "base_url", "")):
         return fault
     try:
-        reason: Any = offer.ready(settings)
+        reason = offer.obstacle(settings, core)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - reported without its text, which may contain a secret

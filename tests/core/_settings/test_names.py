@@ -25,7 +25,11 @@ class Settings(PluginSettings):
 @claim_judge("A judge", settings=Settings)
 class Judge: pass
 
-@search_provider("An engine", settings=Settings)
+def ready(own, settings):
+    if own.depth > 100 * len(settings.search.engines):
+        return "depth is too much for so few engines"
+
+@search_provider("An engine", settings=Settings, ready=ready)
 class Engine: pass
 
 @stage("A stage", settings=Settings)
@@ -85,6 +89,12 @@ def test_a_distribution_selects_either(load: Load, name: str, expected: str) -> 
     assert loaded.chosen["verify.judges"] == (name,)
     assert distribution(loaded, "claim_judges", name) == expected
     assert loaded.notices == ()
+
+
+def test_a_plugin_refuses_what_other_settings_rule_out(load: Load) -> None:
+    with pytest.raises(ConfigError, match="html: depth is too much for so few engines"):
+        load("search.engines=html", file='[plugins."html@acme-judge"]\ndepth = 101\n')
+    load("search.engines=html,local", file='[plugins."html@acme-judge"]\ndepth = 101\n')
 
 
 def test_one_name_serves_two_kinds(load: Load) -> None:
