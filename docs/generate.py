@@ -26,6 +26,7 @@ from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime.models.task_messages import prompt_messages
 from leadline._settings.load import compose, load_settings
 from leadline._settings.schema import toml_value
+from leadline._settings.sources import Sources
 from leadline._settings.task_settings import Declared, declared
 from leadline.client import Client
 from leadline.settings import Limits, PipelineSettings, Settings
@@ -79,7 +80,7 @@ _GROUPS = (
     (
         "Limit and wrap plugins",
         "A plugin's own keys are in `[plugins.NAME]`, or in `[NAME]` if the core has no table of this name.",
-        ("limits", "middleware"),
+        ("plugin_folder", "limits", "middleware"),
     ),
 )
 _ABOUT_PROMPTS = """# Prompts
@@ -128,7 +129,7 @@ def settings_page() -> str:
 def _defaults() -> Settings:
     """Return the default settings, with the sections of some plugins that they do not choose."""
     nowhere = Path("/nonexistent")
-    core = load_settings(PluginCatalog.discover(), cwd=nowhere, environ={}, user_file=nowhere, complete=False).settings
+    core = load_settings(PluginCatalog.discover(), Sources(nowhere, {}, user_file=nowhere), complete=False).settings
     others = {"knowledge": KnowledgeSettings(), "flat": FlatSettings(), "qdrant": QdrantSettings()}
     plugins = {**dict(core.plugins), "local": LocalSettings(), "explore": ExploreSettings(), **others}
     models = {name: type(section) for name, section in plugins.items()}

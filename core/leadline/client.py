@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
 from leadline._hosting.catalog import PluginCatalog
+from leadline._hosting.objects import points_of
 from leadline._runtime.journal.lock import is_locked
 from leadline._runtime.plugins import PluginRuntime, RuntimePool, default_cache
 from leadline._runtime.preview import estimate, explain
@@ -38,7 +39,8 @@ from leadline._runtime.runs.run import Run as Run
 from leadline._runtime.runs.run import RunOptions
 from leadline._runtime.runs.run_request import RunRequest, check_question, has_request, load_request
 from leadline._settings.defaults import read_defaults
-from leadline._settings.load import Loaded, load_settings, pipeline_in, plugins_of, settings_of
+from leadline._settings.load import Given, Loaded, load_settings, pipeline_in, plugins_of, settings_of
+from leadline._settings.sources import Sources
 from leadline.comparison import Comparison, compare
 from leadline.contracts import Observer
 from leadline.errors import LeadlineError, UsageError
@@ -85,8 +87,10 @@ class Client:
     settings file, by default `leadline.toml` in the working folder; `set` are single settings, as
     `{"search.strategy": "race"}` or `["search.strategy=race"]`.
     `folder` is the folder of runs and `cache` that of plugins' indexes. `plugins` are used like installed ones, for
-    notebooks and tests (`leadline.testing.plugins.plugin` makes them). With `permits` the limits of providers hold for
-    all processes that share them.
+    notebooks and tests (`leadline.testing.plugins.plugin` makes them). `engines` and `models` are objects of your
+    program by name: providers, or functions of a query (to texts, `Hit` or their fields) and of a prompt (to a text).
+    They are used in place of those of the settings, unless `set` names some; a run is resumed with the same names. With
+    `permits` the limits of providers hold for all processes that share them.
 
     A `principal` is the user on whose behalf a run works: an id, or a `leadline.records.Principal` with a credential,
     which is never stored. Each principal has runs and cached replies of its own. A method with a `principal` finds only
@@ -106,6 +110,8 @@ class Client:
         folder: str | Path | None = None,
         cache: str | Path | None = None,
         plugins: Iterable[EntryPoint] = (),
+        engines: Mapping[str, Any] | None = None,
+        models: Mapping[str, Any] | None = None,
         permits: Permits | None = None,
     ) -> None:
         self._running: list[Run] = []
@@ -117,13 +123,16 @@ class Client:
         self._arguments: dict[str, Any] = {
             **({"report.formats": list(formats)} if formats else {}),
             **({"runs.folder": str(folder)} if folder is not None else {}),
+            **({"search.engines": [*engines]} if engines else {}),
+            **({"ai.providers": [*models]} if models else {}),
             **named,
         }
         self._sets: Sequence[str] = () if isinstance(set, Mapping) else set
         self._file = Path(settings) if settings is not None else None
         # Paths of documents that a command reads, beside those of the settings.
         self.reads: Sequence[str] = ()
-        self._catalog = PluginCatalog.discover(extra=plugins)
+        objects = [*points_of("engines", engines or {}), *points_of("models", models or {})]
+        self._catalog = PluginCatalog.discover(extra=[*plugins, *objects])
         self._cache = Path(cache) if cache is not None else None
         self._pool = RuntimePool(self._cache, permits)
         self._plugins: PluginRuntime | None = None
@@ -345,7 +354,8 @@ class Client:
 
     def describe_plugins(self) -> list[InstalledPlugin]:
         """Return the installed plugins, and what they lack. Loads all of them. Raises `ConfigError`."""
-        return plugins_of(self._catalog, self._catalog.entries(load=True), self.load(complete=False))
+        loaded = self.load(complete=False)
+        return plugins_of(loaded.catalog, loaded.catalog.entries(load=True), loaded)
 
     def describe_pipelines(self) -> list[InstalledPipeline]:
         """Return the pipelines of the settings, and why some cannot run here."""
@@ -516,19 +526,15 @@ class Client:
         offline: bool = False,
         sealed: bool = False,
     ) -> Loaded:
+        cache = self._cache or default_cache()
+        arguments = ({} if request else self._pipeline) | self._arguments | dict(overrides or {})
         return load_settings(
             self._catalog,
-            arguments=({} if request else self._pipeline) | self._arguments | dict(overrides or {}),
-            sets=self._sets,
-            stored=request.settings if request else None,
-            tags=request.setting_tags if request else None,
-            cache=self._cache or default_cache(),
-            sealed=sealed or (request is not None and request.is_sealed(self._cache or default_cache())),
-            file=self._file,
+            Sources(Path.cwd(), os.environ, self._file),
+            given=Given(arguments, self._sets, self._docs, self.reads),
+            stored=request.stored(cache, offline=offline, sealed=sealed) if request else None,
+            cache=cache,
             complete=complete,
-            docs=self._docs,
-            reads=self.reads,
-            offline=offline,
         )
 
     def _switch(self, request: RunRequest, pipeline: str) -> PluginRuntime:

@@ -48,7 +48,7 @@ from leadline.contracts import (
 )
 from leadline.findings import Key
 from leadline.records import Tool
-from leadline.settings import Limits, SettingsModel
+from leadline.settings import Limits, Settings, SettingsModel
 from leadline.tasks import TaskKind
 
 # The entry-point group. Its number is the version of the plugin API.
@@ -127,8 +127,11 @@ class Offer(Generic[M]):
     """Conventional environment variables by settings field: `{"api_key": "TAVILY_API_KEY"}`."""
     requires: tuple[Requirement, ...] = ()
     """Required modules, as `module` or `module=what to install`: `("tavily=leadline[tavily]",)`."""
-    ready: Callable[[Any], str | None] = _always
-    """Given the settings, returns why the provider cannot work here, or None; must use neither network nor SDK."""
+    ready: Callable[..., str | None] = _always
+    """Given the settings, returns why the provider cannot work here, or None; must use neither network nor SDK.
+
+    With a second parameter it is also given all settings, as far as they do not belong to plugins.
+    """
     work: Literal["remote", "local", "composite"] = "remote"
     """What a call does.
 
@@ -173,6 +176,11 @@ class Offer(Generic[M]):
         except ValueError:  # the constructor of a builtin, such as a dict
             wanted = ()
         return self.make(**{name: value for name, value in given.items() if name in wanted})
+
+    def obstacle(self, own: PluginSettings, settings: Settings) -> Any:
+        """Return what `ready` returns for the plugin's settings and, if it takes them, all settings."""
+        takes_all = len(inspect.signature(self.ready).parameters) > 1
+        return self.ready(own, settings) if takes_all else self.ready(own)
 
     @property
     def tasks(self) -> tuple[TaskKind[Any, Any], ...]:

@@ -49,6 +49,8 @@ class Order(Record):
     turns: tuple[Turn, ...] = ()
     given: tuple[str, ...] = ()
     """The dotted keys of `settings` that a user set, not a pipeline, a preset or the defaults."""
+    plugins: dict[str, str] = {}
+    """The distributions of its plugins that are not Leadline's, by KIND/NAME."""
     route: str = ""
     """Why this pipeline was chosen, if the run began with one that chooses."""
 

@@ -334,7 +334,10 @@ class PipelineSettings(Section):
 class Settings(Section):
     """All settings. `plugins` has one section for each chosen plugin, typed by the plugin."""
 
+    authority = {"plugin_folder": "a folder of code"}
+
     pipeline: str = Field("", description="The pipeline to run.")
+    plugin_folder: str = Field("", description="A folder of plugins of one file: NAME.py is the plugin NAME.")
     preset: str = Field(
         "", description="Values for several keys: lean; full, with a critical analysis and charts for any question."
     )

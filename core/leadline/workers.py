@@ -4,8 +4,8 @@ A worker is a program of its own (no fork, no import of the user's script). It i
 time limit or is cancelled, and takes nothing with it when a page crashes it. All runs of a process share the workers:
 the first one starts with the first call, another one when a call has waited for a while.
 
-The protocol on stdin: length, and pickles of the module path and of (function, arguments, timeout, memory); on stdout:
-length and pickle of (outcome, value).
+The protocol on stdin: length, and pickles of (module path, files of modules) and of (function, arguments, timeout,
+memory); on stdout: length and pickle of (outcome, value).
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from hashlib import sha256
+from importlib.machinery import ModuleSpec
+from importlib.util import spec_from_file_location
 from io import BytesIO
 from pathlib import Path
 from subprocess import PIPE, Popen
@@ -149,7 +152,7 @@ class _Pool:
     def _call(self, call: _Call) -> Any:
         try:
             function = pickle.dumps((call.function, call.timeout, call.memory), pickle.HIGHEST_PROTOCOL)
-            message = pickle.dumps(sys.path), function  # a file is large: not copied once more
+            message = pickle.dumps((sys.path, _files)), function  # a file is large: not copied once more
         except Exception as error:  # whatever the methods of an argument raise
             raise NotPicklable(str(error)) from error
         with self._changed:
@@ -236,6 +239,32 @@ class _Pool:
             worker.communicate()
 
 
+# Files of modules that are on no path, by the module's name: plugins of one file. Workers get them with each call.
+_files: dict[str, str] = {}
+
+
+class _FileFinder:
+    """Finds the modules of `_files`."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        return spec_from_file_location(name, _files[name]) if name in _files else None
+
+
+sys.meta_path.append(_FileFinder)
+
+
+def module_of(file: Path) -> str:
+    """Return the name under which a file can be imported, in this process and in workers; another one once it changed.
+
+    Raises `OSError`.
+    """
+    text = f"{file}\n".encode() + file.read_bytes()
+    name = f"leadline_file_{file.stem}_{sha256(text).hexdigest()[:12]}"
+    _files[name] = str(file)
+    return name
+
+
 _pools: list[_Pool] = []
 os.register_at_fork(after_in_child=_pools.clear)  # a child has neither the threads nor the workers
 
@@ -316,7 +345,8 @@ def _serve() -> None:
 def _answer(call: bytes, nowhere: IO[str]) -> bytes:
     parts = BytesIO(call)
     try:  # the pickles come from the process that started this one
-        path = pickle.load(parts)  # noqa: S301
+        path, files = pickle.load(parts)  # noqa: S301
+        _files.update(files)
         sys.path += [entry for entry in path if entry not in sys.path]  # at the end: no file of the user hides a module
         function, timeout, memory = pickle.load(parts)  # noqa: S301
     except Exception as error:  # noqa: BLE001 - a module that cannot be imported here, among others

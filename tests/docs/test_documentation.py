@@ -15,11 +15,11 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from tests.settings_from import load_settings
 
 import leadline
 from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime.plugins import PluginRuntime
-from leadline._settings.load import load_settings
 from leadline.hookspecs import KINDS
 
 ROOT = Path(__file__).parents[2]

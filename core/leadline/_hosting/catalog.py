@@ -5,16 +5,19 @@ Listing imports nothing. A plugin that cannot be used reports the reason when it
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
+from pathlib import Path
 from pkgutil import get_importer
 from typing import Any, Literal
 
-from leadline._hosting.loading import NAME, AnyOffer, Plugin, load_plugin, named, origin
+from leadline._hosting.commands import GROUP as COMMANDS
+from leadline._hosting.loading import NAME, AnyOffer, Plugin, file_point, load_plugin, named, origin
 from leadline.display import choose_from
 from leadline.errors import PluginError
 from leadline.hookspecs import DEFAULTS, GROUP, Offer, PluginSettings
@@ -23,7 +26,13 @@ __all__ = ["CatalogEntry", "Plugin", "PluginCatalog"]
 
 # Where plugins of the first version of the API learn how to move.
 MOVING = "docs/how-to/move-a-plugin.md"
-_FAMILY = GROUP.rpartition(".")[0] + ".v"
+# Other versions of the API, and names that people write in its place, begin like it.
+_FAMILY = GROUP.rpartition(".")[0]
+_OTHERS = (DEFAULTS, COMMANDS)
+_VERSION = re.compile(re.escape(_FAMILY) + r"\.v(\d+)")
+# The distribution of the core and of its plugins: Leadline's own defaults mean the plugins of this one.
+OWN = "leadline"
+_SEPARATORS = re.compile(r"[-_.]+")
 Status = Literal["listed", "ready", "incomplete", "broken"]
 
 
@@ -42,20 +51,26 @@ class CatalogEntry:
     problem: str = ""
 
 
+class WrongKind(PluginError):
+    """A name stands for no plugin of a kind, or for several."""
+
+
 class PluginCatalog:
     """The installed plugins by name. Create one with `PluginCatalog.discover()`.
 
-    `defaults` are the entry points of packages that ship a `defaults.toml`.
+    Names are unique per kind: several distributions may have a plugin of one name, and NAME@DISTRIBUTION stands for
+    that of one. `defaults` are the entry points of packages that ship a `defaults.toml`.
     """
 
     def __init__(self, listed: Mapping[str, Sequence[EntryPoint]], defaults: Iterable[EntryPoint] = ()) -> None:
         self.defaults = tuple(defaults)
         self._listed = listed
-        problems = {name: _problem(same) for name, same in listed.items()}
-        # Names that cannot be used at all, with the reasons: another API version, a duplicate or an invalid name.
-        self.refused = {name: problem for name, problem in problems.items() if problem}
-        self._points = {name: same[0] for name, same in listed.items() if not problems[name]}
-        self._loaded: dict[str, Plugin | PluginError] = {}
+        usable = {name: tuple(point for point in same if not _refusal(point)) for name, same in listed.items()}
+        self._points = {name: points for name, points in usable.items() if points}
+        # Names that cannot be used at all, with the reasons: another API version, or an invalid name.
+        self.refused = {name: _refusal(same[0]) for name, same in listed.items() if not usable[name]}
+        self._loaded: dict[int, Plugin | PluginError] = {}
+        self._with_files: dict[tuple[tuple[str, str], ...], PluginCatalog] = {}
 
     @classmethod
     def discover(cls, found: Iterable[EntryPoint] | None = None, extra: Iterable[EntryPoint] = ()) -> PluginCatalog:
@@ -66,75 +81,158 @@ class PluginCatalog:
             by_name[point.name].append(point)
         return cls({name: _of_this_version(same) for name, same in sorted(by_name.items())}, defaults)
 
+    def with_files(self, files: Iterable[tuple[str, Path]]) -> PluginCatalog:
+        """Return the catalog with plugins of one file by their names; what was loaded is shared."""
+        points = [file_point(name, path) for name, path in files]
+        key = tuple((point.name, point.value) for point in points)
+        if not key:
+            return self
+        if key not in self._with_files:
+            listed = {name: [*self._listed.get(name, ())] for name in (*self._listed, *(name for name, _ in key))}
+            for point in points:
+                listed[point.name].append(point)
+            self._with_files[key] = PluginCatalog(listed, self.defaults)
+            self._with_files[key]._loaded = self._loaded
+        return self._with_files[key]
+
     def names(self) -> tuple[str, ...]:
         """Return the names of the installed plugins of this API version."""
         return tuple(self._points)
 
+    def has(self, name: str) -> bool:
+        """Return whether a plugin of this NAME or NAME@DISTRIBUTION is installed."""
+        return bool(self._candidates(name))
+
     def load(self, name: str) -> Plugin:
-        """Return a plugin; the first call imports it. Raises `PluginError`."""
-        if name in self.refused:
-            raise PluginError(self.refused[name])
-        if name not in self._points:
-            raise PluginError(
-                f"no plugin {name!r} is installed: {choose_from(name, self.names())}; see `leadline plugins`"
+        """Return a plugin, of several of one name Leadline's; the first call imports it. Raises `PluginError`."""
+        candidates = self._candidates(name)
+        if not candidates:
+            raise PluginError(self._unknown(name))
+        own = [point for point in candidates if len(candidates) == 1 or origin(point)[0] == OWN]
+        if not own:
+            raise PluginError(_ambiguous(f"plugin {name!r}", name, [origin(point) for point in candidates]))
+        return self._load(own[0])
+
+    def pick(self, kind: str, name: str, *, asked: bool = False, distribution: str = "") -> Plugin:
+        """Return the plugin of a kind that a name stands for. Raises `PluginError`.
+
+        Of several, it is that of a distribution, if one is given; else a third party's for a name that the user
+        `asked` for, and Leadline's for one of Leadline's defaults.
+        """
+        candidates = self._candidates(name)
+        if len(candidates) <= 1:
+            plugins: Sequence[Plugin] = [self.load(name)]
+        else:
+            plugins = self._loadable(candidates) or [self._load(candidates[0])]
+        fitting = [plugin for plugin in plugins if kind in plugin.offers]
+        if not fitting:
+            raise WrongKind(
+                f"{plugins[0]} is not among the {_words(kind)}: it offers "
+                f"{', '.join(map(_words, plugins[0].offers))}; {choose_from(name, self.offering(kind))}"
             )
-        if name not in self._loaded:
-            self._loaded[name] = self._load_once(name)
-        loaded = self._loaded[name]
+        preferred = (
+            [plugin for plugin in fitting if distribution and plugin.distribution == distribution]
+            or [plugin for plugin in fitting if (plugin.distribution == OWN) != asked]
+            or fitting
+        )
+        if len(preferred) > 1:
+            about = [(plugin.distribution, plugin.version) for plugin in preferred]
+            raise WrongKind(_ambiguous(f"{name!r} among the {_words(kind)}", name, about))
+        return preferred[0]
+
+    def same_name(self, name: str) -> tuple[Plugin, ...]:
+        """Return all plugins of a NAME or NAME@DISTRIBUTION that can be loaded."""
+        return self._loadable(self._candidates(name))
+
+    def offer(self, kind: str, name: str) -> AnyOffer:
+        """Return a plugin's offer of a kind, of several Leadline's. Raises `PluginError` if it has none."""
+        return self.pick(kind, name).offers[kind]
+
+    def offering(self, kind: str) -> tuple[str, ...]:
+        """Return the names of the plugins of a kind. Loads all plugins: for errors and listings."""
+        return tuple(dict.fromkeys(plugin.name for plugin in self.loadable() if kind in plugin.offers))
+
+    def _candidates(self, name: str) -> tuple[EntryPoint, ...]:
+        plain, at, distribution = name.partition("@")
+        points = self._points.get(plain, ())
+        return tuple(point for point in points if not at or _normal(origin(point)[0]) == _normal(distribution))
+
+    def _unknown(self, name: str) -> str:
+        if name in self.refused:
+            return self.refused[name]
+        plain, at, _ = name.partition("@")
+        known = [f"{plain}@{_normal(origin(point)[0])}" for point in self._points.get(plain, ())] if at else ()
+        return f"no plugin {name!r} is installed: {choose_from(name, known or self.names())}; see `leadline plugins`"
+
+    def _load(self, point: EntryPoint) -> Plugin:
+        """Return a plugin; one that is broken is not executed again for each question about it."""
+        if id(point) not in self._loaded:
+            try:
+                self._loaded[id(point)] = load_plugin(point)
+            except PluginError as error:
+                self._loaded[id(point)] = error
+        loaded = self._loaded[id(point)]
         if isinstance(loaded, PluginError):
             raise loaded
         return loaded
 
-    def _load_once(self, name: str) -> Plugin | PluginError:
-        """Return a plugin or its error, so that a broken module is not executed again for each question about it."""
-        try:
-            return load_plugin(self._points[name])
-        except PluginError as error:
-            return error
-
-    def offer(self, kind: str, name: str) -> AnyOffer:
-        """Return a plugin's offer of a kind. Raises `PluginError` if it has none."""
-        plugin = self.load(name)
-        if kind not in plugin.offers:
-            raise PluginError(
-                f"{plugin} is not among the {_words(kind)}: it offers {', '.join(map(_words, plugin.offers))}; "
-                f"{choose_from(name, self.offering(kind))}"
-            )
-        return plugin.offers[kind]
-
-    def offering(self, kind: str) -> tuple[str, ...]:
-        """Return the names of the plugins of a kind. Loads all plugins: for errors and listings."""
-        return tuple(plugin.name for plugin in self.loadable() if kind in plugin.offers)
-
-    def loadable(self) -> tuple[Plugin, ...]:
-        """Return all plugins that can be loaded, by name. Loads all plugins: for errors and listings."""
+    def _loadable(self, points: Iterable[EntryPoint]) -> tuple[Plugin, ...]:
         found = []
-        for name in self._points:
+        for point in points:
             try:
-                found.append(self.load(name))
+                found.append(self._load(point))
             except PluginError:
                 continue  # a listing leaves out what is broken
         return tuple(found)
+
+    def loadable(self) -> tuple[Plugin, ...]:
+        """Return all plugins that can be loaded, by name. Loads all plugins: for errors and listings."""
+        return self._loadable(point for points in self._points.values() for point in points)
 
     def entries(self, *, load: bool = False) -> tuple[CatalogEntry, ...]:
         """Return all entry points by name; with `load`, also their kinds and problems."""
         return tuple(self._entry(point, load=load) for same in self._listed.values() for point in same)
 
-    def entry(self, name: str) -> CatalogEntry:
-        """Return the entry point of an installed plugin, which is loaded."""
-        return self._entry(self._points[name], load=True)
+    def entry(self, plugin: Plugin) -> CatalogEntry:
+        """Return the entry point of a plugin."""
+        (entry,) = (self._entry(point, load=True) for point in self._candidates(qualified(plugin)))
+        return entry
 
     def _entry(self, point: EntryPoint, *, load: bool) -> CatalogEntry:
         about = (point.name, *origin(point))
-        if point.name in self._points and not load:
+        if refusal := _refusal(point):
+            return CatalogEntry(*about, "broken", problem=refusal)
+        if not load:
             return CatalogEntry(*about, "listed")
         try:
-            plugin = self.load(point.name)
+            plugin = self._load(point)
         except PluginError as error:
             return CatalogEntry(*about, "broken", problem=str(error))
         problems = (missing_packages(plugin, offer) for offer in plugin.offers.values())
         problem = "; ".join(dict.fromkeys(filter(None, problems)))
         return CatalogEntry(*about, "incomplete" if problem else "ready", tuple(plugin.offers), problem)
+
+
+def qualified(plugin: Plugin) -> str:
+    """Return NAME@DISTRIBUTION of a plugin."""
+    return f"{plugin.name}@{_normal(plugin.distribution)}"
+
+
+def same_plugin(name: str, plugin: Plugin) -> bool:
+    """Return whether a NAME@DISTRIBUTION, in any spelling, stands for a plugin."""
+    plain, at, distribution = name.partition("@")
+    return bool(at) and f"{plain}@{_normal(distribution)}" == qualified(plugin)
+
+
+def _normal(distribution: str) -> str:
+    """Return the name of a distribution as package indexes write it."""
+    return _SEPARATORS.sub("-", distribution).lower()
+
+
+def _ambiguous(what: str, name: str, distributions: Sequence[tuple[str, str]]) -> str:
+    both = " and ".join(" ".join(about).strip() for about in distributions)
+    choices = " or ".join(f"{name}@{_normal(distribution)}" for distribution, _ in distributions)
+    return f"{what} is offered by {both}: write {choices}"
 
 
 def _words(kind: str) -> str:
@@ -146,7 +244,8 @@ def _installed() -> tuple[list[EntryPoint], list[EntryPoint]]:
     """Return the entry points of plugins and of defaults."""
     # All groups at once: a plugin of another API version is in a group of unknown name.
     found = entry_points()
-    plugins = [point for group in found.groups if group.startswith(_FAMILY) for point in found.select(group=group)]
+    groups = [group for group in found.groups if re.split("[._]", group)[0] == _FAMILY and group not in _OTHERS]
+    plugins = [point for group in groups for point in found.select(group=group)]
     return plugins, list({point.name: point for point in found.select(group=DEFAULTS)}.values())
 
 
@@ -155,27 +254,28 @@ def _of_this_version(same: list[EntryPoint]) -> list[EntryPoint]:
     if len(same) == 1:
         return same  # the usual case; to read the metadata of every distribution takes 1 ms each
     points = [point for point in same if point.group == GROUP] or same
-    return list({(point.group, point.value, origin(point)): point for point in points}.values())
+    found = {(point.group, point.value, origin(point)): point for point in points}
+    return sorted(found.values(), key=origin)
 
 
-def _problem(same: Sequence[EntryPoint]) -> str:
-    """Return why the plugins of one name cannot be used; empty for one plugin that can."""
-    first, name = same[0], same[0].name
-    is_valid_name = NAME.fullmatch(name) is not None
-    # Its section would be a field of a pydantic model, and those have methods such as `model_dump`.
-    is_reserved = name.startswith("model_") and hasattr(PluginSettings, name)
-    if first.group == GROUP and is_valid_name and not is_reserved and len(same) == 1:
+def _refusal(point: EntryPoint) -> str:
+    """Return why a plugin cannot be used, whatever it offers; empty for one that can."""
+    name = point.name
+    other = _VERSION.fullmatch(point.group)
+    if other is None:
+        made = f"is in the group {point.group!r}, which Leadline does not read: its author writes {GROUP!r} instead"
+    elif point.group != GROUP:
+        is_older = int(other[1]) < int(GROUP.rpartition(".v")[2])
+        advice = f"or move it: {MOVING}" if is_older else "or a newer Leadline: pip install --upgrade leadline"
+        made = f"is made for {point.group}, this is {GROUP}: install a version of it for {GROUP}, {advice}"
+    elif not NAME.fullmatch(name):
+        made = "has a name that cannot be used: lower-case letters, digits and _ only, a letter first"
+    elif name.startswith("model_") and hasattr(PluginSettings, name):
+        # Its section would be a field of a pydantic model, and those have methods such as `model_dump`.
+        made = "has a name that cannot be used: pydantic reserves it"
+    else:
         return ""
-    plugin = named(name, *origin(first))
-    if first.group != GROUP:
-        move = f", or move it: {MOVING}" if first.group == "leadline.v1" else ""
-        return f"{plugin} is made for {first.group}, this is {GROUP}: install a version of it for {GROUP}{move}"
-    if not is_valid_name:
-        return f"{plugin} has a name that cannot be used: lower-case letters, digits and _ only, a letter first"
-    if is_reserved:
-        return f"{plugin} has a name that cannot be used: pydantic reserves it"
-    both = " and ".join(" ".join(origin(point)).strip() or point.value for point in same)
-    return f"plugin {name!r} is offered twice, by {both}: uninstall one of them"
+    return f"{named(name, *origin(point))} {made}"
 
 
 # --- requirements ----------------------------------------------------------------------------------------------------

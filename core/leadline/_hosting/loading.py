@@ -6,14 +6,17 @@ A plugin without offers, the usual mistake in a first plugin, is an error.
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, fields
 from functools import cache
-from importlib.metadata import Distribution, EntryPoint
+from importlib.metadata import Distribution, EntryPoint, version
+from pathlib import Path
+from traceback import walk_tb
 from typing import Any, get_type_hints
 
 import pluggy
@@ -22,7 +25,18 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from leadline._hosting.faults import trace, words
 from leadline.display import choose_from
 from leadline.errors import PluginError
-from leadline.hookspecs import ALL, KINDS, PRINCIPAL, Hooks, Offer, PluginSettings, hookimpl, map_stage, offers_of
+from leadline.hookspecs import (
+    ALL,
+    GROUP,
+    KINDS,
+    PRINCIPAL,
+    Hooks,
+    Offer,
+    PluginSettings,
+    hookimpl,
+    map_stage,
+    offers_of,
+)
 
 # A plugin's name must fit into an environment variable; a dash does not.
 NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -30,6 +44,8 @@ AnyOffer = Offer[Any]
 # One thread at a time redirects standard output; a plugin that is loaded may load others.
 _redirecting = threading.RLock()
 _BUG = "; this is a bug in the plugin"
+_FILE_REQUIRES = re.compile(r"""^requires_leadline\s*=\s*["']([^"']+)""", re.MULTILINE)
+_REQUIRED = re.compile(r"leadline\b[^;]*>=\s*([\d.]+)")
 
 
 @dataclass(frozen=True)
@@ -41,6 +57,8 @@ class Plugin:
     version: str
     settings: type[PluginSettings]
     offers: Mapping[str, AnyOffer]
+    # That of a plugin of one file.
+    file: Path | None = None
 
     def __str__(self) -> str:
         return named(self.name, self.distribution, self.version)
@@ -53,16 +71,61 @@ def named(name: str, distribution: str, version: str) -> str:
 
 def origin(point: EntryPoint) -> tuple[str, str]:
     """Return distribution and version of an entry point; empty if it has none."""
-    return _about(point.dist) if point.dist else ("", "")
+    return _about(point.dist)[:2] if point.dist else ("", "")
 
 
 @cache
-def _about(distribution: Distribution) -> tuple[str, str]:
+def _about(distribution: Distribution) -> tuple[str, str, str]:
+    """Return name, version, and the lowest version of Leadline that a distribution requires."""
     # Cached: each access parses the whole metadata, 1 ms.
     try:
-        return distribution.name or "", distribution.version or ""
+        required = next(filter(None, map(_REQUIRED.match, distribution.requires or ())), None)
+        return distribution.name or "", distribution.version or "", required[1] if required else ""
     except Exception:  # noqa: BLE001 - the metadata may be missing or damaged; the plugin works without it
-        return "", ""
+        return "", "", ""
+
+
+def _refuse_newer(who: str, least: str) -> None:
+    """Raise `PluginError` if a plugin requires a later version of Leadline."""
+    if not least:
+        return
+    here = version("leadline")
+    needed, installed = ([int(part) for part in re.findall(r"\d+", text)] for text in (least, here))
+    if needed > installed:
+        raise PluginError(
+            f"{who} is made for Leadline {least} or later, and this is {here}: pip install --upgrade leadline"
+        )
+
+
+class Unpackaged:
+    """What the entry point of a plugin without a package has as its distribution; `path` is that of a file."""
+
+    def __init__(self, name: str, version: str, path: Path | None = None) -> None:
+        self.name, self.version, self.path = name, version, path
+        self.requires: list[str] = []
+
+    def point(self, name: str, value: str) -> EntryPoint:
+        """Return the entry point of a plugin under a name."""
+        point = EntryPoint(name, value, GROUP)
+        vars(point)["dist"] = self
+        return point
+
+
+def file_point(name: str, path: Path) -> EntryPoint:
+    """Return the entry point of a plugin of one file, which may name the version of Leadline that it needs.
+
+    `requires_leadline = ">=0.1"` is read without an import.
+    """
+    from leadline.workers import module_of
+
+    origin = Unpackaged(path.name, f"in {path.parent}", path)
+    try:
+        module, text = module_of(path), path.read_text("utf-8", "replace")
+    except OSError:
+        return origin.point(name, "missing")  # loading the plugin says why
+    if found := _FILE_REQUIRES.search(text):
+        origin.requires = [f"leadline{found[1]}"]
+    return origin.point(name, module)
 
 
 @contextmanager
@@ -73,14 +136,14 @@ def printing_to_stderr() -> Iterator[None]:
 
 
 @contextmanager
-def naming_the_plugin(before: str, after: str = "") -> Iterator[None]:
+def naming_the_plugin(before: str, after: str | Callable[[BaseException], str] = "") -> Iterator[None]:
     """Raise any error of a plugin as a `PluginError` with its traceback, and its words between two texts."""
     try:
         yield
     except (PluginError, KeyboardInterrupt):
         raise
     except BaseException as error:
-        failure = PluginError(f"{before}{words(error)}{after}")
+        failure = PluginError(f"{before}{words(error)}{after if isinstance(after, str) else after(error)}")
         failure.traceback = trace(error, str)
         raise failure from error
 
@@ -93,8 +156,23 @@ def load_plugin(point: EntryPoint) -> Plugin:
 
 
 def _loaded(point: EntryPoint, who: str) -> Plugin:
-    advice = f"; update or uninstall {origin(point)[0] or 'it'}, or take it out of the settings"
-    with naming_the_plugin(f"{who} cannot be imported: {point.value} raised ", advice):
+    source, value = point.dist, point.value
+    file = source.path if isinstance(source, Unpackaged) else None
+    remedy = f"update or uninstall {origin(point)[0] or 'it'}"
+    if file:
+        value, remedy = file.name, "correct it"
+        if not os.path.isfile(file):  # noqa: PTH113 - the name may be too long
+            raise PluginError(f"{who} cannot be loaded: there is no such file")
+
+    def advice(error: BaseException) -> str:
+        is_other = _is_of_other_version(error)
+        made = f"; it may be made for another version of Leadline than {version('leadline')}" if is_other else ""
+        frames = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == str(file)]
+        line = f" (line {frames[-1]})" if frames else ""
+        return f"{line}{made}; {remedy}, or take it out of the settings"
+
+    _refuse_newer(who, _about(point.dist)[2] if point.dist else "")
+    with naming_the_plugin(f"{who} cannot be imported: {value} raised ", advice):
         target = point.load()
     offers: dict[str, AnyOffer] = {}
     for registered in _registered(_decorated(target)):
@@ -109,11 +187,20 @@ def _loaded(point: EntryPoint, who: str) -> Plugin:
     if not offers:
         decorators = ", ".join(each.__name__ for each in (*KINDS.values(), map_stage))
         raise PluginError(
-            f"{who} offers nothing: {point.value} has no class with a decorator of leadline.plugin, such as "
+            f"{who} offers nothing: {value} has no class with a decorator of leadline.plugin, such as "
             f'@search_provider("what it is"); the decorators are: {decorators}'
         )
     offers = {kind: offers[kind] for kind in KINDS if kind in offers}
-    return Plugin(point.name, *origin(point), _settings(offers, who), offers)
+    return Plugin(point.name, *origin(point), _settings(offers, who), offers, file)
+
+
+def _is_of_other_version(error: BaseException) -> bool:
+    """Return whether a plugin imports or passes what this version of Leadline does not have."""
+    if isinstance(error, ImportError):
+        return (error.name or "").partition(".")[0] == "leadline"
+    decorators: list[type[AnyOffer]] = [Offer, *KINDS.values(), map_stage]
+    names = {each.__name__ for each in decorators}
+    return isinstance(error, TypeError) and str(error).partition(".__init__() got an unexpected keyword")[0] in names
 
 
 def _decorated(target: object) -> list[object]:

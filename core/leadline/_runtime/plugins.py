@@ -24,9 +24,9 @@ from leadline._runtime.calls.keys import fingerprint
 from leadline._runtime.calls.limits import ClientLimits, Limiter
 from leadline._runtime.calls.store import ReplyCache, account_of
 from leadline._runtime.task_groups import contain
-from leadline._settings.layers import PREFIX
 from leadline._settings.load import Loaded
 from leadline._settings.pipelines import resolve
+from leadline._settings.plugin_sections import plain, variable_of
 from leadline._settings.redaction import answer_options, secrets_of
 from leadline._settings.schema import is_secret
 from leadline._settings.secrets import Secrets
@@ -126,15 +126,16 @@ class PluginRuntime:
         return self._instances[kind, name]
 
     def _new_instance(self, kind: str, name: str) -> ProviderInstance:
-        plugin = self.loaded.plugins.get(name)
+        section = self.loaded.section(kind, name)
+        plugin = self.loaded.plugins.get(section)
         if plugin is None or kind not in plugin.offers:
             raise ConfigError(f"'{name}' is not chosen among the {kind.replace('_', ' ')} of the settings")
-        offer, settings = plugin.offers[kind], self.settings.plugin(name)
-        limits = self.settings.limits.get(name)
+        offer, settings = plugin.offers[kind], self.settings.plugin(section)
+        limits = next(filter(None, map(self.settings.limits.get, (name, section, plain(name)))), None)
         timeout = (limits and limits.timeout) or offer.limits.timeout
         by_search = not timeout and kind == "search_providers"
-        lifecycle = self._lifecycle(name, offer, settings, max(timeout or 0.0, ENTER_SECONDS))
-        options = fingerprint(answer_options(offer, settings, self._tags(name)))
+        lifecycle = self._lifecycle(section, offer, settings, max(timeout or 0.0, ENTER_SECONDS))
+        options = fingerprint(answer_options(offer, settings, self._tags(section)))
         account = account_of(secrets_of(settings.model_dump()))
         owner = (kind, name, str(plugin), options, account)
         identity = ProviderIdentity(
@@ -149,7 +150,7 @@ class PluginRuntime:
             revision=revision(plugin),
             per_user=PRINCIPAL in (offer.cache_key or ()),
             who=str(plugin),
-            key_origin=self._key_origin(name, offer),
+            key_origin=self._key_origin(section, offer),
             restart=lifecycle.restart,
         )
         return ProviderInstance(name, offer, identity, lifecycle)
@@ -212,12 +213,11 @@ class PluginRuntime:
         if not (key := next(keys, "")):
             return ""
         dotted = f"plugins.{name}.{key}"
-        is_second = name != self.loaded.plugins[name].name
-        variable = f"{PREFIX}{dotted.upper().replace('.', '__')}" if is_second else offer.env[key]
+        variable = variable_of(self.loaded.plugins[name], name, key)
         origin = self.loaded.origins.get(dotted, "default")
         if origin == "default":
-            return f"no key is set: set {variable}, or {dotted}"
-        other = "" if variable in origin else f"; without it, {variable} is read"
+            return f"no key is set: set {f'{variable}, or ' if variable else ''}{dotted}"
+        other = "" if not variable or variable in origin else f"; without it, {variable} is read"
         return f"the key comes from {origin}{other}"
 
     @property

@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from leadline._settings.layers import Found, Layer, leaves, strongest
+from leadline._settings.layers import Found, Layer, Shipped, leaves, strongest
 from leadline._settings.sources import Sources
 from leadline.display import choose_from
 from leadline.errors import ConfigError
@@ -125,7 +125,7 @@ def preset_layer(settings: Layer, defaults: Defaults, installed: Collection[str]
         return layer, [f"{problem} ({origin})" if origin else problem]
     for path, value in leaves(defaults.presets[name]):
         if path and (path[0] != "plugins" or path[1] in installed):
-            layer.put(path, value, f"preset {name}")
+            layer.put(path, value, Shipped(f"preset {name}"))
     return layer, []
 
 

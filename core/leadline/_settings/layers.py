@@ -14,6 +14,10 @@ from leadline.settings import Settings
 PREFIX = "LEADLINE_"
 # Names the settings file.
 FILE_VARIABLE = "LEADLINE_SETTINGS"
+# Names the environment, one of the tables `environments` of the settings files.
+ENVIRONMENT_VARIABLE = "LEADLINE_ENV"
+# Names the folder of secrets.
+SECRETS_VARIABLE = "LEADLINE_SECRETS"
 # Makes the command line print the traceback of a bug.
 DEBUG_VARIABLE = "LEADLINE_DEBUG"
 # With `1`, the settings that Leadline finds by itself are trusted; never read from `.env`.
@@ -32,12 +36,28 @@ class Stored(str):
     __slots__ = ()
 
 
+class Shipped(str):
+    """The origin of a value that a preset or a built-in pipeline sets: what it names are Leadline's plugins."""
+
+    __slots__ = ()
+
+
+class Unresolved(str):
+    """A reference that cannot be resolved; it is a fault only where no stronger source sets the value."""
+
+    fault = ""
+
+
 class Leaf(NamedTuple):
-    """A value and its origin; `short` if the table of its plugin was written without `plugins`."""
+    """A value and its origin; `short` if the table of its plugin was written without `plugins`.
+
+    `reference` is what is written where the value comes from a variable or a file: `${env:NAME}`.
+    """
 
     value: Any
     origin: str
     short: bool = False
+    reference: Any = None
 
 
 @dataclass
@@ -59,8 +79,10 @@ class Layer:
     def put(self, written: KeyPath, value: Any, origin: str, *, whole: bool = False) -> None:
         """Add a value, with text parsed as the core's settings expect it; tables are merged unless they are `whole`.
 
-        Raises `ConfigError` for a value and a table of the same name, and for a plugin's key that is given twice.
+        The first key may have dots: `"search.engines"`. Raises `ConfigError` for a value and a table of the same name,
+        and for a plugin's key that is given twice.
         """
+        written = (*written[0].split("."), *written[1:])
         short = written[0] in self.plugins and written[0] not in Settings.model_fields
         path = ("plugins", *written) if short else written
         if not isinstance(value, Mapping):

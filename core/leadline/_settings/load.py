@@ -9,27 +9,27 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field, create_model
 
-from leadline._hosting.catalog import CatalogEntry, Plugin, PluginCatalog
+from leadline._hosting.catalog import OWN, CatalogEntry, Plugin, PluginCatalog
 from leadline._hosting.loading import AnyOffer
 from leadline._settings.defaults import Defaults, preset_layer, read_defaults
 from leadline._settings.drift import Comparison, compare, drift_notices, find_drift, outdated_notices, tags_of
-from leadline._settings.layers import leaves, strongest
+from leadline._settings.layers import Found, Layer, Stored, Unresolved, leaves, nested, refusal, strongest
 from leadline._settings.partial_validation import validate_partially
 from leadline._settings.pipelines import pipeline_layer
 from leadline._settings.plugin_sections import PluginSections, has_variable
 from leadline._settings.redaction import is_unstored, private_texts, public, secrets_of, withheld
-from leadline._settings.schema import KeyPath
+from leadline._settings.schema import KeyPath, names_code
 from leadline._settings.selection import Selector, kind_of
-from leadline._settings.sources import Sources
+from leadline._settings.sources import STORED, Sources, has_reference
 from leadline._settings.task_settings import read_prompts, template_notices, unknown_names, unused_prices
-from leadline._settings.trust import Review, tables_of
+from leadline._settings.trust import Review, code_of, tables_of
 from leadline.errors import ConfigError, PluginError, UntrustedSettings
 from leadline.hookspecs import PluginSettings
 from leadline.inventory import MASK, InstalledPipeline, InstalledPlugin, Setting
@@ -53,17 +53,20 @@ class Loaded:
     """The settings with their origins and the selected plugins.
 
     `origins` by dotted key; `chosen` has the names of plugins by key (`search.engines`); `choices` are sentences for
-    the start of a run; `plugins` are those that can work; `dropped` has the reason for each of the others; `secrets`
-    and `private` texts are for the scrubber; `problems` are errors that were not raised, and `lacks` the kinds of
-    plugin without which the pipeline cannot work. `tags` stand for the values that a run does not store, by dotted key.
+    the start of a run; `plugins` are those that can work by section, and `sections` has the section of each by kind and
+    name; `dropped` has the reason for each of the others; `secrets` and `private` texts are for the scrubber;
+    `problems` are errors that were not raised, and `lacks` the kinds of plugin without which the pipeline cannot work.
+    `tags` stand for the values that a run does not store, by dotted key.
     """
 
     settings: Settings
     origins: Mapping[str, str]
     defaults: Defaults
     plugins: Mapping[str, Plugin]
+    sections: Mapping[tuple[str, str], str]
     chosen: Mapping[str, tuple[str, ...]]
     selector: Selector
+    catalog: PluginCatalog
     choices: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
     dropped: Mapping[str, str] = field(default_factory=dict)
@@ -74,6 +77,8 @@ class Loaded:
     # The variables of required settings that are empty.
     unset: frozenset[str] = frozenset()
     tags: Mapping[str, str] = field(default_factory=dict)
+    references: Mapping[KeyPath, Any] = field(default_factory=dict)
+    environments: tuple[str, ...] = ()
     # The error about settings that need the user's consent, which is among the problems, too.
     untrusted: UntrustedSettings | None = None
     # The folder of the key of tags and seals.
@@ -82,16 +87,32 @@ class Loaded:
     @property
     def seal(self) -> str:
         """The tag of the settings that a run stores: they are those that this machine made."""
-        return seal_of(public(self.settings), self.cache)
+        return seal_of(self.stored, self.cache)
+
+    @property
+    def stored(self) -> dict[str, Any]:
+        """The settings as a run stores them: without secrets, and with references in place of what they refer to."""
+        return nested((path, self.references.get(path, value)) for path, value in leaves(public(self.settings)))
 
     @property
     def given(self) -> tuple[str, ...]:
         """The dotted keys that a user set, not a pipeline, a preset or the defaults."""
         return tuple(key for key, origin in self.origins.items() if not origin.startswith(_NOT_GIVEN))
 
+    @property
+    def distributions(self) -> dict[str, str]:
+        """The distributions of the chosen plugins that are not Leadline's, by KIND/NAME."""
+        found = {f"{kind}/{name}": self.plugins.get(section) for (kind, name), section in self.sections.items()}
+        return {key: it.distribution for key, it in found.items() if it and it.distribution not in ("", OWN)}
+
+    def section(self, kind: str, name: str) -> str:
+        """Return the name of the section of a chosen plugin, also for another kind than it was chosen for."""
+        others = (section for (_, other), section in self.sections.items() if other == name)
+        return self.sections.get((kind, name)) or next(others, name)
+
     def offer(self, kind: str, name: str) -> AnyOffer:
         """Return the offer of a chosen plugin of this kind."""
-        return self.plugins[name].offers[kind]
+        return self.plugins[self.section(kind, name)].offers[kind]
 
     def offers(self) -> Iterator[AnyOffer]:
         """Yield the offers that the settings choose; their plugins may have more."""
@@ -114,57 +135,79 @@ def seal_of(stored: Mapping[str, Any], cache: Path | None) -> str:
     return tags_of({"settings": stored}, cache)["settings"]
 
 
+@dataclass(frozen=True)
+class Given:
+    """What a caller gives: settings, those of `--set`, folders of documents to search, and further paths of documents.
+
+    `docs` are searched alone, or before the engines that are named.
+    """
+
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    sets: Sequence[str] = ()
+    docs: Sequence[str] = ()
+    reads: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """The settings of an earlier run: they replace all sources except what is given, and secrets.
+
+    `tags` stand for what the run did not store, `plugins` are the distributions of plugins that were not Leadline's.
+    Other sources that differ are reported, but not `offline`. `sealed` tells that this machine wrote the settings.
+    """
+
+    settings: Mapping[str, Any]
+    tags: Mapping[str, str] = field(default_factory=dict)
+    plugins: Mapping[str, str] = field(default_factory=dict)
+    sealed: bool = False
+    offline: bool = False
+
+
 def load_settings(
     catalog: PluginCatalog,
+    sources: Sources | None = None,
     *,
-    arguments: Mapping[str, Any] | None = None,
-    sets: Sequence[str] = (),
-    stored: Mapping[str, Any] | None = None,
-    file: Path | None = None,
-    cwd: Path | None = None,
-    environ: Mapping[str, str] | None = None,
-    user_file: Path | None = None,
-    complete: bool = True,
-    docs: Sequence[str] = (),
-    offline: bool = False,
-    tags: Mapping[str, str] | None = None,
+    given: Given = Given(),
+    stored: StoredRun | None = None,
     cache: Path | None = None,
-    sealed: bool = False,
-    reads: Sequence[str] = (),
+    complete: bool = True,
 ) -> Loaded:
     """Return the settings. Raises `ConfigError`.
 
-    The sources, strongest first: `arguments`, `sets` (`--set`), environment, `.env`, project file, user file, pipeline,
-    preset, defaults. `stored` are the settings of an earlier run; they replace all sources except arguments and
-    `--set`, and secrets, which are read again. Other sources that differ from them are reported, but not `offline`.
-    With `complete` false, as for `config show`, problems are listed instead of raised. `docs` are folders to search,
-    alone or before the engines that are named. `tags` stand for what the earlier run did not store; the key of tags is
-    in the folder `cache`.
-    `sealed` tells that the stored settings are as this machine wrote them; `reads` are further paths of documents.
+    The sources, strongest first: arguments, `--set`, environment, `.env`, project file, user file, pipeline, preset,
+    defaults. By default those of this process. With `complete` false, as for `config show`, problems are listed instead
+    of raised. The key of tags is in the folder `cache`.
     Raises `UntrustedSettings` where a file that nobody named sets what needs consent.
     """
-    sources = Sources(cwd or Path.cwd(), os.environ if environ is None else environ, file, user_file, catalog.names())
+    sources = replace(sources or Sources(Path.cwd(), os.environ), plugins=catalog.names())
     defaults = read_defaults(catalog.defaults)
-    folders = {f"plugins.{defaults.documents}.folders": list(docs)} if docs else {}
-    given = sources.layers({**folders, **(arguments or {})}, sets, stored)
-    above = strongest(given[:_ABOVE_STORED])
+    offline = stored is not None and stored.offline
+    if stored:
+        stored, references = _resolved(stored, sources)
+    else:
+        references = {}
+    folders = {f"plugins.{defaults.documents}.folders": list(given.docs)} if given.docs else {}
+    written = sources.layers({**folders, **given.arguments}, given.sets, stored.settings if stored else None)
+    above = strongest(written[:_ABOVE_STORED])
     # What a resumed run is told to use now overrides what it stored; else both are just above the defaults.
-    layers = [*given, *defaults.settings]
+    layers = [*written, *defaults.settings]
     chosen, unfit = pipeline_layer(strongest(layers), catalog.names())
-    before = (stored or {}).get("pipeline")  # None for a run that is continued by another pipeline
+    before = stored.settings.get("pipeline") if stored else None  # None for a run that is continued by another pipeline
     is_other = before is not None and above.value(("pipeline",)) not in (None, before)
-    layers.insert(_ABOVE_STORED if is_other else len(given), chosen)
+    layers.insert(_ABOVE_STORED if is_other else len(written), chosen)
     preset, unknown_preset = preset_layer(strongest(layers), defaults, catalog.names())
     is_other = stored is not None and above.value(("preset",)) is not None
-    layers.insert(_ABOVE_STORED if is_other else len(given) + 1, preset)
+    layers.insert(_ABOVE_STORED if is_other else len(written) + 1, preset)
     origins = strongest(layers)
     core, invalid, invalid_keys, outdated = validate_partially(layers, origins, catalog.names())
     if not core.pipelines and not catalog.defaults:
         raise ConfigError(NO_PLUGINS)
+    review = Review(sources, origins, lambda name, key: has_variable(selected.plugins.get(name), key), given.reads)
+    catalog, no_files = _with_files(catalog, origins, review, stored, complete=complete)
     sections = PluginSections(core.plugins, origins, sources.variables, sources.file_name, invalid_keys)
-    review = Review(sources, origins, lambda name, key: has_variable(selected.plugins.get(name), key), reads)
-    core = _with_documents(core, defaults.documents, sections) if docs else core
-    selector = Selector(catalog, sections, defaults, has_docs=bool(docs))
+    core = _with_documents(core, defaults.documents, sections) if given.docs else core
+    distributions = stored.plugins if stored else {}
+    selector = Selector(catalog, sections, defaults, distributions=distributions, has_docs=bool(given.docs))
     selected = selector.select(core)
     core = _with_sandbox(core, selected.names["code.sandbox"])
     settings = _joined(core, selected.settings)
@@ -174,16 +217,17 @@ def load_settings(
         raise untrusted
     now = [*sources.written, sections.conventional]
     if stored is not None:
-        layers = [layer for layer in layers if layer is not given[_ABOVE_STORED]]
+        layers = [layer for layer in layers if layer is not written[_ABOVE_STORED]]
         today = strongest([*now, *layers])
-        others = find_drift(settings, stored, above, today)
-        if foreign := [*review.foreign(tables, today, others, sealed=sealed, offline=offline)]:
+        others = find_drift(settings, stored.settings, above, today)
+        if foreign := [*review.foreign(tables, today, others, sealed=stored.sealed, offline=offline)]:
             raise ConfigError("\n".join(foreign))
     plugins, unreadable = selected.plugins.values(), list[str]()
     if not untrusted:  # reading a template executes it
         settings, unreadable = read_prompts(settings, sources.cwd, plugins, origins)
     unknown = unknown_names(settings, catalog, plugins, sections.place, defaults.tools)
-    problems = [*unknown_preset, *unfit, *invalid, *selected.problems, *unreadable, *unknown]
+    unresolved = [it.value.fault for it in origins.leaves.values() if isinstance(it.value, Unresolved)]
+    problems = [*unresolved, *unknown_preset, *unfit, *invalid, *no_files, *selected.problems, *unreadable, *unknown]
     problems += [str(untrusted)] if untrusted else []
     if problems and complete:
         if not selected.traces:
@@ -192,10 +236,12 @@ def load_settings(
         error.traceback = "\n".join(selected.traces.values())
         raise error
     values, hidden = settings.model_dump(), withheld(settings)
-    begun = Comparison(tags or {}) if offline else compare(tags or {}, tags_of(hidden, cache), sections.place)
+    tags = stored.tags if stored else {}
+    begun = Comparison(tags) if offline else compare(tags, tags_of(hidden, cache), sections.place)
     kept, replaced = dict[KeyPath, str](), dict[KeyPath, str]()
     if stored is not None and not offline:
-        kept = {path: leaf.origin for path, leaf in find_drift(settings, stored, above, strongest(now)).items()}
+        drift = find_drift(settings, stored.settings, above, strongest(now))
+        kept = {path: leaf.origin for path, leaf in drift.items()}
         changed = (tuple(key.split(".")) for key in begun.changed)
         replaced = {path: origins.origin(path) or "default" for path in changed if not above.origin(path)}
     if needed := [key for key in begun.lost if not is_unstored(settings, key)]:
@@ -205,8 +251,10 @@ def load_settings(
         origins={".".join(path): origins.origin(path) or "default" for path, _ in leaves(values)},
         defaults=defaults,
         plugins=selected.plugins,
+        sections=selected.sections,
         chosen=selected.names,
         selector=selector,
+        catalog=catalog,
         choices=tuple(selected.choices),
         notices=(
             *sources.unread_files(),
@@ -224,9 +272,65 @@ def load_settings(
         lacks=frozenset(selected.lacks),
         unset=frozenset(selected.unset),
         tags=begun.tags,
+        references={
+            **{path: it for path, it in references.items() if isinstance(origins.origin(path), Stored)},
+            **{path: it.reference for path, it in origins.leaves.items() if it.reference is not None},
+        },
+        environments=tuple(sources.environments),
         untrusted=untrusted,
         cache=cache,
     )
+
+
+def _resolved(stored: StoredRun, sources: Sources) -> tuple[StoredRun, dict[KeyPath, Any]]:
+    """Return the settings of a run with what they refer to, and the references.
+
+    The files of plugins that the settings of today name are left out: those are used. Raises `ConfigError` for a
+    reference that only the run has, if this machine did not write it.
+    """
+    today, references, found = strongest(sources.written), dict[KeyPath, Any](), list[tuple[KeyPath, Any]]()
+    for path, value in leaves(stored.settings):
+        if names_code(path, value) and today.value(path):
+            continue
+        if has_reference(value):
+            key, leaf = ".".join(path), today.leaves.get(path)
+            # A file that nobody named is no witness: it may come with the run.
+            same = leaf if leaf and leaf.reference == value and not isinstance(leaf.origin, Found) else None
+            if not same and not stored.sealed:
+                raise ConfigError(f"{key} = {value}: a run is no source of it: to use it, add --set {key}=…")
+            references[path] = value
+            value = same.value if same else sources.resolved(value, sources.cwd, partial(refusal, path, origin=STORED))
+        found.append((path, value))
+    return replace(stored, settings=nested(found)), references
+
+
+def _with_files(
+    catalog: PluginCatalog, origins: Layer, review: Review, stored: StoredRun | None, *, complete: bool
+) -> tuple[PluginCatalog, list[str]]:
+    """Return the catalog with the plugins of the files that the settings name, and the problems.
+
+    Raises `ConfigError` for files that only a run names, if this machine did not write it.
+    """
+    untrusted = review.untrusted(())
+    if untrusted and complete:
+        raise untrusted
+    files, problems = list[tuple[str, Path]](), list[str]()
+    for use in code_of(origins):
+        path, key = Path(use.value), ".".join(use.path)
+        if untrusted and use.section in untrusted.digests:
+            continue
+        if isinstance(use.origin, Stored) and not (stored and stored.sealed):
+            raise ConfigError(f"{use}: a run is no source of it: to use it, add --set {key}=…")
+        # `Path.is_file` raises for a name that is too long.
+        if use.path[0] == "plugins":
+            files.append((use.path[1], path))
+            fault = "" if path.suffix == ".py" and os.path.isfile(path) else f"no file {path}"  # noqa: PTH113
+        else:
+            fault = "" if os.path.isdir(path) else f"there is no folder {path}"  # noqa: PTH112
+            names = [] if fault else sorted(path.glob("*.py"))
+            files += [(file.stem, file) for file in names if not file.stem.startswith("_")]
+        problems += [f"{key}: {fault} ({use.origin})"] if fault else []
+    return catalog.with_files(files), problems
 
 
 def _with_sandbox(core: Settings, chosen: Sequence[str]) -> Settings:
@@ -296,16 +400,19 @@ def plugins_of(
     """
     if loaded and loaded.selector.sections.invalid:
         raise ConfigError("\n".join(loaded.problems))
-    able = [catalog.load(entry.name) for entry in entries if entry.status != "broken"]
-    lacks = {plugin.name: loaded.selector.why_not(plugin, instance) for plugin in able} if loaded else {}
+    lacks: dict[CatalogEntry, str] = {}
+    for entry in entries if loaded else ():
+        if loaded and entry.status != "broken":
+            plugin = catalog.load(f"{entry.name}@{entry.distribution}")
+            lacks[entry] = loaded.selector.why_not(plugin, instance)
     return [
         InstalledPlugin(
             name=entry.name,
             kinds=tuple(entry.kinds),
             distribution=entry.distribution,
             version=entry.version,
-            status="incomplete" if entry.status == "ready" and lacks.get(entry.name) else entry.status,
-            lacks=entry.problem or lacks.get(entry.name, ""),
+            status="incomplete" if entry.status == "ready" and lacks.get(entry) else entry.status,
+            lacks=entry.problem or lacks.get(entry, ""),
         )
         for entry in entries
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from leadline._settings.layers import Layer, Leaf
+from leadline._settings.layers import Layer, Leaf, Shipped
 from leadline._settings.schema import KeyPath
 from leadline.display import choose_from
 from leadline.errors import ConfigError
@@ -75,7 +75,7 @@ def keys_of_stages(pipelines: Mapping[str, PipelineSettings], name: str) -> dict
         found = keys_of_stages(pipelines, own.extends)
     for edit, changes in (("replace", own.replace), ("before", own.before), ("after", own.after)):
         for stage, others in changes.items():
-            found = dict.fromkeys(others, f"pipelines.{name}.{edit}.{stage}") | found
+            found |= dict.fromkeys(others, f"pipelines.{name}.{edit}.{stage}")
     return found
 
 
@@ -118,7 +118,7 @@ def pipeline_layer(settings: Layer, plugins: Collection[str]) -> tuple[Layer, li
     values = _settings(settings, name) if isinstance(name, str) else {}
     for path, leaf in values.items():
         if path[0] not in _NOT_OWN:
-            layer.put(path, leaf.value, type(leaf.origin)(f"pipeline {name}"))
+            layer.put(path, leaf.value, (type(leaf.origin) if leaf.origin else Shipped)(f"pipeline {name}"))
     return layer, [
         f"pipelines.{name}.settings: a pipeline cannot set {'.'.join(path)!r}, but only what its stages use"
         for path in values
@@ -131,4 +131,4 @@ def _settings(settings: Layer, name: str, seen: Stages = ()) -> dict[KeyPath, Le
     base, within = settings.value(("pipelines", name, "extends")), ("pipelines", name, "settings")
     inherited = _settings(settings, base, (*seen, name)) if isinstance(base, str) and base not in (*seen, name) else {}
     own = {path[3:]: leaf for path, leaf in settings.leaves.items() if path[:3] == within and path[3:]}
-    return inherited | {tuple(".".join(path).split(".")): leaf for path, leaf in own.items()}
+    return inherited | {(*path[0].split("."), *path[1:]): leaf for path, leaf in own.items()}

@@ -11,23 +11,22 @@ from pydantic import Field, SecretStr, ValidationError, create_model
 
 from leadline._hosting.catalog import Plugin, PluginCatalog
 from leadline._hosting.loading import NAME, AnyOffer
-from leadline._settings.layers import PREFIX, Layer, Leaf, Stored, leaves
+from leadline._settings.layers import PREFIX, Layer, Leaf, Shipped, Stored, leaves
 from leadline._settings.partial_validation import error_messages
 from leadline._settings.redaction import public
-from leadline._settings.schema import KeyPath, read_text, unquoted
+from leadline._settings.schema import USE, KeyPath, is_secret, names_code, read_text, unquoted
+from leadline._settings.sources import secret_in
 from leadline.display import nearest
 from leadline.errors import ConfigError
 from leadline.hookspecs import PluginSettings
-
-# The key that makes a section a second instance of another plugin.
-USE = "use"
+from leadline.inventory import MASK
 
 
 class RequiredSettingMissing(ConfigError):
     """A required setting is empty: the plugin cannot work, but nothing is wrong with it."""
 
     def __init__(self, key: str, variable: str, file: str) -> None:
-        super().__init__(f"{key} is not set: set {variable}, or {key} in {file}")
+        super().__init__(f"{key} is not set: set {f'{variable}, or ' if variable else ''}{key} in {file}")
         self.variable = variable
 
 
@@ -61,7 +60,13 @@ class PluginSections:
     def base(self, name: str) -> str:
         """Return the plugin of a name: another one for a second instance."""
         section = self._values.get(name)
-        return unquoted(section.get(USE, name)) if isinstance(section, Mapping) else name
+        base = section.get(USE, name) if isinstance(section, Mapping) else name
+        return name if names_code(("plugins", name, USE), base) else unquoted(base)
+
+    def has_file(self, name: str) -> bool:
+        """Return whether a section names the file of its plugin."""
+        section = self._values.get(name)
+        return isinstance(section, Mapping) and USE in section and self.base(name) == name
 
     def instances(self) -> tuple[str, ...]:
         """Return the names of the second instances."""
@@ -77,16 +82,32 @@ class PluginSections:
 
     def is_mentioned(self, name: str) -> bool:
         """Return whether a plugin has a section, or a variable that begins with its name."""
-        return self.is_set(name) or any(self._variables_of(name))
+        return (self.is_set(name) and self.base(name) == name) or any(self._variables_of(name))
 
     def _variables_of(self, name: str) -> Iterator[str]:
         for _, variables in self._variables:
-            yield from (value for key, value in variables.items() if key.startswith(f"{name.upper()}_") and value)
+            prefix = f"{plain(name).upper()}_"
+            yield from (value for key, value in variables.items() if key.startswith(prefix) and value)
 
     def texts(self, name: str) -> Iterator[str]:
         """Yield all texts of a section and of the variables of its plugin: without its model, any may be secret."""
         yield from (str(value) for _, value in leaves({name: self._values.get(name, "")}))
         yield from self._variables_of(self.base(name))
+
+    def is_users(self, key: str) -> bool:
+        """Return whether a user set a key, not Leadline's defaults or a stored run."""
+        origin = self._origins.origin(tuple(key.split(".")))
+        return bool(origin) and not isinstance(origin, Shipped | Stored)
+
+    def is_stored(self, key: str) -> bool:
+        """Return whether a key was stored with a run."""
+        return isinstance(self._origins.origin(tuple(key.split("."))), Stored)
+
+    def own(self, name: str) -> list[str]:
+        """Return the keys of a section that Leadline's defaults do not set."""
+        section = self._values.get(name)
+        origins = {key: self._origins.origin(("plugins", name, key)) for key in section or ()}
+        return [key for key, origin in origins.items() if origin and not isinstance(origin, Shipped)]
 
     def place(self, key: str) -> str:
         """Return the origin of a key in brackets; empty for a default."""
@@ -104,20 +125,20 @@ class PluginSections:
             yield f"plugins: this is a table, not a value: write [plugins.NAME] for each plugin{self.place('plugins')}"
         known = {*catalog.names(), *self.instances()}
         for name in self._values:
-            if name not in known and isinstance(self._origins.origin(("plugins", name)), Stored):
+            if name in known or catalog.has(name):
+                continue
+            if isinstance(self._origins.origin(("plugins", name)), Stored):
                 self.outdated.add(("plugins", name))
-            elif name not in known and name not in catalog.refused:
+            elif name not in catalog.refused:
                 yield self._unknown("plugins", name, known, self._instance_hint(name, catalog))
         for name in self.instances():
             base = self.base(name)
-            if base not in catalog.names():
+            if not catalog.has(base):
                 yield self._unknown(f"plugins.{name}.{USE}", base, catalog.names())
-            elif name in catalog.names():
-                yield f"plugins.{name}.{USE}: {name!r} is an installed plugin: name the second instance differently"
             elif not NAME.fullmatch(name):
                 yield f"plugins.{name}: a name has lower-case letters, digits and _ only, a letter first"
         for name in limits:
-            if name not in known:
+            if name not in known and not catalog.has(name):
                 yield self._unknown("limits", name, known)
 
     def _unknown(self, key: str, name: str, known: Iterable[str], hint: str = "") -> str:
@@ -137,13 +158,19 @@ class PluginSections:
         choices = " or ".join(f'{USE} = "{base}"' for base in fitting[:3]) if len(fitting) <= 3 else f'{USE} = "PLUGIN"'
         return f"for a second instance of a plugin, add {choices} to [plugins.{name}]" if choices else ""
 
-    def read(self, name: str, plugin: Plugin) -> PluginSettings:
-        """Return a plugin's settings. Raises `RequiredSettingMissing`, or `InvalidSection`."""
+    def read(self, name: str, plugin: Plugin, *, shipped: bool = True) -> PluginSettings:
+        """Return a plugin's settings, with what Leadline's defaults set in this section if `shipped`.
+
+        Raises `RequiredSettingMissing`, or `InvalidSection`.
+        """
         prefix, model = ("plugins", name), self._model(name, plugin)
         given = self._values.get(name, {})
         if isinstance(given, Mapping):
+            if not shipped:
+                given = {key: given[key] for key in self.own(name)}
             given = {**self._conventional(name, plugin, given), **given}
         given = read_text(given, model, prefix, self._refuse)
+        given = self._with_files(given, model, prefix)
         messages: list[str] = []
         unknown = {key for key in given if key not in model.model_fields} if isinstance(given, Mapping) else set()
         old = {key for key in unknown if isinstance(self._origins.origin((*prefix, key)), Stored)}
@@ -183,6 +210,22 @@ class PluginSections:
                 why = f"the value has a character that no header can carry: {char}: paste the key again"
                 raise self._refuse(path, why)
 
+    def _with_files(self, given: Any, model: type[PluginSettings], prefix: KeyPath) -> Any:
+        """Return values with the secrets in files that variables name: …__API_KEY_FILE for the field `api_key`."""
+        if not isinstance(given, Mapping):
+            return given
+        found = {}
+        for key, value in given.items():
+            name, origin = key.removesuffix("_file"), self._origins.origin((*prefix, key))
+            field = model.model_fields.get(name) if key not in model.model_fields else None
+            # Not of `.env`, which may be anybody's.
+            if field and is_secret(field.annotation) and origin.startswith("environment "):
+                found[name] = secret_in(unquoted(value), origin)
+                self._origins.set_leaf((*prefix, name), Leaf(MASK, origin))
+            else:
+                found[key] = value
+        return found
+
     def _model(self, name: str, plugin: Plugin) -> type[PluginSettings]:
         """Return the model of a section; that of a second instance stores the plugin it uses."""
         section = self._values.get(name)
@@ -199,11 +242,16 @@ class PluginSections:
 
         A second instance has none: the key of one service is not for another.
         """
-        if self.base(name) != name or name != plugin.name:
+        if self.base(name) != name or plain(name) != plugin.name:
             return {}
         found = {}
         for key, variable in _conventions(plugin).items():
+            secret = is_secret(plugin.settings.model_fields[key].annotation)
             given_by = ((label, value) for label, variables in self._variables if (value := variables.get(variable)))
+            file = self._variables[0][1].get(f"{variable}_FILE") if secret else None
+            if file and not self._variables[0][1].get(variable):
+                label, variable = self._variables[0][0], f"{variable}_FILE"
+                given_by = ((label, secret_in(each, variable)) for each in [file])
             for label, value in islice(given_by, 1):
                 path, leaf = ("plugins", name, key), Leaf(value, type(label)(f"{label} {variable}"))
                 self.conventional.set_leaf(path, leaf)
@@ -213,15 +261,23 @@ class PluginSections:
         return found
 
 
+def plain(name: str) -> str:
+    """Return the NAME of NAME@DISTRIBUTION."""
+    return name.partition("@")[0]
+
+
 def has_variable(plugin: Plugin | None, key: str) -> bool:
     """Return whether a field of a plugin has a conventional variable."""
     return plugin is not None and key in _conventions(plugin)
 
 
 def variable_of(plugin: Plugin, name: str, key: str) -> str:
-    """Return the variable of a field; a second instance does not read the conventional one."""
-    variable = _conventions(plugin).get(key) if name == plugin.name else None
-    return variable or f"{PREFIX}PLUGINS__{name}__{key}".upper()
+    """Return the variable of a field; a second instance does not read the conventional one.
+
+    It is empty for a field of NAME@DISTRIBUTION without a conventional one: no variable has an @ in its name.
+    """
+    variable = _conventions(plugin).get(key) if plain(name) == plugin.name else None
+    return variable or ("" if "@" in name else f"{PREFIX}PLUGINS__{name}__{key}".upper())
 
 
 def _conventions(plugin: Plugin) -> dict[str, str]:

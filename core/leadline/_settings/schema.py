@@ -8,6 +8,7 @@ title may begin with any character.
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,6 +30,18 @@ class Raw(str):
     """Text of the environment or the command line that is not parsed yet."""
 
     __slots__ = ()
+
+
+# The key that makes a section a second instance of another plugin, or names the file of a plugin.
+USE = "use"
+
+
+def names_code(path: KeyPath, value: Any) -> bool:
+    """Return whether a value is the path of a plugin of one file, or of a folder of them."""
+    if path == ("plugin_folder",):
+        return isinstance(value, str) and bool(value)
+    is_use = path[:1] == ("plugins",) and path[2:] == (USE,) and isinstance(value, str)
+    return is_use and (value.strip("\"' ").endswith(".py") or "/" in value or os.sep in value)
 
 
 # --- annotations -----------------------------------------------------------------------------------------------------

@@ -15,11 +15,12 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import Any
 
-from leadline._hosting.catalog import Plugin, PluginCatalog, missing_packages
+from leadline._hosting.catalog import OWN, Plugin, PluginCatalog, WrongKind, missing_packages, qualified, same_plugin
 from leadline._hosting.loading import NAME, AnyOffer
+from leadline._hosting.objects import OBJECT
 from leadline._settings.defaults import AutoOrder, Defaults
 from leadline._settings.pipelines import Steps, examine, keys_of_stages, stage_names
-from leadline._settings.plugin_sections import InvalidSection, PluginSections, RequiredSettingMissing
+from leadline._settings.plugin_sections import InvalidSection, PluginSections, RequiredSettingMissing, plain
 from leadline._settings.secrets import Secrets
 from leadline.display import choose_from, nearest
 from leadline.errors import ConfigError, PluginError
@@ -84,9 +85,11 @@ class Selection:
 
 @dataclass
 class Selected:
-    """The result: `names` by key, plugins and their settings by name, the plugins left out, and all problems."""
+    """The result: `names` by key, plugins and their settings by section, the plugins left out, and all problems."""
 
     names: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    # The section of each plugin by kind and name.
+    sections: dict[tuple[str, str], str] = field(default_factory=dict)
     plugins: dict[str, Plugin] = field(default_factory=dict)
     settings: dict[str, PluginSettings] = field(default_factory=dict)
     dropped: dict[str, str] = field(default_factory=dict)
@@ -100,13 +103,24 @@ class Selected:
     # Tracebacks of plugins that could not be loaded, by name.
     traces: dict[str, str] = field(default_factory=dict)
 
+    def plugin(self, kind: str, name: str) -> Plugin:
+        """Return a plugin that can work."""
+        return self.plugins[self.sections[kind, name]]
+
 
 class Selector:
     """Loads and checks the plugins of each selection."""
 
     def __init__(
-        self, catalog: PluginCatalog, sections: PluginSections, defaults: Defaults, *, has_docs: bool = False
+        self,
+        catalog: PluginCatalog,
+        sections: PluginSections,
+        defaults: Defaults,
+        *,
+        distributions: Mapping[str, str],
+        has_docs: bool = False,
     ) -> None:
+        """`distributions` are those that a stored run used, by KIND/NAME, where they are not Leadline's."""
         self._catalog = catalog
         # The plugin of the folders that an option names; without it, no run may start.
         self._documents = defaults.documents if has_docs else ""
@@ -115,18 +129,25 @@ class Selector:
         self._selected = Selected()
         # The plugins whose settings, or what their settings name, are at fault.
         self._unfit: set[str] = set()
+        self._distributions = distributions
+        self._core = Settings()
+        # What the user named, by kind; and the plugin of each section that was read.
+        self._asked: set[tuple[str, str]] = set()
+        self._readers: dict[str, Plugin] = {}
         self._emptied: dict[tuple[tuple[str, str], ...], list[str]] = {}
         # What is told of each key that the pipeline uses.
         self._choices: dict[str, str] = {}
 
     def select(self, core: Settings) -> Selected:
         """Return the plugins that the settings select; all errors are in `problems`."""
-        found, place = self._selected, self.sections.place
+        found, place, self._core = self._selected, self.sections.place, core
         found.problems += self.sections.naming_problems(self._catalog, core.limits)
         steps = self._steps(core)
         stages = tuple(dict.fromkeys(stage_names(steps)))
         keys = keys_of_stages(core.pipelines, core.pipeline) if stages else {}
         chosen = [Selection("pipeline", "stages", stages, keys=keys), *selections(core)]
+        named = ((selection, name) for selection in chosen for name in selection.names)
+        self._asked = {(each.kind, name) for each, name in named if self.sections.is_users(each.key_of(name))}
         for selection in chosen:
             self._take(selection if selection.key not in _ON_DEMAND else replace(selection, names=()))
         for selection in chosen:  # in this order: the base uses the store and the embedder
@@ -148,8 +169,10 @@ class Selector:
         for fault in self._pipeline_faults(core.pipeline, steps) if stages and not pipelines_invalid else ():
             self._problem(f"{fault}{place(f'pipelines.{core.pipeline}')}")
         for name in self.sections.names():
-            if name not in found.settings and self.sections.base(name) in self._catalog.names():
+            if name not in self._readers:
                 self._check_section(name)
+            else:
+                self._check_shared(name)
         found.notices += self._unread_engines()
         found.choices += [text for key, text in self._choices.items() if key in _REQUIRED | used]
         return found
@@ -158,10 +181,8 @@ class Selector:
         """Return why a plugin, or its second instance `name`, could not work if it were chosen; empty if it could."""
         try:
             offers = plugin.offers.values()
-            reasons = [
-                missing_packages(plugin, offer) or self._configure(plugin, offer, name or plugin.name)
-                for offer in offers
-            ]
+            section = name or self._section(plugin)
+            reasons = [missing_packages(plugin, offer) or self._configure(plugin, offer, section) for offer in offers]
         except ConfigError as error:
             return str(error)
         return "; ".join(dict.fromkeys(filter(None, reasons)))
@@ -182,11 +203,11 @@ class Selector:
         offers: dict[str, Any] = {}
         for name in stage_names(steps):
             with suppress(ConfigError):  # that it cannot be loaded is a problem of its own
-                plugin = self._catalog.load(self.sections.base(name))
-                offers |= {name: plugin.offers["stages"]} if "stages" in plugin.offers else {}
+                offers |= {name: self._pick("stages", name).offers["stages"]}
 
         def others() -> Any:  # loads all plugins, for suggestions
-            return {name: self._catalog.load(name).offers["stages"] for name in self._catalog.offering("stages")}
+            plugins = self._catalog.loadable()
+            return {plugin.name: plugin.offers["stages"] for plugin in plugins if "stages" in plugin.offers}
 
         return faults_of(pipeline, steps, offers, others)
 
@@ -234,18 +255,20 @@ class Selector:
             found += [name] if self.sections.is_set(name) or not instances else []
             found += instances
         if not self.sections.place("read.fetchers"):
-            plugins = self._selected.plugins
-            found += [engine for engine in engines if "fetchers" in plugins[engine].offers]
+            also = [it for it in engines if "fetchers" in self._selected.plugin("search_providers", it).offers]
+            self._asked |= {("fetchers", name) for name in also if ("search_providers", name) in self._asked}
+            found += also
         return tuple(dict.fromkeys(found))
 
     def _unread_engines(self) -> Iterator[str]:
         """Yield a notice for each engine that could also fetch, but is not among the fetchers."""
-        names, plugins = self._selected.names, self._selected.plugins
+        names, found = self._selected.names, self._selected
         for name in names.get("search.engines", ()):
-            offer = plugins[name].offers.get("fetchers")
+            section = found.sections["search_providers", name]
+            offer = found.plugins[section].offers.get("fetchers")
             if not offer or name in names["read.fetchers"]:
                 continue
-            if not _obstacle(plugins[name], offer, self._selected.settings[name]):
+            if not _obstacle(found.plugins[section], offer, found.settings[section], self._core):
                 yield (
                     f"read.fetchers: {name} is missing, a search engine that also fetches: what it finds is read only "
                     f"if another fetcher accepts the address; add {name} to read.fetchers"
@@ -305,7 +328,7 @@ class Selector:
             return
         for name, reason in reasons.items():
             named = name not in automatic and is_set
-            if named and kept and key in _NAMED and name in self._unfit:
+            if named and kept and key in _NAMED and found.sections.get((selection.kind, name)) in self._unfit:
                 self._problem(
                     f"{key}: {name} cannot work: {reason}; or leave it out of {key}{self.sections.place(key)}",
                     key,
@@ -341,8 +364,8 @@ class Selector:
 
     def _used_keys(self, selections: Iterable[Selection]) -> set[str]:
         """Return the keys that the chosen plugins use, in the kinds that they were chosen for."""
-        names, plugins = self._selected.names, self._selected.plugins
-        offers = (plugins[name].offers[one.kind] for one in selections for name in names.get(one.key, ()))
+        names, plugin = self._selected.names, self._selected.plugin
+        offers = (plugin(it.kind, name).offers[it.kind] for it in selections for name in names.get(it.key, ()))
         return {key for offer in offers for key in offer.uses if isinstance(key, str)}
 
     def _require(self, selection: Selection, used: Collection[str]) -> None:
@@ -362,13 +385,16 @@ class Selector:
 
     def _unserved_stages(self, pipeline: str) -> str:
         """Return the problem if stages work only with a language model, and all AI providers work by algorithm."""
-        names, plugins = self._selected.names, self._selected.plugins
-        stages = [name for name in names.get("pipeline", ()) if "ai.providers" in plugins[name].offers["stages"].uses]
+        names, plugin = self._selected.names, self._selected.plugin
+        chosen = [(name, plugin("stages", name).offers["stages"]) for name in names.get("pipeline", ())]
+        stages = [name for name, offer in chosen if "ai.providers" in offer.uses]
         providers = {name for key, chosen in names.items() if kind_of(key) == "ai_providers" for name in chosen}
         if (
             stages
             and providers
-            and all(getattr(plugins[name].offers["ai_providers"], "algorithm", False) for name in providers)
+            and all(
+                getattr(plugin("ai_providers", name).offers["ai_providers"], "algorithm", False) for name in providers
+            )
         ):
             return f"pipeline '{pipeline}' needs a language model, and none is set up: {self._model_advice()}"
         return ""
@@ -386,18 +412,54 @@ class Selector:
 
     def _admit(self, selection: Selection, name: str) -> str:
         """Take a plugin, or return why it cannot work. Raises `ConfigError` for an error in the settings."""
-        base = self._base(selection, name)
+        self._check_installed(selection, name)
         try:
-            plugin = self._catalog.load(base)
+            plugin = self._pick(selection.kind, name)
+        except WrongKind:
+            raise
         except PluginError as error:
             return self._unloaded(name, error)
-        offer = self._catalog.offer(selection.kind, base)
+        offer = plugin.offers[selection.kind]
+        self._tell_rivals(selection, name, plugin)
+        section = name if self._is_instance(selection.kind, name) else self._section(plugin)
+        self._selected.sections[selection.kind, name] = section
+        self._readers[section] = plugin
         if selection.key == "search.images" and not getattr(offer, "images", False):
             raise ConfigError(f"{name!r} does not search for pictures")
-        reason = missing_packages(plugin, offer) or self._configure(plugin, offer, name)
+        reason = missing_packages(plugin, offer) or self._configure(plugin, offer, section)
         if not reason:
-            self._selected.plugins[name] = plugin
+            self._selected.plugins[section] = plugin
         return reason
+
+    def _pick(self, kind: str, name: str) -> Plugin:
+        """Return the plugin that a name stands for, or that its section `use`s. Raises `PluginError`."""
+        if self._is_instance(kind, name):
+            return self._catalog.pick(kind, self.sections.base(name), asked=True)
+        distribution = self._distributions.get(f"{kind}/{name}", "")
+        return self._catalog.pick(kind, name, asked=(kind, name) in self._asked, distribution=distribution)
+
+    def _is_instance(self, kind: str, name: str) -> bool:
+        """Return whether a name stands for a second instance; in Leadline's defaults it means the installed plugin."""
+        is_named = (kind, name) in self._asked or not self._catalog.has(name)
+        return self.sections.base(name) != name and (is_named or self.sections.is_stored(f"plugins.{name}.use"))
+
+    def _tell_rivals(self, selection: Selection, name: str, plugin: Plugin) -> None:
+        """Report that a plugin is used instead of Leadline's of the same name, because the user named it."""
+        if plugin.distribution == OWN or "@" in name or (selection.kind, name) not in self._asked:
+            return
+        rivals = [it for it in self._catalog.same_name(plugin.name) if selection.kind in it.offers and it is not plugin]
+        if rivals and not self._is_instance(selection.kind, name):
+            key, others = selection.key_of(name), " or ".join(map(qualified, rivals))
+            notice = f"{key}: {name} is {plugin}; to use the other of this name, write {others}"
+            self._selected.notices += [notice] if notice not in self._selected.notices else []
+
+    def _section(self, plugin: Plugin) -> str:
+        """Return the section that a plugin reads: that of its NAME, or of NAME@DISTRIBUTION if there is one."""
+        name = plugin.name
+        full = next((it for it in self.sections.names() if same_plugin(it, plugin)), qualified(plugin))
+        is_others = self.sections.base(name) != name or (self.sections.has_file(name) and not plugin.file)
+        is_taken = self._readers.get(name, plugin) is not plugin or is_others
+        return full if is_taken or full in self.sections.names() else name
 
     def _unloaded(self, name: str, error: PluginError) -> str:
         """Return why a plugin could not be loaded, without the texts of its section, which may be secret."""
@@ -406,11 +468,15 @@ class Selector:
             self._selected.traces[name] = secrets.scrub(error.traceback)
         return secrets.scrub(str(error))
 
-    def _base(self, selection: Selection, name: str) -> str:
-        """Return the installed plugin of a name: itself, or the plugin that its section `use`s."""
+    def _check_installed(self, selection: Selection, name: str) -> None:
+        """Raise `ConfigError` if no plugin has this name, or the name that its section `use`s."""
         base = self.sections.base(name)
-        if base in self._catalog.names():
-            return base
+        if self._catalog.has(base) or self._catalog.has(name):
+            return
+        if self._distributions.get(f"{selection.kind}/{name}") == OBJECT:
+            argument = "models" if selection.kind == "ai_providers" else "engines"
+            client = f"Client({argument}={{{name!r}: …}})"
+            raise ConfigError(f"{name!r} was an object of a program: resume the run by {client}")
         if base in self._catalog.refused:
             raise ConfigError(self._catalog.refused[base])
         instances = (other for other in self.sections.instances() if NAME.fullmatch(other))
@@ -425,20 +491,23 @@ class Selector:
         if not selection.model or ":" in selection.model:
             return ""
         chosen = self._selected.names["ai.providers"]
-        models = (name for name in chosen if self._selected.plugins[name].offers["ai_providers"].work != "local")
+        offers = {name: self._selected.plugin("ai_providers", name).offers["ai_providers"] for name in chosen}
+        models = (name for name, offer in offers.items() if offer.work != "local")
         usual = next(iter(self._defaults.auto.get("ai.providers", _NO_ORDER).names), "PROVIDER")
         return f"; a model is written PROVIDER:MODEL, such as '{next(models, usual)}:{selection.model}'"
 
     def _configure(self, plugin: Plugin, offer: AnyOffer, name: str) -> str:
         """Read the section of a plugin, or return what is missing."""
+        # What Leadline's defaults set in a section is for Leadline's plugin, if it has one of this name.
+        shipped = plugin.distribution == OWN or not self._catalog.has(f"{plugin.name}@{OWN}")
         try:
-            settings = self._selected.settings.get(name) or self.sections.read(name, plugin)
+            settings = self._selected.settings.get(name) or self.sections.read(name, plugin, shipped=shipped)
         except RequiredSettingMissing as missing:
             self._unfit.add(name)
-            self._selected.unset.add(missing.variable)
+            self._selected.unset |= {missing.variable} - {""}
             return str(missing)
         self.sections.refuse_unsendable(name, offer, settings)
-        reason = _obstacle(plugin, offer, settings)
+        reason = _obstacle(plugin, offer, settings, self._core)
         if not reason:
             self._selected.settings[name] = settings
         elif not reason.startswith(str(plugin)):  # which is its fault, not that of its settings
@@ -446,33 +515,48 @@ class Selector:
         return reason
 
     def _check_section(self, name: str) -> None:
-        """Report the faults of the section of a plugin that is not chosen; it need not be complete."""
-        key = "ai.providers"
-        try:
-            plugin = self._catalog.load(self.sections.base(name))
+        """Report the faults of the section of a plugin that is not chosen; it need not be complete.
+
+        It must fit one of the plugins of its name.
+        """
+        key, faults = "ai.providers", list[str]()
+        for plugin in self._catalog.same_name(self.sections.base(name)):  # one that is broken does not matter
             if "ai_providers" in plugin.offers and not self.sections.place(key) and name not in self._selected.dropped:
                 text = f"{key}: {name} is set up, but not chosen: to use it, --set {key}={name}"
                 self._selected.notices.append(text)
-            self.sections.read(name, plugin)
-        except (RequiredSettingMissing, PluginError):
-            return  # not set up, or broken: no matter while it is not chosen
-        except ConfigError as error:
-            self._problem(str(error))
+            try:
+                self.sections.read(name, plugin)
+            except RequiredSettingMissing:
+                return  # not set up
+            except ConfigError as error:
+                faults.append(str(error))
+            else:
+                return
+        self._problem(*faults[:1])
 
-    def _problem(self, text: str, *keys: str) -> None:
+    def _check_shared(self, name: str) -> None:
+        """Report a section that two chosen plugins of one name could read."""
+        readers = {qualified(plugin): plugin for section, plugin in self._readers.items() if plain(section) == name}
+        keys = self.sections.own(name) if len(readers) > 1 and self.sections.base(name) == name else ()
+        for key in keys[:1]:
+            both = " or ".join(f'[plugins."{reader}"]' for reader in readers)
+            where = self.sections.place(f"plugins.{name}.{key}")
+            self._problem(f"plugins.{name}: two plugins of this name are chosen: write {both}{where}")
+
+    def _problem(self, text: str = "", *keys: str) -> None:
         """Report a problem, unless all the keys that it is about are invalid: then it is only a consequence."""
         if keys and all(map(self.sections.is_invalid, keys)):
             return
-        if text not in self._selected.problems:
+        if text and text not in self._selected.problems:
             self._selected.problems.append(text)
 
 
-def _obstacle(plugin: Plugin, offer: AnyOffer, settings: PluginSettings) -> str:
+def _obstacle(plugin: Plugin, offer: AnyOffer, settings: PluginSettings, core: Settings) -> str:
     """Return why a plugin cannot work here, by its address or as it says; empty if it can."""
     if fault := _address_fault(getattr(settings, "base_url", "")):
         return fault
     try:
-        reason: Any = offer.ready(settings)
+        reason = offer.obstacle(settings, core)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - reported without its text, which may contain a secret

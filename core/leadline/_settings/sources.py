@@ -7,26 +7,33 @@ import io
 import os
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from leadline._settings.layers import (
     DEBUG_VARIABLE,
+    ENVIRONMENT_VARIABLE,
     FILE_VARIABLE,
     PREFIX,
+    SECRETS_VARIABLE,
     TRUST_VARIABLE,
     Found,
     Layer,
+    Leaf,
     Stored,
+    Unresolved,
     leaves,
+    refusal,
 )
-from leadline._settings.schema import KeyPath, Raw
+from leadline._settings.schema import KeyPath, Raw, annotation_at, is_secret, names_code, unquoted
+from leadline.display import choose_from
 from leadline.errors import ConfigError, UsageError
 from leadline.files import home_folder, read_limited
+from leadline.settings import Settings
 
 PROJECT_FILE = "leadline.toml"
 # The names of a settings file; the first in a folder is read.
@@ -38,9 +45,16 @@ _LARGEST, _MOST, _SEARCHED = 2**18, 20_000, 5_000_000
 # Keys from a setting up to the top. No model has more tables in each other.
 _DEEPEST = 20
 # Variables with the prefix that are no settings.
-_NO_SETTINGS = (FILE_VARIABLE, DEBUG_VARIABLE, TRUST_VARIABLE)
+_NO_SETTINGS = (FILE_VARIABLE, DEBUG_VARIABLE, TRUST_VARIABLE, ENVIRONMENT_VARIABLE, SECRETS_VARIABLE)
+# The folder in which Docker and Kubernetes put secrets, and the ending of variables that name the file of one.
+_SECRETS_FOLDER, _FILE = "/run/secrets", "_FILE"
+_REFERENCE = re.compile(r"\$\{(env|file):([^{}]+)\}")
+# Keys of settings files that are no settings.
+EXTENDS, ENVIRONMENTS = "extends", "environments"
 # The origin of a value that was stored with a run.
 STORED = Stored("the run's own settings")
+# What a resumed run reads from today's sources: sections, for their secrets, and the files of plugins.
+_TODAYS = ("plugins", "plugin_folder")
 Variables = Mapping[str, str | None]
 # The lines of the keys of a file.
 Lines = dict[KeyPath, int]
@@ -59,8 +73,10 @@ class Sources:
 
     @cached_property
     def variables(self) -> tuple[tuple[str, Variables], ...]:
-        """The environment and `.env` with their names, strongest first."""
-        return ("environment", self.environ), (Found(".env"), read_dotenv(self.cwd / ".env"))
+        """The environment, `.env` and the folder of secrets with their names, strongest first."""
+        folder = Path(self.environ.get(SECRETS_VARIABLE) or _SECRETS_FOLDER)
+        dotenv = (Found(".env"), read_dotenv(self.cwd / ".env"))
+        return ("environment", self.environ), dotenv, (str(folder), SecretsFolder(folder))
 
     @cached_property
     def user_path(self) -> Path:
@@ -104,25 +120,108 @@ class Sources:
                 raise UsageError(f"--set {text!r}: write KEY=VALUE, such as --set search.strategy=race")
             options.put(path, Raw(value), f"--set {key.strip()}")
         if stored is None:
-            return [given, options, *self.written]
+            return [with_paths(given, self.cwd), with_paths(options, self.cwd), *self.written]
         # The tables of a run are whole, except those of plugins, which lack their secrets.
         run = Layer(self.plugins)
         for key, value in stored.items():
             run.put((key,), value, STORED, whole=key != "plugins")
-        sections = (layer.only(path for path in layer.leaves if path[0] == "plugins") for layer in self.written)
-        return [given, options, run, *sections]
+        sections = (layer.only(path for path in layer.leaves if path[0] in _TODAYS) for layer in self.written)
+        return [with_paths(given, self.cwd), with_paths(options, self.cwd), run, *sections]
 
-    @cached_property
+    @property
     def written(self) -> list[Layer]:
         """The layers of the environment and of the files, strongest first."""
-        layers = [self._environment(variables, label) for label, variables in self.variables]
-        named = self.file or self.environ.get(FILE_VARIABLE)
+        return self._read[0]
+
+    @property
+    def extended(self) -> list[Leaf]:
+        """The names of the files that other files extend, with their origins."""
+        return self._read[1]
+
+    @property
+    def environments(self) -> list[str]:
+        """The names of the environments in the files."""
+        return self._read[2]
+
+    @cached_property
+    def _read(self) -> tuple[list[Layer], list[Leaf], list[str]]:
+        layers = [with_paths(self._environment(variables, label), self.cwd) for label, variables in self.variables]
+        extended, names = list[Leaf](), list[str]()
+        chosen = next(filter(None, (each.get(ENVIRONMENT_VARIABLE) for _, each in self.variables)), "") or ""
+        for path, values in self._files():
+            if extends := values.pop((EXTENDS,), None):
+                extended.append(extends)
+            own = {key: leaf for key, leaf in values.items() if key[0] != ENVIRONMENTS}
+            names += [key[1] for key in values.keys() - own.keys() if len(key) > 1]
+            table = (ENVIRONMENTS, chosen)
+            environment = {key[2:]: leaf for key, leaf in values.items() if key[:2] == table and key[2:]}
+            layers += [self._layer(environment, path.parent), self._layer(own, path.parent)]
+        if chosen and chosen not in names:
+            known = f": {choose_from(chosen, {*names})}" if names else ""
+            what = f"no settings file has a table [{ENVIRONMENTS}.{chosen}]{known}"
+            raise ConfigError(f"{what} (--env, or {ENVIRONMENT_VARIABLE})")
+        return layers, extended, sorted({*names})
+
+    def _files(self) -> Iterator[tuple[Path, dict[KeyPath, Leaf]]]:
+        """Yield the settings files with their values, strongest first; after each one those that it extends."""
         if project := self._project_file():
-            label = self._label(project) if named or project == self.user_path else Found(self._label(project))
-            layers.append(read_file(project, label, self.plugins))
+            named = self.file or self.environ.get(FILE_VARIABLE) or project == self.user_path
+            yield from self._chain(project, self._label(project) if named else Found(self._label(project)))
         if _exists(self.user_path):
-            layers.append(read_file(self.user_path, self._label(self.user_path), self.plugins))
-        return layers
+            yield from self._chain(self.user_path, self._label(self.user_path))
+
+    def _chain(
+        self, path: Path, label: str, before: tuple[Path, ...] = ()
+    ) -> Iterator[tuple[Path, dict[KeyPath, Leaf]]]:
+        values, seen = _values(path, label), (*before, path)
+        extends = values.get((EXTENDS,))
+        yield path, values
+        if extends is None:
+            return
+        if not isinstance(extends.value, str):
+            raise ConfigError(f"{EXTENDS}: the name of another settings file, a text ({extends.origin})")
+        base = Path(os.path.abspath(path.parent / Path(extends.value).expanduser()))  # noqa: PTH100 - links stay
+        if base in seen:
+            circle = " -> ".join(map(self._label, (*seen, base)))
+            raise ConfigError(f"{EXTENDS}: the files extend each other: {circle} ({extends.origin})")
+        if not os.path.isfile(base):  # noqa: PTH113 - the name may be too long
+            raise ConfigError(f"{EXTENDS}: there is no file {base} ({extends.origin})")
+        yield from self._chain(base, type(label)(self._label(base)), seen)
+
+    def _layer(self, values: Mapping[KeyPath, Leaf], folder: Path) -> Layer:
+        """Return the layer of the values of a file, with what they refer to in place of the references."""
+        layer = Layer(self.plugins)
+        for path, leaf in values.items():
+            try:
+                value = self.resolved(leaf.value, folder, partial(refusal, path, origin=leaf.origin))
+            except ConfigError as error:
+                value = Unresolved(leaf.value)
+                value.fault = str(error)
+            layer.put(path, value, leaf.origin)
+            if has_reference(leaf.value):
+                path = path if path in layer.leaves else ("plugins", *path)
+                kept = value if isinstance(value, Unresolved) else layer.leaves[path].value
+                layer.leaves[path] = layer.leaves[path]._replace(value=kept, reference=leaf.value)
+        return with_paths(layer, folder)
+
+    def resolved(self, value: Any, folder: Path, refuse: Callable[[str], Exception]) -> Any:
+        """Return a value with the variables and the files in place of `${env:NAME}` and `${file:PATH}`."""
+
+        def replacement(match: re.Match[str]) -> str:
+            kind, name = match[1], match[2].strip()
+            if kind == "env":
+                given = (variables.get(name) for _, variables in self.variables)
+                if found := next(filter(None, given), None):
+                    return found
+                raise refuse(f"the variable {name} is not set")
+            try:
+                return _text(folder / Path(name).expanduser(), name).removesuffix("\n")
+            except (ConfigError, RuntimeError) as error:
+                raise refuse(str(error)) from None
+
+        if isinstance(value, list):
+            return [self.resolved(item, folder, refuse) for item in value]
+        return _REFERENCE.sub(replacement, value) if isinstance(value, str) else value
 
     def _environment(self, variables: Variables, label: str) -> Layer:
         """Return the settings among variables, `LEADLINE_TABLE__KEY`.
@@ -134,6 +233,10 @@ class Sources:
             if not name.startswith(PREFIX) or name in _NO_SETTINGS or value == "":
                 continue
             path = tuple(name.removeprefix(PREFIX).lower().split("__"))
+            if name.endswith(_FILE) and annotation_at(Settings, path) is None:
+                plain = (*path[:-1], path[-1].removesuffix(_FILE.lower()))
+                if is_secret(annotation_at(Settings, plain)):
+                    path, value = plain, secret_in(str(value), f"{label} {name}")
             if value is None or not all(path) or len(path) > _DEEPEST:
                 raise ConfigError(f"{label} {name:.80}: write {PREFIX}KEY=VALUE or {PREFIX}TABLE__KEY=VALUE")
             layer.put(path, Raw(value), type(label)(f"{label} {name}"))
@@ -168,20 +271,56 @@ def _without_none(value: Any) -> Any:
 # --- files -----------------------------------------------------------------------------------------------------------
 
 
-def read_file(path: Path, label: str, plugins: Collection[str] = ()) -> Layer:
+class SecretsFolder(Mapping[str, str]):
+    """The files of a folder of secrets as variables: `openai_api_key` or `OPENAI_API_KEY` is OPENAI_API_KEY."""
+
+    def __init__(self, folder: Path) -> None:
+        self._files = {path.name.upper(): path for path in sorted(folder.glob("*"))} if folder.is_dir() else {}
+
+    def __getitem__(self, name: str) -> str:
+        return secret_in(str(self._files[name]), name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([name for name, path in self._files.items() if path.is_file()])
+
+    def __len__(self) -> int:
+        return len([*self])
+
+
+def secret_in(path: str, name: str) -> str:
+    """Return the secret in a file, without the end of its line. Raises `ConfigError`."""
+    return _text(Path(path).expanduser(), f"{name}: {path}").rstrip("\r\n")
+
+
+def has_reference(value: Any) -> bool:
+    """Return whether a text, or one in a list, refers to a variable or a file."""
+    texts = value if isinstance(value, list | tuple) else [value]
+    return any(isinstance(text, str) and _REFERENCE.search(text) for text in texts)
+
+
+def _values(path: Path, label: str) -> dict[KeyPath, Leaf]:
     """Return the values of a settings file with their lines. Raises `ConfigError`."""
     text = _text(path, label)
     values, lines = _yaml(text, label) if path.suffix in (".yaml", ".yml") else _toml(text, label)
-    layer = Layer(plugins)
+    found: dict[KeyPath, Leaf] = {}
     try:
         for where, value in leaves(values):
             if len(where) > _DEEPEST:
                 raise RecursionError
             if where:
                 line = next((lines[where[:end]] for end in range(len(where), 0, -1) if where[:end] in lines), None)
-                layer.put(where, value, type(label)(f"{label}:{line}") if line else label)
+                found[where] = Leaf(value, type(label)(f"{label}:{line}") if line else label)
     except RecursionError:
         raise ConfigError(f"{label} has tables in tables, more than {_DEEPEST} deep") from None
+    return found
+
+
+def with_paths(layer: Layer, folder: Path) -> Layer:
+    """Make the paths of plugins' files absolute: they are relative to the folder of what names them."""
+    for path, leaf in layer.leaves.items():
+        if names_code(path, leaf.value):
+            file = os.path.abspath(folder / Path(unquoted(leaf.value)).expanduser())  # noqa: PTH100 - links stay
+            layer.leaves[path] = leaf._replace(value=file)
     return layer
 
 

@@ -24,8 +24,8 @@ from pydantic import BaseModel, SecretBytes, SecretStr
 
 from leadline._settings.layers import TRUST_VARIABLE, Found, Layer, Leaf, Stored, leaves
 from leadline._settings.redaction import is_private_address, secrets_in_address
-from leadline._settings.schema import KeyPath, is_secret, unwrapped
-from leadline._settings.sources import Sources
+from leadline._settings.schema import KeyPath, is_secret, names_code, unwrapped
+from leadline._settings.sources import EXTENDS, Sources, has_reference
 from leadline.display import one_line, shortened
 from leadline.errors import ConfigError, UntrustedSettings
 from leadline.inventory import MASK
@@ -54,7 +54,9 @@ class Use:
 
     @property
     def section(self) -> str:
-        """The section that is trusted as a whole: of a plugin, or a table of the core."""
+        """What is trusted as a whole: the section of a plugin, its file alone, or a table of the core."""
+        if names_code(self.path, self.value) or has_reference(self.value):
+            return ".".join(self.path)
         return ".".join(self.path[: 2 if self.path[0] == "plugins" else 1])
 
     def __str__(self) -> str:
@@ -74,6 +76,18 @@ def uses_of(model: BaseModel, folder: Path, origins: Layer, above: KeyPath = ())
                 yield from uses_of(value, folder, origins, path)
             elif value and (what := declared or _kind(value, folder)):
                 yield Use(path, what, value, origins.origin(path))
+
+
+def references_of(origins: Layer, extended: Iterable[Leaf]) -> list[Use]:
+    """Return what settings take from elsewhere: files that they extend, variables and other files."""
+    written = [(path, it.reference, it.origin) for path, it in origins.leaves.items() if it.reference is not None]
+    found = [Use(path, "a variable or a file", value, origin) for path, value, origin in written]
+    return [*(Use((EXTENDS,), "another settings file", it.value, it.origin) for it in extended), *found]
+
+
+def code_of(origins: Layer) -> list[Use]:
+    """Return the files and the folder of plugins that the settings name: they must be trusted before they are read."""
+    return [Use(path, CODE, it.value, it.origin) for path, it in origins.leaves.items() if names_code(path, it.value)]
 
 
 def _kind(value: Any, folder: Path) -> str:
@@ -168,7 +182,10 @@ class Review:
 
     def untrusted(self, tables: Tables) -> UntrustedSettings | None:
         """Return the error for found values that the user has not trusted; None if there are none."""
-        if self._sources.environ.get(TRUST_VARIABLE) == "1" or not (uses := self.uses(tables, Found)):
+        early = [*code_of(self._origins), *references_of(self._origins, self._sources.extended)]
+        code = {use.path: use for use in early if isinstance(use.origin, Found)}
+        uses = [*code.values(), *(use for use in self.uses(tables, Found) if use.path not in code)]
+        if self._sources.environ.get(TRUST_VARIABLE) == "1" or not uses:
             return None
         sections = {".".join(above): (model, above) for model, above in tables if above}
         outside = any(use.what == ADDRESS for use in uses) and self._reads_outside(tables)

@@ -70,6 +70,8 @@ def _run(argv: Sequence[str]) -> int:
         os.getcwd()  # noqa: PTH109 - a path is not needed
     except FileNotFoundError:
         raise UsageError("the working folder was deleted; change to another one, such as: cd ~") from None
+    if getattr(args, "env", None):  # as a variable, so that processes started for runs have it too
+        os.environ["LEADLINE_ENV"] = args.env
     command = _by_plugin(args.command, args.owner)
     if isinstance(args.command, str):  # of the core: a function of a module of this package
         module, _, function = args.command.partition(":")

@@ -267,6 +267,12 @@ def _plugins(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--kind", metavar="KIND", help="list only plugins of this kind, such as search_providers")
     settings_options(parser, json=True)
+    for name in ("install", "update"):
+        parser = add_command(group, name, f"{name} packages of plugins, beside Leadline", "plugins:install")
+        parser.add_argument("packages", metavar="PACKAGE", nargs="+", help="name, address or folder of a package")
+        parser.set_defaults(upgrade=name == "update")
+    parser = add_command(group, "remove", "remove packages of plugins", "plugins:remove")
+    parser.add_argument("packages", metavar="PACKAGE", nargs="+", help="name of a package")
     parser = add_command(group, "show", "show the offers and the settings of a plugin", "plugins:show")
     parser.add_argument("name", metavar="NAME", help="name of the plugin")
     settings_options(parser, json=True)
@@ -353,7 +359,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "runs": ("list, search, show, open and delete runs", _runs),
     "explain": ("show what a run would do and cost, without running it", _explain),
     "pipelines": ("list, show and write pipelines", _pipelines),
-    "plugins": ("list and show the installed plugins", _plugins),
+    "plugins": ("list, show, install and remove plugins", _plugins),
     "prompts": ("list and show the prompts that language models receive", _prompts),
     "config": ("show, check and write settings", _config),
     "doctor": ("check the installation and the settings, and suggest next steps", _doctor),

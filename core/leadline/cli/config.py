@@ -13,7 +13,7 @@ from pydantic import SecretBytes, SecretStr
 from pydantic_core import to_jsonable_python
 
 from leadline._hosting.catalog import PluginCatalog
-from leadline._settings.layers import leaves
+from leadline._settings.layers import ENVIRONMENT_VARIABLE, leaves
 from leadline._settings.load import load_settings
 from leadline._settings.redaction import secrets_in_address
 from leadline._settings.schema import commented_toml
@@ -73,6 +73,12 @@ def check(args: argparse.Namespace) -> int:
     for name in loaded.settings.pipelines:
         if name in written and name != loaded.settings.pipeline:
             problems += client_of(args, name).load(complete=False).problems
+    chosen = os.environ.get(ENVIRONMENT_VARIABLE)
+    for name in loaded.environments:
+        if name != chosen:
+            os.environ[ENVIRONMENT_VARIABLE] = name  # the process ends with this command
+            found = client_of(args).load(complete=False).problems
+            problems += [f"[environments.{name}] {problem}" for problem in found if problem not in loaded.problems]
     for notice in loaded.notices:
         say(f"note: {notice}")
     if not problems:
@@ -90,7 +96,7 @@ def init(args: argparse.Namespace) -> int:
     """Write a settings file with every key commented out at its default."""
     path = Path(args.path)
     # Use the defaults and ignore existing settings, so that a broken file can be replaced.
-    loaded = load_settings(PluginCatalog.discover(), cwd=NOWHERE, environ={}, user_file=NOWHERE, complete=False)
+    loaded = load_settings(PluginCatalog.discover(), Sources(NOWHERE, {}, user_file=NOWHERE), complete=False)
     try:
         with path.open("w" if args.force else "x", encoding="utf-8") as file:
             file.write(commented_toml(loaded.settings))

@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeVar
 import httpx
 
 from leadline import __version__
+from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime import task_groups
 from leadline._runtime.calls.job import Kind
 from leadline._runtime.plugins import PluginRuntime, ProviderInstance, default_cache
@@ -71,13 +72,13 @@ def _advise(found: list[Finding], ready: bool, research: str) -> None:
 
 def _examine(client: Client, *, quiet: bool) -> Iterator[Finding]:
     yield Finding("leadline", "ok", f"{__version__}, Python {platform.python_version()}, {platform.platform()}")
-    broken = (entry for entry in client.catalog.entries(load=True) if entry.status == "broken")
-    yield from (Finding(f"plugin {entry.name}", "note", entry.problem) for entry in broken)
     try:
         loaded = client.load(complete=False)
     except ConfigError as error:
+        yield from _plugins(client.catalog)
         yield Finding("settings", "bad", str(error), "leadline config check")
         return
+    yield from _plugins(loaded.catalog)
     yield from _settings(loaded)
     if not loaded.problems:
         if not quiet:
@@ -116,6 +117,15 @@ def _server(url: str) -> Iterator[Finding]:
     else:
         missing = Finding("access", "note", "needs a token: set LEADLINE_TOKEN to check yours")
         yield Finding("access", "bad", f"LEADLINE_TOKEN: {who.get('message')}") if token else missing
+
+
+def _plugins(catalog: PluginCatalog) -> Iterator[Finding]:
+    """Report plugins that are broken, and those of one file."""
+    for entry in catalog.entries(load=True):
+        if entry.status == "broken":
+            yield Finding(f"plugin {entry.name}", "note", entry.problem)
+        elif entry.distribution.endswith(".py"):
+            yield Finding(f"plugin {entry.name}", "ok", f"{entry.distribution} {entry.version}")
 
 
 def _settings(loaded: Loaded) -> Iterator[Finding]:

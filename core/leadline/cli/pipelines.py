@@ -38,8 +38,7 @@ def list_(args: argparse.Namespace) -> int:
 
 def show(args: argparse.Namespace) -> int:
     """Print one pipeline as settings, each stage with its summary. Raises `ConfigError` for an unknown one."""
-    client = client_of(args)
-    loaded = client.load(complete=False)
+    loaded = _loaded(args)
     if args.name not in loaded.settings.pipelines:
         raise unknown_pipeline(args.name, loaded.settings.pipelines)
     if args.json:
@@ -47,7 +46,7 @@ def show(args: argparse.Namespace) -> int:
         return 0
     for fault in examine(loaded.settings.pipelines, args.name)[1]:
         say(f"leadline: {fault}")
-    write("\n".join(_lines(args.name, loaded, client.catalog)))
+    write("\n".join(_lines(args.name, loaded, loaded.catalog)))
     return 0
 
 

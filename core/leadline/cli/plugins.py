@@ -1,25 +1,33 @@
-"""`leadline plugins`: list and show plugins, with their status and settings."""
+"""`leadline plugins`: list and show plugins, with their status and settings; install and remove their packages."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
+import shlex
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from sysconfig import get_paths
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
-from leadline._hosting.catalog import CatalogEntry, PluginCatalog
+from leadline._hosting.catalog import PluginCatalog
 from leadline._hosting.loading import AnyOffer, Plugin
-from leadline._settings.load import plugins_of
+from leadline._settings.load import Loaded, plugins_of
 from leadline._settings.plugin_sections import variable_of
 from leadline.commands import client_of
 from leadline.commands.output import say, table, write, write_json
 from leadline.display import choose_from
-from leadline.errors import ConfigError, UsageError
+from leadline.errors import ConfigError, LeadlineError, UsageError
 from leadline.hookspecs import AT_ONCE, KINDS, map_stage, stage
 from leadline.inventory import InstalledPlugin
 
@@ -28,8 +36,8 @@ def list_(args: argparse.Namespace) -> int:
     """Print all plugins."""
     if args.kind and args.kind not in KINDS:
         raise UsageError(f"no such kind: {args.kind!r}; {choose_from(args.kind, KINDS)}")
-    catalog = PluginCatalog.discover()
-    found = _described(catalog, catalog.entries(load=True), args)
+    catalog, loaded = _read(args)
+    found = plugins_of(catalog, catalog.entries(load=True), loaded)
     found = [plugin for plugin in found if not args.kind or args.kind in plugin.kinds]
     if args.json:
         write_json([plugin.model_dump() for plugin in found])
@@ -39,15 +47,17 @@ def list_(args: argparse.Namespace) -> int:
     return 0
 
 
-def _described(
-    catalog: PluginCatalog, entries: Sequence[CatalogEntry], args: argparse.Namespace, instance: str = ""
-) -> list[InstalledPlugin]:
-    """Return plugins with what they lack, if the settings can be read."""
+def _read(args: argparse.Namespace) -> tuple[PluginCatalog, Loaded | None]:
+    """Return the plugins, and the settings if they can be read: without them nobody knows what the plugins lack."""
+    client = client_of(args)
     try:
-        return plugins_of(catalog, entries, client_of(args).load(complete=False), instance)
+        loaded = client.load(complete=False)
+        if loaded.selector.sections.invalid:
+            raise ConfigError("\n".join(loaded.problems))
     except ConfigError as error:
         say(f"leadline: cannot check what the plugins need, because the settings cannot be read:\n{error}")
-        return plugins_of(catalog, entries)
+        return client.catalog, None
+    return loaded.catalog, loaded
 
 
 def _origin(plugin: InstalledPlugin) -> str:
@@ -56,10 +66,14 @@ def _origin(plugin: InstalledPlugin) -> str:
 
 def show(args: argparse.Namespace) -> int:
     """Print the offers, requirements and settings of a plugin."""
-    catalog = PluginCatalog.discover()
-    base = _base_name(catalog, args)
+    catalog, loaded = _read(args)
+    base = args.name
+    if loaded and not catalog.has(base) and base not in catalog.refused:
+        base = loaded.selector.sections.base(base)
+    if not catalog.has(base) and base not in catalog.refused:
+        raise UsageError(f"no such plugin: {args.name!r}; {choose_from(args.name, catalog.names())}")
     plugin = catalog.load(base)
-    (found,) = _described(catalog, [catalog.entry(base)], args, args.name)
+    (found,) = plugins_of(catalog, [catalog.entry(plugin)], loaded, "" if base == args.name else args.name)
     if args.json:
         write_json({**found.model_dump(), "offers": _offers(plugin, args.name), "settings": _settings(plugin)})
         return 0
@@ -72,16 +86,6 @@ def show(args: argparse.Namespace) -> int:
         write(table(_details(offer, plugin, args.name), indent="  "))
     _write_settings(plugin, args.name)
     return 0
-
-
-def _base_name(catalog: PluginCatalog, args: argparse.Namespace) -> str:
-    """Return the installed plugin of a name or of a second instance. Raises `UsageError`."""
-    if args.name in {*catalog.names(), *catalog.refused}:
-        return str(args.name)
-    base = client_of(args).load(complete=False).selector.sections.base(args.name)
-    if base not in catalog.names():
-        raise UsageError(f"no such plugin: {args.name!r}; {choose_from(args.name, catalog.names())}")
-    return base
 
 
 def _write_settings(plugin: Plugin, name: str) -> None:
@@ -175,3 +179,53 @@ def _kind(kind: Any) -> str:
     if inner:
         return f"{_kind(origin)}[{', '.join('...' if one is ... else _kind(one) for one in inner)}]"
     return kind.__name__ if isinstance(kind, type) else re.sub(r"\w+\.", "", str(kind))
+
+
+# --- packages --------------------------------------------------------------------------------------------------------
+
+
+def install(args: argparse.Namespace) -> int:
+    """Install or update packages in the environment that runs Leadline."""
+    return _change("install", *(["--upgrade"] if args.upgrade else []), packages=args.packages)
+
+
+def remove(args: argparse.Namespace) -> int:
+    """Remove packages from the environment that runs Leadline."""
+    if "leadline" in (package.lower() for package in args.packages):
+        raise UsageError("leadline itself is no plugin; to remove it, use what installed it")
+    return _change("uninstall", packages=args.packages)
+
+
+def _change(verb: str, *options: str, packages: Sequence[str]) -> int:
+    """Call pip, or uv where there is no pip. Raises `UsageError` with what to do where neither may change anything."""
+    what = shlex.join(packages)
+    if other := _other_way(verb, what):
+        raise UsageError(f"the packages of this environment cannot be changed here; instead: {other}")
+    uv = shutil.which("uv")
+    if find_spec("pip"):
+        command = [sys.executable, "-m", "pip", verb, *options, *(["--yes"] if verb == "uninstall" else []), *packages]
+    elif uv:
+        command = [uv, "pip", verb, "--python", sys.executable, *options, *packages]
+    else:
+        raise UsageError(f"this environment has neither pip nor uv: {sys.executable} -m ensurepip installs pip")
+    if code := subprocess.call(command):  # noqa: S603 - what the user asked for
+        raise LeadlineError(f"{shlex.join(command)} ended with exit code {code}")
+    say("Next: leadline plugins list")
+    return 0
+
+
+def _other_way(verb: str, what: str) -> str:
+    """Return how to change the packages of an environment that another tool made; empty if pip or uv may."""
+    prefix, adds = Path(sys.prefix), verb == "install"
+    if (prefix / "uv-receipt.toml").exists():
+        return f"uv tool install leadline --with {what}" if adds else "uv tool install leadline, without --with"
+    if (prefix / "pipx_metadata.json").exists():
+        return f"pipx {'inject' if adds else 'uninject'} leadline {what}"
+    if "archive-v0" in prefix.parts or "environments-v2" in prefix.parts:  # of uvx, made anew by each call
+        return f"uvx --with {what} leadline" if adds else "uvx without --with"
+    packages = Path(get_paths()["purelib"])
+    managed = sys.prefix == sys.base_prefix and (Path(get_paths()["stdlib"]) / "EXTERNALLY-MANAGED").exists()
+    if managed or not os.access(packages, os.W_OK):
+        why = "is managed by the system" if managed else "is read-only"
+        return f"in an image, RUN pip {verb} {what}; else install Leadline in a venv of your own: {packages} {why}"
+    return ""

@@ -54,7 +54,7 @@ def _all(client: Client) -> tuple[Loaded, list[Declared]]:
     for notice in loaded.notices:
         if notice.startswith("prompts."):
             say(f"note: {notice}")
-    return loaded, sorted(declared(client.catalog.loadable()), key=lambda one: (one.task.name, one.plugin.name))
+    return loaded, sorted(declared(loaded.catalog.loadable()), key=lambda one: (one.task.name, one.plugin.name))
 
 
 def _row(one: Declared, loaded: Loaded) -> tuple[str, ...]:

@@ -55,6 +55,7 @@ def settings_options(parser: ArgumentParser, *, json: bool = False) -> None:
         metavar="KEY=VALUE",
         help="override a setting, such as search.strategy=race",
     )
+    parser.add_argument("--env", metavar="NAME", help="environment: a table [environments.NAME] of the settings")
     if json:
         json_option(parser)
 

@@ -34,12 +34,15 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
     """Install distributions: folders with metadata and a module, as pip leaves them."""
     before = set(sys.modules)
 
-    def install(name: str, source: str, *, plugin: str = "", group: str = GROUP, version: str = "1.2") -> None:
+    def install(
+        name: str, source: str, *, plugin: str = "", group: str = GROUP, version: str = "1.2", requires: str = ""
+    ) -> None:
         site = tmp_path / name
         module = "plugin_" + name.replace("-", "_")
         info = site / f"{name.replace('-', '_')}-{version}.dist-info"
         info.mkdir(parents=True)
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        needs = f"Requires-Dist: {requires}\n" if requires else ""
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}")
         (info / "entry_points.txt").write_text(f"[{group}]\n{plugin or name} = {module}\n")
         (site / f"{module}.py").write_text(HEAD + source)
         monkeypatch.syspath_prepend(str(site))
@@ -85,16 +88,29 @@ def test_an_unknown_name_lists_the_choices_and_the_nearest() -> None:
     )
 
 
-def test_a_name_offered_twice_names_both_distributions(install: Install) -> None:
+def test_two_plugins_of_one_name_are_told_apart_by_their_distributions(install: Install) -> None:
     install("first", GOOD, plugin="wiki")
     install("second", GOOD, plugin="wiki", version="3.0")
-    text = fault("wiki")
-    assert text.startswith("plugin 'wiki' is offered twice, by ")
-    assert "first 1.2" in text
-    assert "second 3.0" in text
-    assert text.endswith(": uninstall one of them")
-    assert text in PluginCatalog.discover().refused.values()
-    assert "plugin_first" not in sys.modules
+    host = PluginCatalog.discover()
+    with pytest.raises(PluginError) as caught:
+        host.pick("search_providers", "wiki", asked=True)
+    assert str(caught.value) == (
+        "'wiki' among the search providers is offered by first 1.2 and second 3.0: write wiki@first or wiki@second"
+    )
+    assert host.pick("search_providers", "wiki@second").version == "3.0"
+    assert host.pick("search_providers", "wiki", distribution="first").version == "1.2"
+    with pytest.raises(PluginError, match=r"no plugin 'wiki@frist' is installed: did you mean 'wiki@first'\?"):
+        host.load("wiki@frist")
+    assert [entry.status for entry in host.entries(load=True) if entry.name == "wiki"] == ["ready", "ready"]
+
+
+def test_one_name_may_be_of_two_kinds_and_one_of_two_may_be_broken(install: Install) -> None:
+    install("first", GOOD, plugin="wiki")
+    install("second", f"@parser('y', settings=Settings)\n{PARSER}", plugin="wiki")
+    install("third", "raise RuntimeError", plugin="wiki")
+    host = PluginCatalog.discover()
+    assert host.pick("search_providers", "wiki").distribution == "first"
+    assert host.pick("parsers", "wiki").distribution == "second"
 
 
 def test_the_same_distribution_found_twice_is_one(install: Install) -> None:
@@ -188,19 +204,57 @@ def test_an_entry_point_may_name_a_class(install: Install, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    ("group", "advice"), [("leadline.v1", ", or move it: docs/how-to/move-a-plugin.md"), ("leadline.v3", "")]
+    ("group", "advice"),
+    [
+        ("leadline.v1", "or move it: docs/how-to/move-a-plugin.md"),
+        ("leadline.v3", "or a newer Leadline: pip install --upgrade leadline"),
+    ],
 )
 def test_a_plugin_of_another_version_is_reported_and_not_imported(install: Install, group: str, advice: str) -> None:
     install("other", "raise RuntimeError('imported')", group=group)
     assert fault("other") == (
         f"plugin 'other' (other 1.2) is made for {group}, this is leadline.v2: "
-        f"install a version of it for leadline.v2{advice}"
+        f"install a version of it for leadline.v2, {advice}"
     )
     host = PluginCatalog.discover()
     assert "other" not in host.names()
     assert fault("other") in host.refused.values()
     assert [(e.status, e.version) for e in host.entries() if e.name == "other"] == [("broken", "1.2")]
     assert "plugin_other" not in sys.modules
+
+
+@pytest.mark.parametrize("group", ["leadline.plugins", "leadline", "leadline_v2"])
+def test_a_misspelt_group_is_named(install: Install, group: str) -> None:
+    install("wiki", GOOD, group=group)
+    assert fault("wiki") == (
+        f"plugin 'wiki' (wiki 1.2) is in the group '{group}', which Leadline does not read: "
+        "its author writes 'leadline.v2' instead"
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "raised"),
+    [
+        ("@search_provider('x', streaming=True)\nclass Wiki: pass", "an unexpected keyword argument 'streaming'"),
+        ("from leadline.plugin import ledger", "ImportError: cannot import name 'ledger' from 'leadline.plugin'"),
+        ("import leadline.ledger", "ModuleNotFoundError: No module named 'leadline.ledger'"),
+    ],
+)
+def test_what_only_another_version_of_leadline_has_is_not_called_a_bug(
+    install: Install, source: str, raised: str
+) -> None:
+    install("wiki", source)
+    assert raised in fault("wiki")
+    assert "; it may be made for another version of Leadline than " in fault("wiki")
+    assert "bug" not in fault("wiki")
+
+
+def test_a_plugin_that_requires_a_later_leadline_is_told_so_and_not_imported(install: Install) -> None:
+    install("wiki", "raise RuntimeError('imported')", requires="leadline>=99.1,<100")
+    assert "plugin 'wiki' (wiki 1.2) is made for Leadline 99.1 or later, and this is " in fault("wiki")
+    assert fault("wiki").endswith(": pip install --upgrade leadline")
+    install("other", GOOD, requires="leadline[pdf] >= 0.0.1")
+    assert PluginCatalog.discover().load("other").name == "other"
 
 
 def test_a_plugin_for_two_versions_is_used(install: Install) -> None:

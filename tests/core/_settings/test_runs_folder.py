@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.settings_from import load_settings
 
 from leadline._hosting.catalog import PluginCatalog
 from leadline._settings import defaults
 from leadline._settings.defaults import runs_settings
-from leadline._settings.load import load_settings
 from leadline.errors import ConfigError
 from leadline.hookspecs import DEFAULTS
 

@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import pytest
 from pydantic import SecretStr
+from tests.settings_from import load_settings
 
 from leadline._hosting.catalog import PluginCatalog
-from leadline._settings.load import load_settings
 from leadline._settings.redaction import public
 from leadline.errors import ConfigError, UsageError
 from leadline.plugin import PluginSettings, fetcher, search_provider

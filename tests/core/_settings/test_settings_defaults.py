@@ -9,9 +9,10 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
+from tests.settings_from import load_settings
 
 from leadline._hosting.catalog import PluginCatalog
-from leadline._settings.load import Loaded, load_settings
+from leadline._settings.load import Loaded
 from leadline.errors import ConfigError
 from leadline.hookspecs import DEFAULTS
 

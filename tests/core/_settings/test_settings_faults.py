@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pydantic import model_validator
 from tests.call_paths import FakeSearch
+from tests.settings_from import load_settings
 
 from leadline._hosting.catalog import PluginCatalog
-from leadline._settings.load import load_settings
 from leadline.errors import ConfigError
 from leadline.plugin import PluginSettings, search_provider
 from leadline.testing.plugins import plugin

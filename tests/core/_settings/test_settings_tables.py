@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from tests.settings_from import load_settings
 
 from leadline._hosting.catalog import PluginCatalog
-from leadline._settings.load import Loaded, load_settings
+from leadline._settings.load import Loaded
 from leadline._settings.redaction import public
 from leadline._settings.schema import commented_toml
 from leadline.plugin import PluginSettings, ai_provider

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 from pydantic import Field, SecretStr
+from tests.settings_from import load_settings
 
 from leadline._hosting.catalog import PluginCatalog
-from leadline._settings.load import compose, load_settings
+from leadline._settings.load import compose
 from leadline._settings.schema import commented_toml
 from leadline.hookspecs import PluginSettings
 from leadline.settings import Settings

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from tests.settings_from import load_settings
 
 from leadline._hosting.catalog import PluginCatalog
-from leadline._settings.load import load_settings
 from leadline._settings.schema import model_of
 from leadline.errors import ConfigError
 from leadline.plugin import PluginSettings, search_provider

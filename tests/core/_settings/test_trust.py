@@ -8,9 +8,10 @@ from typing import Any, cast
 
 import pytest
 from pydantic import SecretStr
+from tests.settings_from import load_settings
 
 from leadline._hosting.catalog import PluginCatalog
-from leadline._settings.load import Loaded, load_settings, seal_of
+from leadline._settings.load import Loaded, seal_of
 from leadline._settings.redaction import public
 from leadline._settings.sources import Sources
 from leadline._settings.trust import can_be_address, is_outside, trust

@@ -432,11 +432,14 @@ class TaskPerformer:
         return not any([performs_tasks(await self._created(choice)) for choice in chain])
 
     def _unreachable_message(self, chain: list[Choice], task: Task[Any], failed: CallFailed) -> str:
-        sections = {choice.name: self._plugins.settings.plugin(choice.name) for choice in chain}
+        sections = {
+            choice.name: self._plugins.settings.plugin(self._plugins.loaded.section("ai_providers", choice.name))
+            for choice in chain
+        }
         addresses = {name: getattr(section, "base_url", "") for name, section in sections.items()}
         providers = ", ".join(f"{name} at {address}" if address else name for name, address in addresses.items())
         commands = ", ".join(f"`leadline plugins show {name}`" for name in sections)
-        stages = (self._plugins.loaded.plugins[name].offers["stages"] for name in self._plugins.chosen["pipeline"])
+        stages = (self._plugins.loaded.offer("stages", name) for name in self._plugins.chosen["pipeline"])
         needed = any("ai.providers" in stage.uses for stage in stages)
         return (
             f"no AI provider answered the first task ({task.name}): {providers}: {failed.record.message}. "

@@ -578,7 +578,7 @@ class Run:
         except LeadlineError:
             raise
         except Exception as error:
-            plugin = str(self.plugins.loaded.plugins[step.name]).removeprefix("plugin ")
+            plugin = self.plugins.instance("stages", step.name).identity.who.removeprefix("plugin ")
             raise PluginFault(f"stage {plugin} raised {words(error)}; this is a bug in the plugin") from error
         finally:
             current_stage.reset(name)

@@ -13,8 +13,7 @@ from leadline._runtime.journal.journal import Journal
 from leadline._runtime.runs.conversations import Place
 from leadline._runtime.runs.folder import JOURNAL, folder_name
 from leadline._settings.layers import leaves, nested
-from leadline._settings.load import Loaded, seal_of
-from leadline._settings.redaction import public
+from leadline._settings.load import Loaded, StoredRun, seal_of
 from leadline.errors import LeadlineError, UsageError
 from leadline.events import utc_now
 from leadline.records import Principal, Turn
@@ -48,7 +47,7 @@ class RunRequest(Order):
             question=question,
             pipeline=loaded.settings.pipeline,
             began=began,
-            settings=public(loaded.settings),
+            settings=loaded.stored,
             setting_tags=dict(loaded.tags),
             seal=loaded.seal,
             versions={"leadline": version("leadline"), "python": platform.python_version()},
@@ -58,6 +57,7 @@ class RunRequest(Order):
             follows=place.follows,
             turns=tuple(turns),
             given=loaded.given,
+            plugins=loaded.distributions,
         )
 
     @classmethod
@@ -79,6 +79,11 @@ class RunRequest(Order):
     async def store(self, journal: Journal) -> None:
         """Write the request into the journal, for the next session."""
         await journal.set_meta(_ENTRY, self.model_dump(mode="json"))
+
+    def stored(self, cache: Path, *, offline: bool = False, sealed: bool = False) -> StoredRun:
+        """Return the settings as `load_settings` takes them; `cache` is the folder of the key of seals."""
+        sealed = sealed or self.is_sealed(cache)
+        return StoredRun(self.settings, self.setting_tags, self.plugins, sealed=sealed, offline=offline)
 
     def on_behalf_of(self, principal: Principal | None) -> RunRequest:
         """Return the request with the principal's credential. Raises `UsageError` if the run is another principal's."""
@@ -105,9 +110,10 @@ class RunRequest(Order):
 
     def with_settings(self, loaded: Loaded) -> RunRequest:
         """Return the request with the settings of a new session."""
-        settings, tags, pipeline = public(loaded.settings), dict(loaded.tags), loaded.settings.pipeline
+        settings, tags, pipeline = loaded.stored, dict(loaded.tags), loaded.settings.pipeline
         route = self.route if pipeline == self.pipeline else ""
         update = {"settings": settings, "seal": loaded.seal, "setting_tags": tags, "pipeline": pipeline, "route": route}
+        update["plugins"] = loaded.distributions
         return self.model_copy(update=update)
 
 

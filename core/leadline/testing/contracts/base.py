@@ -24,6 +24,7 @@ from leadline._settings.secrets import SHORTEST, Secrets
 from leadline.contracts import Context
 from leadline.hookspecs import Offer, PluginSettings, offers_of
 from leadline.records import Record
+from leadline.settings import Settings
 from leadline.testing.context import FakeCall, FakeRun, NewCall, fake_context
 from leadline.testing.contracts.blame import (
     PluginCode,
@@ -163,7 +164,7 @@ class PluginContract(Generic[Q, R]):
         """Create, enter and exit the plugin; skip the test if it cannot work here."""
         if lacks := missing(offer):
             pytest.skip(f"pip install {' '.join(lacks)}")
-        if reason := offer.ready(settings):
+        if reason := offer.obstacle(settings, Settings()):
             pytest.skip(reason)
         ready = partial(awaitable, kinds=[self.kind], who="the plugin")
         lifecycle = PluginLifecycle("tested", partial(offer.create, settings, context), ready)
@@ -214,7 +215,7 @@ class PluginContract(Generic[Q, R]):
         )
 
     async def test_it_says_whether_it_is_ready(self, offer: Offer[Any], settings: PluginSettings) -> None:
-        reason = offer.ready(settings)
+        reason = offer.obstacle(settings, Settings())
         must(
             reason is None or (isinstance(reason, str) and bool(reason)),
             f"ready must return None or a reason, not {reason!r}",
