@@ -33,6 +33,8 @@ Coverage = Literal["covered", "partial", "missing"]
 Priority = Literal["high", "medium", "low"]
 # The verdicts on claims that their passages do not support, not even in part.
 FAILED: Sequence[Any] = [kind for kind, form in VERDICTS.items() if form.tone == "bad"]
+# The verdicts on claims that their passages support, at least in part.
+GROUNDED: Sequence[Any] = ["supported", "partial"]
 
 
 class Question(Record):

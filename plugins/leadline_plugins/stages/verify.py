@@ -11,7 +11,17 @@ from leadline.errors import NoEvidence
 from leadline.findings import Findings
 from leadline.plugin import stage
 from leadline.records import Blob, Confidence, Json, Report, Verdict
-from leadline.research_findings import FAILED, PARTS, REPORT, VERIFICATION, Ground, IndexEntry, Repair, Verification
+from leadline.research_findings import (
+    FAILED,
+    GROUNDED,
+    PARTS,
+    REPORT,
+    VERIFICATION,
+    Ground,
+    IndexEntry,
+    Repair,
+    Verification,
+)
 from leadline_plugins.verification.claims import Paragraph, Statements, report_statements
 from leadline_plugins.verification.repair import repair_claims, without_unquoted
 from leadline_plugins.verification.verdicts import REQUIRED, Library, judge, reuse_verdicts
@@ -116,7 +126,7 @@ def verification(report: Report, require_support: bool, repairs: tuple[Repair, .
 def _index(report: Report, verdicts: Iterable[Verdict]) -> Iterable[IndexEntry]:
     sources = {item.id: item.source_id for item in report.evidence}
     for verdict in verdicts:
-        if verdict.verdict in ("supported", "partial"):
+        if verdict.verdict in GROUNDED:
             ids = dict.fromkeys(sources[name] for name in verdict.claim.evidence_ids if name in sources)
             yield IndexEntry(
                 claim=verdict.claim.text, source_ids=tuple(ids), quote=verdict.quote, confidence=_confidence(verdict)

@@ -11,7 +11,7 @@ from typing import Literal
 from leadline.citations import CITATION, CITATIONS, cite, cited, uncited, unenclosed
 from leadline.contracts import StageRun
 from leadline.records import Claim, Correction, Judgement, Report, Section, Verdict
-from leadline.research_findings import FAILED, Repair
+from leadline.research_findings import FAILED, GROUNDED, Repair
 from leadline_plugins.documents.ranking import indexed, nearest
 from leadline_plugins.documents.text_index import IndexReader
 from leadline_plugins.verification.blocks import blocks, row_cells, visible_text
@@ -171,7 +171,7 @@ async def _corrections(run: StageRun, report: Report, bad: Sequence[Verdict]) ->
         by_others = await judge_batch(run, [one.claim for one in mine], library, others)
         for own, other in zip(mine, by_others, strict=True):
             decided = own if other.verdict == "not_judged" else other
-            found += [decided] if decided.verdict in ("supported", "partial") else []
+            found += [decided] if decided.verdict in GROUNDED else []
     return found, rows
 
 
@@ -188,7 +188,7 @@ async def _judged_with_nearest(
         claim = claims[judgement.claim_id]
         verdict = verdict_of(claim, judgement, library, _MODEL)
         correction = verdict.correction
-        if verdict.verdict in ("supported", "partial"):
+        if verdict.verdict in GROUNDED:
             quoted = [library.by_id[name] for name in verdict.quoted]
             correction = library.correction(claim.text, judgement, quoted)
         if correction:

@@ -26,7 +26,7 @@ from leadline.records import (
     Verdict,
     VerdictKind,
 )
-from leadline.research_findings import FAILED
+from leadline.research_findings import FAILED, GROUNDED
 from leadline_plugins.verification.claims import section_statements
 from leadline_plugins.verification.judges.exact import missing_facts
 from leadline_plugins.verification.quotes import OMISSION, find_quote, normalize_source
@@ -213,7 +213,7 @@ def _overruled_by_facts(verdict: Verdict, judgement: Judgement, library: Library
     A number may be computed from all the words that the judgement quotes. A sentence with digits may assert something
     although the judge says that it does not: `Two settings matter`, but not `It costs 999 euros`.
     """
-    checked = verdict.verdict in ("supported", "partial") if verdict.asserts else _DIGIT.search(verdict.claim.text)
+    checked = verdict.verdict in GROUNDED if verdict.asserts else _DIGIT.search(verdict.claim.text)
     if not checked:
         return verdict
     cited = library.cited(verdict.claim)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from leadline.citations import number
-from leadline.records import Claim, Report, Section, Uncited, Verdict
+from leadline.records import Claim, Report, Section, Uncited, Verdict, VerdictKind
+from leadline.rendering import VERDICTS
+from leadline.research_findings import FAILED, GROUNDED
 from leadline_plugins.formats.arrangement import arranged
 from leadline_plugins.formats.document import Medium, document
 from leadline_plugins.formats.html import MEDIUM, render_page
@@ -206,3 +208,9 @@ def test_the_question_appears_once_and_open_questions_are_one_list_at_the_end(ma
     assert "Not found in the passages" not in markdown(make_report(sections=(told_in_text,), figures=(), verdicts=()))
     zh = markdown(report.model_copy(update={"language": "zh"}))
     assert "> *本报告自己的解读，并非出自来源：* Ships may enter." in zh
+
+
+def test_each_verdict_has_a_sign_and_a_name_and_either_fails_its_claim_or_does_not() -> None:
+    kinds = set(get_args(VerdictKind))
+    assert set(VERDICTS) == kinds | {"uncited"}
+    assert kinds == {*FAILED, *GROUNDED, "not_judged"}

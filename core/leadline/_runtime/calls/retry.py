@@ -4,7 +4,8 @@ The class of a provider's error says whether the same request may be sent again;
 system are translated into these classes. Any other error of a plugin is a bug, and is not retried.
 
 `RetryPolicy` decides about the attempts at one call and the repetitions of a run, `AccountHealth` about the next call
-to an account of a client, `RunHealth` about the next task of a provider in a run.
+to an account of a client, `RunHealth` about the next task of a provider in a run. A call waits for the longest of the
+pause of its attempt, the time that its server asked for, and the pace of its account.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class RetryPolicy:
     attempts: int = 3
     base: float = 2.0
     factor: float = 2.0
-    maximum: float = 30.0
+    maximum: float = PATIENCE
     sleep: Callable[[float], Awaitable[Any]] = asyncio.sleep
 
     def delay(self, attempt: int, error: ProviderError, *, single_attempt: bool = False) -> float | None:
