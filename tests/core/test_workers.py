@@ -76,7 +76,7 @@ _PROVIDER_ERRORS = [
 
 
 def answer(function: Callable[..., Any], *args: Any) -> tuple[str, Any]:
-    call = pickle.dumps(sys.path) + pickle.dumps((partial(function, *args), None, None))
+    call = pickle.dumps((sys.path, {})) + pickle.dumps((partial(function, *args), None, None))
     outcome, value = pickle.loads(workers._answer(call, StringIO()))
     return outcome, value
 

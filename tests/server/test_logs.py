@@ -7,6 +7,7 @@ import logging
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +34,11 @@ class Lines:
 
 
 @pytest.fixture
-def lines(caplog: pytest.LogCaptureFixture) -> Lines:
+def lines(caplog: pytest.LogCaptureFixture) -> Iterator[Lines]:
     caplog.set_level(logging.INFO, "leadline")
-    return Lines(caplog)
+    formatter = caplog.handler.formatter  # of all tests
+    yield Lines(caplog)
+    caplog.handler.setFormatter(formatter)
 
 
 @search_provider("For a test")

@@ -5,7 +5,6 @@ The program owns an object: it is neither entered nor closed, and no other run r
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import sys
 from collections.abc import Callable, Mapping
@@ -61,6 +60,8 @@ class _OfFunction:
     async def _call(self, text: str) -> Any:
         if inspect.iscoroutinefunction(self._function):
             return await self._function(text)
+        import asyncio  # here: loading settings needs no event loop
+
         return await asyncio.to_thread(self._function, text)
 
     async def search(self, request: Any, call: Any, /) -> list[Hit]:

@@ -54,7 +54,9 @@ def test_no_line_of_chinese_is_wider_than_asked(text: str) -> None:
 
 
 def test_warnings_cannot_control_the_terminal_or_forge_a_line() -> None:
-    record = logging.makeLogRecord({"msg": "not indexed: %s", "args": ("\x1b[31mred\nStatus  complete\x07.pdf",)})
+    record = logging.makeLogRecord(
+        {"name": "leadline", "msg": "not indexed: %s", "args": ("\x1b[31mred\nStatus  complete\x07.pdf",)}
+    )
     keep_warnings_visible()
     assert logging.lastResort
     assert logging.lastResort.format(record) == "not indexed: [31mred Status complete.pdf"

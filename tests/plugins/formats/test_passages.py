@@ -19,7 +19,7 @@ SOURCE = Source(id="s1", hit=Hit(url="https://example.org/a.pdf", title="Manual"
 
 
 def passage(quote: str = "It is deep.", **fields: Any) -> Evidence:
-    return Evidence(**{"id": "e1", "source_id": "s1", "quote": quote, "span": (0, 1), "claim": ""} | fields)
+    return Evidence(**{"id": "e1", "source_id": "s1", "quote": quote, "span": (0, 1)} | fields)
 
 
 def quoted(item: Evidence, *words: str) -> list[str]:

@@ -508,7 +508,7 @@ def modelled(name: str, made: Any) -> EntryPoint:
         *((error, f"could not be created: {type(error).__name__}") for error in OWN),
         (Model(traits=lambda model: None), "the reply is NoneType, not ModelTraits"),
         *((Model(traits=raising(error)), f"traits by acts: {type(error).__name__}") for error in OWN),
-        (Model(chat=None), "TypeError"),
+        (Model(chat=None), "has no method `chat`"),
     ],
 )
 async def test_what_goes_wrong_around_a_chat_is_the_models_failure_too(made: Any, told: str, tmp_path: Path) -> None:
@@ -516,7 +516,7 @@ async def test_what_goes_wrong_around_a_chat_is_the_models_failure_too(made: Any
     assert result.status == "partial"
     notices = [notice for notice in result.metadata.notices if "plugin 'acts'" in notice]
     assert any(told in notice for notice in notices)
-    if told != "TypeError":  # what fails in a chat may go well in the next
+    if "chat" not in told:  # what fails in a chat may go well in the next
         assert ["left out of this run" in notice for notice in notices].count(True) == 1
 
 
