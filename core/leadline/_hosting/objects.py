@@ -58,6 +58,8 @@ class _OfFunction:
         self._function = function
 
     async def _call(self, text: str) -> Any:
+        import asyncio  # not at the top: commands that only read settings start faster
+
         if inspect.iscoroutinefunction(self._function):
             return await self._function(text)
         import asyncio  # here: loading settings needs no event loop

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
@@ -140,14 +140,13 @@ class Layer:
         """Return the layer with these paths alone."""
         return Layer(self.plugins, {path: self.leaves[path] for path in paths}, self.whole, self.defaults)
 
-    def without(self, invalid: Collection[KeyPath]) -> Layer:
-        """Return the layer without the values at, above and below these paths."""
-        kept = (path for path in self.leaves if not any(path[: len(bad)] == bad[: len(path)] for bad in invalid))
-        return self.only(kept)
+    def nested(self, without: Collection[KeyPath] = ()) -> dict[str, Any]:
+        """Return nested tables, without the values at, above and below some paths.
 
-    def nested(self) -> dict[str, Any]:
-        """Return the values as nested tables; of a value and a table of the same name, the first one."""
-        return nested((path, leaf.value) for path, leaf in self.leaves.items())
+        Of a value and a table of the same name, it has the first one.
+        """
+        left_out = {path for path in self.leaves if any(path[: len(bad)] == bad[: len(path)] for bad in without)}
+        return nested((path, leaf.value) for path, leaf in self.leaves.items() if path not in left_out)
 
 
 def refusal(path: KeyPath, why: str, origin: str) -> ConfigError:
@@ -177,50 +176,37 @@ def _is_replaceable(path: KeyPath, *, whole: bool) -> bool:
     return _is_map(path) or (whole and _is_map(path[:-1]))
 
 
-def without_replaced(layers: Iterable[Layer]) -> list[Layer]:
-    """Return the layers, strongest first, without the tables that a stronger layer replaces."""
-    found: list[Layer] = []
-    replaced: set[KeyPath] = set()
+def strongest(layers: Iterable[Layer]) -> Layer:
+    """Return the strongest value at each path and its origin, without tables that a stronger layer replaces."""
+    merged, replaced = Layer(), set[KeyPath]()
     for layer in layers:
         gone = {path for path in replaced if path[0] != "pipelines"} if layer.defaults else replaced
-        found.append(
-            layer.only(path for path in layer.leaves if not any(path[:end] in gone for end in range(1, len(path) + 1)))
-            if gone
-            else layer
-        )
-        replaced |= layer.whole
-    return found
-
-
-def strongest(layers: Iterable[Layer]) -> Layer:
-    """Return the strongest value at each path, and its origin."""
-    merged = Layer()
-    for layer in without_replaced(layers):
         for path, leaf in layer.leaves.items():
-            if path not in merged.leaves:
+            if path not in merged.leaves and not any(path[:end] in gone for end in range(1, len(path) + 1)):
                 merged.set_leaf(path, leaf)
+        replaced |= layer.whole
     return merged
 
 
 @cache
-def _merged_model() -> Any:
-    from pydantic_settings import BaseSettings, InitSettingsSource  # costs 70 ms of CPU
+def _validated_model() -> Any:
+    from pydantic_settings import BaseSettings  # costs 70 ms of CPU
 
-    class Merged(Settings, BaseSettings):  # type: ignore[misc]  # each types its own config; ours wins
+    class Validated(Settings, BaseSettings):  # type: ignore[misc]  # each types its own config; ours wins
         @classmethod
         def settings_customise_sources(cls, settings_cls: Any, init_settings: Any, *_: Any, **__: Any) -> Any:
-            return tuple(InitSettingsSource(settings_cls, values) for values in init_settings.init_kwargs["layers"])
+            return (init_settings,)
 
-    return Merged
+    return Validated
 
 
-def merge(layers: Sequence[Mapping[str, Any]]) -> Settings:
-    """Return the core's settings from nested values, the strongest first; `plugins` is left as it is written.
+def validated(values: Mapping[str, Any]) -> Settings:
+    """Return the core's settings from merged, nested values; `plugins` is left as it is written.
 
     The sources of pydantic-settings itself are not used: they fail on a foreign key in `.env`, ignore a misspelt
     variable, and lose the origin of a value. Raises `ValidationError`.
     """
-    settings: Settings = _merged_model()(layers=layers)
+    settings: Settings = _validated_model()(**values)
     return settings
 
 

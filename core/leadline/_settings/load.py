@@ -199,7 +199,7 @@ def load_settings(
     is_other = stored is not None and above.value(("preset",)) is not None
     layers.insert(_ABOVE_STORED if is_other else len(written) + 1, preset)
     origins = strongest(layers)
-    core, invalid, invalid_keys, outdated = validate_partially(layers, origins, catalog.names())
+    core, invalid, invalid_keys, outdated = validate_partially(origins, catalog.names())
     if not core.pipelines and not catalog.defaults:
         raise ConfigError(NO_PLUGINS)
     review = Review(sources, origins, lambda name, key: has_variable(selected.plugins.get(name), key), given.reads)
@@ -217,8 +217,7 @@ def load_settings(
         raise untrusted
     now = [*sources.written, sections.conventional]
     if stored is not None:
-        layers = [layer for layer in layers if layer is not written[_ABOVE_STORED]]
-        today = strongest([*now, *layers])
+        today = strongest([*now, *(layer for layer in layers if layer is not written[_ABOVE_STORED])])
         others = find_drift(settings, stored.settings, above, today)
         if foreign := [*review.foreign(tables, today, others, sealed=stored.sealed, offline=offline)]:
             raise ConfigError("\n".join(foreign))

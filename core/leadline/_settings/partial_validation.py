@@ -6,13 +6,13 @@ message contains a secret.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from leadline._settings.layers import PREFIX, Layer, Stored, merge, without_replaced
+from leadline._settings.layers import PREFIX, Layer, Stored, validated
 from leadline._settings.redaction import secrets_in_address
 from leadline._settings.schema import KeyPath, annotation_at, is_secret, model_of, secret_texts, unwrapped
 from leadline.display import choose_from, nearest
@@ -26,25 +26,24 @@ _SHOWN = 60
 
 
 def validate_partially(
-    layers: Sequence[Layer], origins: Layer, plugins: Collection[str] = ()
+    origins: Layer, plugins: Collection[str] = ()
 ) -> tuple[Settings, list[str], set[KeyPath], set[KeyPath]]:
     """Return the core's settings with defaults for invalid values, the messages, and the paths of those values.
 
     At last the paths of values of a run that this version does not know. `origins` has the strongest value at each
     path. Raises `ConfigError` if the settings are invalid with the defaults, too.
     """
-    kept = without_replaced(layers)
-    try:
-        return merge([layer.nested() for layer in kept]), [], set(), set()
-    except ValidationError as error:
-        details = error.errors()
     given = origins.nested()
-    unknown = {path for detail in details if is_outdated(detail, path := _path_of(detail, given), origins)}
-    details = [detail for detail in details if _path_of(detail, given) not in unknown]
-    messages = [*error_messages(details, Settings, given, origins, plugins=plugins)]
-    invalid = {_path_of(detail, given) for detail in details}
     try:
-        return merge([layer.without(invalid | unknown).nested() for layer in kept]), messages, invalid, unknown
+        return validated(given), [], set(), set()
+    except ValidationError as error:
+        details = [(_path_of(detail, given), detail) for detail in error.errors()]
+    unknown = {path for path, detail in details if is_outdated(detail, path, origins)}
+    details = [(path, detail) for path, detail in details if path not in unknown]
+    messages = [*error_messages([detail for _, detail in details], Settings, given, origins, plugins=plugins)]
+    invalid = {path for path, _ in details}
+    try:
+        return validated(origins.nested(without=invalid | unknown)), messages, invalid, unknown
     except ValidationError:
         pass
     # Outside of `except`: the validation error contains values of the files, and must not be chained.
