@@ -62,6 +62,8 @@ def _run(argv: Sequence[str]) -> int:
     from leadline.cli.commands import parse
     from leadline.commands.output import lost_output
 
+    if "_ARGCOMPLETE" in os.environ:  # set by the script of `leadline completion`
+        import_module("leadline.cli.completion").complete()
     try:
         args = parse(argv)
     except SystemExit as done:  # after --help and --version

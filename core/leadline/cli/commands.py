@@ -336,11 +336,16 @@ def _trust(parser: argparse.ArgumentParser) -> None:
     settings_options(parser)
 
 
+_SHELLS = """\
+for this session: eval "$(leadline completion bash)"; to keep it, write the script to
+  ~/.local/share/bash-completion/completions/leadline, a file _leadline in a folder of $fpath (zsh),
+  or ~/.config/fish/completions/leadline.fish"""
+
+
 def _completion(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command="completion")
-    parser.epilog = 'for this session: eval "$(leadline completion bash)"; the scripts say how to keep it'
+    parser.epilog = _SHELLS
     parser.add_argument("shell", metavar="SHELL", choices=("bash", "zsh", "fish"), help="bash, zsh or fish")
-    parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
 
 def _version(parser: argparse.ArgumentParser) -> None:

@@ -45,12 +45,10 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., No
     return install
 
 
-def test_a_command_of_a_package_is_listed_run_and_completed(cli: Cli, install: Callable[..., None]) -> None:
+def test_a_command_of_a_package_is_listed_and_run(cli: Cli, install: Callable[..., None]) -> None:
     install("greeting", HELLO)
     assert "  hello       greet somebody\n" in cli("--help").out
     assert cli("hello", "you").out == "Hello, you\n"
-    assert cli("completion", "bash", "--", "hel").out == "hello\n"
-    assert cli("completion", "bash", "--", "hello", "").out == "you\nnobody\n"
     assert "no such command: 'helo'; did you mean 'hello'?" in cli("helo").err
     done = cli("hello", "nobody")
     assert done.code == 1
