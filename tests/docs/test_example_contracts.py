@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from leadline.cli import main
-from leadline.cli.new_plugin import example
+from leadline.cli.plugins import example
 from leadline.hookspecs import KINDS
 from leadline.testing.contracts import CommandContract
 

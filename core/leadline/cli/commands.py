@@ -21,8 +21,10 @@ from leadline.commands import (
     count,
     docs_option,
     folder_option,
+    pipeline_option,
     question_argument,
     quiet_option,
+    repeatable,
     run_options,
     settings_options,
 )
@@ -156,17 +158,9 @@ def _question(pipeline: str = "") -> Callable[[argparse.ArgumentParser], None]:
         parser.set_defaults(command="research")
         question_argument(parser)
         _run_choices(parser, pipeline)
-        parser.add_argument(
-            "--continue",
-            dest="follows",
-            nargs="?",
-            const="",
-            metavar="RUN",
-            help="continue this run, or the last one, with a follow-up question",
-        )
-        parser.add_argument(
-            "--tag", action="append", default=[], metavar="KEY=VALUE", help="label stored with the run (repeatable)"
-        )
+        follows = "continue this run, or the last one, with a follow-up question"
+        parser.add_argument("--continue", dest="follows", nargs="?", const="", metavar="RUN", help=follows)
+        repeatable(parser, "--tag", "KEY=VALUE", "label stored with the run (repeatable)")
         quiet_option(parser)
         if not pipeline:
             parser.epilog = _BRIEF
@@ -183,19 +177,8 @@ the question that none of them has."""
 def _run_choices(parser: argparse.ArgumentParser, pipeline: str = "") -> None:
     """Add the options that determine how a question is answered; `pipeline` is the default."""
     docs_option(parser)
-    parser.add_argument(
-        "--pipeline",
-        default=pipeline,
-        metavar="NAME",
-        help=f"pipeline to run (default: {pipeline or 'research'}); see `leadline pipelines`",
-    )
-    parser.add_argument(
-        "--format",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="format of the report, such as markdown (repeatable)",
-    )
+    pipeline_option(parser, pipeline)
+    repeatable(parser, "--format", "NAME", "format of the report, such as markdown (repeatable)")
     cache_option(parser)
     folder_option(parser)
     settings_options(parser, json=True)
@@ -203,17 +186,12 @@ def _run_choices(parser: argparse.ArgumentParser, pipeline: str = "") -> None:
 
 def _resume(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command="research:resume")
-    parser.add_argument("run", metavar="RUN", help=RUN)
+    offline = "replay a finished run without network and print its report; writes nothing"
     parser.add_argument("--retry-failed", action="store_true", help="retry the calls that failed")
-    parser.add_argument(
-        "--offline",
-        action="store_true",
-        help="replay a finished run without network and print its report; writes nothing",
-    )
+    parser.add_argument("--offline", action="store_true", help=offline)
     docs_option(parser)
     cache_option(parser)
-    folder_option(parser)
-    settings_options(parser, json=True)
+    run_options(parser, "RUN")
     quiet_option(parser)
 
 
@@ -225,19 +203,16 @@ def _explain(parser: argparse.ArgumentParser) -> None:
 
 def _runs(parser: argparse.ArgumentParser) -> None:
     group = add_group(parser)
-    parser = add_command(group, "list", "list runs, newest first", "runs:list_")
-    parser.add_argument("--status", metavar="STATUS", help="list only runs with this status", choices=STATUSES)
-    parser.add_argument("--limit", type=count, metavar="N", help="list at most N runs")
-    run_options(parser)
-    parser = add_command(group, "search", "search the questions, tags and reports of runs", "runs:search")
-    parser.add_argument(
-        "text", nargs="+", metavar="TEXT", help="words that must all occur; quote a phrase twice: '\"exact words\"'"
-    )
-    parser.add_argument("--status", metavar="STATUS", help="list only runs with this status", choices=STATUSES)
-    parser.add_argument("--limit", type=count, default=20, metavar="N", help="list at most N runs (default: 20)")
-    run_options(parser)
-    parser = add_command(group, "show", "show the outcome of a run", "runs:show")
-    run_options(parser, "RUN")
+    listing = add_command(group, "list", "list runs, newest first", "runs:list_")
+    listing.add_argument("--limit", type=count, metavar="N", help="list at most N runs")
+    search = add_command(group, "search", "search the questions, tags and reports of runs", "runs:search")
+    words = "words that must all occur; quote a phrase twice: '\"exact words\"'"
+    search.add_argument("text", nargs="+", metavar="TEXT", help=words)
+    search.add_argument("--limit", type=count, default=20, metavar="N", help="list at most N runs (default: 20)")
+    for parser in (listing, search):
+        parser.add_argument("--status", metavar="STATUS", help="list only runs with this status", choices=STATUSES)
+        run_options(parser)
+    run_options(add_command(group, "show", "show the outcome of a run", "runs:show"), "RUN")
     parser = add_command(group, "open", "open the report of a run and print its path", "runs:open_")
     run_options(parser, "RUN", json=False)
     parser = add_command(group, "delete", "delete runs with all their files", "runs:delete")
@@ -249,8 +224,7 @@ def _runs(parser: argparse.ArgumentParser) -> None:
 
 def _pipelines(parser: argparse.ArgumentParser) -> None:
     group = add_group(parser)
-    parser = add_command(group, "list", "list the pipelines with what they do", "pipelines:list_")
-    settings_options(parser, json=True)
+    settings_options(add_command(group, "list", "list the pipelines with what they do", "pipelines:list_"), json=True)
     parser = add_command(group, "show", "show a pipeline as settings, with what each stage does", "pipelines:show")
     parser.add_argument("name", metavar="NAME", help="name of the pipeline")
     settings_options(parser, json=True)
@@ -262,9 +236,8 @@ def _pipelines(parser: argparse.ArgumentParser) -> None:
 
 def _plugins(parser: argparse.ArgumentParser) -> None:
     group = add_group(parser)
-    parser = add_command(
-        group, "list", "list the plugins: kind, distribution, status, missing requirements", "plugins:list_"
-    )
+    columns = "list the plugins: kind, distribution, status, missing requirements"
+    parser = add_command(group, "list", columns, "plugins:list_")
     parser.add_argument("--kind", metavar="KIND", help="list only plugins of this kind, such as search_providers")
     settings_options(parser, json=True)
     for name in ("install", "update"):
@@ -276,13 +249,12 @@ def _plugins(parser: argparse.ArgumentParser) -> None:
     parser = add_command(group, "show", "show the offers and the settings of a plugin", "plugins:show")
     parser.add_argument("name", metavar="NAME", help="name of the plugin")
     settings_options(parser, json=True)
-    parser = add_command(group, "new", "write a plugin of a kind, from its example", "new_plugin:run")
+    parser = add_command(group, "new", "write a plugin of a kind, from its example", "plugins:new")
     parser.add_argument("kind", metavar="KIND", help="kind, such as search_provider; see `leadline plugins list`")
     parser.add_argument("name", metavar="NAME", help="name of the new plugin, such as acme_wiki")
-    parser.add_argument(
-        "--project", action="store_true", help="write a project: pyproject, module, contract test, README, CI"
-    )
-    parser = add_command(group, "check", "run the contract tests of a plugin", "check_plugin:run")
+    project = "write a project: pyproject, module, contract test, README, CI"
+    parser.add_argument("--project", action="store_true", help=project)
+    parser = add_command(group, "check", "run the contract tests of a plugin", "plugins:check")
     parser.add_argument("name", metavar="NAME", help="name of the plugin, or its file")
     parser.add_argument("--live", action="store_true", help="also make real calls, with the settings of the plugin")
     settings_options(parser)
@@ -290,49 +262,37 @@ def _plugins(parser: argparse.ArgumentParser) -> None:
 
 def _prompts(parser: argparse.ArgumentParser) -> None:
     group = add_group(parser)
-    parser = add_command(
-        group, "list", "list the tasks with their plugins and the origin of their templates", "prompts:list_"
-    )
-    settings_options(parser, json=True)
+    columns = "list the tasks with their plugins and the origin of their templates"
+    settings_options(add_command(group, "list", columns, "prompts:list_"), json=True)
     parser = add_command(group, "show", "show the full text of one prompt, or of all", "prompts:show")
-    parser.add_argument(
-        "name",
-        metavar="TASK",
-        nargs="?",
-        default="",
-        help="name of a task, as in `leadline prompts list` (default: all)",
-    )
+    task = "name of a task, as in `leadline prompts list` (default: all)"
+    parser.add_argument("name", metavar="TASK", nargs="?", default="", help=task)
     settings_options(parser, json=True)
 
 
 def _config(parser: argparse.ArgumentParser) -> None:
     group = add_group(parser)
-    parser = add_command(group, "show", "show every setting and its origin", "config:show")
-    docs_option(parser)
-    settings_options(parser, json=True)
-    parser = add_command(group, "check", "report all errors in the settings", "config:check")
-    docs_option(parser)
-    settings_options(parser)
+    for name, text in (("show", "show every setting and its origin"), ("check", "report all errors in the settings")):
+        parser = add_command(group, name, text, f"config:{name}")
+        docs_option(parser)
+        settings_options(parser, json=name == "show")
     parser = add_command(group, "init", "write a commented settings file", "config:init")
-    parser.add_argument(
-        "path", nargs="?", default="leadline.toml", metavar="PATH", help="file to write (default: leadline.toml)"
-    )
+    path = "file to write (default: leadline.toml)"
+    parser.add_argument("path", nargs="?", default="leadline.toml", metavar="PATH", help=path)
     parser.add_argument("--force", action="store_true", help="overwrite an existing file")
 
 
 def _doctor(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command="doctor")
-    parser.add_argument(
-        "--server", default="", metavar="URL", help="check a running server instead, with the token in LEADLINE_TOKEN"
-    )
+    server = "check a running server instead, with the token in LEADLINE_TOKEN"
+    parser.add_argument("--server", default="", metavar="URL", help=server)
     docs_option(parser)
-    folder_option(parser)
-    settings_options(parser, json=True)
+    run_options(parser)
 
 
 def _trust(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command="config:trust_folder")
-    parser.add_argument("--pipeline", default="", metavar="NAME", help="pipeline to run (default: research)")
+    pipeline_option(parser)
     settings_options(parser)
 
 

@@ -1,4 +1,4 @@
-"""`leadline plugins`: list and show plugins, with their status and settings; install and remove their packages."""
+"""`leadline plugins`: list and show plugins with their settings, install their packages, write and check one."""
 
 from __future__ import annotations
 
@@ -10,26 +10,36 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+import tomllib
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from pathlib import Path
+from string import Template
 from sysconfig import get_paths
+from textwrap import indent
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
+from leadline import __version__
 from leadline._hosting.catalog import PluginCatalog
-from leadline._hosting.loading import AnyOffer, Plugin
+from leadline._hosting.loading import NAME, AnyOffer, Plugin, load_plugin
 from leadline._settings.load import Loaded, plugins_of
 from leadline._settings.plugin_sections import variable_of
+from leadline._settings.selection import KIND_OF_KEY
 from leadline.commands import client_of
 from leadline.commands.output import say, table, write, write_json
 from leadline.display import choose_from
 from leadline.errors import ConfigError, LeadlineError, UsageError
-from leadline.hookspecs import AT_ONCE, KINDS, map_stage, stage
+from leadline.hookspecs import AT_ONCE, GROUP, KINDS, PluginSettings, map_stage, stage
 from leadline.inventory import InstalledPlugin
+
+_CORE = Path(__file__).parents[1]
+_DECORATED = re.compile(r"^@\w+\(.*\nclass (\w+)", re.MULTILINE)
 
 
 def list_(args: argparse.Namespace) -> int:
@@ -42,7 +52,7 @@ def list_(args: argparse.Namespace) -> int:
     if args.json:
         write_json([plugin.model_dump() for plugin in found])
         return 0
-    rows = [(one.name, ", ".join(one.kinds), _origin(one), one.status, one.lacks) for one in found]
+    rows = [(plugin.name, ", ".join(plugin.kinds), _origin(plugin), plugin.status, plugin.lacks) for plugin in found]
     write(table(rows, ("NAME", "KIND", "FROM", "STATUS", "MISSING")))
     return 0
 
@@ -74,111 +84,77 @@ def show(args: argparse.Namespace) -> int:
         raise UsageError(f"no such plugin: {args.name!r}; {choose_from(args.name, catalog.names())}")
     plugin = catalog.load(base)
     (found,) = plugins_of(catalog, [catalog.entry(plugin)], loaded, "" if base == args.name else args.name)
+    offers = {
+        kind: {"summary": offer.summary, **_details(offer, plugin, args.name)} for kind, offer in plugin.offers.items()
+    }
+    settings = {key: _setting(field) for key, field in plugin.settings.model_fields.items()}
     if args.json:
-        write_json({**found.model_dump(), "offers": _offers(plugin, args.name), "settings": _settings(plugin)})
+        write_json({**found.model_dump(), "offers": offers, "settings": settings})
         return 0
     instance = f"{args.name}: a second instance of " if args.name != base else ""
     write(f"{instance}{plugin.name}  ({_origin(found)}, {found.status})")
     if found.lacks:
         write(f"  {found.lacks}")
-    for kind, offer in plugin.offers.items():
-        write(f"\n{kind}: {offer.summary}")
-        write(table(_details(offer, plugin, args.name), indent="  "))
-    _write_settings(plugin, args.name)
+    for kind, details in offers.items():
+        write(f"\n{kind}: {details.pop('summary')}")
+        write(table(details.items(), indent="  "))
+    if not settings:
+        write("\nThis plugin has no settings.")
+        return 0
+    write(f"\n[plugins.{args.name}]")
+    rows = [
+        (key, it["type"], "(required)" if it["required"] else json.dumps(it["default"]), it["description"])
+        for key, it in settings.items()
+    ]
+    write(table(rows, ("setting", "type", "default", ""), indent="  "))
     return 0
 
 
-def _write_settings(plugin: Plugin, name: str) -> None:
-    fields = plugin.settings.model_fields.items()
-    if not fields:
-        write("\nThis plugin has no settings.")
-        return
-    write(f"\n[plugins.{name}]")
-    rows = ((key, _type(field), _default_text(field), field.description or "") for key, field in fields)
-    write(table(rows, ("setting", "type", "default", ""), indent="  "))
-
-
-def _details(offer: AnyOffer, plugin: Plugin, name: str) -> Iterator[tuple[str, str]]:
-    """Yield labelled details of an offer."""
-    rows = [
-        ("over", offer.over.name if isinstance(offer, map_stage) else ""),
-        *_findings(offer),
-        ("tasks", ", ".join(task.name for task in offer.tasks)),
-        ("tools", ", ".join(tool.name for tool in offer.tools)),
-        ("requires", ", ".join(offer.requires)),
-        ("environment", ", ".join(f"{variable_of(plugin, name, field)} ({field})" for field in offer.env)),
-        ("costs", "money or tokens" if offer.priced else ""),
-        ("limits", _limits(offer)),
-    ]
-    yield from ((label, text) for label, text in rows if text)
-
-
-def _findings(offer: AnyOffer) -> Iterator[tuple[str, str]]:
+def _details(offer: AnyOffer, plugin: Plugin, name: str) -> dict[str, str]:
+    """Return labelled details of an offer."""
+    rows: dict[str, Any] = {}
+    limits = ""
     if isinstance(offer, stage | map_stage):
-        gives = (offer.gives,) if isinstance(offer, map_stage) else offer.gives
-        keys = {"needs": offer.needs, "wants": offer.wants, "gives": gives, "may give": offer.may_give}
-        for label, some in keys.items():
-            yield label, ", ".join(key.name for key in some)
-
-
-def _limits(offer: AnyOffer) -> str:
-    if isinstance(offer, stage | map_stage):
-        return ""
-    limits = offer.limits
-    every = f", one every {limits.interval:g} s" if limits.interval else ""
-    timeout = f", {limits.timeout:g} s each" if limits.timeout else ""
-    return f"{limits.at_once or AT_ONCE} at once{every}{timeout}"
-
-
-def _offers(plugin: Plugin, name: str) -> dict[str, Any]:
-    return {
-        kind: {"summary": offer.summary, **dict(_details(offer, plugin, name))} for kind, offer in plugin.offers.items()
+        over, gives = ([offer.over], [offer.gives]) if isinstance(offer, map_stage) else ([], offer.gives)
+        rows = {"over": over, "needs": offer.needs, "wants": offer.wants, "gives": gives, "may give": offer.may_give}
+    else:
+        every = f", one every {offer.limits.interval:g} s" if offer.limits.interval else ""
+        timeout = f", {offer.limits.timeout:g} s each" if offer.limits.timeout else ""
+        limits = f"{offer.limits.at_once or AT_ONCE} at once{every}{timeout}"
+    rows |= {"tasks": offer.tasks, "tools": offer.tools}
+    details = {label: ", ".join(item.name for item in items) for label, items in rows.items()}
+    details |= {
+        "requires": ", ".join(offer.requires),
+        "environment": ", ".join(f"{variable_of(plugin, name, field)} ({field})" for field in offer.env),
+        "costs": "money or tokens" if offer.priced else "",
+        "limits": limits,
     }
+    return {label: text for label, text in details.items() if text}
 
 
-def _settings(plugin: Plugin) -> dict[str, Any]:
-    return {
-        name: {
-            "type": _type(field),
-            "required": field.is_required(),
-            "default": _default(field),
-            "description": field.description or "",
-        }
-        for name, field in plugin.settings.model_fields.items()
-    }
+def _setting(field: FieldInfo) -> dict[str, Any]:
+    default = None
+    if not (required := field.is_required()):
+        try:
+            default = to_jsonable_python(field.get_default(call_default_factory=True), fallback=repr)
+        except Exception:  # noqa: BLE001 - the factory of a plugin may raise anything
+            default = "(unknown)"
+    description = field.description or ""
+    return {"type": _type(field.annotation), "required": required, "default": default, "description": description}
 
 
-def _default_text(field: FieldInfo) -> str:
-    return "(required)" if field.is_required() else json.dumps(_default(field))
-
-
-def _default(field: FieldInfo) -> Any:
-    if field.is_required():
-        return None
-    try:
-        return to_jsonable_python(field.get_default(call_default_factory=True), fallback=repr)
-    except Exception:  # noqa: BLE001 - the factory of a plugin may raise anything
-        return "(unknown)"
-
-
-def _type(field: FieldInfo) -> str:
-    return _kind(field.annotation)
-
-
-def _kind(kind: Any) -> str:
+def _type(annotation: Any) -> str:
     """Return a type as people write it, without constraints."""
-    origin, inner = get_origin(kind), get_args(kind)
+    origin, inner = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _kind(inner[0])
-    if origin in (Union, UnionType):
-        return " | ".join(map(_kind, inner))
-    if origin is Literal:
-        return " | ".join(map(repr, inner))
-    if kind in (None, NoneType):
+        return _type(inner[0])
+    if origin in (Union, UnionType, Literal):
+        return " | ".join(map(repr if origin is Literal else _type, inner))
+    if annotation in (None, NoneType):
         return "None"
     if inner:
-        return f"{_kind(origin)}[{', '.join('...' if one is ... else _kind(one) for one in inner)}]"
-    return kind.__name__ if isinstance(kind, type) else re.sub(r"\w+\.", "", str(kind))
+        return f"{_type(origin)}[{', '.join('...' if part is ... else _type(part) for part in inner)}]"
+    return annotation.__name__ if isinstance(annotation, type) else re.sub(r"\w+\.", "", str(annotation))
 
 
 # --- packages --------------------------------------------------------------------------------------------------------
@@ -229,3 +205,123 @@ def _other_way(verb: str, what: str) -> str:
         why = "is managed by the system" if managed else "is read-only"
         return f"in an image, RUN pip {verb} {what}; else install Leadline in a venv of your own: {packages} {why}"
     return ""
+
+
+# --- writing a plugin ---------------------------------------------------------------------------------------------------
+
+
+def new(args: argparse.Namespace) -> int:
+    """Write the files and say what is next. Raises `UsageError` for a wrong kind or name, and for existing files."""
+    kind = args.kind if args.kind in KINDS else next((kind for kind in KINDS if KINDS[kind].__name__ == args.kind), "")
+    if not kind:
+        raise UsageError(f"no such kind: {args.kind!r}; {choose_from(args.kind, KINDS)}")
+    if not NAME.fullmatch(args.name):
+        raise UsageError(f"{args.name!r} is no name for a plugin: use small letters, digits and _, a letter first")
+    module, text, test = example(kind, args.name)
+    choose = _choice(kind, args.name, "" if args.project else f'[plugins.{args.name}]\nuse = "./{args.name}.py"\n')
+    if args.project:
+        major, minor, *_ = __version__.split(".")
+        about = {
+            "name": args.name,
+            "module": module,
+            "distribution": module.replace("_", "-"),
+            "summary": args.name.replace("_", " ").capitalize(),
+            "version": f"{major}.{minor}",
+            "next": f"{int(major) + 1}",
+            "group": GROUP,
+            "choose": indent(choose.strip(), "    "),
+        }
+        folder = Path(about["distribution"])
+        names = {"pyproject": "pyproject.toml", "readme": "README.md", "ci": ".github/workflows/test.yml"}
+        files = {
+            folder / path: Template((_examples() / f"project/{name}.txt").read_text("utf-8")).substitute(about)
+            for name, path in names.items()
+        }
+        files |= {folder / f"{module}.py": text, folder / f"tests/test_{args.name}.py": test}
+        after = f"  cd {folder} && pip install --editable . --group dev && pytest"
+    else:
+        files, after = {Path(f"{args.name}.py"): text}, f"  leadline plugins check {args.name}.py"
+    _write(files)
+    write(f"Wrote {', '.join(map(str, files))}. Change the example, then:\n{after}")
+    write(f"To use it, in leadline.toml:\n\n{choose.strip()}")
+    return 0
+
+
+def example(kind: str, name: str) -> tuple[str, str, str]:
+    """Return the module of a plugin of a kind under another name, its text, and that of its contract test."""
+    folder = _examples() / ("plugin" if kind == "search_providers" else f"kinds/{kind}")
+    project = tomllib.loads((folder / "pyproject.toml").read_text("utf-8"))["project"]
+    old, module = max(project["entry-points"][GROUP].items())
+    text = (folder / f"{module}.py").read_text("utf-8")
+    for sibling in re.findall(r"^from (leadline_\w+) import .*\n\n?", text, re.MULTILINE):  # into the same file
+        text = re.sub(rf"^from {sibling} import .*\n\n?", "", text, flags=re.MULTILINE)
+        text = f"{(folder / f'{sibling}.py').read_text('utf-8')}\n\n{text}"
+    new, camel = f"leadline_{name}", "".join(part.capitalize() for part in name.split("_"))
+    classes = "|".join(_DECORATED.findall(text))
+    settings = "|".join(re.findall(r"^class (\w+)\(PluginSettings\)", text, re.MULTILINE)) or "-"
+
+    def renamed(source: str) -> str:
+        source = source.replace(module, new).replace(f"{old.upper()}_", f"{name.upper()}_")
+        source = re.sub(rf"\b(?:{settings})\b", f"{camel}Settings", source)
+        return re.sub(rf"\b(Test)?(?:{classes})\b", rf"\g<1>{camel}", source)
+
+    return new, renamed(text), renamed((folder / f"test_{old}.py").read_text("utf-8"))
+
+
+def _examples() -> Path:
+    """Return the folder of examples: data of the wheel, or of the source tree."""
+    return _CORE / "examples" if (_CORE / "examples").is_dir() else _CORE.parents[1] / "examples"
+
+
+def _choice(kind: str, name: str, section: str) -> str:
+    """Return the settings that choose a plugin, as TOML."""
+    key = next((key for key, of in KIND_OF_KEY.items() if of == kind), "pipelines.mine.stages")
+    table, _, last = key.rpartition(".")
+    several = key.endswith("s") or key == "middleware"
+    value = f'["{name}"]' if several else f'"{name}"'
+    return f"{section}\n[{table}]\n{last} = {value}\n" if table else f"{last} = {value}\n\n{section}"
+
+
+def _write(files: dict[Path, str]) -> None:
+    if taken := [path for path in files if path.exists()]:
+        raise UsageError(f"{taken[0]} exists; choose another name, or move it away")
+    try:
+        for path, text in files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise LeadlineError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def check(args: argparse.Namespace) -> int:
+    """Run the tests by pytest; 0 if all pass. Raises `LeadlineError` without pytest."""
+    if lacking := [name for name in ("pytest", "pytest_asyncio") if find_spec(name) is None]:
+        install = " ".join(name.replace("_", "-") for name in lacking)
+        raise LeadlineError(f"plugins check runs tests by pytest: pip install {install}")
+    # By name: the kit imports the command line, for the contract of commands.
+    check = import_module("leadline.testing.check").check
+    file = Path(args.name)
+    plugin = _of_file(file) if file.suffix == ".py" else client_of(args).catalog.load(args.name)
+    code: int = check(plugin, None if file.suffix == ".py" else _settings_of(plugin, args), live=args.live)
+    return code
+
+
+def _of_file(file: Path) -> Plugin:
+    """Return the plugin of a file."""
+    if not file.is_file():
+        raise UsageError(f"there is no file {file}; leadline plugins new KIND NAME writes one")
+    sys.path.insert(0, str(file.parent.absolute()))
+    return load_plugin(EntryPoint(file.stem, file.stem, GROUP))
+
+
+def _settings_of(plugin: Plugin, args: argparse.Namespace) -> PluginSettings | None:
+    """Return the settings of a plugin if it were selected; None, with the reason, if they are incomplete."""
+    key = next((key for key, kind in KIND_OF_KEY.items() if kind in plugin.offers), "")
+    loaded = client_of(args, set=[f"{key}={plugin.name}"] if key else []).load(complete=False)
+    if plugin.name in loaded.plugins:
+        settings: PluginSettings = loaded.settings.plugin(plugin.name)
+        return settings
+    for reason in (loaded.dropped.get(plugin.name, ""), *loaded.problems) if plugin.settings.model_fields else ():
+        if reason:
+            say(f"tested with default settings: {reason}")
+    return None

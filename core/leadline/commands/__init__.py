@@ -46,15 +46,14 @@ def add_group(parser: ArgumentParser, *, required: bool = True) -> Any:
 RUN = "id of the run, the beginning of the id, or its folder"
 
 
+def repeatable(parser: ArgumentParser, option: str, metavar: str, text: str) -> None:
+    """Add an option whose values are a list."""
+    parser.add_argument(option, action="append", default=[], metavar=metavar, help=text)
+
+
 def settings_options(parser: ArgumentParser, *, json: bool = False) -> None:
     parser.add_argument("--settings", metavar="FILE", help="settings file (default: leadline.toml)")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="override a setting, such as search.strategy=race",
-    )
+    repeatable(parser, "--set", "KEY=VALUE", "override a setting, such as search.strategy=race")
     parser.add_argument("--env", metavar="NAME", help="environment: a table [environments.NAME] of the settings")
     if json:
         json_option(parser)
@@ -69,13 +68,13 @@ def folder_option(parser: ArgumentParser, default: str | None = None) -> None:
 
 
 def docs_option(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--docs",
-        action="append",
-        default=[],
-        metavar="DIR",
-        help="folder of documents to search, alone unless search.engines is set (repeatable)",
-    )
+    text = "folder of documents to search, alone unless search.engines is set (repeatable)"
+    repeatable(parser, "--docs", "DIR", text)
+
+
+def pipeline_option(parser: ArgumentParser, default: str = "") -> None:
+    text = f"pipeline to run (default: {default or 'research'}); see `leadline pipelines`"
+    parser.add_argument("--pipeline", default=default, metavar="NAME", help=text)
 
 
 def cache_option(parser: ArgumentParser) -> None:
@@ -100,7 +99,7 @@ def quiet_option(parser: ArgumentParser) -> None:
 def run_environment(parser: ArgumentParser) -> None:
     """Add the options of a process that makes runs for others."""
     docs_option(parser)
-    parser.add_argument("--pipeline", default="", metavar="NAME", help="pipeline to run (default: research)")
+    pipeline_option(parser)
     folder_option(parser)
     settings_options(parser)
 
@@ -160,17 +159,9 @@ def queue_url(args: Namespace) -> str:
 def _runs_of(args: Namespace) -> Runs:
     from leadline._settings.defaults import runs_settings
 
-    return runs_settings(arguments=_arguments_of(args), sets=args.set, file=_file_of(args))
-
-
-def _arguments_of(args: Namespace) -> dict[str, str]:
-    """Return the settings of runs that the options of a command are."""
-    return {"runs.folder": args.folder} if getattr(args, "folder", None) else {}
-
-
-def _file_of(args: Namespace) -> Path | None:
-    """Return the settings file that the options of a command name."""
-    return Path(args.settings) if args.settings else None
+    folder = getattr(args, "folder", None)
+    arguments, file = {"runs.folder": folder} if folder else {}, Path(args.settings) if args.settings else None
+    return runs_settings(arguments=arguments, sets=args.set, file=file)
 
 
 def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
