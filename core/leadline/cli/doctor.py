@@ -10,7 +10,7 @@ import shlex
 import shutil
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -37,7 +37,6 @@ from leadline.records.base import Record
 # Bytes of free disk space below which a run may fail.
 LOW = 100 * 1024 * 1024
 _MARKS = {"ok": "ok", "note": "note", "bad": "BAD"}
-_NOUNS = {"search.engines": "engine", "read.fetchers": "fetcher"}
 
 
 @dataclass(frozen=True)
@@ -52,20 +51,20 @@ class Finding:
 
 def run(args: argparse.Namespace) -> int:
     """Print the findings; 0 if research can run."""
-    found = list(_server(args.server) if args.server else _examine(client_of(args), quiet=args.json))
+    findings = list(_server(args.server) if args.server else _examine(client_of(args), quiet=args.json))
     docs = shlex.join(f"--docs={folder}" for folder in args.docs) or "--docs FOLDER"
-    ready = all(item.state != "bad" for item in found)
+    ready = all(item.state != "bad" for item in findings)
     if args.json:
-        write_json({"ready": ready, "findings": [asdict(item) for item in found]})
+        write_json({"ready": ready, "findings": [asdict(item) for item in findings]})
     else:
-        write(table((_MARKS[item.state], item.what, item.detail) for item in found))
+        write(table((_MARKS[item.state], item.what, item.detail) for item in findings))
     if not args.json and not args.server:
-        _advise(found, ready, f'leadline research "How does …?" {docs}')
+        _advise(findings, ready, f'leadline research "How does …?" {docs}')
     return 0 if ready else ConfigError.exit_code
 
 
-def _advise(found: list[Finding], ready: bool, research: str) -> None:
-    steps = list(dict.fromkeys(item.next or research for item in found if item.state == "bad" or item.next))
+def _advise(findings: list[Finding], ready: bool, research: str) -> None:
+    steps = list(dict.fromkeys(item.next or research for item in findings if item.state == "bad" or item.next))
     write("\nReady for research." if ready else "\nNot ready for research yet.")
     write("Next:\n" + "\n".join(f"  {step}" for step in steps or [research]))
 
@@ -167,26 +166,17 @@ def _pipeline(loaded: Loaded) -> Finding:
 def _trials(loaded: Loaded) -> Iterator[Finding]:
     """Try each chosen engine and fetcher; research needs one engine that works, and a fetcher for what it finds."""
     try:
-        trials, notices = task_groups.run_loop(try_out(loaded))
+        searches, fetches, notices = task_groups.run_loop(try_out(loaded))
     except ConfigError as error:
         yield Finding("trial", "bad", str(error), "leadline config check")
         return
     yield from (Finding("documents", "note", notice) for notice in notices)
-    searches = [trial.fault for trial in trials if trial.key == "search.engines"]
-    dead = bool(searches) and all(searches)
-    for trial in trials:
-        what = f"{_NOUNS[trial.key]} {trial.name}".rstrip()
-        if not trial.fault:
-            yield Finding(what, "ok", trial.detail)
-        elif trial.key == "search.engines" and dead:
-            yield Finding(what, "bad", trial.fault, f"leadline plugins show {trial.name}")
-        else:
-            yield Finding(
-                what,
-                "note" if trial.name else "bad",
-                trial.fault,
-                "" if trial.name else "leadline plugins list --kind fetchers",
-            )
+    if searches and all(finding.state != "ok" for finding in searches.values()):
+        for name, finding in searches.items():
+            yield replace(finding, state="bad", next=f"leadline plugins show {name}")
+    else:
+        yield from searches.values()
+    yield from fetches
 
 
 def _folder(what: str, path: Path, remedy: str) -> Finding:
@@ -209,27 +199,18 @@ R = TypeVar("R", bound=Record)
 QUERIES = ("time", "year", "name", "number", "use", "Jahr", "année", "año", "年")
 
 
-@dataclass(frozen=True)
-class Trial:
-    """The result of one request to a plugin, `name`, that the setting `key` chooses; `fault` is empty if it worked."""
-
-    key: str
-    name: str
-    detail: str = ""
-    fault: str = ""
-
-
-async def try_out(loaded: Loaded) -> tuple[list[Trial], tuple[str, ...]]:
-    """Return the trials of all chosen engines and fetchers, and what they tell. Raises `ConfigError` as a run does."""
+async def try_out(loaded: Loaded) -> tuple[dict[str, Finding], list[Finding], tuple[str, ...]]:
+    """Return findings by engine, those about fetchers, and notices. Raises `ConfigError` as a run does."""
     async with adhoc_run(loaded, "Do the search engines and fetchers work?") as run:
-        searches = await asyncio.gather(*(_search(run, name) for name in loaded.chosen["search.engines"]))
+        names = loaded.chosen["search.engines"]
+        searches = await asyncio.gather(*(_search(run, name) for name in names))
         hits = [hit for _, hit in searches if hit and hit.text is None]
         fetches = await _fetches(run, loaded.chosen["read.fetchers"], hits)
-        return [*(trial for trial, _ in searches), *fetches], run.notices
+        return dict(zip(names, (finding for finding, _ in searches), strict=True)), fetches, run.notices
 
 
-async def _search(run: Run, name: str) -> tuple[Trial, Hit | None]:
-    key, engine = "search.engines", run.plugins.instance("search_providers", name)
+async def _search(run: Run, name: str) -> tuple[Finding, Hit | None]:
+    what, engine = f"engine {name}", run.plugins.instance("search_providers", name)
 
     async def do(request: SearchRequest, call: Call) -> Any:
         return as_page(await engine.method("search")(request, call))
@@ -238,44 +219,44 @@ async def _search(run: Run, name: str) -> tuple[Trial, Hit | None]:
         for query in QUERIES:
             page = await _request(run, engine, "search", SearchPage, SearchRequest(query=query, limit=1), do)
             for hit in page.hits[:1]:
-                found = hit.model_copy(update={"engine": name})
-                return Trial(key, name, f"answers; its first hit is {shortened(hit.url, 100)}"), found
+                answer = f"answers; its first hit is {shortened(hit.url, 100)}"
+                return Finding(what, "ok", answer), hit.model_copy(update={"engine": name})
     except LeadlineError as error:
-        return Trial(key, name, fault=str(error)), None
-    return Trial(key, name, f"answers, without a hit for {', '.join(QUERIES)}"), None
+        return Finding(what, "note", str(error)), None
+    return Finding(what, "ok", f"answers, without a hit for {', '.join(QUERIES)}"), None
 
 
-async def _fetches(run: Run, names: Iterable[str], hits: Iterable[Hit]) -> list[Trial]:
+async def _fetches(run: Run, names: Iterable[str], hits: Iterable[Hit]) -> list[Finding]:
     """Fetch the first hit that each fetcher accepts; report hits that no fetcher accepts, and fetchers not tried."""
-    key = "read.fetchers"
-    trials: dict[str, Trial] = {}
+    findings: dict[str, Finding] = {}
     fetchers, others = {name: run.plugins.instance("fetchers", name) for name in names}, dict[str, str]()
     for hit in hits:
-        url, order = hit.content_url or hit.url, fetchers_in_order(fetchers, hit.engine)
+        url, order, fault = hit.content_url or hit.url, fetchers_in_order(fetchers, hit.engine), ""
+        accepting: list[str] = []
         try:
             accepting = [name for name in order if (await fetchers[name].get()).accepts(url)]
         except Exception as error:  # noqa: BLE001 - any error of a plugin that is created or asked is its fault
-            trials.setdefault(url, Trial(key, "", fault=shortened(f"{type(error).__name__}: {error}")))
-            continue
+            fault = shortened(f"{type(error).__name__}: {error}")
         before = "not tried: {} accepts what was found, and is asked first; read.fetchers has the order"
         others |= {name: before.format(accepting[0]) for name in accepting[1:]}
         if not accepting:
             chosen = ", ".join(fetchers) or "none is chosen"
-            fault = f"no fetcher ({chosen}) reads {shortened(url, 100)}, a hit of {hit.engine}"
-            trials.setdefault(url, Trial(key, "", fault=fault))
-        elif accepting[0] not in trials:
-            trials[accepting[0]] = await _fetch(run, fetchers[accepting[0]], url)
-    untried = [name for name in fetchers if name not in trials]
+            fault = fault or f"no fetcher ({chosen}) reads {shortened(url, 100)}, a hit of {hit.engine}"
+            findings.setdefault(url, Finding("fetcher", "bad", fault, "leadline plugins list --kind fetchers"))
+        elif accepting[0] not in findings:
+            findings[accepting[0]] = await _fetch(run, fetchers[accepting[0]], url)
     nothing = "not tried: no engine found an address for it"
-    return [*trials.values(), *(Trial(key, name, others.get(name, nothing)) for name in untried)]
+    untried = [name for name in fetchers if name not in findings]
+    return [*findings.values(), *(Finding(f"fetcher {name}", "ok", others.get(name, nothing)) for name in untried)]
 
 
-async def _fetch(run: Run, fetcher: ProviderInstance, url: str) -> Trial:
+async def _fetch(run: Run, fetcher: ProviderInstance, url: str) -> Finding:
+    what = f"fetcher {fetcher.name}"
     try:
         blob = await _request(run, fetcher, "fetch", Blob, FetchRequest(url=url))
     except LeadlineError as error:
-        return Trial("read.fetchers", fetcher.name, fault=str(error))
-    return Trial("read.fetchers", fetcher.name, f"reads {shortened(url, 100)}: {len(blob.data):,} bytes")
+        return Finding(what, "note", str(error))
+    return Finding(what, "ok", f"reads {shortened(url, 100)}: {len(blob.data):,} bytes")
 
 
 async def _request(

@@ -419,11 +419,11 @@ async def test_an_engine_reads_its_hits_before_other_fetchers_and_their_labels_r
     plugins = [fake_web(), house]
     async with leadline.Client(plugins=plugins, folder=tmp_path / "r", cache=tmp_path / "c", set=settings) as runs:
         result = await runs.research(QUESTION)
-        trials, _ = await try_out(runs.load())
+        _, fetches, _ = await try_out(runs.load())
     assert result.report is not None
-    assert {trial.name: trial.detail.partition(":")[2] for trial in trials if trial.key == "read.fetchers"} == {
-        "house": "//example.org/1: 62 bytes",
-        "fakeweb": " house accepts what was found, and is asked first; read.fetchers has the order",
+    assert {finding.what: finding.detail.partition(":")[2] for finding in fetches} == {
+        "fetcher house": "//example.org/1: 62 bytes",
+        "fetcher fakeweb": " house accepts what was found, and is asked first; read.fetchers has the order",
     }
     assert [source.labels for source in result.report.sources] == [{"found", "secret", "house"}]
     (stored,) = json.loads((result.folder / "report.json").read_text())["sources"]
