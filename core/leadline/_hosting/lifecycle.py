@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Set
 from contextvars import Context
-from functools import wraps
+from functools import cache, wraps
 from math import inf
-from typing import Any
+from typing import Any, get_args
 
 from leadline._hosting.faults import is_cancellation, trace, words
 from leadline.errors import LeadlineError, PluginError, PluginFault
+from leadline.hookspecs import KINDS
 
 # Seconds that a plugin has to be entered, unless its calls may take longer.
 ENTER_SECONDS = 60.0
@@ -30,11 +31,10 @@ class PluginLifecycle:
 
     def __init__(
         self,
-        name: str,
+        who: str,
         make: Callable[[], Any],
         ready: Callable[[Any], Any] = lambda plugin: plugin,
         *,
-        who: str = "",
         scrub: Callable[[str], str] = str,
         seconds: float = ENTER_SECONDS,
         warn: Callable[[str], None] = lambda message: None,
@@ -43,8 +43,7 @@ class PluginLifecycle:
 
         `seconds` limit the time to enter it; `warn` receives what goes wrong when it is exited for good.
         """
-        self.name = name
-        self._who = who or f"plugin '{name}'"
+        self._who = who
         self.scrub = scrub
         self._make = make
         self._ready = ready
@@ -175,25 +174,18 @@ class PluginSession:
 
 # --- methods that must be async --------------------------------------------------------------------------------------
 
-# The methods that are awaited, by kind.
-AWAITED: Mapping[str, tuple[str, ...]] = {
-    "ai_providers": ("chat", "perform"),
-    "search_providers": ("search",),
-    "search_strategies": ("search",),
-    "synthesizers": ("synthesize",),
-    "chart_runners": ("draw",),
-    "sandboxes": ("execute",),
-    "report_formatters": ("format",),
-    "fetchers": ("fetch",),
-    "parsers": ("parse",),
-    "embedders": ("embed",),
-    "vector_stores": ("put", "remove", "search", "describe"),
-    "rerankers": ("rerank",),
-    "claim_judges": ("judge",),
-    "stages": ("run", "map", "rest"),
-    "middleware": ("around",),
-    "observers": ("observe",),
-}
+
+@cache
+def awaited(kind: str) -> Set[str]:
+    """Return the methods of a kind's contracts that are awaited."""
+    methods = _coroutines(vars(KINDS[kind])["__orig_bases__"][0]) - {"__aenter__", "__aexit__"}
+    return methods | {"map", "rest"} if kind == "stages" else methods
+
+
+def _coroutines(annotation: Any) -> Set[str]:
+    if contracts := get_args(annotation):
+        return set().union(*map(_coroutines, contracts))
+    return {name for name, member in vars(annotation).items() if inspect.iscoroutinefunction(member)}
 
 
 def awaitable(plugin: Any, kinds: Iterable[str], who: str) -> Any:
@@ -201,7 +193,7 @@ def awaitable(plugin: Any, kinds: Iterable[str], who: str) -> Any:
 
     A method without `async` is allowed, since it may return the awaitable of another one.
     """
-    for name in {name for kind in kinds for name in AWAITED[kind]}:
+    for name in {name for kind in kinds for name in awaited(kind)}:
         method = getattr(plugin, name, None)
         if (inspect.ismethod(method) or inspect.isfunction(method)) and not inspect.iscoroutinefunction(method):
             try:

@@ -176,10 +176,9 @@ class PluginRuntime:
             ready = partial(awaitable, kinds=kinds, who=str(plugin))
             context = self.context(name)
             self._lifecycles[key] = PluginLifecycle(
-                name,
+                str(plugin),
                 partial(offer.create, settings, context),
                 ready,
-                who=str(plugin),
                 scrub=self._scrub,
                 seconds=enter_seconds,
                 warn=context.log.warning,

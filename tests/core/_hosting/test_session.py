@@ -74,7 +74,7 @@ class Made:
         self.log: list[str] = []
         self.warnings: list[str] = []
         self.lifecycle = PluginLifecycle(
-            "mine", lambda: Plugin(self.log, enter, leave), seconds=seconds, warn=self.warnings.append
+            "plugin 'mine'", lambda: Plugin(self.log, enter, leave), seconds=seconds, warn=self.warnings.append
         )
 
 
@@ -261,4 +261,4 @@ async def test_a_factory_that_is_async_is_named() -> None:
         return object()
 
     with pytest.raises(PluginError, match="plugin 'mine' has an async factory: write `def`"):
-        await PluginLifecycle("mine", make).get()
+        await PluginLifecycle("plugin 'mine'", make).get()

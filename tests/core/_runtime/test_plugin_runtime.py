@@ -42,13 +42,13 @@ async def test_a_plugin_is_made_once_however_many_ask_at_once() -> None:
         made.append(object())
         return made[-1]
 
-    lifecycle = PluginLifecycle("mine", make)
+    lifecycle = PluginLifecycle("plugin 'mine'", make)
     assert len({id(item) for item in await asyncio.gather(*(lifecycle.get() for _ in range(20)))}) == len(made) == 1
 
 
 async def test_one_task_enters_and_leaves_a_plugin() -> None:
     log: list[tuple[str, Any]] = []
-    lifecycle = PluginLifecycle("mine", lambda: Session(log))
+    lifecycle = PluginLifecycle("plugin 'mine'", lambda: Session(log))
     await asyncio.gather(lifecycle.get(), lifecycle.get())
     await lifecycle.close()
     (first, entering), (last, leaving) = log
@@ -58,7 +58,7 @@ async def test_one_task_enters_and_leaves_a_plugin() -> None:
 
 async def test_a_restart_leaves_it_and_the_next_use_enters_it_anew() -> None:
     log: list[tuple[str, Any]] = []
-    lifecycle = PluginLifecycle("mine", lambda: Session(log, fails="exit"))
+    lifecycle = PluginLifecycle("plugin 'mine'", lambda: Session(log, fails="exit"))
     before = await lifecycle.get()
     await lifecycle.restart()
     assert await lifecycle.get() is not before
@@ -67,7 +67,7 @@ async def test_a_restart_leaves_it_and_the_next_use_enters_it_anew() -> None:
 
 
 async def test_a_plugin_that_cannot_be_entered_says_so_each_time() -> None:
-    lifecycle = PluginLifecycle("mine", lambda: Session([], fails="enter"))
+    lifecycle = PluginLifecycle("plugin 'mine'", lambda: Session([], fails="enter"))
     for _ in range(2):
         with pytest.raises(OSError, match="no such server"):
             await lifecycle.get()
@@ -79,7 +79,7 @@ async def test_a_plugin_that_cannot_be_made_is_named() -> None:
         raise KeyError("region")
 
     with pytest.raises(PluginError, match="plugin 'mine' could not be created: KeyError: 'region'"):
-        await PluginLifecycle("mine", make).get()
+        await PluginLifecycle("plugin 'mine'", make).get()
 
 
 async def test_the_context_lends_threads_of_the_plugins_own_and_clients_that_the_house_closes(tmp_path: Path) -> None:

@@ -167,7 +167,7 @@ class PluginContract(Generic[Q, R]):
         if reason := offer.obstacle(settings, Settings()):
             pytest.skip(reason)
         ready = partial(awaitable, kinds=[self.kind], who="the plugin")
-        lifecycle = PluginLifecycle("tested", partial(offer.create, settings, context), ready)
+        lifecycle = PluginLifecycle("plugin 'tested'", partial(offer.create, settings, context), ready)
         try:
             yield await lifecycle.get()
         finally:
