@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from pkgutil import get_importer
 from typing import Any, Literal
 
 from leadline._hosting.commands import GROUP as COMMANDS
@@ -294,28 +293,16 @@ def missing(offer: Offer[Any]) -> tuple[str, ...]:
 
 
 def installed(module: str) -> bool:
-    """Return whether a module can be imported, without an import: an SDK takes seconds, this takes milliseconds."""
-    top, *rest = module.split(".")
+    """Return whether a module can be imported, without an import: an SDK takes seconds, this takes milliseconds.
+
+    Modules of a package are not looked for, except those of a namespace package, which has no code of its own.
+    """
+    top, *below = module.split(".")
     try:
         spec = find_spec(top)
+        if spec and spec.origin is None and below:
+            module = f"{top}.{below[0]}"
+            spec = find_spec(module)
+        return spec is not None
     except (ImportError, ValueError):  # a module that is loaded has no spec, such as `__main__`
-        return top in sys.modules
-    found, folders = spec is not None, list(spec.submodule_search_locations or ()) if spec else []
-    for depth in range(len(rest)):
-        found, folders = _submodule(folders, ".".join([top, *rest[: depth + 1]]))
-    return found
-
-
-def _submodule(folders: Iterable[str], name: str) -> tuple[bool, list[str]]:
-    """Return whether the folders of a package have a module, and the folders of that module if it is a package.
-
-    `find_spec` with a dotted name would import the parent, and a path finder needs a parent that is imported if the
-    module is a namespace package.
-    """
-    specs = (finder.find_spec(name) for folder in folders if (finder := get_importer(folder)) is not None)
-    portions: list[str] = []
-    for spec in filter(None, specs):
-        if spec.loader is not None:
-            return True, list(spec.submodule_search_locations or ())
-        portions += spec.submodule_search_locations or ()
-    return bool(portions), portions
+        return module in sys.modules

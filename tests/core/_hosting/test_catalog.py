@@ -284,7 +284,7 @@ def test_a_kind_that_a_plugin_does_not_offer_lists_who_does() -> None:
 
 
 def test_a_missing_sdk_names_what_to_install(install: Install) -> None:
-    needs = "requires=('json', 'xml.dom', 'no_such_sdk=leadline[wiki]', 'xml.no_such=other')"
+    needs = "requires=('json', 'xml.dom', 'no_such_sdk=leadline[wiki]', 'no_such.other=other')"
     offers = (f"@{kind}('y', settings=Settings, {needs})\n" for kind in ("parser", "search_provider"))
     install("wiki", f"{''.join(offers)}class Wiki: pass")
     (entry,) = [e for e in PluginCatalog.discover().entries(load=True) if e.name == "wiki"]
