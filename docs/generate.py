@@ -133,7 +133,7 @@ def _defaults() -> Settings:
     others = {"knowledge": KnowledgeSettings(), "flat": FlatSettings(), "qdrant": QdrantSettings()}
     plugins = {**dict(core.plugins), "local": LocalSettings(), "explore": ExploreSettings(), **others}
     models = {name: type(section) for name, section in plugins.items()}
-    return compose(models).model_validate({**dict(core), "plugins": plugins})
+    return compose(*models.items()).model_validate({**dict(core), "plugins": plugins})
 
 
 def _group(title: str, about: str, names: tuple[str, ...], defaults: Settings) -> str:

@@ -266,7 +266,7 @@ def load_settings(
         ),
         dropped=selected.dropped,
         secrets=tuple(dict.fromkeys(filter(None, secrets_of(values)))),
-        private=tuple(dict.fromkeys(private_texts(hidden.values()))),
+        private=tuple(dict.fromkeys(private_texts(hidden))),
         problems=tuple(problems),
         lacks=frozenset(selected.lacks),
         unset=frozenset(selected.unset),
@@ -350,26 +350,19 @@ def _with_documents(core: Settings, documents: str, sections: PluginSections) ->
     return core.model_copy(update={"search": search, "read": core.read.model_copy(update={"fetchers": fetchers})})
 
 
-def compose(models: Mapping[str, type[PluginSettings]]) -> type[Settings]:
-    """Return the model of all settings with the sections of exactly these plugins."""
-    return _composed(tuple(models.items()))
-
-
 @lru_cache(maxsize=64)  # a schema takes 25 ms, and most loads of a process choose the same plugins
-def _composed(models: tuple[tuple[str, type[PluginSettings]], ...]) -> type[Settings]:
+def compose(*models: tuple[str, type[PluginSettings]]) -> type[Settings]:
+    """Return the model of all settings with the sections of exactly these plugins."""
     with warnings.catch_warnings():
         # A plugin may have the name of a method of pydantic, such as `json`; nobody calls that on this model.
         warnings.filterwarnings("ignore", message="Field name", category=UserWarning)
-        plugins = create_model(
-            "Plugins",
-            __base__=Section,
-            **{name: (model, Field(description=f"The plugin {name}.")) for name, model in models},  # type: ignore[call-overload]
-        )
+        fields: dict[str, Any] = {name: (model, Field(description=f"The plugin {name}.")) for name, model in models}
+        plugins = create_model("Plugins", __base__=Section, **fields)
     return create_model("Settings", __base__=Settings, plugins=(plugins, Field(description="By plugin.")))
 
 
 def _joined(core: Settings, sections: Mapping[str, PluginSettings]) -> Settings:
-    model = compose({name: type(section) for name, section in sections.items()})
+    model = compose(*((name, type(section)) for name, section in sections.items()))
     return model.model_validate({**dict(core), "plugins": dict(sections)})
 
 

@@ -7,7 +7,7 @@ with every request and may be personal; they are not stored, but read again on r
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any, get_args
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from pydantic import BaseModel, JsonValue, SecretBytes, SecretStr
 from pydantic_core import to_jsonable_python
 
-from leadline._settings.schema import is_table, unwrapped
+from leadline._settings.schema import is_table, scalars, unwrapped
 from leadline.hookspecs import ALL, Offer, PluginSettings
 
 _SECRET = (SecretStr, SecretBytes)
@@ -79,15 +79,11 @@ def is_unstored(settings: BaseModel, key: str) -> bool:
     return isinstance(section, PluginSettings) and field in section.unstored
 
 
-def private_texts(withheld: Iterable[Any]) -> Iterator[str]:
+def private_texts(withheld: Mapping[str, Any]) -> Iterator[str]:
     """Yield the texts in withheld values that no error may show; of an address, what is private in it."""
-    for value in withheld:
+    for value in scalars(withheld):
         if isinstance(value, str):
             yield from dict.fromkeys(_parts_in_address(value) or [value])
-        elif isinstance(value, Mapping):
-            yield from private_texts(value.values())
-        elif isinstance(value, list | tuple):
-            yield from private_texts(value)
 
 
 def _divided(settings: BaseModel) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -152,21 +148,15 @@ def _is_free(annotation: Any) -> bool:
     return not values or unwrapped(values[0]) in (JsonValue, Any, object, str)
 
 
-def secrets_of(value: Any) -> Iterator[str]:
+def secrets_of(settings: Any) -> Iterator[str]:
     """Yield the plain text of every secret in dumped settings."""
-    if isinstance(value, SecretStr):
-        yield value.get_secret_value()
-    elif isinstance(value, SecretBytes):
-        yield value.get_secret_value().decode(errors="replace")
-    elif isinstance(value, str):
+    for value in scalars(settings):
+        if isinstance(value, SecretStr):
+            yield value.get_secret_value()
+        elif isinstance(value, SecretBytes):
+            yield value.get_secret_value().decode(errors="replace")
         for text in secrets_in_address(value):
             yield from dict.fromkeys((text, unquote(text)))
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from secrets_of(item)
-    elif isinstance(value, list | tuple | set | frozenset):
-        for item in value:
-            yield from secrets_of(item)
 
 
 def answer_options(

@@ -98,6 +98,17 @@ def is_secret(annotation: Any) -> bool:
     return annotation in (SecretStr, SecretBytes) or any(is_secret(part) for part in get_args(annotation))
 
 
+def scalars(value: Any) -> Iterator[Any]:
+    """Yield the values in tables and lists, however deep."""
+    if isinstance(value, Mapping):
+        value = value.values()
+    elif not isinstance(value, list | tuple | set | frozenset):
+        yield value
+        return
+    for item in value:
+        yield from scalars(item)
+
+
 def secret_texts(annotation: Any, value: Any) -> Iterator[str]:
     """Yield the texts of values that are expected to be secret, before validation."""
     if isinstance(value, Mapping):

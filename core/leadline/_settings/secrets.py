@@ -80,7 +80,9 @@ class Secrets:
 
     def find(self, tree: JsonValue) -> str | None:
         """Return the path of the first secret in a decoded request."""
-        return self._find(tree, "request") if self._pattern else None
+        pattern = self._pattern
+        texts = _texts(tree, "request") if pattern else ()
+        return next((path for path, text in texts if pattern and pattern.search(text)), None)
 
     def scrub(self, text: str) -> str:
         """Return the text with every form of every secret and private text masked."""
@@ -115,17 +117,16 @@ class Secrets:
             case _:
                 return tree
 
-    def _find(self, tree: JsonValue, path: str) -> str | None:
-        assert self._pattern
-        match tree:
-            case str():
-                return path if self._pattern.search(tree) else None
-            case list():
-                places = (self._find(item, f"{path}[{place}]") for place, item in enumerate(tree))
-                return next(filter(None, places), None)
-            case dict():
-                names = (path for name in tree if self._pattern.search(name))
-                places = (self._find(item, f"{path}.{name}") for name, item in tree.items())
-                return next(names, None) or next(filter(None, places), None)
-            case _:
-                return None
+
+def _texts(tree: JsonValue, path: str) -> Iterator[tuple[str, str]]:
+    """Yield the texts in decoded JSON, names of fields included, with their paths."""
+    match tree:
+        case str():
+            yield path, tree
+        case list():
+            for index, item in enumerate(tree):
+                yield from _texts(item, f"{path}[{index}]")
+        case dict():
+            for name, item in tree.items():
+                yield path, name
+                yield from _texts(item, f"{path}.{name}")

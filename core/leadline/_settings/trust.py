@@ -24,7 +24,7 @@ from pydantic import BaseModel, SecretBytes, SecretStr
 
 from leadline._settings.layers import TRUST_VARIABLE, Found, Layer, Leaf, Stored, leaves
 from leadline._settings.redaction import is_private_address, secrets_in_address
-from leadline._settings.schema import KeyPath, is_secret, names_code, unwrapped
+from leadline._settings.schema import KeyPath, is_secret, names_code, scalars, unwrapped
 from leadline._settings.sources import EXTENDS, Sources, has_reference
 from leadline.display import one_line, shortened
 from leadline.errors import ConfigError, UntrustedSettings
@@ -102,16 +102,10 @@ def _kind(value: Any, folder: Path) -> str:
 
 def _texts(value: Any) -> Iterator[str]:
     """Yield the texts in a value that are not empty."""
-    if isinstance(value, SecretStr):
-        yield from filter(None, [value.get_secret_value()])
-    elif isinstance(value, str | Path):
-        yield from filter(None, [str(value)])
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, list | tuple | set | frozenset):
-        for item in value:
-            yield from _texts(item)
+    for item in scalars(value):
+        text = item.get_secret_value() if isinstance(item, SecretStr) else item
+        if isinstance(text, str | Path) and str(text):
+            yield str(text)
 
 
 def is_outside(text: str, folder: Path) -> bool:

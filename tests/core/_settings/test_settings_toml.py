@@ -65,7 +65,7 @@ def test_every_key_has_its_description_once(defaults: Settings) -> None:
 
 def test_the_sections_of_plugins_stand_in_it() -> None:
     plugins = {"wiki": {"api_key": "", "folders": []}, "json": {}}
-    text = commented_toml(compose({"wiki": Wiki, "json": PluginSettings}).model_validate({"plugins": plugins}))
+    text = commented_toml(compose(("wiki", Wiki), ("json", PluginSettings)).model_validate({"plugins": plugins}))
     assert "\n# A wiki of the house.\n[plugins.wiki]\n" in text
     assert re.search(r'^# api_key = "" +# Required\. Of the service account\.$', text, re.MULTILINE)
     assert uncommented(text)["plugins"]["wiki"] == {
