@@ -355,7 +355,7 @@ class Client:
     def describe_plugins(self) -> list[InstalledPlugin]:
         """Return the installed plugins, and what they lack. Loads all of them. Raises `ConfigError`."""
         loaded = self.load(complete=False)
-        return plugins_of(loaded.catalog, loaded.catalog.entries(load=True), loaded)
+        return plugins_of(loaded.catalog, loaded.catalog.entries(), loaded)
 
     def describe_pipelines(self) -> list[InstalledPipeline]:
         """Return the pipelines of the settings, and why some cannot run here."""

@@ -17,10 +17,13 @@ class Setting(Record):
 
 
 class InstalledPlugin(Record):
-    """An installed plugin; `lacks` is what must be installed or set before it can work."""
+    """An installed plugin; `lacks` is what must be installed or set before it can work.
+
+    Its status is `ready`, `incomplete`, or `broken` if it cannot be used.
+    """
 
     name: str
-    kinds: tuple[str, ...]
+    kinds: tuple[str, ...] = ()
     distribution: str
     version: str
     status: str

@@ -168,7 +168,7 @@ def trial(folder: Path, case: Case, limits: dict[str, Any], commit: int, side: S
 
 
 def main(folder: Path, case: Case, points: str) -> None:
-    PluginCatalog.discover().entries(load=True)  # once here, and not in every child
+    PluginCatalog.discover().entries()  # once here, and not in every child
     limits, calm, commits = undisturbed(folder, case)
     print(json.dumps({"undisturbed": calm["status"], "budget": calm["budget"], "commits": commits}), flush=True)
     # Writes that wait together are one commit, so the number of commits varies a little.

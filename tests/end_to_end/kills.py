@@ -129,7 +129,7 @@ def trial(folder: Path, seconds: float, undisturbed: Any) -> dict[str, Any]:
 
 def main(trials: int, seed: int, folder: Path) -> dict[str, Any]:
     chance = random.Random(seed)
-    PluginCatalog.discover().entries(load=True)  # once here, and not in every child
+    PluginCatalog.discover().entries()  # once here, and not in every child
     (folder / "undisturbed").mkdir(parents=True)
     began = time.monotonic()
     assert finished(in_child(lambda: start(folder / "undisturbed", folder / "undisturbed.log")))

@@ -72,7 +72,7 @@ def trial(world: Emulator, folder: Path, number: int, seconds: float) -> dict[st
 
 def main(trials: int, seed: int, folder: Path, port: int) -> dict[str, Any]:
     world, chance = Emulator(port), random.Random(seed)
-    PluginCatalog.discover().entries(load=True)  # once here, and not in every child
+    PluginCatalog.discover().entries()  # once here, and not in every child
     began = time.monotonic()
     assert kills.finished(kills.in_child(lambda: start(world, folder / "undisturbed", 0)))
     whole = time.monotonic() - began

@@ -9,19 +9,19 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from leadline._hosting.commands import GROUP as COMMANDS
 from leadline._hosting.loading import NAME, AnyOffer, Plugin, file_point, load_plugin, named, origin
 from leadline.display import choose_from
 from leadline.errors import PluginError
 from leadline.hookspecs import DEFAULTS, GROUP, Offer, PluginSettings
+from leadline.inventory import InstalledPlugin
 
-__all__ = ["CatalogEntry", "Plugin", "PluginCatalog"]
+__all__ = ["Plugin", "PluginCatalog"]
 
 # Where plugins of the first version of the API learn how to move.
 MOVING = "docs/how-to/move-a-plugin.md"
@@ -32,22 +32,6 @@ _VERSION = re.compile(re.escape(_FAMILY) + r"\.v(\d+)")
 # The distribution of the core and of its plugins: Leadline's own defaults mean the plugins of this one.
 OWN = "leadline"
 _SEPARATORS = re.compile(r"[-_.]+")
-Status = Literal["listed", "ready", "incomplete", "broken"]
-
-
-@dataclass(frozen=True)
-class CatalogEntry:
-    """One entry point, as `leadline plugins` lists it.
-
-    `listed`: not loaded; `ready`; `incomplete`: a package must be installed for it; `broken`: see `problem`.
-    """
-
-    name: str
-    distribution: str
-    version: str
-    status: Status
-    kinds: tuple[str, ...] = ()
-    problem: str = ""
 
 
 class WrongKind(PluginError):
@@ -188,28 +172,29 @@ class PluginCatalog:
         """Return all plugins that can be loaded, by name. Loads all plugins: for errors and listings."""
         return self._loadable(point for points in self._points.values() for point in points)
 
-    def entries(self, *, load: bool = False) -> tuple[CatalogEntry, ...]:
-        """Return all entry points by name; with `load`, also their kinds and problems."""
-        return tuple(self._entry(point, load=load) for same in self._listed.values() for point in same)
+    def entries(self) -> tuple[InstalledPlugin, ...]:
+        """Return all entry points by name. Loads all plugins."""
+        return tuple(self._entry(point) for same in self._listed.values() for point in same)
 
-    def entry(self, plugin: Plugin) -> CatalogEntry:
+    def entry(self, plugin: Plugin) -> InstalledPlugin:
         """Return the entry point of a plugin."""
-        (entry,) = (self._entry(point, load=True) for point in self._candidates(qualified(plugin)))
+        (entry,) = (self._entry(point) for point in self._candidates(qualified(plugin)))
         return entry
 
-    def _entry(self, point: EntryPoint, *, load: bool) -> CatalogEntry:
-        about = (point.name, *origin(point))
-        if refusal := _refusal(point):
-            return CatalogEntry(*about, "broken", problem=refusal)
-        if not load:
-            return CatalogEntry(*about, "listed")
+    def _entry(self, point: EntryPoint) -> InstalledPlugin:
+        distribution, version = origin(point)
+        entry = InstalledPlugin(name=point.name, distribution=distribution, version=version, status="ready")
+        fault = _refusal(point)
         try:
-            plugin = self._load(point)
+            plugin = None if fault else self._load(point)
         except PluginError as error:
-            return CatalogEntry(*about, "broken", problem=str(error))
-        problems = (missing_packages(plugin, offer) for offer in plugin.offers.values())
-        problem = "; ".join(dict.fromkeys(filter(None, problems)))
-        return CatalogEntry(*about, "incomplete" if problem else "ready", tuple(plugin.offers), problem)
+            plugin, fault = None, str(error)
+        if plugin is None:
+            return entry.model_copy(update={"status": "broken", "lacks": fault})
+        missing = (missing_packages(plugin, offer) for offer in plugin.offers.values())
+        lacks = "; ".join(dict.fromkeys(filter(None, missing)))
+        status = "incomplete" if lacks else "ready"
+        return entry.model_copy(update={"status": status, "kinds": tuple(plugin.offers), "lacks": lacks})
 
 
 def qualified(plugin: Plugin) -> str:

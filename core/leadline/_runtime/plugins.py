@@ -17,8 +17,7 @@ from typing import Any
 from leadline._hosting.context import PluginContext
 from leadline._hosting.faults import trace, words
 from leadline._hosting.lifecycle import ENTER_SECONDS, PluginLifecycle, awaitable
-from leadline._hosting.loading import AnyOffer
-from leadline._hosting.revision import revision
+from leadline._hosting.loading import AnyOffer, revision
 from leadline._runtime.calls.job import ProviderIdentity
 from leadline._runtime.calls.keys import fingerprint
 from leadline._runtime.calls.limits import ClientLimits, Limiter

@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import Field, create_model
 
-from leadline._hosting.catalog import OWN, CatalogEntry, Plugin, PluginCatalog
+from leadline._hosting.catalog import OWN, Plugin, PluginCatalog
 from leadline._hosting.loading import AnyOffer
 from leadline._settings.defaults import Defaults, preset_layer, read_defaults
 from leadline._settings.drift import Comparison, compare, drift_notices, find_drift, outdated_notices, tags_of
@@ -383,31 +383,23 @@ def settings_of(loaded: Loaded) -> dict[str, Setting]:
 
 
 def plugins_of(
-    catalog: PluginCatalog, entries: Iterable[CatalogEntry], loaded: Loaded | None = None, instance: str = ""
+    catalog: PluginCatalog, entries: Iterable[InstalledPlugin], loaded: Loaded | None = None, instance: str = ""
 ) -> list[InstalledPlugin]:
-    """Return loaded plugins, with what they lack under the settings, if there are any.
+    """Return plugins with what they lack under the settings, if there are any.
 
     `instance` is the second instance of the plugin that is meant, if any. Raises `ConfigError` if the core's settings
     are invalid.
     """
     if loaded and loaded.selector.sections.invalid:
         raise ConfigError("\n".join(loaded.problems))
-    lacks: dict[CatalogEntry, str] = {}
-    for entry in entries if loaded else ():
-        if loaded and entry.status != "broken":
+    plugins = []
+    for entry in entries:
+        plugins.append(entry)
+        if loaded and entry.status == "ready":
             plugin = catalog.load(f"{entry.name}@{entry.distribution}")
-            lacks[entry] = loaded.selector.why_not(plugin, instance)
-    return [
-        InstalledPlugin(
-            name=entry.name,
-            kinds=tuple(entry.kinds),
-            distribution=entry.distribution,
-            version=entry.version,
-            status="incomplete" if entry.status == "ready" and lacks.get(entry) else entry.status,
-            lacks=entry.problem or lacks.get(entry, ""),
-        )
-        for entry in entries
-    ]
+            if lacks := loaded.selector.why_not(plugin, instance):
+                plugins[-1] = entry.model_copy(update={"status": "incomplete", "lacks": lacks})
+    return plugins
 
 
 def pipeline_in(loaded: Loaded) -> InstalledPipeline:

@@ -145,6 +145,7 @@ def tables_of(settings: Settings) -> Tables:
     return [(settings, ()), *((model, ("plugins", name)) for name, model in sections if isinstance(model, BaseModel))]
 
 
+@dataclass(frozen=True)
 class Review:
     """Finds the values that need consent among settings and their origins.
 
@@ -152,34 +153,27 @@ class Review:
     SDK of the plugin may find one by itself. `reads` are paths of documents that no setting names.
     """
 
-    def __init__(
-        self,
-        sources: Sources,
-        origins: Layer,
-        has_variable: Callable[[str, str], bool] = lambda *_: True,
-        reads: Sequence[str] = (),
-    ) -> None:
-        self._sources = sources
-        self._origins = origins
-        self._reads = reads
-        self._has_variable = has_variable
+    sources: Sources
+    origins: Layer
+    has_variable: Callable[[str, str], bool] = lambda *_: True
+    reads: Sequence[str] = ()
 
     def uses(self, tables: Tables, kind: type[str]) -> list[Use]:
         """Return the uses whose values have this kind of origin: `Found` or `Stored`."""
-        if not any(isinstance(leaf.origin, kind) for leaf in self._origins.leaves.values()):
+        if not any(isinstance(leaf.origin, kind) for leaf in self.origins.leaves.values()):
             return []
         return [use for use in self._every(tables) if isinstance(use.origin, kind)]
 
     def _every(self, tables: Tables) -> Iterator[Use]:
         for model, above in tables:
-            yield from uses_of(model, self._sources.cwd, self._origins, above)
+            yield from uses_of(model, self.sources.cwd, self.origins, above)
 
     def untrusted(self, tables: Tables) -> UntrustedSettings | None:
         """Return the error for found values that the user has not trusted; None if there are none."""
-        early = [*code_of(self._origins), *references_of(self._origins, self._sources.extended)]
+        early = [*code_of(self.origins), *references_of(self.origins, self.sources.extended)]
         code = {use.path: use for use in early if isinstance(use.origin, Found)}
         uses = [*code.values(), *(use for use in self.uses(tables, Found) if use.path not in code)]
-        if self._sources.environ.get(TRUST_VARIABLE) == "1" or not uses:
+        if self.sources.environ.get(TRUST_VARIABLE) == "1" or not uses:
             return None
         sections = {".".join(above): (model, above) for model, above in tables if above}
         outside = any(use.what == ADDRESS for use in uses) and self._reads_outside(tables)
@@ -188,7 +182,7 @@ class Review:
             if outside or self._has_other_secret(*sections[use.section]):
                 needed.add(use.section)
         digests = {section: _digest(use for use in uses if use.section == section) for section in needed}
-        known = _trusted(self._sources)
+        known = _trusted(self.sources)
         new = [use for use in uses if use.section in needed and known.get(use.section) != digests[use.section]]
         return UntrustedSettings(map(str, new), digests) if new else None
 
@@ -196,19 +190,19 @@ class Review:
         """Return whether a plugin has a secret that was not found, or may read one by itself."""
         for path, value in leaves(section.model_dump(), above):
             secret = isinstance(value, _SECRETS) or any(map(secrets_in_address, _texts(value)))
-            if secret and any(_texts(value)) and not isinstance(self._origins.origin(path), Found):
+            if secret and any(_texts(value)) and not isinstance(self.origins.origin(path), Found):
                 return True
         fields = {key: field.annotation for key, field in type(section).model_fields.items()}
         secrets = [key for key in fields if unwrapped(fields[key]) in _SECRETS]
         secrets = secrets or [key for key in fields if is_secret(fields[key])]
-        return any(not getattr(section, key) and not self._has_variable(above[-1], key) for key in secrets)
+        return any(not getattr(section, key) and not self.has_variable(above[-1], key) for key in secrets)
 
     def _reads_outside(self, tables: Tables) -> bool:
         """Return whether a path, whoever set it, leads out of the folder: documents there could be sent away."""
         values = (use.value for use in self._every(tables))
         paths = (path for value in values for path in (value if isinstance(value, list | tuple) else [value]))
         named = (str(path) for path in paths if isinstance(path, Path))
-        return any(is_outside(path, self._sources.cwd) for path in (*self._reads, *named))
+        return any(is_outside(path, self.sources.cwd) for path in (*self.reads, *named))
 
     def foreign(
         self, tables: Tables, today: Layer, drift: Mapping[KeyPath, Leaf], *, sealed: bool, offline: bool

@@ -47,7 +47,7 @@ def list_(args: argparse.Namespace) -> int:
     if args.kind and args.kind not in KINDS:
         raise UsageError(f"no such kind: {args.kind!r}; {choose_from(args.kind, KINDS)}")
     catalog, loaded = _read(args)
-    found = plugins_of(catalog, catalog.entries(load=True), loaded)
+    found = plugins_of(catalog, catalog.entries(), loaded)
     found = [plugin for plugin in found if not args.kind or args.kind in plugin.kinds]
     if args.json:
         write_json([plugin.model_dump() for plugin in found])

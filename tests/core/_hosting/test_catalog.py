@@ -63,7 +63,6 @@ def test_listing_imports_nothing(install: Install) -> None:
     install("wiki", "raise RuntimeError('imported')")
     host = PluginCatalog.discover()
     assert "wiki" in host.names()
-    assert [e.status for e in host.entries() if e.name == "wiki"] == ["listed"]
     assert "plugin_wiki" not in sys.modules
 
 
@@ -101,7 +100,7 @@ def test_two_plugins_of_one_name_are_told_apart_by_their_distributions(install: 
     assert host.pick("search_providers", "wiki", distribution="first").version == "1.2"
     with pytest.raises(PluginError, match=r"no plugin 'wiki@frist' is installed: did you mean 'wiki@first'\?"):
         host.load("wiki@frist")
-    assert [entry.status for entry in host.entries(load=True) if entry.name == "wiki"] == ["ready", "ready"]
+    assert [entry.status for entry in host.entries() if entry.name == "wiki"] == ["ready", "ready"]
 
 
 def test_one_name_may_be_of_two_kinds_and_one_of_two_may_be_broken(install: Install) -> None:
@@ -137,7 +136,7 @@ def test_a_plugin_that_raises_on_import_is_named_and_the_others_work(
         f"plugin 'broken' (broken 1.2) cannot be imported: plugin_broken raised {raised}; "
         "update or uninstall broken, or take it out of the settings"
     )
-    status = {entry.name: (entry.status, entry.problem) for entry in PluginCatalog.discover().entries(load=True)}
+    status = {entry.name: (entry.status, entry.lacks) for entry in PluginCatalog.discover().entries()}
     assert status["wiki"] == ("ready", "")
     assert status["broken"] == ("broken", fault("broken"))
 
@@ -287,10 +286,10 @@ def test_a_missing_sdk_names_what_to_install(install: Install) -> None:
     needs = "requires=('json', 'xml.dom', 'no_such_sdk=leadline[wiki]', 'no_such.other=other')"
     offers = (f"@{kind}('y', settings=Settings, {needs})\n" for kind in ("parser", "search_provider"))
     install("wiki", f"{''.join(offers)}class Wiki: pass")
-    (entry,) = [e for e in PluginCatalog.discover().entries(load=True) if e.name == "wiki"]
+    (entry,) = [e for e in PluginCatalog.discover().entries() if e.name == "wiki"]
     assert entry.status == "incomplete"
     assert len(entry.kinds) == 2
-    assert entry.problem == "plugin 'wiki' (wiki 1.2) lacks what it needs: pip install 'leadline[wiki]' 'other'"
+    assert entry.lacks == "plugin 'wiki' (wiki 1.2) lacks what it needs: pip install 'leadline[wiki]' 'other'"
 
 
 def test_every_kind_can_be_offered() -> None:

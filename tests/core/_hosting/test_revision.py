@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import leadline
-from leadline._hosting import revision
+from leadline._hosting import loading
 from leadline.hookspecs import GROUP
 from leadline.testing.fakes import fake_web
 
@@ -41,7 +41,7 @@ async def test_cached_replies_have_notices_and_are_not_those_of_an_edited_plugin
         file.write_text(source)
         sys.modules.pop("first_strategy", None)
         importlib.invalidate_caches()
-        revision._digest.cache_clear()
+        loading._digest.cache_clear()
         values: dict[str, Any] = {
             "search.engines": ["fakeweb"],
             "search.strategy": "first",

@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
-from leadline._hosting.revision import revision
+from leadline._hosting.loading import revision
 from leadline._runtime.calls.job import Kind
 from leadline._runtime.calls.store import account_of
 from leadline._runtime.runs.run import Run
