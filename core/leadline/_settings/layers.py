@@ -27,19 +27,13 @@ TRUST_VARIABLE = "LEADLINE_TRUST"
 class Found(str):
     """The origin of a value in a file that nobody named: Leadline found it in the working folder."""
 
-    __slots__ = ()
-
 
 class Stored(str):
     """The origin of a value that was stored with a run."""
 
-    __slots__ = ()
-
 
 class Shipped(str):
     """The origin of a value that a preset or a built-in pipeline sets: what it names are Leadline's plugins."""
-
-    __slots__ = ()
 
 
 class Unresolved(str):

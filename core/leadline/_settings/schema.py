@@ -29,8 +29,6 @@ _COLUMN = 44
 class Raw(str):
     """Text of the environment or the command line that is not parsed yet."""
 
-    __slots__ = ()
-
 
 # The key that makes a section a second instance of another plugin, or names the file of a plugin.
 USE = "use"

@@ -108,40 +108,34 @@ class Selected:
         return self.plugins[self.sections[kind, name]]
 
 
+@dataclass
 class Selector:
-    """Loads and checks the plugins of each selection."""
+    """Loads and checks the plugins of each selection.
 
-    def __init__(
-        self,
-        catalog: PluginCatalog,
-        sections: PluginSections,
-        defaults: Defaults,
-        *,
-        distributions: Mapping[str, str],
-        has_docs: bool = False,
-    ) -> None:
-        """`distributions` are those that a stored run used, by KIND/NAME, where they are not Leadline's."""
-        self._catalog = catalog
-        # The plugin of the folders that an option names; without it, no run may start.
-        self._documents = defaults.documents if has_docs else ""
-        self._defaults = defaults
-        self.sections = sections
-        self._selected = Selected()
-        # The plugins whose settings, or what their settings name, are at fault.
-        self._unfit: set[str] = set()
-        self._distributions = distributions
-        self._core = Settings()
-        # What the user named, by kind; and the plugin of each section that was read.
-        self._asked: set[tuple[str, str]] = set()
-        self._readers: dict[str, Plugin] = {}
-        self._emptied: dict[tuple[tuple[str, str], ...], list[str]] = {}
-        # What is told of each key that the pipeline uses.
-        self._choices: dict[str, str] = {}
+    `distributions` are those that a stored run used, by KIND/NAME, where they are not Leadline's. Without the plugin of
+    the folders that an option names (`has_docs`), no run may start.
+    """
+
+    catalog: PluginCatalog
+    sections: PluginSections
+    defaults: Defaults
+    distributions: Mapping[str, str]
+    has_docs: bool = False
+    _selected: Selected = field(default_factory=Selected, init=False)
+    # The plugins whose settings, or what their settings name, are at fault.
+    _unfit: set[str] = field(default_factory=set, init=False)
+    _core: Settings = field(default_factory=Settings, init=False)
+    # What the user named, by kind; and the plugin of each section that was read.
+    _asked: set[tuple[str, str]] = field(default_factory=set, init=False)
+    _readers: dict[str, Plugin] = field(default_factory=dict, init=False)
+    _emptied: dict[tuple[tuple[str, str], ...], list[str]] = field(default_factory=dict, init=False)
+    # What is told of each key that the pipeline uses.
+    _choices: dict[str, str] = field(default_factory=dict, init=False)
 
     def select(self, core: Settings) -> Selected:
         """Return the plugins that the settings select; all errors are in `problems`."""
         found, place, self._core = self._selected, self.sections.place, core
-        found.problems += self.sections.naming_problems(self._catalog, core.limits)
+        found.problems += self.sections.naming_problems(self.catalog, core.limits)
         steps = self._steps(core)
         stages = tuple(dict.fromkeys(stage_names(steps)))
         keys = keys_of_stages(core.pipelines, core.pipeline) if stages else {}
@@ -187,6 +181,10 @@ class Selector:
             return str(error)
         return "; ".join(dict.fromkeys(filter(None, reasons)))
 
+    @property
+    def _documents(self) -> str:
+        return self.defaults.documents if self.has_docs else ""
+
     # --- one selection -----------------------------------------------------------------------------------------------
 
     def _steps(self, core: Settings) -> Steps:
@@ -206,7 +204,7 @@ class Selector:
                 offers |= {name: self._pick("stages", name).offers["stages"]}
 
         def others() -> Any:  # loads all plugins, for suggestions
-            plugins = self._catalog.loadable()
+            plugins = self.catalog.loadable()
             return {plugin.name: plugin.offers["stages"] for plugin in plugins if "stages" in plugin.offers}
 
         return faults_of(pipeline, steps, offers, others)
@@ -236,7 +234,7 @@ class Selector:
         """Return the names with `auto` expanded, and those that come from `auto`."""
         if selection.key == "read.fetchers":
             return self._with_instances(selection.names), frozenset()
-        order = self._defaults.auto.get(selection.key)
+        order = self.defaults.auto.get(selection.key)
         if "auto" not in selection.names or order is None:
             return selection.names, frozenset()
         found = self._automatic(selection, order)
@@ -279,13 +277,13 @@ class Selector:
 
         The user's own documents are never replaced by the web: where they cannot be searched, that is an error.
         """
-        installed = self._catalog.names()
+        installed = self.catalog.names()
         # A plugin without a key or a section cannot work: it is not even imported.
         found = [name for name in order.configured if name in installed and self.sections.is_mentioned(name)]
         if order.first:
             found += [name for name in order.otherwise if name in installed]
             return self._first(selection, order, found)
-        documents = self._defaults.documents
+        documents = self.defaults.documents
         if documents in found and self.sections.place(f"plugins.{documents}.folders"):
             return tuple(found)
         if any(self._checked(selection, name) is None for name in found):
@@ -338,7 +336,7 @@ class Selector:
             found.dropped.setdefault(name, reason)
         needed = key not in _MAY_BE_EMPTY or (selection.names != ("auto",) and is_set)
         if needed and selection.names and not kept and len(reasons) == len(lost):
-            looked = ", ".join(self._defaults.auto.get(key, _NO_ORDER).names)
+            looked = ", ".join(self.defaults.auto.get(key, _NO_ORDER).names)
             none = ("auto", f"looks for {looked}, and none is installed; see `leadline plugins`")
             self._emptied.setdefault(tuple(reasons.items()) or (none,), []).append(key)
 
@@ -347,7 +345,7 @@ class Selector:
         alone = key == "search.engines" and self._documents and not self.sections.place(key)
         if not kept or not (automatic or key == "ai.providers" or alone):
             return
-        order = self._defaults.auto.get(key, _NO_ORDER)
+        order = self.defaults.auto.get(key, _NO_ORDER)
         if alone:
             others = [*filter(self.sections.is_mentioned, order.configured), *order.otherwise]
             other = next((name for name in others if name != self._documents), "NAME")
@@ -373,9 +371,9 @@ class Selector:
         key = selection.key
         if selection.names or (key not in _REQUIRED and (key not in used or key in _MAY_BE_EMPTY)):
             return
-        automatic = ("auto",) if key in self._defaults.auto else ()
-        choices = sorted({*self._catalog.offering(selection.kind), *automatic})
-        usual = self._defaults.value(key) or choices[:1]
+        automatic = ("auto",) if key in self.defaults.auto else ()
+        choices = sorted({*self.catalog.offering(selection.kind), *automatic})
+        usual = self.defaults.value(key) or choices[:1]
         example = ",".join(usual) if isinstance(usual, list) else usual
         self._problem(
             f"{key}: the value is empty, and a run needs one: choose from: {', '.join(choices)}; "
@@ -401,10 +399,10 @@ class Selector:
 
     def _model_advice(self) -> str:
         """Return how to set up a language model."""
-        order, place = self._defaults.auto.get("ai.providers", _NO_ORDER), self.sections.place("ai.providers")
+        order, place = self.defaults.auto.get("ai.providers", _NO_ORDER), self.sections.place("ai.providers")
         usual = next(iter(order.names), "PROVIDER")
         with suppress(ConfigError):  # not installed
-            if lacking := self.why_not(self._catalog.load(self.sections.base(usual))):
+            if lacking := self.why_not(self.catalog.load(self.sections.base(usual))):
                 return f"{usual}: {lacking}"
         return f"choose one, such as --set ai.providers={usual}{place}"
 
@@ -434,20 +432,20 @@ class Selector:
     def _pick(self, kind: str, name: str) -> Plugin:
         """Return the plugin that a name stands for, or that its section `use`s. Raises `PluginError`."""
         if self._is_instance(kind, name):
-            return self._catalog.pick(kind, self.sections.base(name), asked=True)
-        distribution = self._distributions.get(f"{kind}/{name}", "")
-        return self._catalog.pick(kind, name, asked=(kind, name) in self._asked, distribution=distribution)
+            return self.catalog.pick(kind, self.sections.base(name), asked=True)
+        distribution = self.distributions.get(f"{kind}/{name}", "")
+        return self.catalog.pick(kind, name, asked=(kind, name) in self._asked, distribution=distribution)
 
     def _is_instance(self, kind: str, name: str) -> bool:
         """Return whether a name stands for a second instance; in Leadline's defaults it means the installed plugin."""
-        is_named = (kind, name) in self._asked or not self._catalog.has(name)
+        is_named = (kind, name) in self._asked or not self.catalog.has(name)
         return self.sections.base(name) != name and (is_named or self.sections.is_stored(f"plugins.{name}.use"))
 
     def _tell_rivals(self, selection: Selection, name: str, plugin: Plugin) -> None:
         """Report that a plugin is used instead of Leadline's of the same name, because the user named it."""
         if plugin.distribution == OWN or "@" in name or (selection.kind, name) not in self._asked:
             return
-        rivals = [it for it in self._catalog.same_name(plugin.name) if selection.kind in it.offers and it is not plugin]
+        rivals = [it for it in self.catalog.same_name(plugin.name) if selection.kind in it.offers and it is not plugin]
         if rivals and not self._is_instance(selection.kind, name):
             key, others = selection.key_of(name), " or ".join(map(qualified, rivals))
             notice = f"{key}: {name} is {plugin}; to use the other of this name, write {others}"
@@ -471,16 +469,16 @@ class Selector:
     def _check_installed(self, selection: Selection, name: str) -> None:
         """Raise `ConfigError` if no plugin has this name, or the name that its section `use`s."""
         base = self.sections.base(name)
-        if self._catalog.has(base) or self._catalog.has(name):
+        if self.catalog.has(base) or self.catalog.has(name):
             return
-        if self._distributions.get(f"{selection.kind}/{name}") == OBJECT:
+        if self.distributions.get(f"{selection.kind}/{name}") == OBJECT:
             argument = "models" if selection.kind == "ai_providers" else "engines"
             client = f"Client({argument}={{{name!r}: …}})"
             raise ConfigError(f"{name!r} was an object of a program: resume the run by {client}")
-        if base in self._catalog.refused:
-            raise ConfigError(self._catalog.refused[base])
+        if base in self.catalog.refused:
+            raise ConfigError(self.catalog.refused[base])
         instances = (other for other in self.sections.instances() if NAME.fullmatch(other))
-        choices = {*self._catalog.offering(selection.kind), *instances}
+        choices = {*self.catalog.offering(selection.kind), *instances}
         if base == name and self.sections.is_set(name) and not nearest(base, choices):
             raise ConfigError(f"no plugin {base!r} is installed, and [plugins.{name}] names none with `use`")
         message = f"no plugin {base!r} is installed: {choose_from(base, choices)}"
@@ -493,13 +491,13 @@ class Selector:
         chosen = self._selected.names["ai.providers"]
         offers = {name: self._selected.plugin("ai_providers", name).offers["ai_providers"] for name in chosen}
         models = (name for name, offer in offers.items() if offer.work != "local")
-        usual = next(iter(self._defaults.auto.get("ai.providers", _NO_ORDER).names), "PROVIDER")
+        usual = next(iter(self.defaults.auto.get("ai.providers", _NO_ORDER).names), "PROVIDER")
         return f"; a model is written PROVIDER:MODEL, such as '{next(models, usual)}:{selection.model}'"
 
     def _configure(self, plugin: Plugin, offer: AnyOffer, name: str) -> str:
         """Read the section of a plugin, or return what is missing."""
         # What Leadline's defaults set in a section is for Leadline's plugin, if it has one of this name.
-        shipped = plugin.distribution == OWN or not self._catalog.has(f"{plugin.name}@{OWN}")
+        shipped = plugin.distribution == OWN or not self.catalog.has(f"{plugin.name}@{OWN}")
         try:
             settings = self._selected.settings.get(name) or self.sections.read(name, plugin, shipped=shipped)
         except RequiredSettingMissing as missing:
@@ -520,7 +518,7 @@ class Selector:
         It must fit one of the plugins of its name.
         """
         key, faults = "ai.providers", list[str]()
-        for plugin in self._catalog.same_name(self.sections.base(name)):  # one that is broken does not matter
+        for plugin in self.catalog.same_name(self.sections.base(name)):  # one that is broken does not matter
             if "ai_providers" in plugin.offers and not self.sections.place(key) and name not in self._selected.dropped:
                 text = f"{key}: {name} is set up, but not chosen: to use it, --set {key}={name}"
                 self._selected.notices.append(text)

@@ -30,17 +30,19 @@ _UNPRICED = ", price unknown; budget.money has no effect until you set ai.prices
 
 def summary(known: Metadata, folder: Path, status: str = "") -> str:
     """Return the outcome as labelled lines."""
+    interrupted, cached = known.interrupted_calls, known.cached
     rows = [
         ("Question", shortened(known.question)),
         ("Status", _status(known, status or known.status)),
         ("Done", done(known)),
         *(("Not done", f"{step.name}: {one_line(step.reason)}") for step in known.steps if step.status == "failed"),
-        ("Repeated", _repeated(known)),
+        # What may have been paid for twice.
+        ("Repeated", f"{plural(interrupted, 'call')} in flight when the run was interrupted" if interrupted else ""),
         *(("Note", one_line(text)) for text in group_by_reason(notice.without_reason() for notice in known.notices)),
         *(("Error", text) for text in errors(known)),
         ("Missing", f"no passage shown has: {', '.join(known.missing_words)}" if known.missing_words else ""),
         ("Checks", checks(known.verification, known.audit)),
-        ("Cache", _cached(known.cached)),
+        ("Cache", f"{plural(cached, 'reply', 'replies')} of earlier runs; --no-cache asks anew" if cached else ""),
         ("Files", files(known, folder)),
         ("Cost", _cost(known)),
     ]
@@ -60,16 +62,6 @@ def _status(known: Metadata, status: str) -> str:
         reason = "; ".join(part for part in known.reason.parts if part.code != "stage")
     why = f": {shortened(reason, 1_000)}" if reason else ""
     return f"{status.replace('_', ' ')} in {known.seconds:.1f} s{why}"
-
-
-def _repeated(known: Metadata) -> str:
-    """Return what may have been paid for twice."""
-    count = known.interrupted_calls
-    return f"{plural(count, 'call')} in flight when the run was interrupted" if count else ""
-
-
-def _cached(count: int) -> str:
-    return f"{plural(count, 'reply', 'replies')} of earlier runs; --no-cache asks anew" if count else ""
 
 
 def done(known: Metadata) -> str:
@@ -135,14 +127,9 @@ def files(known: Metadata, folder: Path) -> str:
     return one_line(f"{near(folder)}: {', '.join(names)}")
 
 
-def chats(calls: Mapping[str, int]) -> int:
-    """Return the number of calls to language models."""
-    return sum(count for name, count in calls.items() if name.startswith("chat/"))
-
-
 def _cost(known: Metadata) -> str:
     """Return the cost of a run; unknown if the journal could not store its calls, as on a full disk."""
-    asked = chats(known.calls)
+    asked = sum(count for name, count in known.calls.items() if name.startswith("chat/"))
     made: Any = known.budget.get("model_calls", 0)
     if not asked and made:
         return f"unknown: the journal has no usage of {plural(made, 'model call')}"
@@ -224,23 +211,18 @@ def resume_command(folder: Path, args: argparse.Namespace, sets: Sequence[str] =
 
 def as_data(result: Result) -> dict[str, Any]:
     """Return the outcome as JSON data."""
-    known = result.metadata.model_dump(mode="json")
+    metadata = result.metadata.model_dump(mode="json")
     report = report_file(result.folder, result.metadata)
     return {
-        "run": known["run_id"],
+        "run": metadata["run_id"],
         "status": result.status,
         "reason": result.reason,
         "exit_code": result.exit_code,
         "folder": str(result.folder),
-        "question": known["question"],
         "report": str(report) if report else None,
         "files": [str(path) for path in result.files],
-        "missing_words": known["missing_words"],
-        "checks": known["verification"],
-        "usage": known["usage"],
-        "citations": known["citations"],
-        "seconds": known["seconds"],
-        "errors": known["errors"],
+        "checks": metadata["verification"],
+        **{key: metadata[key] for key in ("question", "missing_words", "usage", "citations", "seconds", "errors")},
     }
 
 
