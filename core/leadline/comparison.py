@@ -34,31 +34,23 @@ class RunFigures(Record):
     @classmethod
     def of(cls, known: Metadata, report: Report | None) -> RunFigures:
         """Return the figures of a run; `report` is None if it has none."""
-        usage, citations = Usage.model_validate(known.usage), known.citations
-        sections = report.sections if report else ()
-        return cls(
-            run=known.run_id,
-            pipeline=known.pipeline,
-            status=known.status,
-            reason=known.reason,
-            seconds=known.seconds,
-            cost=usage.cost,
-            tokens=usage.tokens,
-            model_calls=usage.replies,
-            searches=sum(count for kind, count in known.calls.items() if kind.startswith("query/")),
-            sources=len(report.sources) if report else 0,
-            cited_sources=int(str(citations.get("cited", 0))),
-            citations=sum(len(cited(section.text or "")) for section in sections),
-            claims=Counter(verdict.verdict for verdict in report.verdicts) if report else {},
-        )
-
-
-class Usage(Record):
-    """The totals in `usage` of the metadata."""
-
-    cost: float | None = None
-    tokens: int = 0
-    replies: int = 0
+        usage, sections = known.usage, report.sections if report else ()
+        figures = {
+            "run": known.run_id,
+            "pipeline": known.pipeline,
+            "status": known.status,
+            "reason": known.reason,
+            "seconds": known.seconds,
+            "cost": usage.get("cost"),
+            "tokens": usage.get("tokens", 0),
+            "model_calls": usage.get("replies", 0),
+            "searches": sum(count for kind, count in known.calls.items() if kind.startswith("query/")),
+            "sources": len(report.sources) if report else 0,
+            "cited_sources": known.citations.get("cited", 0),
+            "citations": sum(len(cited(section.text or "")) for section in sections),
+            "claims": Counter(verdict.verdict for verdict in report.verdicts) if report else {},
+        }
+        return cls.model_validate(figures)
 
 
 class ChangedVerdict(Record):

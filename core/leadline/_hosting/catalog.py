@@ -282,12 +282,13 @@ def installed(module: str) -> bool:
 
     Modules of a package are not looked for, except those of a namespace package, which has no code of its own.
     """
-    top, *below = module.split(".")
+    path = ""
     try:
-        spec = find_spec(top)
-        if spec and spec.origin is None and below:
-            module = f"{top}.{below[0]}"
-            spec = find_spec(module)
+        for part in module.split("."):
+            path = f"{path}.{part}" if path else part
+            spec = find_spec(path)
+            if spec is None or spec.origin is not None:
+                break
         return spec is not None
     except (ImportError, ValueError):  # a module that is loaded has no spec, such as `__main__`
-        return module in sys.modules
+        return path in sys.modules

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import Field, create_model
+from pydantic_core import to_jsonable_python
 
 from leadline._hosting.catalog import OWN, Plugin, PluginCatalog
 from leadline._hosting.loading import AnyOffer
@@ -369,17 +370,17 @@ def _joined(core: Settings, sections: Mapping[str, PluginSettings]) -> Settings:
 # --- descriptions for `leadline.inventory` ----------------------------------------------------------------------------
 
 
-def settings_of(loaded: Loaded) -> dict[str, Setting]:
-    """Return every setting with its origin, by dotted key."""
-    stored = dict(leaves(public(loaded.settings)))
-    return {
-        ".".join(path): Setting(
-            value=stored.get(path, MASK if value else None),
-            origin=loaded.origins.get(".".join(path), "default"),
-        )
-        for path, value in leaves(loaded.settings.model_dump())
-        if value != {} or path[0] != "plugins"
-    }
+def settings_of(loaded: Loaded, *, private: bool = False) -> dict[str, Setting]:
+    """Return every setting with its origin, by dotted key; with `private`, only secrets are masked."""
+    stored, settings = dict(leaves(public(loaded.settings))), dict[str, Setting]()
+    for path, value in leaves(loaded.settings.model_dump()):
+        if value != {} or path[0] != "plugins":
+            shown = stored.get(path, MASK if value else None)
+            if private and path not in stored and not any(secrets_of(value)):
+                shown = to_jsonable_python(value)
+            key = ".".join(path)
+            settings[key] = Setting(value=shown, origin=loaded.origins.get(key, "default"))
+    return settings
 
 
 def plugins_of(

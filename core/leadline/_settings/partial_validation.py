@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails
 
 from leadline._settings.layers import PREFIX, Layer, Stored, validated
 from leadline._settings.redaction import secrets_in_address
-from leadline._settings.schema import KeyPath, annotation_at, is_secret, model_of, secret_texts, unwrapped
+from leadline._settings.schema import KeyPath, annotation_at, fields_of, is_secret, model_of, secret_texts, unwrapped
 from leadline.display import choose_from, nearest
 from leadline.errors import ConfigError
 from leadline.settings import Settings
@@ -87,7 +87,7 @@ def _underscore_problem(place: str, path: KeyPath, model: type[BaseModel], plugi
     variable = place.rpartition(" ")[2]
     if len(path) != 1 or path[0] in model.model_fields or variable != f"{PREFIX}{path[0].upper()}":
         return ""
-    keys = {"_".join(key): key for key in _keys(model)}
+    keys = {"_".join(key): key for key, _ in fields_of(model)}
     meant = keys.get(nearest(path[0], keys), ())
     tables = [name for name in plugins if name not in model.model_fields and path[0].startswith(f"{name}_")]
     if tables:
@@ -96,14 +96,6 @@ def _underscore_problem(place: str, path: KeyPath, model: type[BaseModel], plugi
     if len(meant) < 2:
         return ""
     return f"unknown setting: did you mean {PREFIX}{'__'.join(meant).upper()}? Two underscores separate table and key"
-
-
-def _keys(model: type[BaseModel], above: KeyPath = ()) -> Iterator[KeyPath]:
-    """Yield all keys of a model and of its tables."""
-    for name, field in model.model_fields.items():
-        yield (*above, name)
-        if table := model_of(field.annotation):
-            yield from _keys(table, (*above, name))
 
 
 def _path_of(detail: ErrorDetails, given: Any) -> KeyPath:

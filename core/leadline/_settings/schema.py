@@ -16,6 +16,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, SecretBytes, SecretStr
+from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 KeyPath = tuple[str, ...]
@@ -61,6 +62,14 @@ def model_of(annotation: Any) -> type[BaseModel] | None:
     if get_origin(kind) in _UNIONS:
         return next(filter(None, map(model_of, get_args(kind))), None)
     return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+
+
+def fields_of(model: type[BaseModel], above: KeyPath = ()) -> Iterator[tuple[KeyPath, FieldInfo]]:
+    """Yield all fields of a model and of its tables, with their paths."""
+    for name, field in model.model_fields.items():
+        yield (*above, name), field
+        if table := model_of(field.annotation):
+            yield from fields_of(table, (*above, name))
 
 
 def annotation_at(annotation: Any, path: Sequence[str]) -> Any:

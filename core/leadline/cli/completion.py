@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-import argcomplete
-from argcomplete.completers import FilesCompleter
+from argcomplete import autocomplete
+from argcomplete.completers import BaseCompleter, FilesCompleter
+from argcomplete.shell_integration import shellcode
 
 from leadline.cli.commands import command_line
 from leadline.commands.output import write
@@ -21,7 +22,7 @@ _RUNS = 50
 
 def run(args: argparse.Namespace) -> int:
     """Print the script of a shell."""
-    write(argcomplete.shellcode(["leadline"], shell=args.shell).strip())
+    write(shellcode(["leadline"], shell=args.shell).strip())
     return 0
 
 
@@ -29,14 +30,16 @@ def complete() -> None:
     """Print the choices for the command line in the variables of argcomplete, and exit."""
     words = os.environ["COMP_LINE"].split()
     parser = command_line(next(iter(words[1:]), ""))
-    argcomplete.autocomplete(parser, always_complete_options=False, default_completer=_values)
+    autocomplete(parser, always_complete_options=False, default_completer=Values())
 
 
-def _values(action: argparse.Action, parsed_args: argparse.Namespace, **others: Any) -> Iterable[str]:
-    """Return the values of an argument, as a rule with their descriptions; files where any text may be given."""
-    if action.metavar == "RUN":
-        return _runs(parsed_args)
-    return _setting_names() if action.dest == "set" else FilesCompleter()(**others)
+class Values(BaseCompleter):
+    """Returns the values of an argument, as a rule with their descriptions; files where any text may be given."""
+
+    def __call__(self, *, action: argparse.Action, parsed_args: argparse.Namespace, **others: Any) -> Iterable[str]:
+        if action.metavar == "RUN":
+            return _runs(parsed_args)
+        return _setting_names() if action.dest == "set" else FilesCompleter()(**others)
 
 
 def _runs(args: argparse.Namespace) -> Mapping[str, str]:
@@ -50,12 +53,8 @@ def _runs(args: argparse.Namespace) -> Mapping[str, str]:
 
 
 def _setting_names() -> Mapping[str, str]:
-    from leadline._settings.schema import model_of
+    from leadline._settings.schema import fields_of, model_of
     from leadline.settings import Settings
 
-    names = {}
-    for name, field in Settings.model_fields.items():
-        table = model_of(field.annotation)
-        inner = {f"{name}.{key}": item for key, item in table.model_fields.items()} if table else {name: field}
-        names |= {f"{key}=": item.description or "" for key, item in inner.items()}
-    return names
+    fields = (item for item in fields_of(Settings) if not model_of(item[1].annotation))
+    return {f"{'.'.join(path)}=": field.description or "" for path, field in fields}

@@ -9,20 +9,15 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from pydantic import SecretBytes, SecretStr
-from pydantic_core import to_jsonable_python
-
 from leadline._hosting.catalog import PluginCatalog
-from leadline._settings.layers import ENVIRONMENT_VARIABLE, leaves
-from leadline._settings.load import load_settings
-from leadline._settings.redaction import secrets_in_address
+from leadline._settings.layers import ENVIRONMENT_VARIABLE
+from leadline._settings.load import load_settings, settings_of
 from leadline._settings.schema import commented_toml
 from leadline._settings.sources import Sources
 from leadline._settings.trust import trust
 from leadline.commands import agrees, client_of, interactive
 from leadline.commands.output import say, table, write, write_json
 from leadline.errors import ConfigError, LeadlineError, UntrustedSettings, UsageError
-from leadline.inventory import MASK
 
 # A folder without a settings file.
 NOWHERE = Path("/nonexistent")
@@ -31,28 +26,14 @@ NOWHERE = Path("/nonexistent")
 def show(args: argparse.Namespace) -> int:
     """Print every setting and its origin."""
     loaded = client_of(args).load(complete=False)
-    values = leaves(loaded.settings.model_dump())
-    rows = [(".".join(path), shown(value)) for path, value in values if value != {} or path[0] != "plugins"]
+    settings = settings_of(loaded, private=True)
     if args.json:
-        write_json({key: {"value": value, "origin": loaded.origins.get(key, "default")} for key, value in rows})
+        write_json({key: setting.model_dump() for key, setting in settings.items()})
     else:
-        lines = ((key, loaded.origins.get(key, "default"), _text(value)) for key, value in rows)
-        write(table(lines, ("KEY", "FROM", "VALUE")))
+        rows = ((key, setting.origin, _text(setting.value)) for key, setting in settings.items())
+        write(table(rows, ("KEY", "FROM", "VALUE")))
     _print_errors(loaded.problems)
     return 0
-
-
-def shown(value: Any) -> Any:
-    """Return a value as JSON data with masked secrets."""
-    if isinstance(value, SecretStr | SecretBytes):
-        return MASK if value.get_secret_value() else ""
-    if secrets_in_address(value):
-        return MASK
-    if isinstance(value, list | tuple | set | frozenset):
-        return [shown(item) for item in value]
-    if isinstance(value, dict):
-        return {key: shown(item) for key, item in value.items()}
-    return to_jsonable_python(value)
 
 
 def _text(value: Any) -> str:

@@ -16,12 +16,12 @@ import pytest
 Cli = Callable[..., Any]
 
 
-def choices(*words: str) -> list[str]:
-    """Return the choices for the last of some words, as fish receives them."""
+def choices(*words: str, shell: str = "fish") -> list[str]:
+    """Return the choices for the last of some words, as a shell receives them."""
     line, answer = " ".join(("leadline", *words)), Path("answer.txt")
-    shell = {"_ARGCOMPLETE_DFS": "\t", "_ARGCOMPLETE_IFS": "\n", "_ARGCOMPLETE_SHELL": "fish"}
+    form = {"_ARGCOMPLETE_DFS": "\t", "_ARGCOMPLETE_IFS": "\n", "_ARGCOMPLETE_SHELL": shell}
     asked = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_SUPPRESS_SPACE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line))}
-    environ = {**os.environ, **shell, **asked, "_ARGCOMPLETE_STDOUT_FILENAME": str(answer)}
+    environ = {**os.environ, **form, **asked, "_ARGCOMPLETE_STDOUT_FILENAME": str(answer)}
     subprocess.run([sys.executable, "-m", "leadline"], env=environ, timeout=100, check=True)
     return answer.read_text("utf-8").splitlines()
 
@@ -50,6 +50,13 @@ def test_runs_are_offered_with_their_questions(cli: Cli, docs: Path) -> None:
     assert choices("runs", "show", "--folder", "mine", "") == [line]
     assert choices("resume", name[:4]) == []
     assert choices("resume", "--folder", "mine", name[:4]) == [line]
+
+
+def test_names_of_runs_are_quoted(cli: Cli) -> None:
+    run = Path("runs") / "a$(touch ran)b"
+    run.mkdir(parents=True)
+    (run / "journal.sqlite").touch()
+    assert [line.split("\t")[0] for line in choices("runs", "show", "a", shell="bash")] == [r"a\$\(touch\ ran\)b"]
 
 
 @pytest.fixture
