@@ -196,7 +196,7 @@ def _resume(parser: argparse.ArgumentParser) -> None:
 
 
 def _explain(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(command="research:explain")
+    parser.set_defaults(command="explain")
     parser.add_argument("question", nargs="*", metavar="QUESTION", help="question to estimate for; no search is made")
     _run_choices(parser)
 
@@ -228,6 +228,10 @@ def _pipelines(parser: argparse.ArgumentParser) -> None:
     parser = add_command(group, "show", "show a pipeline as settings, with what each stage does", "pipelines:show")
     parser.add_argument("name", metavar="NAME", help="name of the pipeline")
     settings_options(parser, json=True)
+    parser = add_command(group, "new", "write a commented pipeline into the settings file", "pipelines:new")
+    parser.add_argument("name", metavar="NAME", help="name of the new pipeline")
+    parser.add_argument("--extends", default="", metavar="NAME", help="pipeline that it changes (default: none)")
+    settings_options(parser)
 
 
 def _plugins(parser: argparse.ArgumentParser) -> None:
@@ -319,7 +323,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "resume": ("resume a run without repeating completed calls", _resume),
     "runs": ("list, search, show, open and delete runs", _runs),
     "explain": ("show what a run would do and cost, without running it", _explain),
-    "pipelines": ("list and show pipelines", _pipelines),
+    "pipelines": ("list, show and write pipelines", _pipelines),
     "plugins": ("list, show, install and remove plugins", _plugins),
     "prompts": ("list and show the prompts that language models receive", _prompts),
     "config": ("show, check and write settings", _config),

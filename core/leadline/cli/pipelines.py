@@ -1,20 +1,24 @@
-"""`leadline pipelines`: list the pipelines, and show one as settings."""
+"""`leadline pipelines`: list and show the pipelines, and write a commented one."""
 
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from leadline._settings.load import Loaded
 from leadline._settings.pipelines import examine, stage_names
 from leadline._settings.schema import toml_value
+from leadline._settings.sources import PROJECT_FILE
 from leadline.commands import client_of, unknown_pipeline
 from leadline.commands.output import say, table, write, write_json
-from leadline.errors import LeadlineError
-from leadline.settings import Loop
+from leadline.errors import LeadlineError, PluginError, UsageError
+from leadline.settings import Loop, PipelineSettings
 
 _HEADERS = ("NAME", "LEVEL", "STAGES", "DESCRIPTION", "FROM")
+_NAME = re.compile(r"[a-z][a-z0-9_-]*")
 # The column of the comments in a listed pipeline.
 _COLUMN = 30
 
@@ -45,6 +49,42 @@ def show(args: argparse.Namespace) -> int:
     write(f"# {_origin(args.name, loaded)}" + (f", extends {extends}" if extends else ""))
     write("\n".join([f"[pipelines.{args.name}]", *_keys(args.name, loaded)]))
     return 0
+
+
+def new(args: argparse.Namespace) -> int:
+    """Write a commented pipeline into the settings file: a copy of the usual one, or one that extends another.
+
+    Raises `UsageError` for a name that is taken or wrong.
+    """
+    loaded = _loaded(args)
+    known, base = loaded.settings.pipelines, args.extends or loaded.settings.pipeline
+    if not _NAME.fullmatch(args.name):
+        raise UsageError(f"{args.name!r} is no name for a pipeline: use small letters, digits, - and _")
+    if args.name in known:
+        raise UsageError(f"there is a pipeline {args.name!r} already; `leadline pipelines show {args.name}` shows it")
+    if base not in known:
+        raise unknown_pipeline(base, known)
+    path = Path(args.settings or PROJECT_FILE)
+    if path.suffix in (".yaml", ".yml"):
+        raise UsageError(f"{path} is YAML, and a pipeline is written as TOML: copy `leadline pipelines show` by hand")
+    lines = [f"[pipelines.{args.name}]", *(_changes(base) if args.extends else _keys(base, loaded))]
+    try:
+        before = path.read_text("utf-8") if path.exists() else ""
+        with path.open("a", encoding="utf-8") as file:
+            file.write("\n".join([*([""] if before.strip() else []), *lines, ""]))
+    except (OSError, UnicodeDecodeError) as error:
+        raise LeadlineError(f"cannot write {path}: {getattr(error, 'strerror', '') or error}") from error
+    write(f"Wrote [pipelines.{args.name}] to {path}. To see it: leadline explain --pipeline {args.name}")
+    return 0
+
+
+def _changes(base: str) -> Iterator[str]:
+    """Yield the keys of a pipeline that extends another, with the changes as comments."""
+    yield 'description = "What it is for, in a line"'
+    yield f"extends = {toml_value(base)}"
+    yield "# The changes are made in this order:"
+    for key in ("without", "replace", "before", "after", "tools", "settings"):
+        yield f"# {key}: {PipelineSettings.model_fields[key].description}"
 
 
 def _loaded(args: argparse.Namespace) -> Loaded:
@@ -95,6 +135,6 @@ def _comment(text: str, stage: str, loaded: Loaded) -> str:
     try:
         offer = loaded.catalog.offer("stages", stage)
         summary = f"{offer.summary}; needs a model" if "ai.providers" in offer.uses else offer.summary
-    except LeadlineError as error:
+    except (PluginError, LeadlineError) as error:
         summary = str(error)
     return f"{text:<{_COLUMN}} # {'' if text else f'{stage}: '}{summary}"

@@ -38,19 +38,26 @@ def test_a_pipeline_is_shown_as_settings_with_the_summaries_of_its_stages(cli: C
     assert "needs a model" in cli("pipelines", "show", "chat").out
 
 
-def test_a_pipeline_that_is_shown_works_as_settings_under_another_name(cli: Cli, tmp_path: Path) -> None:
-    copied = cli("pipelines", "show", "research").out.replace("[pipelines.research]", "[pipelines.brief]")
-    (tmp_path / "leadline.toml").write_text(f'ai.providers = ["embedded"]\n{copied}')
+@pytest.mark.parametrize("extends", ["", "research"])
+def test_a_new_pipeline_can_be_run(cli: Cli, tmp_path: Path, extends: str) -> None:
+    (tmp_path / "leadline.toml").write_text('[ai]\nproviders = ["embedded"]')
+    done = cli("pipelines", "new", "brief", *(["--extends", extends] if extends else []))
+    assert done.code == 0
+    written = (tmp_path / "leadline.toml").read_text()
+    assert written.startswith('[ai]\nproviders = ["embedded"]\n[pipelines.brief]')
     assert cli("explain", "--pipeline", "brief").code == 0
-    (brief,) = (it for it in json.loads(cli("pipelines", "list", "--json").out) if it["name"] == "brief")
-    assert brief["from"].startswith("leadline.toml:")
+    (one,) = (one for one in json.loads(cli("pipelines", "list", "--json").out) if one["name"] == "brief")
+    assert one["from"].startswith("leadline.toml:")
+    assert "already" in cli("pipelines", "new", "brief").err
 
 
 @pytest.mark.parametrize(
     ("argv", "told"),
     [
         (["show", "serch"], "there is no pipeline 'serch': did you mean 'search'?"),
-        (["show", "research", "--settings", "x.yaml"], "there is no such settings file"),
+        (["new", "mine", "--extends", "reserch"], "there is no pipeline 'reserch': did you mean 'research'?"),
+        (["new", "My Own"], "'My Own' is no name for a pipeline"),
+        (["new", "mine", "--settings", "x.yaml"], "there is no such settings file"),
     ],
 )
 def test_a_wrong_name_is_an_error(cli: Cli, argv: list[str], told: str) -> None:
