@@ -62,7 +62,6 @@ class _OfFunction:
 
         if inspect.iscoroutinefunction(self._function):
             return await self._function(text)
-        import asyncio  # here: loading settings needs no event loop
 
         return await asyncio.to_thread(self._function, text)
 
