@@ -171,20 +171,28 @@ class Review:
     def untrusted(self, tables: Tables) -> UntrustedSettings | None:
         """Return the error for found values that the user has not trusted; None if there are none."""
         early = [*code_of(self.origins), *references_of(self.origins, self.sources.extended)]
-        code = {use.path: use for use in early if isinstance(use.origin, Found)}
+        beside = [*self._beside_code()]  # shown with the file, which is read only after the answer
+        code = {use.path: use for use in (*beside, *early) if isinstance(use.origin, Found)}
         uses = [*code.values(), *(use for use in self.uses(tables, Found) if use.path not in code)]
         if self.sources.environ.get(TRUST_VARIABLE) == "1" or not uses:
             return None
         sections = {".".join(above): (model, above) for model, above in tables if above}
         outside = any(use.what == ADDRESS for use in uses) and self._reads_outside(tables)
-        needed = {use.section for use in uses if use.what != ADDRESS}
+        needed = {use.section for use in uses if use.what != ADDRESS or use in beside}
         for use in (use for use in uses if use.section in sections.keys() - needed):
             if outside or self._has_other_secret(*sections[use.section]):
                 needed.add(use.section)
         digests = {section: _digest(use for use in uses if use.section == section) for section in needed}
         known = _trusted(self.sources)
-        new = [use for use in uses if use.section in needed and known.get(use.section) != digests[use.section]]
+        new = [use for use in uses if use.section in needed and digests[use.section] not in known.get(use.section, ())]
         return UntrustedSettings(map(str, new), digests) if new else None
+
+    def _beside_code(self) -> Iterator[Use]:
+        """Yield the values that need consent in the sections of plugins that are files."""
+        sections = {use.path[:2] for use in code_of(self.origins) if use.path[0] == "plugins"}
+        for path, leaf in self.origins.leaves.items():
+            if path[:2] in sections and (what := _kind(leaf.value, self.sources.cwd)):
+                yield Use(path, what, leaf.value, leaf.origin)
 
     def _has_other_secret(self, section: BaseModel, above: KeyPath) -> bool:
         """Return whether a plugin has a secret that was not found, or may read one by itself."""
@@ -238,9 +246,9 @@ def _plain(value: Any) -> Any:
     return sorted(map(str, value)) if isinstance(value, set | frozenset) else next(_texts(value), "")
 
 
-def _trusted(sources: Sources) -> dict[str, str]:
-    """Return the digests of the sections that the user trusted in the working folder."""
-    found: dict[str, str] = _read(sources.user_path.parent / FILE).get(str(sources.cwd.resolve()), {})
+def _trusted(sources: Sources) -> dict[str, list[str]]:
+    """Return the digests of the sections that the user trusted in the working folder, those of environments too."""
+    found: dict[str, list[str]] = _read(sources.user_path.parent / FILE).get(str(sources.cwd.resolve()), {})
     return found
 
 
@@ -248,7 +256,9 @@ def trust(sources: Sources, digests: Mapping[str, str]) -> Path:
     """Remember sections of the working folder; return the file. Raises `ConfigError`."""
     path = sources.user_path.parent / FILE
     known, folder = _read(path), str(sources.cwd.resolve())
-    known[folder] = {**known.get(folder, {}), **digests}
+    sections = known.setdefault(folder, {})
+    for section, digest in digests.items():
+        sections[section] = sorted({*sections.get(section, ()), digest})
     temporary = path.with_name(f".{FILE}.{os.getpid()}")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

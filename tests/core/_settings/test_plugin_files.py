@@ -101,6 +101,23 @@ def test_a_found_file_is_not_imported_without_consent(load: Load, folder: Path, 
     assert (folder / "imported").exists()
 
 
+def test_consent_to_a_file_covers_its_section_and_stays_beside_that_of_an_environment(load: Load, folder: Path) -> None:
+    code = 'limit: int = 3\n    url: str = ""\n    token: SecretStr = SecretStr("")'
+    (folder / "wiki.py").write_text(
+        WIKI.replace("limit: int = 3", code).replace("PluginSettings,", "PluginSettings, SecretStr,")
+    )
+    text = f'{USE}url = "https://wiki.example"\n[environments.prod.plugins.wiki]\nurl = "https://prod.example"\n'
+    found: dict[str, Any] = {"cwd": folder, "file": None, "environ": {"LEADLINE_SECRETS": str(folder)}}
+    (folder / "wiki_token").write_text("of this machine")
+    for environment, addresses in (("", ["https://wiki.example"]), ("prod", ["https://prod.example"]), ("", [])):
+        found["environ"] = found["environ"] | {"LEADLINE_ENV": environment}
+        untrusted = load(text, **found, complete=False).untrusted
+        assert re.findall(r"https://[\w.]+", str(untrusted)) == addresses
+        if untrusted:
+            trust(Sources(folder, {}, user_file=folder.parent / "none"), untrusted.digests)
+            load(text, **found)
+
+
 def test_a_run_is_no_source_of_a_file(load: Load, folder: Path) -> None:
     run = load()
     (folder / "imported").unlink()
