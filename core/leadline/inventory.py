@@ -19,7 +19,7 @@ class Setting(Record):
 class InstalledPlugin(Record):
     """An installed plugin; `lacks` is what must be installed or set before it can work.
 
-    Its status is `ready`, `incomplete`, or `broken` if it cannot be used.
+    Its status is `ready`, `incomplete`, `other API` if it was made for another one, or `broken` if it cannot be used.
     """
 
     name: str

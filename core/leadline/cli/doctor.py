@@ -119,9 +119,9 @@ def _server(url: str) -> Iterator[Finding]:
 
 
 def _plugins(catalog: PluginCatalog) -> Iterator[Finding]:
-    """Report plugins that are broken, and those of one file."""
+    """Report plugins that cannot be used, and those of one file."""
     for entry in catalog.entries():
-        if entry.status == "broken":
+        if entry.status in ("broken", "other API"):
             yield Finding(f"plugin {entry.name}", "note", entry.lacks)
         elif entry.distribution.endswith(".py"):
             yield Finding(f"plugin {entry.name}", "ok", f"{entry.distribution} {entry.version}")
