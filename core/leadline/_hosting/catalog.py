@@ -56,11 +56,11 @@ class PluginCatalog:
         self._with_files: dict[tuple[tuple[str, str], ...], PluginCatalog] = {}
 
     @classmethod
-    def discover(cls, found: Iterable[EntryPoint] | None = None, extra: Iterable[EntryPoint] = ()) -> PluginCatalog:
+    def discover(cls, given: Iterable[EntryPoint] | None = None, extra: Iterable[EntryPoint] = ()) -> PluginCatalog:
         """List the plugins of this environment, or the given entry points, and `extra`, without an import."""
         plugins, defaults = _installed()
         by_name: dict[str, list[EntryPoint]] = defaultdict(list)
-        for point in (*(plugins if found is None else found), *extra):
+        for point in (*(plugins if given is None else given), *extra):
             by_name[point.name].append(point)
         return cls({name: _of_this_version(same) for name, same in sorted(by_name.items())}, defaults)
 
@@ -160,13 +160,13 @@ class PluginCatalog:
         return loaded
 
     def _loadable(self, points: Iterable[EntryPoint]) -> tuple[Plugin, ...]:
-        found = []
+        plugins = []
         for point in points:
             try:
-                found.append(self._load(point))
+                plugins.append(self._load(point))
             except PluginError:
                 continue  # a listing leaves out what is broken
-        return tuple(found)
+        return tuple(plugins)
 
     def loadable(self) -> tuple[Plugin, ...]:
         """Return all plugins that can be loaded, by name. Loads all plugins: for errors and listings."""
@@ -227,10 +227,10 @@ def _words(kind: str) -> str:
 def _installed() -> tuple[list[EntryPoint], list[EntryPoint]]:
     """Return the entry points of plugins and of defaults."""
     # All groups at once: a plugin of another API version is in a group of unknown name.
-    found = entry_points()
-    groups = [group for group in found.groups if re.split("[._]", group)[0] == _FAMILY and group not in _OTHERS]
-    plugins = [point for group in groups for point in found.select(group=group)]
-    return plugins, list({point.name: point for point in found.select(group=DEFAULTS)}.values())
+    every = entry_points()
+    groups = [group for group in every.groups if re.split("[._]", group)[0] == _FAMILY and group not in _OTHERS]
+    plugins = [point for group in groups for point in every.select(group=group)]
+    return plugins, list({point.name: point for point in every.select(group=DEFAULTS)}.values())
 
 
 def _of_this_version(same: list[EntryPoint]) -> list[EntryPoint]:
@@ -238,8 +238,8 @@ def _of_this_version(same: list[EntryPoint]) -> list[EntryPoint]:
     if len(same) == 1:
         return same  # the usual case; to read the metadata of every distribution takes 1 ms each
     points = [point for point in same if point.group == GROUP] or same
-    found = {(point.group, point.value, origin(point)): point for point in points}
-    return sorted(found.values(), key=origin)
+    distinct = {(point.group, point.value, origin(point)): point for point in points}
+    return sorted(distinct.values(), key=origin)
 
 
 def _refusal(point: EntryPoint) -> str:

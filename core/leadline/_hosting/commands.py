@@ -42,8 +42,8 @@ class InstalledCommand:
                 return ""
             path = Path(places[0], *parts) if places else Path(str(spec.origin))
             path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-            if found := _DOCSTRING.match(path.read_text(encoding="utf-8")):
-                text = " ".join(found[1].split()).partition(". ")[0].removesuffix(".")
+            if docstring := _DOCSTRING.match(path.read_text(encoding="utf-8")):
+                text = " ".join(docstring[1].split()).partition(". ")[0].removesuffix(".")
                 return f"{text[:1].lower()}{text[1:]}"
         return ""
 
@@ -66,11 +66,11 @@ def installed_commands() -> list[InstalledCommand]:
 
     Files are read instead of `importlib.metadata.entry_points`, whose import would take a quarter of the time of help.
     """
-    found = {}
+    modules = {}
     for folder in dict.fromkeys(sys.path):
         for path in Path(folder).glob("*.dist-info/entry_points.txt"):
             with suppress(OSError, ValueError):
                 if section := _SECTION.search(path.read_text(encoding="utf-8")):
                     lines = (line.partition("=") for line in section[1].splitlines() if "=" in line)
-                    found.update({name.strip(): module.strip() for name, _, module in lines})
-    return [InstalledCommand(name, found[name]) for name in sorted(found)]
+                    modules.update({name.strip(): module.strip() for name, _, module in lines})
+    return [InstalledCommand(name, modules[name]) for name in sorted(modules)]

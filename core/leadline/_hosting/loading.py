@@ -124,8 +124,8 @@ def file_point(name: str, path: Path) -> EntryPoint:
         module, text = module_of(path), path.read_text("utf-8", "replace")
     except OSError:
         return origin.point(name, "missing")  # loading the plugin says why
-    if found := _FILE_REQUIRES.search(text):
-        origin.requires = [f"leadline{found[1]}"]
+    if match := _FILE_REQUIRES.search(text):
+        origin.requires = [f"leadline{match[1]}"]
     return origin.point(name, module)
 
 
@@ -240,10 +240,10 @@ def _checked(offer: AnyOffer, who: str) -> AnyOffer:
         declaration(**{name: getattr(offer, name) for name in declaration.model_fields})
     except ValidationError as error:
         detail = error.errors()[0]
-        place = ".".join(map(str, detail["loc"]))
+        path = ".".join(map(str, detail["loc"]))
         message = detail["msg"].removeprefix("Value error, ")
         raise PluginError(
-            f"{who} has a wrong argument in @{type(offer).__name__}: `{place}`: {message[:1].lower()}{message[1:]}, "
+            f"{who} has a wrong argument in @{type(offer).__name__}: `{path}`: {message[:1].lower()}{message[1:]}, "
             f"and is {detail['input']!r:.80}"
         ) from None
     return offer
@@ -267,7 +267,7 @@ def _settings(offers: Mapping[str, AnyOffer], who: str) -> type[PluginSettings]:
             raise PluginError(f"{who} has settings {model!r}: they must be a subclass of PluginSettings")
     model, *others = dict.fromkeys(models.values())
     if others:
-        names = ", ".join(f"{one.__module__}.{one.__qualname__} for {kind}" for kind, one in models.items())
+        names = ", ".join(f"{other.__module__}.{other.__qualname__} for {kind}" for kind, other in models.items())
         raise PluginError(f"{who} has {len(others) + 1} settings models: its offers share one, and it has {names}")
     if not model.__pydantic_complete__ and not model.model_rebuild(raise_errors=False):
         raise PluginError(

@@ -30,7 +30,7 @@ _KINDS: Mapping[str, tuple[str, Offer[Any]]] = {
 def points_of(argument: str, objects: Mapping[str, Any]) -> list[EntryPoint]:
     """Return the entry points of objects or functions that an argument of `Client` has. Raises `UsageError`."""
     method, decorate = _KINDS[argument]
-    found = []
+    made = []
     for name, given in objects.items():
         if not hasattr(given, method) and not callable(given):
             raise UsageError(f"{argument}: {name!r} has no method `{method}` and is no function")
@@ -38,8 +38,8 @@ def points_of(argument: str, objects: Mapping[str, Any]) -> list[EntryPoint]:
         module = ModuleType(f"leadline_object_{name}_{id(given):x}")
         vars(module)["make"] = decorate(_maker(method, provider))
         sys.modules[module.__name__] = module
-        found.append(Unpackaged(OBJECT, "of this program").point(name, f"{module.__name__}:make"))
-    return found
+        made.append(Unpackaged(OBJECT, "of this program").point(name, f"{module.__name__}:make"))
+    return made
 
 
 def _maker(method: str, provider: Any) -> Callable[[], Any]:
@@ -58,10 +58,9 @@ class _OfFunction:
         self._function = function
 
     async def _call(self, text: str) -> Any:
-        import asyncio  # not at the top: commands that only read settings start faster
-
         if inspect.iscoroutinefunction(self._function):
             return await self._function(text)
+        import asyncio  # here: loading settings needs no event loop
 
         return await asyncio.to_thread(self._function, text)
 

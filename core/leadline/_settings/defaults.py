@@ -65,8 +65,8 @@ class Defaults(Section):
     @property
     def tools(self) -> set[str]:
         """The tools of all default pipelines: those of plugins that are not installed are no mistake of the user's."""
-        found = (item for layer in self.settings for item in layer.leaves.items())
-        return {tool for path, leaf in found if path[::2] == ("pipelines", "tools") for tool in leaf.value}
+        leaves = (item for layer in self.settings for item in layer.leaves.items())
+        return {tool for path, leaf in leaves if path[::2] == ("pipelines", "tools") for tool in leaf.value}
 
 
 def read_defaults(points: Iterable[EntryPoint]) -> Defaults:
@@ -93,8 +93,8 @@ def _parsed(point: EntryPoint) -> Defaults:
         values = tomllib.loads(folder.joinpath(FILE).read_text("utf-8"))
         known = values.setdefault("pipelines", {})
         pipelines = folder.joinpath(PIPELINES)
-        found = [file for file in pipelines.iterdir() if file.name.endswith(".toml")] if pipelines.is_dir() else []
-        for file in sorted(found, key=lambda file: file.name):
+        listed = [file for file in pipelines.iterdir() if file.name.endswith(".toml")] if pipelines.is_dir() else []
+        for file in sorted(listed, key=lambda file: file.name):
             where, name = f"{PIPELINES}/{file.name} of {point.name}", file.name.removesuffix(".toml")
             table = tomllib.loads(file.read_text("utf-8"))
             tables = table.get("pipelines")
@@ -139,14 +139,14 @@ def runs_settings(
     sources = Sources(Path.cwd(), os.environ, file)
     defaults = read_defaults(entry_points(group=DEFAULTS)).settings
     layer = strongest([*sources.layers(arguments or {}, sets, None), *defaults])
-    found: dict[str, str | Path] = {}
+    values: dict[str, str | Path] = {}
     for name, what in (("folder", "the path of a folder"), ("queue", "a text")):
         value, origin = layer.value(("runs", name)), layer.origin(("runs", name))
         if not isinstance(value, str | Path | None):
             raise ConfigError(f"runs.{name}: must be {what} ({origin})")
-        found |= {name: value} if value else {}
-    runs = Runs.model_validate(found)
-    if any(isinstance(layer.origin(("runs", name)), Found) for name in found):
+        values |= {name: value} if value else {}
+    runs = Runs.model_validate(values)
+    if any(isinstance(layer.origin(("runs", name)), Found) for name in values):
         from leadline._settings.trust import Review  # it imports every contract
 
         if untrusted := Review(sources, layer).untrusted([(runs, ("runs",))]):

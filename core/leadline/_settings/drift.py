@@ -40,13 +40,13 @@ def find_drift(settings: BaseModel, stored: Mapping[str, Any], above: Layer, tod
     return {path: Leaf(value, today.origin(path)) for path, value in differences if not above.origin(path)}
 
 
-def drift_notices(kept: Mapping[KeyPath, str], replaced: Mapping[KeyPath, str]) -> Iterator[str]:
+def drift_notices(own: Mapping[KeyPath, str], replaced: Mapping[KeyPath, str]) -> Iterator[str]:
     """Yield the notices about values that are not used, and about those that replace what was not stored.
 
     Both by their origins.
     """
-    if kept:
-        yield f"the run keeps its own settings, which differ now: {_listed(kept)}; to use a new value, --set KEY=VALUE"
+    if own:
+        yield f"the run keeps its own settings, which differ now: {_listed(own)}; to use a new value, --set KEY=VALUE"
     if replaced:
         yield f"settings that are not stored with a run differ now, and are used: {_listed(replaced)}"
 

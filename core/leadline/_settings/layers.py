@@ -215,11 +215,11 @@ def leaves(value: Any, path: KeyPath = ()) -> Iterator[tuple[KeyPath, Any]]:
 
 def nested(values: Iterable[tuple[KeyPath, Any]]) -> dict[str, Any]:
     """Return leaves as nested tables; of a value and a table of the same name, the first one."""
-    found: dict[str, Any] = {}
+    top: dict[str, Any] = {}
     for path, value in values:
-        table: Any = found
+        table: Any = top
         for key in path[:-1]:
             table = table.setdefault(key, {}) if isinstance(table, dict) else None
         if isinstance(table, dict):
             table.setdefault(path[-1], {} if value == {} else value)
-    return found
+    return top

@@ -103,8 +103,8 @@ class Loaded:
     @property
     def distributions(self) -> dict[str, str]:
         """The distributions of the chosen plugins that are not Leadline's, by KIND/NAME."""
-        found = {f"{kind}/{name}": self.plugins.get(section) for (kind, name), section in self.sections.items()}
-        return {key: it.distribution for key, it in found.items() if it and it.distribution not in ("", OWN)}
+        chosen = {f"{kind}/{name}": self.plugins.get(section) for (kind, name), section in self.sections.items()}
+        return {key: it.distribution for key, it in chosen.items() if it and it.distribution not in ("", OWN)}
 
     def section(self, kind: str, name: str) -> str:
         """Return the name of the section of a chosen plugin, also for another kind than it was chosen for."""
@@ -288,7 +288,7 @@ def _resolved(stored: StoredRun, sources: Sources) -> tuple[StoredRun, dict[KeyP
     The files of plugins that the settings of today name are left out: those are used. Raises `ConfigError` for a
     reference that only the run has, if this machine did not write it.
     """
-    today, references, found = strongest(sources.written), dict[KeyPath, Any](), list[tuple[KeyPath, Any]]()
+    today, references, values = strongest(sources.written), dict[KeyPath, Any](), list[tuple[KeyPath, Any]]()
     for path, value in leaves(stored.settings):
         if names_code(path, value) and today.value(path):
             continue
@@ -300,8 +300,8 @@ def _resolved(stored: StoredRun, sources: Sources) -> tuple[StoredRun, dict[KeyP
                 raise ConfigError(f"{key} = {value}: a run is no source of it: to use it, add --set {key}=…")
             references[path] = value
             value = same.value if same else sources.resolved(value, sources.cwd, partial(refusal, path, origin=STORED))
-        found.append((path, value))
-    return replace(stored, settings=nested(found)), references
+        values.append((path, value))
+    return replace(stored, settings=nested(values)), references
 
 
 def _with_files(

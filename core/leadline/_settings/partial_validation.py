@@ -73,18 +73,18 @@ def error_messages(
     hidden = [text for text in secret_texts(model, given) if len(text) > 3]
     for detail in details:
         path = _path_of(detail, given)
-        place = origins.origin((*prefix, *path))
+        where = origins.origin((*prefix, *path))
         path += (str(detail["loc"][-1]),) if detail["type"] == "missing" else ()
-        problem = _underscore_problem(place, path, model, plugins) or _problem(detail, model, path, plugins)
+        problem = _underscore_problem(where, path, model, plugins) or _problem(detail, model, path, plugins)
         sentence = f"{'.'.join((*prefix, *path)) or 'settings'}: {problem}"
         for text in hidden:
             sentence = sentence.replace(text, "***")
-        yield f"{sentence} ({place})" if place else sentence
+        yield f"{sentence} ({where})" if where else sentence
 
 
-def _underscore_problem(place: str, path: KeyPath, model: type[BaseModel], plugins: Collection[str]) -> str:
+def _underscore_problem(where: str, path: KeyPath, model: type[BaseModel], plugins: Collection[str]) -> str:
     """Return a message for a variable with one underscore between table and key instead of two; else empty."""
-    variable = place.rpartition(" ")[2]
+    variable = where.rpartition(" ")[2]
     if len(path) != 1 or path[0] in model.model_fields or variable != f"{PREFIX}{path[0].upper()}":
         return ""
     keys = {"_".join(key): key for key, _ in fields_of(model)}

@@ -70,13 +70,13 @@ def stage_names(steps: Iterable[str | Loop]) -> Stages:
 def keys_of_stages(pipelines: Mapping[str, PipelineSettings], name: str) -> dict[str, str]:
     """Return the key of the settings that has the name of each stage, for a pipeline whose base exists."""
     own = pipelines[name]
-    found = dict.fromkeys(stage_names(own.stages), f"pipelines.{name}.stages")
+    keys = dict.fromkeys(stage_names(own.stages), f"pipelines.{name}.stages")
     if own.extends:
-        found = keys_of_stages(pipelines, own.extends)
+        keys = keys_of_stages(pipelines, own.extends)
     for edit, changes in (("replace", own.replace), ("before", own.before), ("after", own.after)):
         for stage, others in changes.items():
-            found |= dict.fromkeys(others, f"pipelines.{name}.{edit}.{stage}")
-    return found
+            keys |= dict.fromkeys(others, f"pipelines.{name}.{edit}.{stage}")
+    return keys
 
 
 def _edited(own: PipelineSettings, name: str, steps: Steps) -> tuple[Steps, list[Fault]]:

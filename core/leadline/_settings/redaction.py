@@ -53,8 +53,8 @@ def _parts_in_address(value: Any) -> list[str]:
     """Return what stands before the @ of an address and the values of its query."""
     with suppress(ValueError):  # not a valid address
         parts = urlsplit(value.strip() if _is_address(value) else "")
-        found = [parts.username, parts.password, *(text for _, text in parse_qsl(parts.query, keep_blank_values=True))]
-        return [text for text in found if text]
+        texts = [parts.username, parts.password, *(text for _, text in parse_qsl(parts.query, keep_blank_values=True))]
+        return [text for text in texts if text]
     return []
 
 
@@ -89,8 +89,8 @@ def private_texts(withheld: Mapping[str, Any]) -> Iterator[str]:
 def _divided(settings: BaseModel) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what `public` and what `withheld` return."""
     left: dict[str, Any] = {}
-    kept = _kept(settings, settings.model_dump(), "", left)
-    stored: dict[str, Any] = to_jsonable_python({} if kept is _LEFT_OUT else kept)
+    rest = _kept(settings, settings.model_dump(), "", left)
+    stored: dict[str, Any] = to_jsonable_python({} if rest is _LEFT_OUT else rest)
     return stored, to_jsonable_python(left)
 
 
@@ -100,8 +100,8 @@ def _kept(model: Any, value: Any, path: str, left: dict[str, Any], *, plugin: bo
     `plugin` is true in a plugin's section, `free` in a table of free form there.
     """
     if isinstance(value, Mapping):
-        kept = dict(_kept_items(model, value, path, left, plugin=plugin, free=free))
-        return kept if kept or not value else _LEFT_OUT
+        table = dict(_kept_items(model, value, path, left, plugin=plugin, free=free))
+        return table if table or not value else _LEFT_OUT
     if isinstance(value, list | tuple | set | frozenset):
         # Sorted, so that two processes store the same.
         items = sorted(value, key=repr) if isinstance(value, set | frozenset) else list(value)
@@ -135,9 +135,9 @@ def _kept_items(
         below = getattr(model, key, None) if fields else None
         passed_on = free or ((plugin or section) and key in fields and _is_free(fields[key].annotation))
         inside = {} if is_default else left
-        kept = _kept(below, item, dotted, inside, plugin=plugin or section, free=passed_on)
-        if kept is not _LEFT_OUT:
-            yield key, kept
+        stored = _kept(below, item, dotted, inside, plugin=plugin or section, free=passed_on)
+        if stored is not _LEFT_OUT:
+            yield key, stored
 
 
 def _is_free(annotation: Any) -> bool:
@@ -173,5 +173,5 @@ def answer_options(
     hidden = {path: tag for path, tag in (tags or {}).items() if path.partition(".")[0] in answers}
     # A replay has the default in place of what was not stored; its tag alone counts.
     replaced = {*hidden, *(path.partition(".")[0] for path in hidden if not options.get(path.partition(".")[0]))}
-    found = {name: options[name] for name in options if name in answers and name not in replaced}
-    return found | ({"withheld": hidden} if hidden else {})
+    known = {name: options[name] for name in options if name in answers and name not in replaced}
+    return known | ({"withheld": hidden} if hidden else {})

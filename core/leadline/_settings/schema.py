@@ -159,10 +159,10 @@ def quoted_texts(text: str) -> list[str] | None:
     if text.lstrip()[:1] not in ('"', "'"):
         return None
     try:
-        found = tomllib.loads(f"value = [{text}]")["value"]
+        items = tomllib.loads(f"value = [{text}]")["value"]
     except (ValueError, RecursionError):
         return None
-    return found if all(isinstance(item, str) for item in found) else None
+    return items if all(isinstance(item, str) for item in items) else None
 
 
 def _is_toml(text: str, annotation: Any) -> bool:

@@ -95,8 +95,8 @@ class Secrets:
     def _without_starts(self, text: str) -> str:
         """Mask what is left of a secret in a message that was cut within it."""
         parts, end = [], 0
-        while self._starts and (found := self._starts.search(text, end)):
-            begin = found.start()
+        while self._starts and (match := self._starts.search(text, end)):
+            begin = match.start()
             parts += [text[end:begin], MASK]
             forms = self._secret
             end = begin + max(n for form in forms for n in range(len(form) + 1) if text.startswith(form[:n], begin))

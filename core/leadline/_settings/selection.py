@@ -134,8 +134,8 @@ class Selector:
 
     def select(self, core: Settings) -> Selected:
         """Return the plugins that the settings select; all errors are in `problems`."""
-        found, place, self._core = self._selected, self.sections.place, core
-        found.problems += self.sections.naming_problems(self.catalog, core.limits)
+        selected, place, self._core = self._selected, self.sections.place, core
+        selected.problems += self.sections.naming_problems(self.catalog, core.limits)
         steps = self._steps(core)
         stages = tuple(dict.fromkeys(stage_names(steps)))
         keys = keys_of_stages(core.pipelines, core.pipeline) if stages else {}
@@ -154,12 +154,12 @@ class Selector:
             self.sections.is_invalid(f"pipelines.{name}.{key}") for name in core.pipelines for key in _LAYOUT
         )
         if not pipelines_invalid and (problem := self._unserved_stages(core.pipeline)):
-            found.problems.insert(0, problem)
-            found.lacks.add("ai_providers")
+            selected.problems.insert(0, problem)
+            selected.lacks.add("ai_providers")
         for reasons, emptied in self._emptied.items():
             listed = "".join(f"\n  {name}: {reason}" for name, reason in reasons)
             self._problem(f"{', '.join(emptied)}: none of the chosen plugins can work here{listed}", *emptied)
-            found.lacks |= {kind_of(key) for key in emptied}
+            selected.lacks |= {kind_of(key) for key in emptied}
         for fault in self._pipeline_faults(core.pipeline, steps) if stages and not pipelines_invalid else ():
             self._problem(f"{fault}{place(f'pipelines.{core.pipeline}')}")
         for name in self.sections.names():
@@ -167,9 +167,9 @@ class Selector:
                 self._check_section(name)
             else:
                 self._check_shared(name)
-        found.notices += self._unread_engines()
-        found.choices += [text for key, text in self._choices.items() if key in _REQUIRED | used]
-        return found
+        selected.notices += self._unread_engines()
+        selected.choices += [text for key, text in self._choices.items() if key in _REQUIRED | used]
+        return selected
 
     def why_not(self, plugin: Plugin, name: str = "") -> str:
         """Return why a plugin, or its second instance `name`, could not work if it were chosen; empty if it could."""
@@ -213,11 +213,11 @@ class Selector:
         """Take the plugins of a selection that can work, and report the others."""
         names, automatic = self._expanded(selection)
         reasons = {name: self._checked(selection, name) for name in names}
-        kept = tuple(name for name, reason in reasons.items() if reason is None)
+        working = tuple(name for name, reason in reasons.items() if reason is None)
         lost = {name: reason for name, reason in reasons.items() if reason is not None}
-        self._selected.names[selection.key] = kept
-        self._report_lost(selection, kept, lost, automatic)
-        self._report_choice(selection, kept, automatic)
+        self._selected.names[selection.key] = working
+        self._report_lost(selection, working, lost, automatic)
+        self._report_choice(selection, working, automatic)
 
     def _checked(self, selection: Selection, name: str) -> str | None:
         """Return None for a plugin that can work, else the reason; empty if that is among the problems already."""
@@ -237,36 +237,36 @@ class Selector:
         order = self.defaults.auto.get(selection.key)
         if "auto" not in selection.names or order is None:
             return selection.names, frozenset()
-        found = self._automatic(selection, order)
-        names = (other for name in selection.names for other in (found if name == "auto" else (name,)))
-        return tuple(dict.fromkeys(names)), frozenset(found) - set(selection.names)
+        automatic = self._automatic(selection, order)
+        names = (other for name in selection.names for other in (automatic if name == "auto" else (name,)))
+        return tuple(dict.fromkeys(names)), frozenset(automatic) - set(selection.names)
 
     def _with_instances(self, fetchers: Iterable[str]) -> tuple[str, ...]:
         """Return the fetchers with their second instances among the search engines, whose hits only these can read.
 
         A fetcher that is not set up itself stands for its instances only. By default, engines that also fetch follow.
         """
-        found: list[str] = []
+        expanded: list[str] = []
         engines = self._selected.names["search.engines"]
         for name in fetchers:
             instances = [engine for engine in engines if engine != name == self.sections.base(engine)]
-            found += [name] if self.sections.is_set(name) or not instances else []
-            found += instances
+            expanded += [name] if self.sections.is_set(name) or not instances else []
+            expanded += instances
         if not self.sections.place("read.fetchers"):
             also = [it for it in engines if "fetchers" in self._selected.plugin("search_providers", it).offers]
             self._asked |= {("fetchers", name) for name in also if ("search_providers", name) in self._asked}
-            found += also
-        return tuple(dict.fromkeys(found))
+            expanded += also
+        return tuple(dict.fromkeys(expanded))
 
     def _unread_engines(self) -> Iterator[str]:
         """Yield a notice for each engine that could also fetch, but is not among the fetchers."""
-        names, found = self._selected.names, self._selected
+        names, selected = self._selected.names, self._selected
         for name in names.get("search.engines", ()):
-            section = found.sections["search_providers", name]
-            offer = found.plugins[section].offers.get("fetchers")
+            section = selected.sections["search_providers", name]
+            offer = selected.plugins[section].offers.get("fetchers")
             if not offer or name in names["read.fetchers"]:
                 continue
-            if not _obstacle(found.plugins[section], offer, found.settings[section], self._core):
+            if not _obstacle(selected.plugins[section], offer, selected.settings[section], self._core):
                 yield (
                     f"read.fetchers: {name} is missing, a search engine that also fetches: what it finds is read only "
                     f"if another fetcher accepts the address; add {name} to read.fetchers"
@@ -279,15 +279,15 @@ class Selector:
         """
         installed = self.catalog.names()
         # A plugin without a key or a section cannot work: it is not even imported.
-        found = [name for name in order.configured if name in installed and self.sections.is_mentioned(name)]
+        names = [name for name in order.configured if name in installed and self.sections.is_mentioned(name)]
         if order.first:
-            found += [name for name in order.otherwise if name in installed]
-            return self._first(selection, order, found)
+            names += [name for name in order.otherwise if name in installed]
+            return self._first(selection, order, names)
         documents = self.defaults.documents
-        if documents in found and self.sections.place(f"plugins.{documents}.folders"):
-            return tuple(found)
-        if any(self._checked(selection, name) is None for name in found):
-            return tuple(found)
+        if documents in names and self.sections.place(f"plugins.{documents}.folders"):
+            return tuple(names)
+        if any(self._checked(selection, name) is None for name in names):
+            return tuple(names)
         return tuple(name for name in order.names if name in installed)
 
     def _first(self, selection: Selection, order: AutoOrder, names: Sequence[str]) -> tuple[str, ...]:
@@ -312,9 +312,9 @@ class Selector:
         return (name,)
 
     def _report_lost(
-        self, selection: Selection, kept: tuple[str, ...], lost: Mapping[str, str], automatic: frozenset[str]
+        self, selection: Selection, working: tuple[str, ...], lost: Mapping[str, str], automatic: frozenset[str]
     ) -> None:
-        key, found = selection.key, self._selected
+        key, selected = selection.key, self._selected
         is_set = bool(self.sections.place(key))
         reasons = {name: reason for name, reason in lost.items() if reason}
         if reason := reasons.pop(self._documents, ""):
@@ -322,41 +322,41 @@ class Selector:
         if key not in _MAY_DROP:
             for name, reason in reasons.items():
                 self._problem(f"{selection.key_of(name)}: {reason}", selection.key_of(name))
-                found.lacks.add(selection.kind)
+                selected.lacks.add(selection.kind)
             return
         for name, reason in reasons.items():
             named = name not in automatic and is_set
-            if named and kept and key in _NAMED and found.sections.get((selection.kind, name)) in self._unfit:
+            if named and working and key in _NAMED and selected.sections.get((selection.kind, name)) in self._unfit:
                 self._problem(
                     f"{key}: {name} cannot work: {reason}; or leave it out of {key}{self.sections.place(key)}",
                     key,
                 )
-            elif (named or self.sections.is_mentioned(name)) and kept and name not in found.dropped:
-                found.notices.append(f"{key}: {name} is left out: {reason}")
-            found.dropped.setdefault(name, reason)
+            elif (named or self.sections.is_mentioned(name)) and working and name not in selected.dropped:
+                selected.notices.append(f"{key}: {name} is left out: {reason}")
+            selected.dropped.setdefault(name, reason)
         needed = key not in _MAY_BE_EMPTY or (selection.names != ("auto",) and is_set)
-        if needed and selection.names and not kept and len(reasons) == len(lost):
+        if needed and selection.names and not working and len(reasons) == len(lost):
             looked = ", ".join(self.defaults.auto.get(key, _NO_ORDER).names)
             none = ("auto", f"looks for {looked}, and none is installed; see `leadline plugins`")
             self._emptied.setdefault(tuple(reasons.items()) or (none,), []).append(key)
 
-    def _report_choice(self, selection: Selection, kept: tuple[str, ...], automatic: frozenset[str]) -> None:
+    def _report_choice(self, selection: Selection, working: tuple[str, ...], automatic: frozenset[str]) -> None:
         key = selection.key
         alone = key == "search.engines" and self._documents and not self.sections.place(key)
-        if not kept or not (automatic or key == "ai.providers" or alone):
+        if not working or not (automatic or key == "ai.providers" or alone):
             return
         order = self.defaults.auto.get(key, _NO_ORDER)
         if alone:
             others = [*filter(self.sections.is_mentioned, order.configured), *order.otherwise]
             other = next((name for name in others if name != self._documents), "NAME")
             reason = f"only the documents; to search elsewhere too: --set {key}={self._documents},{other}"
-        elif order.reason and {*kept} <= {*order.otherwise}:
+        elif order.reason and {*working} <= {*order.otherwise}:
             reason = order.reason
-        elif automatic & {*kept}:
+        elif automatic & {*working}:
             reason = "chosen by auto"
         else:
             reason = self.sections.place(key).strip(" ()") or "as set"
-        self._choices[key] = f"{key}: {', '.join(kept)} ({reason})"
+        self._choices[key] = f"{key}: {', '.join(working)} ({reason})"
 
     # --- required keys -----------------------------------------------------------------------------------------------
 

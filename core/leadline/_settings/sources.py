@@ -200,8 +200,8 @@ class Sources:
             layer.put(path, value, leaf.origin)
             if has_reference(leaf.value):
                 path = path if path in layer.leaves else ("plugins", *path)
-                kept = value if isinstance(value, Unresolved) else layer.leaves[path].value
-                layer.leaves[path] = layer.leaves[path]._replace(value=kept, reference=leaf.value)
+                current = value if isinstance(value, Unresolved) else layer.leaves[path].value
+                layer.leaves[path] = layer.leaves[path]._replace(value=current, reference=leaf.value)
         return with_paths(layer, folder)
 
     def resolved(self, value: Any, folder: Path, refuse: Callable[[str], Exception]) -> Any:
@@ -211,8 +211,8 @@ class Sources:
             kind, name = match[1], match[2].strip()
             if kind == "env":
                 given = (variables.get(name) for _, variables in self.variables)
-                if found := next(filter(None, given), None):
-                    return found
+                if value := next(filter(None, given), None):
+                    return value
                 raise refuse(f"the variable {name} is not set")
             try:
                 return _text(folder / Path(name).expanduser(), name).removesuffix("\n")
@@ -264,8 +264,8 @@ def _without_none(value: Any) -> Any:
     """Return a value without None in its tables; None if nothing else was given."""
     if not isinstance(value, Mapping):
         return value
-    found = {key: given for key, item in value.items() if (given := _without_none(item)) is not None}
-    return found if found or not value else None
+    values = {key: given for key, item in value.items() if (given := _without_none(item)) is not None}
+    return values if values or not value else None
 
 
 # --- files -----------------------------------------------------------------------------------------------------------
@@ -302,17 +302,17 @@ def _values(path: Path, label: str) -> dict[KeyPath, Leaf]:
     """Return the values of a settings file with their lines. Raises `ConfigError`."""
     text = _text(path, label)
     values, lines = _yaml(text, label) if path.suffix in (".yaml", ".yml") else _toml(text, label)
-    found: dict[KeyPath, Leaf] = {}
+    leaf_by_path: dict[KeyPath, Leaf] = {}
     try:
         for where, value in leaves(values):
             if len(where) > _DEEPEST:
                 raise RecursionError
             if where:
                 line = next((lines[where[:end]] for end in range(len(where), 0, -1) if where[:end] in lines), None)
-                found[where] = Leaf(value, type(label)(f"{label}:{line}") if line else label)
+                leaf_by_path[where] = Leaf(value, type(label)(f"{label}:{line}") if line else label)
     except RecursionError:
         raise ConfigError(f"{label} has tables in tables, more than {_DEEPEST} deep") from None
-    return found
+    return leaf_by_path
 
 
 def with_paths(layer: Layer, folder: Path) -> Layer:

@@ -42,13 +42,13 @@ class Declared:
 
 def declared(plugins: Iterable[Plugin]) -> tuple[Declared, ...]:
     """Return the tasks of plugins, in their order; one that two kinds of a plugin use counts once."""
-    found = {
+    by_name = {
         (plugin.name, task.name): Declared(plugin, task)
         for plugin in plugins
         for offer in plugin.offers.values()
         for task in offer.tasks
     }
-    return tuple(found.values())
+    return tuple(by_name.values())
 
 
 # --- names -----------------------------------------------------------------------------------------------------------
@@ -176,8 +176,8 @@ def template_notices(core: Settings, chosen: Iterable[Plugin], place: Place) -> 
     inputs = {item.task.name: set(item.task.inputs.model_fields) for item in declared(chosen)}
     for name, text in core.prompts.items():
         known = inputs.get(name, ())
-        found = (match[0] for match in _VARIABLE.finditer(text) if match[1] is None or match[1] in known)
-        if variable := next(found, ""):
+        matches = (match[0] for match in _VARIABLE.finditer(text) if match[1] is None or match[1] in known)
+        if variable := next(matches, ""):
             yield (
                 f"prompts.{name}: {variable:.60} is sent as it is written: templates have no variables, the inputs are "
                 f"sent separately, as data; see `leadline prompts show {name}`{place(f'prompts.{name}')}"

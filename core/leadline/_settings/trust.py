@@ -81,8 +81,8 @@ def uses_of(model: BaseModel, folder: Path, origins: Layer, above: KeyPath = ())
 def references_of(origins: Layer, extended: Iterable[Leaf]) -> list[Use]:
     """Return what settings take from elsewhere: files that they extend, variables and other files."""
     written = [(path, it.reference, it.origin) for path, it in origins.leaves.items() if it.reference is not None]
-    found = [Use(path, "a variable or a file", value, origin) for path, value, origin in written]
-    return [*(Use((EXTENDS,), "another settings file", it.value, it.origin) for it in extended), *found]
+    uses = [Use(path, "a variable or a file", value, origin) for path, value, origin in written]
+    return [*(Use((EXTENDS,), "another settings file", it.value, it.origin) for it in extended), *uses]
 
 
 def code_of(origins: Layer) -> list[Use]:
@@ -248,8 +248,8 @@ def _plain(value: Any) -> Any:
 
 def _trusted(sources: Sources) -> dict[str, list[str]]:
     """Return the digests of the sections that the user trusted in the working folder, those of environments too."""
-    found: dict[str, list[str]] = _read(sources.user_path.parent / FILE).get(str(sources.cwd.resolve()), {})
-    return found
+    known: dict[str, list[str]] = _read(sources.user_path.parent / FILE).get(str(sources.cwd.resolve()), {})
+    return known
 
 
 def trust(sources: Sources, digests: Mapping[str, str]) -> Path:
@@ -272,7 +272,7 @@ def trust(sources: Sources, digests: Mapping[str, str]) -> Path:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_bytes())
+        content = json.loads(path.read_bytes())
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}

@@ -196,7 +196,7 @@ def _resume(parser: argparse.ArgumentParser) -> None:
 
 
 def _explain(parser: argparse.ArgumentParser) -> None:
-    parser.set_defaults(command="explain")
+    parser.set_defaults(command="research:explain")
     parser.add_argument("question", nargs="*", metavar="QUESTION", help="question to estimate for; no search is made")
     _run_choices(parser)
 

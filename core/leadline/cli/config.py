@@ -58,8 +58,8 @@ def check(args: argparse.Namespace) -> int:
     for name in loaded.environments:
         if name != chosen:
             os.environ[ENVIRONMENT_VARIABLE] = name  # the process ends with this command
-            found = client_of(args).load(complete=False).problems
-            problems += [f"[environments.{name}] {problem}" for problem in found if problem not in loaded.problems]
+            others = client_of(args).load(complete=False).problems
+            problems += [f"[environments.{name}] {problem}" for problem in others if problem not in loaded.problems]
     for notice in loaded.notices:
         say(f"note: {notice}")
     if not problems:

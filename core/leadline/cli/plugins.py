@@ -47,12 +47,12 @@ def list_(args: argparse.Namespace) -> int:
     if args.kind and args.kind not in KINDS:
         raise UsageError(f"no such kind: {args.kind!r}; {choose_from(args.kind, KINDS)}")
     catalog, loaded = _read(args)
-    found = plugins_of(catalog, catalog.entries(), loaded)
-    found = [plugin for plugin in found if not args.kind or args.kind in plugin.kinds]
+    listed = plugins_of(catalog, catalog.entries(), loaded)
+    listed = [plugin for plugin in listed if not args.kind or args.kind in plugin.kinds]
     if args.json:
-        write_json([plugin.model_dump() for plugin in found])
+        write_json([plugin.model_dump() for plugin in listed])
         return 0
-    rows = [(plugin.name, ", ".join(plugin.kinds), _origin(plugin), plugin.status, plugin.lacks) for plugin in found]
+    rows = [(plugin.name, ", ".join(plugin.kinds), _origin(plugin), plugin.status, plugin.lacks) for plugin in listed]
     write(table(rows, ("NAME", "KIND", "FROM", "STATUS", "MISSING")))
     return 0
 
@@ -83,18 +83,18 @@ def show(args: argparse.Namespace) -> int:
     if not catalog.has(base) and base not in catalog.refused:
         raise UsageError(f"no such plugin: {args.name!r}; {choose_from(args.name, catalog.names())}")
     plugin = catalog.load(base)
-    (found,) = plugins_of(catalog, [catalog.entry(plugin)], loaded, "" if base == args.name else args.name)
+    (about,) = plugins_of(catalog, [catalog.entry(plugin)], loaded, "" if base == args.name else args.name)
     offers = {
         kind: {"summary": offer.summary, **_details(offer, plugin, args.name)} for kind, offer in plugin.offers.items()
     }
     settings = {key: _setting(field) for key, field in plugin.settings.model_fields.items()}
     if args.json:
-        write_json({**found.model_dump(), "offers": offers, "settings": settings})
+        write_json({**about.model_dump(), "offers": offers, "settings": settings})
         return 0
     instance = f"{args.name}: a second instance of " if args.name != base else ""
-    write(f"{instance}{plugin.name}  ({_origin(found)}, {found.status})")
-    if found.lacks:
-        write(f"  {found.lacks}")
+    write(f"{instance}{plugin.name}  ({_origin(about)}, {about.status})")
+    if about.lacks:
+        write(f"  {about.lacks}")
     for kind, details in offers.items():
         write(f"\n{kind}: {details.pop('summary')}")
         write(table(details.items(), indent="  "))

@@ -1,18 +1,22 @@
-"""`leadline research`, its short forms with follow-up questions, and `leadline resume`."""
+"""`leadline research`, its short forms with follow-up questions, `leadline resume`, and `leadline explain`."""
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import re
+from collections.abc import Iterator
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
 from leadline.commands import check_limit, client_of, run_coroutine
-from leadline.commands.foreground import answer, run_in_foreground
+from leadline.commands.foreground import answer, question_of, run_in_foreground
 from leadline.commands.outcome import advise, show
-from leadline.commands.output import say, write
+from leadline.commands.output import say, table, write, write_json
 from leadline.display import shortened
 from leadline.errors import UsageError
+from leadline.estimates import Estimate, Explanation, TaskEstimate
 from leadline.run_summary import ACTIVE
 from leadline.runs import Result
 
@@ -74,3 +78,80 @@ def follow_up(args: argparse.Namespace) -> tuple[list[str], Path | None]:
         run, question = client.find(last.folder), [args.follows] if args.follows else args.question
     say(f"Continues {run.id}" + (f": {shortened(run.metadata.question)}" if run.metadata else ""))
     return question, run.folder
+
+
+# --- leadline explain -------------------------------------------------------------------------------------------------
+
+
+def explain(args: argparse.Namespace) -> int:
+    """Print the plan and the estimate of a run."""
+    question = question_of(args.question)
+    plan, costs = asyncio.run(_explain(args, question or ""))
+    if args.json:
+        estimate = {"estimate": costs.model_dump(mode="json")}
+        write_json({"question": question, **plan.model_dump(mode="json"), **estimate})
+    else:
+        _show_plan(plan)
+        write("\n" + "\n".join(estimated(costs)))
+        if not plan.costs_money:
+            write("This run costs no money and no tokens.")
+    return 0
+
+
+async def _explain(args: argparse.Namespace, question: str) -> tuple[Explanation, Estimate]:
+    async with client_of(args) as client:
+        return client.explain(), await client.estimate(question)
+
+
+def _show_plan(plan: Explanation) -> None:
+    rounds = f", at most {plan.rounds} rounds" if plan.rounds > 1 else ""
+    preset = f", preset {plan.preset}" if plan.preset != "lean" else ""
+    write(f"Pipeline {plan.pipeline}{preset}{rounds}:")
+    steps = (("↻" if step.in_loop else "", step.name, step.summary) for step in plan.steps)
+    write(table(steps, indent="  "))
+    write("\nPlugins:")
+    chosen = ((key, ", ".join(names)) for key, names in plan.chosen.items() if names and key != "pipeline")
+    write(table(chosen, indent="  "))
+    for text in (*plan.choices, *plan.notices):
+        write(f"  {text}")
+    write("\nLimits:")
+    write(table(((name, f"{value:,g}") for name, value in plan.limits.items()), indent="  "))
+    write("\nExpected calls:")
+    calls = (
+        (call.kind, f"{call.at_least} to {call.at_most}", f"by {', '.join(call.by)}" if call.by else "")
+        for call in plan.expected
+    )
+    write(table(calls, indent="  "))
+
+
+_HEADERS = ("TASK", "ASKED BY", "MODEL", "CALLS", "TOKENS IN", "TOKENS OUT", "USD")
+
+
+def estimated(estimate: Estimate) -> Iterator[str]:
+    """Yield the lines of an estimate."""
+    if not any(task.model for task in estimate.tasks):
+        yield "Estimated model calls: none. Every task is performed by an algorithm."
+        return
+    yield "Estimated model calls (likely number, not a limit):"
+    rows = [_row(task) for task in estimate.tasks if task.calls]
+    tokens = (f"{estimate.input_tokens:,}", f"{estimate.output_tokens:,}")
+    total = ("all", "", "", f"{estimate.calls}", *tokens, _money(estimate.cost))
+    yield table([*rows, total], _HEADERS, indent="  ")
+    if free := [task.task for task in estimate.tasks if not task.model]:
+        yield f"  Performed by an algorithm, at no cost: {', '.join(free)}."
+    for model in estimate.unpriced:
+        yield f'  Price unknown: set ai.prices = {{ "{model}" = {{ input = …, output = … }} }} (USD per 1M tokens).'
+    if estimate.unknown:
+        yield f"  Not estimated, because their plugins provide no estimate: {', '.join(estimate.unknown)}."
+    for limit in estimate.over:
+        yield f"  Over budget: {limit}. The run would end early with a partial report."
+    yield f"  Based on: {'; '.join(estimate.basis)}."
+
+
+def _row(task: TaskEstimate) -> tuple[str, ...]:
+    tokens = (f"{task.input_tokens:,}", f"{task.output_tokens:,}")
+    return task.task, task.asked_by, f"{task.provider}:{task.model}", f"{task.calls}", *tokens, _money(task.cost)
+
+
+def _money(cost: Decimal | None) -> str:
+    return "unknown" if cost is None else f"{cost:.4f}"

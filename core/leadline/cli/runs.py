@@ -136,18 +136,18 @@ def delete(args: argparse.Namespace) -> int:
     if bool(args.run) == bool(args.older_than):
         raise UsageError("name the runs to delete, or their age: leadline runs delete --older-than 30d")
     if args.older_than:
-        found = [run_info(run.folder) for run in ended_before(folder, _ago(args.older_than))]
+        chosen = [run_info(run.folder) for run in ended_before(folder, _ago(args.older_than))]
         again = f"leadline runs delete --yes --older-than {quote(args.older_than)}"
     else:
-        found = [run_info(find_run(folder, name)) for name in args.run]
-        again = f"leadline runs delete --yes {join(run.id for run in found)}"
-    if not found:
+        chosen = [run_info(find_run(folder, name)) for name in args.run]
+        again = f"leadline runs delete --yes {join(run.id for run in chosen)}"
+    if not chosen:
         say(f"No run in {folder} ended so long ago.")
         return 0
-    if not args.yes and not confirmed(found, "Delete", again):
+    if not args.yes and not confirmed(chosen, "Delete", again):
         say("Nothing was deleted.")
         return 1
-    for run in found:
+    for run in chosen:
         delete_run(run.folder)
         say(f"Deleted {near(run.folder)}.")
     return 0

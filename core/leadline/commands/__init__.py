@@ -166,13 +166,13 @@ def _runs_of(args: Namespace) -> Runs:
 
 def pairs(texts: Sequence[str], option: str) -> dict[str, str]:
     """Parse `KEY=VALUE` options. Raises `UsageError`."""
-    found = {}
+    values = {}
     for text in texts:
         key, equals, value = text.partition("=")
         if not key or not equals:
             raise UsageError(f"{option} {text!r}: write KEY=VALUE, such as {option} ticket=42")
-        found[key.strip()] = value.strip()
-    return found
+        values[key.strip()] = value.strip()
+    return values
 
 
 def unknown_pipeline(name: str, known: Iterable[str]) -> ConfigError:

@@ -72,8 +72,8 @@ def done(known: Metadata) -> str:
 
 def errors(known: Metadata) -> Iterator[str]:
     """Yield the first errors that no other line reports, and the number of further ones."""
-    said = "\n".join((known.reason, *known.notices))
-    new = [error for error in known.errors if error.message.parameters.get("failure", error.message) not in said]
+    other_lines = "\n".join((known.reason, *known.notices))
+    new = [error for error in known.errors if error.message.parameters.get("failure", error.message) not in other_lines]
     for error in new[:_ERRORS]:
         often = f" (×{error.times})" if error.times > 1 else ""
         where = f"{error.step}: " if error.step else ""
@@ -82,32 +82,32 @@ def errors(known: Metadata) -> Iterator[str]:
         yield f"{len(new) - _ERRORS} more errors in {METADATA}"
 
 
-def checks(found: Mapping[str, Any], audit: Mapping[str, Any] | None = None) -> str:
+def checks(outcome: Mapping[str, Any], audit: Mapping[str, Any] | None = None) -> str:
     """Return the result of the verification: decision with its reasons, counts, repairs."""
-    if not found:
+    if not outcome:
         return ""
-    accepted = (audit or {}).get("accepted", found.get("passed"))
+    accepted = (audit or {}).get("accepted", outcome.get("passed"))
     if accepted is None:
         return "passages found, not judged"
-    reasons = "; ".join((audit or found).get("reasons", ()))
-    kinds: Mapping[str, int] = found.get("claims", {})
+    reasons = "; ".join((audit or outcome).get("reasons", ()))
+    kinds: Mapping[str, int] = outcome.get("claims", {})
     counts = ", ".join(f"{count} {VERDICTS[kind].name}" for kind, count in sorted(kinds.items()) if count)
-    bare = found.get("paragraph_without_citation_count", 0)
+    bare = outcome.get("paragraph_without_citation_count", 0)
     parts = (
-        _judged(found) if accepted else ": ".join(filter(None, ("rejected", reasons))),
+        _judged(outcome) if accepted else ": ".join(filter(None, ("rejected", reasons))),
         f"claims: {counts}" if counts else "",
         f"{plural(bare, 'paragraph')} without a citation" if bare else "",
-        _changed(found.get("repairs", ())),
+        _changed(outcome.get("repairs", ())),
     )
     return "; ".join(filter(None, parts))
 
 
-def _judged(found: Mapping[str, Any]) -> str:
+def _judged(outcome: Mapping[str, Any]) -> str:
     """Return that the report passed, with its remarks, or how many of its claims were judged if some were not."""
-    claims: Mapping[str, int] = found.get("claims", {})
+    claims: Mapping[str, int] = outcome.get("claims", {})
     unjudged, total = claims.get("not_judged", 0), sum(claims.values())
     if not unjudged:
-        remarks = found.get("remarks", 0)
+        remarks = outcome.get("remarks", 0)
         return f"passed with {plural(remarks, 'remark')}" if remarks else "passed"
     judged = "no claim was" if unjudged == total else f"{total - unjudged} of {plural(total, 'claim')}"
     return f"{judged} judged; citations and paragraphs were checked"
@@ -117,7 +117,7 @@ def _changed(repairs: Sequence[Mapping[str, Any]]) -> str:
     """Return the repairs of claims that were not supported."""
     if not repairs:
         return ""
-    done = Counter(one["done"] for one in repairs)
+    done = Counter(repair["done"] for repair in repairs)
     return f"repaired: {', '.join(f'{count} {what}' for what, count in sorted(done.items()))}"
 
 
@@ -134,9 +134,9 @@ def _cost(known: Metadata) -> str:
     if not asked and made:
         return f"unknown: the journal has no usage of {plural(made, 'model call')}"
     untold = known.usage.get("untold")
-    said = cost(known.usage, asked, answered=bool(known.usage.get("replies", known.models)))
+    text = cost(known.usage, asked, answered=bool(known.usage.get("replies", known.models)))
     some = untold and known.usage.get("tokens")
-    return f"{said}; {untold} of {plural(asked, 'model call')} did not report their usage" if some else said
+    return f"{text}; {untold} of {plural(asked, 'model call')} did not report their usage" if some else text
 
 
 def cost(usage: Mapping[str, Any], asked: int, *, answered: bool) -> str:
@@ -172,24 +172,24 @@ def show(result: Result, *, as_json: bool) -> None:
 
 def advise(result: Result, args: argparse.Namespace) -> None:
     """Print how to continue a run that is not complete."""
-    kept = KEPT_NOTICE in result.metadata.notices  # the earlier, complete output was kept
+    has_earlier = KEPT_NOTICE in result.metadata.notices  # the earlier, complete output was kept
     if result.status == "waiting":
         say(f"Nobody could be asked. To answer, continue in a terminal: {resume_command(result.folder, args)}")
     elif result.exit_code != UsageError.exit_code and (
-        result.exit_code == INTERRUPTED or (result.status in ("failed", "partial") and not kept)
+        result.exit_code == INTERRUPTED or (result.status in ("failed", "partial") and not has_earlier)
     ):
         say(f"Continue: {resume_command(result.folder, args, raised(result.metadata))}")
     if debugging():
-        for place in dict.fromkeys(filter(None, (error.traceback for error in result.metadata.errors))):
-            say(place)
+        for trace in dict.fromkeys(filter(None, (error.traceback for error in result.metadata.errors))):
+            say(trace)
 
 
 def raised(known: Metadata) -> list[str]:
     """Return the larger budgets that the messages of a run suggest, the largest for each setting."""
-    said = [*known.reason.parts, *known.notices, *(step.reason for step in known.steps)]
-    said += [Notice.read(part.parameters["reason"]) for part in said if "reason" in part.parameters]
+    messages = [*known.reason.parts, *known.notices, *(step.reason for step in known.steps)]
+    messages += [Notice.read(part.parameters["reason"]) for part in messages if "reason" in part.parameters]
     enough: dict[str, str] = {}
-    for about in (part.parameters for part in said if "setting" in part.parameters):
+    for about in (part.parameters for part in messages if "setting" in part.parameters):
         key, amount = about["setting"], about["value"]
         if amount != "N":
             enough[key] = max(enough.get(key, amount), amount, key=float)
@@ -201,7 +201,7 @@ def resume_command(folder: Path, args: argparse.Namespace, sets: Sequence[str] =
     # Runs of a principal are found by their path.
     own = folder.parent.parent.name == PRINCIPALS
     words = ["leadline", "resume", near(folder) if own else folder.name]
-    words += [word for one in sets for word in ("--set", one)]
+    words += [word for setting in sets for word in ("--set", setting)]
     if not own and (args.folder or any(text.startswith("runs.folder") for text in args.set)):
         words += ["--folder", str(folder.parent)]
     if args.settings:
@@ -251,8 +251,8 @@ def _show_report(result: Result) -> None:
 
 def _sources(result: Result) -> Iterator[str]:
     """Yield a line for each cited source."""
-    for place, source in number(result.report).cited if result.report else ():
-        yield one_line(f"[{place}] {plain_title(source.hit.title)} - {readable_url(source.hit.url)}")
+    for index, source in number(result.report).cited if result.report else ():
+        yield one_line(f"[{index}] {plain_title(source.hit.title)} - {readable_url(source.hit.url)}")
 
 
 def _written(result: Result) -> str:

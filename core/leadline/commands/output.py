@@ -163,7 +163,7 @@ _EAST = (
 _OPENS = "（【「『《〈〔［｛“‘(\\["
 _CLOSES = "、。，．：；！？）】」』》〉〕］｝”’…‥—～ー々・ぁぃぅぇぉっゃゅょァィゥェォッャュョ％),.;:!?%\\]"
 _PIECE = re.compile(
-    rf"(?P<space>\s*)(?P<said>[{_OPENS}]{{0,4}}(?:(?![{_CLOSES}])[{_EAST}]|[^\s{_EAST}]+)[{_CLOSES}]*|[{_EAST}])"
+    rf"(?P<space>\s*)(?P<piece>[{_OPENS}]{{0,4}}(?:(?![{_CLOSES}])[{_EAST}]|[^\s{_EAST}]+)[{_CLOSES}]*|[{_EAST}])"
 )
 
 
@@ -175,10 +175,10 @@ def wrapped(text: str, cells: int) -> list[str]:
     from rich.cells import cell_len, chop_cells
 
     lines, width = [""], 0
-    for found in _PIECE.finditer(text):
-        said = found["said"]
-        space = " " if found["space"] and lines[-1] else ""
-        parts = [said] if said.isascii() or cell_len(said) <= cells else chop_cells(said, cells)
+    for match in _PIECE.finditer(text):
+        piece = match["piece"]
+        space = " " if match["space"] and lines[-1] else ""
+        parts = [piece] if piece.isascii() or cell_len(piece) <= cells else chop_cells(piece, cells)
         if lines[-1] and width + len(space) + cell_len(parts[0]) > cells:
             lines.append("")
             space, width = "", 0
