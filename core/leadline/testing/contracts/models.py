@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 from leadline._hosting.faults import words
-from leadline._settings.secrets import Secrets
-from leadline.contracts import AIProvider
 from leadline.errors import Unsupported
 from leadline.records import (
     ChatReply,
@@ -29,10 +27,14 @@ from leadline.records import (
     ToolCall,
 )
 from leadline.tasks import Task, TaskKind
-from leadline.testing.context import FakeCall, NewCall
-from leadline.testing.contracts.base import AT_ONCE, PluginContract
-from leadline.testing.contracts.checks import answered, must, outcome, within
-from leadline.testing.contracts.reports import evidence, sources
+from leadline.testing.context import FakeCall
+from leadline.testing.contracts.base import AT_ONCE, PluginContract, Subject
+from leadline.testing.contracts.checks import accepted, must
+from leadline.testing.contracts.reports import REPORT
+
+Chatting = Subject[ChatRequest, ChatReply]
+Embedding = Subject[EmbedRequest, Embeddings]
+Judging = Subject[JudgeRequest, Judgements]
 
 _TOOL = Tool(
     name="sound",
@@ -84,18 +86,14 @@ class AIProviderContract(PluginContract[ChatRequest, ChatReply]):
             known is None or known > 0, f"traits({model!r}) has a context of {known} tokens; use None if it is unknown"
         )
 
-    async def test_it_answers_where_nobody_follows(
-        self, plugin: Any, requests: Sequence[ChatRequest], new_call: NewCall, secrets: Secrets
-    ) -> None:
-        call = new_call()
+    async def test_it_answers_where_nobody_follows(self, subject: Chatting, requests: Sequence[ChatRequest]) -> None:
+        call = subject.new_call()
         call.followed = False
-        await self.reply(plugin, requests[0], call, secrets)
+        await subject.reply(requests[0], call)
 
-    async def test_it_takes_a_talk_with_tools(
-        self, plugin: AIProvider, requests: Sequence[ChatRequest], new_call: NewCall, secrets: Secrets
-    ) -> None:
+    async def test_it_takes_a_talk_with_tools(self, subject: Chatting, requests: Sequence[ChatRequest]) -> None:
         """A tool call is sent back to the model together with its result."""
-        if not plugin.traits(requests[0].model).tools:
+        if not subject.plugin.traits(requests[0].model).tools:
             pytest.skip("its traits support no tools")
         wish = ToolCall(id="call_1", name=_TOOL.name, arguments={"place": "the mole"})
         turns = (
@@ -103,8 +101,7 @@ class AIProviderContract(PluginContract[ChatRequest, ChatReply]):
             Message(role="assistant", tool_calls=(wish,)),
             Message(role="tool", text="nine fathoms", tool_call_id=wish.id),
         )
-        request = requests[0].model_copy(update={"messages": turns, "tools": (_TOOL,)})
-        await self.reply(plugin, request, new_call(), secrets)
+        await subject.reply(requests[0].model_copy(update={"messages": turns, "tools": (_TOOL,)}))
 
 
 class _Unheard(Record):
@@ -117,16 +114,14 @@ class TaskProviderContract(PluginContract[Any, Any]):
     kind = "ai_providers"
     verb = "perform"
 
-    async def reply(self, plugin: Any, request: Task[Any], call: FakeCall, secrets: Secrets) -> Any:
+    def accept(self, request: Task[Any], returned: object, call: FakeCall) -> Any:
         """Return the reply to a task, an instance of the reply record of the task."""
-        return await answered(self.ask(plugin, request, call), request.reply, secrets, self.patience)
+        return accepted(returned, request.reply)
 
-    async def test_a_task_it_does_not_know_is_unsupported(
-        self, plugin: Any, new_call: NewCall, secrets: Secrets
-    ) -> None:
+    async def test_a_task_it_does_not_know_is_unsupported(self, subject: Subject[Any, Any]) -> None:
         task = TaskKind("a_task_nobody_knows", _Unheard, _Unheard).of(_Unheard())
-        found = await within(self.patience, outcome(self.ask(plugin, task, new_call()), secrets))
-        must(isinstance(found, Unsupported), f"returns {found!r} for an unknown task; raise Unsupported")
+        result = await subject.failure_or_reply(task)
+        must(isinstance(result, Unsupported), f"returns {result!r} for an unknown task; raise Unsupported")
 
 
 _TEXTS = ("How deep is the harbour?", "The harbour is nine fathoms deep.", "海底", "", "Grain was dear in spring.")
@@ -154,20 +149,15 @@ class EmbedderContract(PluginContract[EmbedRequest, Embeddings]):
             all(isfinite(place) for vector in reply.vectors for place in vector), "returns numbers that are not finite"
         )
 
-    async def test_no_texts_have_no_vectors(
-        self, plugin: Any, requests: Sequence[EmbedRequest], new_call: NewCall, secrets: Secrets
-    ) -> None:
-        await self.reply(plugin, requests[0].model_copy(update={"texts": ()}), new_call(), secrets)
+    async def test_no_texts_have_no_vectors(self, subject: Embedding, requests: Sequence[EmbedRequest]) -> None:
+        await subject.reply(requests[0].model_copy(update={"texts": ()}))
 
     async def test_vectors_are_as_long_whatever_the_text(
-        self, plugin: Any, requests: Sequence[EmbedRequest], new_call: NewCall, secrets: Secrets
+        self, subject: Embedding, requests: Sequence[EmbedRequest]
     ) -> None:
-        replies = [await self.reply(plugin, request, new_call(), secrets) for request in requests]
-        sizes = {len(vector) for reply in replies for vector in reply.vectors}
-        must(
-            len(sizes) == 1,
-            f"returns vectors of different lengths between calls: {sorted(sizes)}; they must be comparable",
-        )
+        replies = [await subject.reply(request) for request in requests]
+        sizes = sorted({len(vector) for reply in replies for vector in reply.vectors})
+        must(len(sizes) == 1, f"returns vectors of different lengths between calls: {sizes}; they must be comparable")
 
 
 class RerankerContract(PluginContract[RerankRequest, Ranking]):
@@ -189,15 +179,15 @@ class RerankerContract(PluginContract[RerankRequest, Ranking]):
         must(given == wanted, f"returns {given} scores for {wanted} texts; return one per text, in order")
         must(all(map(isfinite, reply.scores)), "returns scores that are not finite numbers")
 
-    async def test_no_texts_have_no_scores(self, plugin: Any, new_call: NewCall, secrets: Secrets) -> None:
-        await self.reply(plugin, RerankRequest(query=_TEXTS[0], texts=()), new_call(), secrets)
+    async def test_no_texts_have_no_scores(self, subject: Subject[RerankRequest, Ranking]) -> None:
+        await subject.reply(RerankRequest(query=_TEXTS[0], texts=()))
 
 
 _CLAIMS = (
-    ("The harbour of Port Ellery is nine fathoms deep at the mole.", ("e0",)),
-    ("A cable further out it is twelve fathoms deep.", ("e1", "e0")),
-    ("Ships of nine fathoms were built there from 1771 on.", ("e2",)),
-    ("海港很深。", ("e0", "e1", "e2")),
+    ("The harbour of Port Ellery is nine fathoms deep at the mole.", ("e1",)),
+    ("A cable further out it is twelve fathoms deep.", ("e2", "e1")),
+    ("Ships of nine fathoms were built there from 1771 on.", ("e3",)),
+    ("海港很深。", ("e1", "e2", "e3")),
 )
 
 
@@ -206,7 +196,7 @@ def _request(claims: Sequence[tuple[str, Sequence[str]]]) -> JudgeRequest:
         Claim(id=f"1.{place}", section_id="1", text=text, span=(0, len(text)), evidence_ids=tuple(cited))
         for place, (text, cited) in enumerate(claims, start=1)
     )
-    return JudgeRequest(claims=tuple(made), passages=evidence(), sources=sources(), language="en")
+    return JudgeRequest(claims=tuple(made), passages=REPORT.evidence, sources=REPORT.sources, language="en")
 
 
 class ClaimJudgeContract(PluginContract[JudgeRequest, Judgements]):
@@ -243,13 +233,11 @@ class ClaimJudgeContract(PluginContract[JudgeRequest, Judgements]):
                     occurs = any(words in quotes.get(name, "") for name in cited[one.claim_id])
                     must(occurs, f"quotes words that no cited passage contains: {words!r}")
 
-    async def test_a_claim_without_a_passage_is_not_supported(
-        self, plugin: Any, new_call: NewCall, secrets: Secrets
-    ) -> None:
+    async def test_a_claim_without_a_passage_is_not_supported(self, subject: Judging) -> None:
         request = _request([(text, ()) for text, _ in _CLAIMS]).model_copy(update={"passages": (), "sources": ()})
-        reply = await self.reply(plugin, request, new_call(), secrets)
-        supported = [one.claim_id for one in reply.judgements if one.verdict == "supported"]
+        reply = await subject.reply(request)
+        supported = [judgement.claim_id for judgement in reply.judgements if judgement.verdict == "supported"]
         must(not supported, f"supports claims that cite no passage: {supported}")
 
-    async def test_no_claims_have_no_judgements(self, plugin: Any, new_call: NewCall, secrets: Secrets) -> None:
-        await self.reply(plugin, _request([]), new_call(), secrets)
+    async def test_no_claims_have_no_judgements(self, subject: Judging) -> None:
+        await subject.reply(_request([]))

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from leadline._hosting.faults import words
 from leadline._runtime.runs.findings_board import misfit
-from leadline._settings.secrets import Secrets
 from leadline.errors import Unavailable
 from leadline.events import utc_now
 from leadline.findings import Key
@@ -30,10 +28,11 @@ from leadline.records import (
     SearchPage,
     SearchRequest,
 )
-from leadline.testing.context import FakeCall, NewCall, fake_findings
-from leadline.testing.contracts.base import PluginContract
-from leadline.testing.contracts.checks import Failure, accepted, must, outcome, within
+from leadline.testing.context import FakeCall, fake_findings
+from leadline.testing.contracts.base import PluginContract, Subject
+from leadline.testing.contracts.checks import Failure, accepted, must
 
+Tested = Subject[Any, Any]
 Values = Mapping[Key[Any], Any]
 
 
@@ -60,17 +59,10 @@ class StageContract(PluginContract[Any, Any]):
         must(returned is None, f"returns {type(returned).__name__}; a stage writes to `findings` and returns nothing")
         return self._plain(findings.patch)
 
-    async def reply(self, plugin: Any, request: Values, call: FakeCall, secrets: Secrets) -> Any:
+    def accept(self, request: Values, returned: Any, call: FakeCall) -> Any:
         """Return what the stage wrote, as JSON data by the name of the key."""
-        found = await within(self.patience, outcome(self.ask(plugin, request, call), secrets))
-        if isinstance(found, Failure):
-            raise AssertionError(f"failed instead of writing findings: {words(found)}") from found
-        self.check(request, found, call)
-        return found
-
-    async def failure_or_reply(self, plugin: Any, request: Values, call: FakeCall, secrets: Secrets) -> Any:
-        """Return what the stage wrote, or the failure that it raised."""
-        return await within(self.patience, outcome(self.ask(plugin, request, call), secrets))
+        self.check(request, returned, call)
+        return returned
 
     def check(self, request: Values, reply: Any, call: FakeCall) -> None:
         """Check that each key of `gives` has a value after the stage."""
@@ -91,14 +83,12 @@ class StageContract(PluginContract[Any, Any]):
             plain[key.name] = items if key.grows else items[0]
         return plain
 
-    async def test_it_does_without_what_it_only_wants(
-        self, plugin: Any, requests: Sequence[Values], new_call: NewCall, secrets: Secrets
-    ) -> None:
+    async def test_it_does_without_what_it_only_wants(self, subject: Tested, requests: Sequence[Values]) -> None:
         wanted = {key.name for key in self.offered.wants}
         for request in requests:
             less = {key: value for key, value in request.items() if key.name not in wanted}
             if less != dict(request):
-                await self.reply(plugin, less, new_call(), secrets)
+                await subject.reply(less)
 
 
 class MapStageContract(StageContract):
@@ -171,7 +161,7 @@ class MiddlewareContract(PluginContract[Any, Any]):
             case _:
                 return _UnknownReply(text="Nine fathoms.")
 
-    def ask(self, plugin: Any, request: Record, call: FakeCall, proceed: Callable[[Any], Any] | None = None) -> Any:
+    def ask(self, plugin: Any, request: Record, call: FakeCall) -> Any:
         """Pass a call through the middleware to a provider that answers."""
 
         async def answered(changed: Any) -> Record:
@@ -179,40 +169,31 @@ class MiddlewareContract(PluginContract[Any, Any]):
             await asyncio.sleep(0)
             return self.answer(request)
 
-        return plugin.around(request, call, proceed or answered)
+        return plugin.around(request, call, answered)
 
-    async def reply(self, plugin: Any, request: Record, call: FakeCall, secrets: Secrets) -> Any:
+    def accept(self, request: Record, returned: object, call: FakeCall) -> Any:
         """Return the reply that passed, a record of the same type as the provider's."""
-        found = await within(self.patience, outcome(self.ask(plugin, request, call), secrets))
-        if isinstance(found, Failure):
-            raise AssertionError(f"refuses {type(request).__name__}: {words(found)}; give other `requests`") from found
-        return accepted(found, type(self.answer(request)))
-
-    async def failure_or_reply(self, plugin: Any, request: Record, call: FakeCall, secrets: Secrets) -> Any:
-        """Return the reply that passed, or the failure that was raised."""
-        return await self._passed(self.ask(plugin, request, call), request, secrets)
-
-    async def _passed(self, work: Awaitable[Any], request: Record, secrets: Secrets) -> Any:
-        found = await within(self.patience, outcome(work, secrets))
-        return found if isinstance(found, Failure) else accepted(found, type(self.answer(request)))
+        return accepted(returned, type(self.answer(request)))
 
     async def test_it_says_whether_pieces_may_pass_before_the_reply(self, plugin: Any) -> None:
         live = getattr(plugin, "live", None)
         must(isinstance(live, bool), f"`live` is {live!r}; set it to True, or to False to see whole replies first")
 
     async def test_a_failure_of_the_provider_is_no_fault_of_it(
-        self, plugin: Any, requests: Sequence[Record], new_call: NewCall, secrets: Secrets
+        self, subject: Tested, requests: Sequence[Record]
     ) -> None:
         async def fails(_: Any) -> Any:
             await asyncio.sleep(0)
             raise Unavailable("the service is closed")
 
         for request in requests:
-            await self._passed(self.ask(plugin, request, new_call(), fails), request, secrets)
+            call = subject.new_call()
+            result = await subject.outcome(subject.plugin.around(request, call, fails))
+            must(isinstance(result, Failure) or bool(self.accept(request, result, call)), "loses the failure")
 
-    async def test_a_call_of_an_unknown_kind_passes(self, plugin: Any, new_call: NewCall, secrets: Secrets) -> None:
+    async def test_a_call_of_an_unknown_kind_passes(self, subject: Tested) -> None:
         """Plugins make calls with records of their own (`run.call`)."""
-        await self.failure_or_reply(plugin, _UnknownRequest(subject="harbour"), new_call(), secrets)
+        await subject.failure_or_reply(_UnknownRequest(subject="harbour"))
 
 
 _EVENTS: Sequence[tuple[str, dict[str, Any]]] = (
@@ -268,17 +249,9 @@ class ObserverContract(PluginContract[Any, Any]):
         """Send an event."""
         return plugin.observe(request)
 
-    async def reply(self, plugin: Any, request: Event, call: FakeCall, secrets: Secrets) -> Any:
-        """Send an event, which must succeed and return nothing."""
-        found = await within(self.patience, outcome(self.ask(plugin, request, call), secrets))
-        if isinstance(found, Failure):
-            raise AssertionError(f"failed at the event {request.kind}: {words(found)}") from found
-        must(found is None, f"returns {type(found).__name__} for {request.kind}; an observer returns nothing")
-        return found
-
-    async def failure_or_reply(self, plugin: Any, request: Event, call: FakeCall, secrets: Secrets) -> Any:
-        """Send an event; return the failure that was raised."""
-        return await within(self.patience, outcome(self.ask(plugin, request, call), secrets))
+    def accept(self, request: Event, returned: object, call: FakeCall) -> None:
+        """Check that the observer returned nothing."""
+        must(returned is None, f"returns {type(returned).__name__} for {request.kind}; an observer returns nothing")
 
     def text_of(self, reply: Any) -> str:
         """Return nothing: there is no reply."""
@@ -288,14 +261,11 @@ class ObserverContract(PluginContract[Any, Any]):
         deltas = getattr(plugin, "deltas", True)
         must(isinstance(deltas, bool), f"`deltas` is {deltas!r}; it must be True or False")
 
-    async def test_it_keeps_runs_apart(
-        self, plugin: Any, requests: Sequence[Event], new_call: NewCall, secrets: Secrets
-    ) -> None:
+    async def test_it_keeps_runs_apart(self, subject: Tested, requests: Sequence[Event]) -> None:
         """Runs share an observer, a killed one has no `run.finished`, and a resumed one begins with a higher number."""
         for request in requests:
             for run in ("one", "other"):
                 if (run, request.kind) != ("one", "run.finished"):
-                    await self.reply(plugin, request.model_copy(update={"run_id": run}), new_call(), secrets)
+                    await subject.reply(request.model_copy(update={"run_id": run}))
         for request in requests:
-            resumed = request.model_copy(update={"run_id": "one", "seq": request.seq + 1000})
-            await self.reply(plugin, resumed, new_call(), secrets)
+            await subject.reply(request.model_copy(update={"run_id": "one", "seq": request.seq + 1000}))
