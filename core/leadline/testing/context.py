@@ -33,7 +33,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 R = TypeVar("R", bound=Record)
 # The verbs that ask plugins: a fake run has their replies from the test.
-_VERBS = frozenset(("search", "fetch", "download", "synthesize", "draw", "execute", "embed", "judge", "format"))
+_VERBS = {"search", "fetch", "download", "retrieve", "synthesize", "draw", "execute", "embed", "judge", "format"}
 _VECTORS = ("put", "remove", "search", "describe")
 
 
@@ -130,10 +130,6 @@ class FakeRun:
     async def rerank(self, query: str, texts: Sequence[str], /) -> Any:
         """Return the scores of the test; None without."""
         return await self._reply("rerank", query, texts) if "rerank" in self.replies and texts else None
-
-    async def retrieve(self, request: Record, /) -> Any:
-        """Return the passages of the test."""
-        return await self._reply("retrieve", request)
 
     @property
     def vectors(self) -> Any:
@@ -238,11 +234,10 @@ class FakeCall:
 NewCall = Callable[[], FakeCall]
 
 
-class _Parsers:
-    """The parsers of a context, created after it because they receive it."""
+class _TestContext(PluginContext):
+    """A context with parsers of its own; they are created after it because they receive it."""
 
-    def __init__(self) -> None:
-        self.parsers: Sequence[Parser] = ()
+    parsers: Sequence[Parser] = ()
 
     def parses(self, media_type: str) -> bool:
         return any(parser.accepts(media_type) for parser in self.parsers)
@@ -256,7 +251,6 @@ class _Parsers:
 
 def fake_context(cache_dir: Path, *parsers: Callable[[Context], Parser], name: str = "test") -> PluginContext:
     """Return a context with these parsers, in order; each is created with the context."""
-    reader = _Parsers()
-    context = PluginContext(name, cache_dir, reader)
-    reader.parsers = [make(context) for make in parsers]
+    context = _TestContext(name, cache_dir)
+    context.parsers = [make(context) for make in parsers]
     return context

@@ -10,13 +10,14 @@ import inspect
 import sys
 import traceback
 from asyncio import AbstractEventLoop, Task
-from collections.abc import Awaitable, Collection, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Collection, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from leadline._hosting.faults import words
 from leadline._runtime.calls.retry import translate
+from leadline._runtime.journal.journal import flatten
 from leadline._settings.secrets import Secrets
 from leadline.encoding import encode
 from leadline.errors import CallFailed, PluginError, ProviderError
@@ -163,22 +164,12 @@ def record_tasks(code: PluginCode) -> Iterator[dict[Task[Any], str]]:
         loop.set_task_factory(before)
 
 
-def first_difference(one: Any, other: Any) -> str:
+def first_difference(alone: Any, at_once: Any) -> str:
     """Return where the replies to a request alone and at once with others differ, and both values there."""
-    here, there = (reply.model_dump(mode="json") if isinstance(reply, Record) else reply for reply in (one, other))
-    return _first_difference(here, there, "")
-
-
-def _first_difference(one: Any, other: Any, path: str) -> str:
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        for name in dict.fromkeys((*one, *other)):
-            if one.get(name) != other.get(name):
-                return _first_difference(one.get(name), other.get(name), f"{path}.{name}" if path else str(name))
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple) and len(one) == len(other):
-        for place, (left, right) in enumerate(zip(one, other, strict=True)):
-            if left != right:
-                return _first_difference(left, right, f"{path}[{place}]")
-    return f"{path or 'the whole reply'}: {one!r:.120} alone, {other!r:.120} at once"
+    trees = (reply.model_dump(mode="json") if isinstance(reply, Record) else reply for reply in (alone, at_once))
+    here, there = (dict(flatten(tree)) for tree in trees)
+    path = next((path for path in (here | there) if here.get(path) != there.get(path)), "")
+    return f"{path or 'the whole reply'}: {here.get(path)!s:.120} alone, {there.get(path)!s:.120} at once"
 
 
 def check_spent(call: FakeCall) -> None:

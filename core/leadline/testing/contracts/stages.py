@@ -49,11 +49,8 @@ class StageContract(PluginContract[Any, Any]):
     def _offer(self, offer: Offer[Any]) -> None:
         self.offered: Any = offer
 
-    def ask(self, plugin: Any, request: Values, call: FakeCall) -> Any:
+    async def ask(self, plugin: Any, request: Values, call: FakeCall) -> dict[str, Any]:
         """Run the stage and return what it wrote."""
-        return self._written(plugin, request, call)
-
-    async def _written(self, plugin: Any, request: Values, call: FakeCall) -> dict[str, Any]:
         findings = fake_findings(self.offered.make, request)
         returned = await plugin.run(findings, call.run)
         must(returned is None, f"returns {type(returned).__name__}; a stage writes to `findings` and returns nothing")
@@ -96,31 +93,26 @@ class MapStageContract(StageContract):
 
     verb = "map"
 
-    async def _written(self, plugin: Any, request: Values, call: FakeCall) -> dict[str, Any]:
+    async def ask(self, plugin: Any, request: Values, call: FakeCall) -> dict[str, Any]:
+        """Pass all items through the stage and return the results."""
         offer: Any = self.offered
         given = next((value for key, value in request.items() if key.name == offer.over.name), ())
         must(bool(given), f"give items of {offer.over.name} in `requests`")
         keys = (offer.gives, *offer.may_give)
-        found: dict[Key[Any], list[Any]] = {key: [] for key in keys}
+        types = ", ".join(key.type.__name__ for key in keys)
+        results: dict[Key[Any], list[Any]] = {key: [] for key in keys}
         work: list[Callable[..., Any]] = [partial(plugin.map, item) for item in given]
         if hasattr(plugin, "rest"):
             work.append(partial(plugin.rest, tuple(given)))
-        for one in work:
-            for result in await one(fake_findings(offer.make, request), call.run):
+        for do in work:
+            for result in await do(fake_findings(offer.make, request), call.run):
                 key = next((key for key in keys if isinstance(result, key.type)), None)
-                must(key is not None, f"returns a {type(result).__name__}; its offer gives {_types(keys)}")
+                must(key is not None, f"returns a {type(result).__name__}; its offer gives {types}")
                 assert key is not None
                 fault = misfit(result, given)
                 must(not fault, f"returns {fault}")
-                found[key].append(result)
-        return self._plain({key: tuple(items) for key, items in found.items()})
-
-    def check(self, request: Values, reply: Any, call: FakeCall) -> None:
-        """Check nothing more: a map stage may give no item."""
-
-
-def _types(keys: Sequence[Key[Any]]) -> str:
-    return ", ".join(key.type.__name__ for key in keys)
+                results[key].append(result)
+        return self._plain(results)
 
 
 class _UnknownRequest(Record):
@@ -129,6 +121,13 @@ class _UnknownRequest(Record):
 
 class _UnknownReply(Record):
     text: str
+
+
+_ANSWERS: dict[type[Record], Record] = {
+    ChatRequest: ChatReply(message=Message(role="assistant", text="Nine fathoms.")),
+    SearchRequest: SearchPage(hits=(Hit(url="https://example.org/harbour", title="The harbour"),)),
+    FetchRequest: Blob(name="harbour.txt", media_type="text/plain", data=b"Nine fathoms."),
+}
 
 
 class MiddlewareContract(PluginContract[Any, Any]):
@@ -151,15 +150,7 @@ class MiddlewareContract(PluginContract[Any, Any]):
 
     def answer(self, request: Record) -> Record:
         """Return the reply of the provider."""
-        match request:
-            case ChatRequest():
-                return ChatReply(message=Message(role="assistant", text="Nine fathoms."))
-            case SearchRequest():
-                return SearchPage(hits=(Hit(url="https://example.org/harbour", title="The harbour"),))
-            case FetchRequest():
-                return Blob(name="harbour.txt", media_type="text/plain", data=b"Nine fathoms.")
-            case _:
-                return _UnknownReply(text="Nine fathoms.")
+        return _ANSWERS.get(type(request), _UnknownReply(text="Nine fathoms."))
 
     def ask(self, plugin: Any, request: Record, call: FakeCall) -> Any:
         """Pass a call through the middleware to a provider that answers."""
@@ -196,38 +187,8 @@ class MiddlewareContract(PluginContract[Any, Any]):
         await subject.failure_or_reply(_UnknownRequest(subject="harbour"))
 
 
-_EVENTS: Sequence[tuple[str, dict[str, Any]]] = (
-    ("run.started", {"folder": "", "question": "How deep?", "pipeline": "research", "steps": ["search", "write"],
-                     "choices": [], "replay": False, "principal": None, "previous": None}),
-    ("progress", {"step": "search", "status": "started", "data": {}}),
-    ("call.started", {"kind": "search", "provider": "wiki", "task": "search", "key": "k1"}),
-    ("call.retried", {"kind": "search", "provider": "wiki", "task": "search", "key": "k1", "attempt": 1,
-                      "category": "NETWORK", "type": "RateLimited", "seconds": 1.5}),
-    ("call.restart", {"attempt": 2, "key": "k1", "task": "search"}),
-    ("call.held", {"kind": "search", "provider": "wiki", "task": "search", "key": "k1", "seconds": 1.5}),
-    ("call.finished", {"kind": "search", "provider": "wiki", "task": "search", "key": "k1", "outcome": "reply",
-                       "from": "live", "seconds": 0.5, "attempts": 2, "usage": {}}),
-    ("call.delta", {"kind": "text", "text": "Nine fathoms.", "attempt": 1, "key": "k2", "task": "write", "said": ""}),
-    ("query", {"id": "q1.1", "query": "harbour depth", "goal": "", "section": "s1", "round": 1}),
-    ("found", {"id": "q1.1", "hits": 2, "failure": ""}),
-    ("unread", {"url": "https://example.org/2", "reason": "closed", "query": "q1.1"}),
-    ("message", {"kind": "learning", "text": "Nine fathoms.", "source": "https://example.org/"}),
-    ("reasoning", {"text": "Hm."}),
-    ("source", {"id": "s1", "url": "https://example.org/", "title": "The harbour", "engine": "wiki", "tier": 2}),
-    ("question", {"id": "q1", "message": "Which harbour?", "schema": {}, "seconds": 300.0}),
-    ("usage", {"kind": "chat", "provider": "m", "task": "write", "usage": {}, "spent": {}}),
-    ("error", {"message": "closed", "category": "NETWORK", "step": "search", "kind": "search", "provider": "wiki",
-               "attempts": 3, "type": "Unavailable", "replayed": False}),
-    ("notice", {"message": "one engine did not answer"}),
-    ("progress", {"step": "search", "status": "failed", "data": {"reason": "closed"}}),
-    ("acme.custom", {"anything": [1, {"deep": None}]}),
-    ("acme.custom", {}),
-    ("run.finished", {"status": "complete", "reason": "", "claims": {"supported": 2}}),
-)  # fmt: skip
-
-
-def _in_folder(data: dict[str, Any], folder: Path) -> dict[str, Any]:
-    return {**data, "folder": str(folder)} if "folder" in data else data
+# Kind and data of the events of a run, one of each kind, and of a stage of somebody's own.
+_EVENTS = json.loads(Path(__file__).with_name("events.json").read_text(encoding="utf-8"))
 
 
 class ObserverContract(PluginContract[Any, Any]):
@@ -240,10 +201,11 @@ class ObserverContract(PluginContract[Any, Any]):
     def requests(self, tmp_path: Path) -> Sequence[Event]:
         """Return the events of a run, of every kind, and events of a stage of somebody's own."""
         ids = {"run_id": "test", "trace_id": "0" * 32, "span_id": "0" * 16}
-        return [
-            Event(seq=place, time=utc_now(), kind=kind, data=_in_folder(data, tmp_path), **ids)
-            for place, (kind, data) in enumerate(_EVENTS)
+        events = [
+            Event(seq=seq, time=utc_now(), kind=kind, data=data, **ids) for seq, (kind, data) in enumerate(_EVENTS)
         ]
+        started = events[0].model_copy(update={"data": {**events[0].data, "folder": str(tmp_path)}})
+        return [started, *events[1:]]
 
     def ask(self, plugin: Any, request: Event, call: FakeCall) -> Any:
         """Send an event."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from math import isfinite, sin
+from math import sin
 from typing import Any, ClassVar
 
 import pytest
@@ -80,8 +80,7 @@ class VectorStoreContract(PluginContract[VectorQuery, VectorMatches]):
         scores = [match.score for match in reply.matches]
         must(len(scores) <= request.limit, f"returns {len(scores)} matches for a limit of {request.limit}")
         must(scores == sorted(scores, reverse=True), f"the best match must come first: {scores}")
-        near = all(isfinite(score) and abs(score) <= 1 + _TOLERANCE for score in scores)
-        must(near, f"scores are cosines, from -1 to 1: {scores}")
+        must(all(abs(score) <= 1 + _TOLERANCE for score in scores), f"scores are cosines, from -1 to 1: {scores}")
         strange = {match.collection for match in reply.matches} - {*request.collections}
         must(not strange, f"finds passages of collections that were not asked for: {sorted(strange)}")
 
@@ -109,16 +108,12 @@ class VectorStoreContract(PluginContract[VectorQuery, VectorMatches]):
                 must((best.document, best.passage) == (name, passage), f"the nearest of {name}[{passage}] is {best}")
                 must(abs(best.score - 1) <= _TOLERANCE, f"a vector and itself have the cosine 1, not {best.score}")
 
-    async def test_a_search_may_cover_several_collections(self, subject: Storing) -> None:
-        found = await self._search(subject, 30, _SHARED, _OTHER)
-        must(found[:1] == [(_OTHER, "one", 0)], f"the nearest passage of two collections is missing: {found}")
-        must(len(found) == 3, f"a search in two collections has {len(found)} matches for a limit of 3")
-
-    async def test_collections_are_apart(self, subject: Storing) -> None:
-        found = await self._search(subject, 0, _OTHER)
-        must(found == [(_OTHER, "one", 0)], f"finds passages of another collection: {found}")
-
-    async def test_an_unknown_collection_is_empty(self, subject: Storing) -> None:
+    async def test_a_search_covers_the_collections_that_it_names(self, subject: Storing) -> None:
+        matches = await self._search(subject, 30, _SHARED, _OTHER)
+        must(matches[:1] == [(_OTHER, "one", 0)], f"the nearest passage of two collections is missing: {matches}")
+        must(len(matches) == 3, f"a search in two collections has {len(matches)} matches for a limit of 3")
+        matches = await self._search(subject, 0, _OTHER)
+        must(matches == [(_OTHER, "one", 0)], f"finds passages of another collection: {matches}")
         must(not await self._search(subject, 0, "contract-unknown"), "finds passages in an unknown collection")
         must(not (await self._contents(subject, "contract-unknown")).documents, "lists an unknown collection")
 
