@@ -45,7 +45,7 @@ async def get(server: ScriptedServer, path: str, **settings: Any) -> str:
     return f"{blob.name}\n{blob.data.decode()}"
 
 
-async def test_what_a_script_makes_is_read_behind_a_redirect(server: ScriptedServer) -> None:
+async def test_the_output_of_a_script_is_read_behind_a_redirect(server: ScriptedServer) -> None:
     server.routes["/old"] = raw_reply(status="302 Found", Location="/page")
     server.routes["/page"] = raw_reply(SCRIPT.encode())
     server.routes["/data"] = raw_reply(b"made by the script", Content_Type="text/plain")

@@ -153,17 +153,17 @@ def failed() -> dict[str, dict[str, str]]:
 
 
 @pytest.mark.parametrize("how", FINDS)
-def test_what_is_wrong_is_found(how: str, failed: dict[str, dict[str, str]]) -> None:
+def test_each_planted_mistake_is_found(how: str, failed: dict[str, dict[str, str]]) -> None:
     test, why = FINDS[how]
     assert why in failed[how][test]
 
 
-def test_nothing_else_is(failed: dict[str, dict[str, str]]) -> None:
+def test_right_plugins_pass(failed: dict[str, dict[str, str]]) -> None:
     assert set(failed) == set(FINDS)
     assert {"good", "sleeps_elsewhere"}.isdisjoint(failed)
 
 
-def test_one_fault_is_found_once_where_the_reply_is_right(failed: dict[str, dict[str, str]]) -> None:
+def test_a_mistake_beside_a_right_reply_fails_one_test(failed: dict[str, dict[str, str]]) -> None:
     for how in ALONE:
         assert set(failed[how]) == {FINDS[how][0]}
 
