@@ -68,9 +68,9 @@ class _Selection:
     """Leaves out tests that lack requests, and those of remote providers that make calls."""
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Function]) -> None:
-        kept = [item for item in items if _runs(item)]
-        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-        items[:] = kept
+        selected = [item for item in items if _runs(item)]
+        config.hook.pytest_deselected(items=[item for item in items if item not in selected])
+        items[:] = selected
 
 
 def _runs(item: pytest.Function) -> bool:

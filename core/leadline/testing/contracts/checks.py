@@ -187,5 +187,5 @@ def ended(task: Task[object]) -> str:
     """Describe the end of a task that ignored its cancellation."""
     if error := task.exception():
         return f"raises {words(error)}"
-    found = task.result()
-    return f"raises {words(found)}" if isinstance(found, BaseException) else f"returns {type(found).__name__}"
+    result = task.result()
+    return f"raises {words(result)}" if isinstance(result, BaseException) else f"returns {type(result).__name__}"

@@ -52,7 +52,7 @@ class AIProviderContract(PluginContract[ChatRequest, ChatReply]):
     @pytest.fixture
     def requests(self) -> Sequence[ChatRequest]:
         """Return ten prompts."""
-        texts = (f"How deep is harbour {place}?" for place in range(AT_ONCE))
+        texts = (f"How deep is harbour {number}?" for number in range(AT_ONCE))
         return [ChatRequest(model="", messages=(Message(role="user", text=text),)) for text in texts]
 
     def check(self, request: ChatRequest, reply: ChatReply, call: FakeCall) -> None:
@@ -185,8 +185,8 @@ _CLAIMS = (
 
 def _request(claims: Sequence[tuple[str, Sequence[str]]]) -> JudgeRequest:
     made = (
-        Claim(id=f"1.{place}", section_id="1", text=text, span=(0, len(text)), evidence_ids=tuple(cited))
-        for place, (text, cited) in enumerate(claims, start=1)
+        Claim(id=f"1.{number}", section_id="1", text=text, span=(0, len(text)), evidence_ids=tuple(cited))
+        for number, (text, cited) in enumerate(claims, start=1)
     )
     return JudgeRequest(claims=tuple(made), passages=REPORT.evidence, sources=REPORT.sources, language="en")
 
@@ -206,23 +206,22 @@ class ClaimJudgeContract(PluginContract[JudgeRequest, Judgements]):
     def check(self, request: JudgeRequest, reply: Judgements, call: FakeCall) -> None:
         """Check that each judgement concerns one claim of the request and quotes a passage that the claim cites."""
         cited = {claim.id: claim.evidence_ids for claim in request.claims}
-        quotes = {one.id: "\n".join((*one.path, one.lead, one.quote)) for one in request.passages}
-        named = [one.claim_id for one in reply.judgements]
+        quotes = {item.id: "\n".join((*item.path, item.lead, item.quote)) for item in request.passages}
+        named = [judgement.claim_id for judgement in reply.judgements]
         must({*named} <= {*cited}, f"judges claims that are not in the request: {sorted({*named} - {*cited})}")
         must(len({*named}) == len(named), f"judges a claim twice: {named}")
-        for one in reply.judgements:
-            must(0 <= one.confidence <= 1, f"has confidence {one.confidence}; it must be from 0 to 1")
-            must(one.verdict != "supported" or bool(one.quote), f"supports claim {one.claim_id} without a quote")
-            if one.quote:
-                known = one.evidence_id in cited[one.claim_id]
-                must(known, f"quotes passage {one.evidence_id!r}, which claim {one.claim_id} does not cite")
-                first, *others = one.quote.split(" […] ")
-                must(
-                    first in quotes.get(one.evidence_id, ""),
-                    f"quotes words that its passage does not contain: {first!r}",
-                )
+        for judgement in reply.judgements:
+            claim, quote = judgement.claim_id, judgement.quote
+            must(0 <= judgement.confidence <= 1, f"has confidence {judgement.confidence}; it must be from 0 to 1")
+            must(judgement.verdict != "supported" or bool(quote), f"supports claim {claim} without a quote")
+            if quote:
+                passage = judgement.evidence_id
+                must(passage in cited[claim], f"quotes passage {passage!r}, which claim {claim} does not cite")
+                first, *others = quote.split(" […] ")
+                known = first in quotes.get(passage, "")
+                must(known, f"quotes words that its passage does not contain: {first!r}")
                 for words in others:
-                    occurs = any(words in quotes.get(name, "") for name in cited[one.claim_id])
+                    occurs = any(words in quotes.get(name, "") for name in cited[claim])
                     must(occurs, f"quotes words that no cited passage contains: {words!r}")
 
     async def test_a_claim_without_a_passage_is_not_supported(self, subject: Judging) -> None:

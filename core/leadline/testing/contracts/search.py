@@ -115,7 +115,7 @@ class _SearchContract(PluginContract[SearchRequest, SearchPage]):
     @pytest.fixture
     def requests(self) -> Sequence[SearchRequest]:
         """Return ten queries."""
-        return [SearchRequest(query=f"How deep is harbour {place}?") for place in range(AT_ONCE)]
+        return [SearchRequest(query=f"How deep is harbour {number}?") for number in range(AT_ONCE)]
 
     def check(self, request: SearchRequest, reply: SearchPage, call: FakeCall) -> None:
         """Check that the hits can be cited and do not exceed the limit."""

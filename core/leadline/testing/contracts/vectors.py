@@ -37,9 +37,9 @@ _SHARED, _OTHER = "contract-shared", "contract-other"
 _ODD = ("", "a/b", "../c", "港口", "d'e\"f;--", "x" * 500, "knowledge://shared/0a/é.pdf")
 
 
-def _vector(place: int) -> tuple[float, ...]:
+def _vector(index: int) -> tuple[float, ...]:
     """Return one of many vectors of length 1 that lie far from each other."""
-    numbers = [sin((place + 1) * (axis + 1) ** 2) for axis in range(_SIZE)]
+    numbers = [sin((index + 1) * (axis + 1) ** 2) for axis in range(_SIZE)]
     length = sum(number * number for number in numbers) ** 0.5
     return tuple(number / length for number in numbers)
 
@@ -64,7 +64,7 @@ class VectorStoreContract(PluginContract[VectorQuery, VectorMatches]):
     @pytest.fixture
     def requests(self) -> Sequence[VectorQuery]:
         """Return ten queries."""
-        return [VectorQuery(collections=(_SHARED,), vector=_vector(place), limit=3) for place in range(AT_ONCE)]
+        return [VectorQuery(collections=(_SHARED,), vector=_vector(index), limit=3) for index in range(AT_ONCE)]
 
     @asynccontextmanager
     async def entered(self, offer: Offer[Any], settings: PluginSettings, context: Context) -> AsyncIterator[Any]:
@@ -101,9 +101,9 @@ class VectorStoreContract(PluginContract[VectorQuery, VectorMatches]):
     # --- the tests ---
 
     async def test_the_nearest_passage_comes_first(self, subject: Storing) -> None:
-        for name, places in _DOCUMENTS.items():
-            for passage, place in enumerate(places):
-                request = VectorQuery(collections=(_SHARED,), vector=_vector(place), limit=2)
+        for name, indexes in _DOCUMENTS.items():
+            for passage, index in enumerate(indexes):
+                request = VectorQuery(collections=(_SHARED,), vector=_vector(index), limit=2)
                 best = (await subject.reply(request)).matches[0]
                 must((best.document, best.passage) == (name, passage), f"the nearest of {name}[{passage}] is {best}")
                 must(abs(best.score - 1) <= _TOLERANCE, f"a vector and itself have the cosine 1, not {best.score}")
@@ -128,7 +128,7 @@ class VectorStoreContract(PluginContract[VectorQuery, VectorMatches]):
         await self._put(subject, _document("one", 40))
         must((await self._contents(subject)).documents["one"] == 1, "keeps old vectors of a replaced document")
         must((await self._search(subject, 40))[0] == (_SHARED, "one", 0), "does not find the new vector")
-        stale = [one for one in await self._search(subject, 1, limit=50) if one == (_SHARED, "one", 1)]
+        stale = [match for match in await self._search(subject, 1, limit=50) if match == (_SHARED, "one", 1)]
         must(not stale, "finds a vector that was replaced")
 
     async def test_documents_and_collections_can_be_removed(self, subject: Storing) -> None:
@@ -137,8 +137,8 @@ class VectorStoreContract(PluginContract[VectorQuery, VectorMatches]):
             accepted(await subject.outcome(subject.plugin.remove(request, FakeCall())), VectorCount)
             listed = {name for name, count in (await self._contents(subject)).documents.items() if count}
             must(listed == left, f"after removing {documents} it lists {sorted(listed)}, not {sorted(left)}")
-            found = {document for _, document, _ in await self._search(subject, 0, limit=50)}
-            must(found == left, f"after removing {documents} it finds {sorted(found)}, not {sorted(left)}")
+            matched = {document for _, document, _ in await self._search(subject, 0, limit=50)}
+            must(matched == left, f"after removing {documents} it finds {sorted(matched)}, not {sorted(left)}")
         must(bool(await self._search(subject, 30, _OTHER)), "removing a collection removes another one, too")
         short = DocumentVectors(document="short", vectors=((1.0, 0.0), (0.0, 1.0)))
         await self._put(subject, short)
@@ -158,10 +158,10 @@ class VectorStoreContract(PluginContract[VectorQuery, VectorMatches]):
         must(bool(await self._search(subject, 0)), "a refused document removes vectors")
 
     async def test_documents_may_have_any_name(self, subject: Storing) -> None:
-        for place, name in enumerate(_ODD, start=50):
-            await self._put(subject, _document(name, place), into=name or _SHARED)
-            found = await self._search(subject, place, name or _SHARED, limit=1)
-            must(found == [(name or _SHARED, name, 0)], f"does not find a document called {name!r:.40}: {found}")
+        for index, name in enumerate(_ODD, start=50):
+            await self._put(subject, _document(name, index), into=name or _SHARED)
+            matches = await self._search(subject, index, name or _SHARED, limit=1)
+            must(matches == [(name or _SHARED, name, 0)], f"does not find a document called {name!r:.40}: {matches}")
 
     async def test_an_interrupted_replacement_leaves_one_version_whole(self, subject: Storing) -> None:
         for turns in (1, 2, 4, 8, 16, 64):
