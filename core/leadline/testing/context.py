@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any, Literal, TypeVar
 
 from leadline._hosting.context import PluginContext
+from leadline._runtime.calls.job import check_usage
 from leadline._runtime.calls.keys import call_text, plain
 from leadline._runtime.runs.findings_board import FindingsBoard, StageFindings
 from leadline._runtime.runs.folder import path_inside, write_atomically
@@ -226,7 +227,8 @@ class FakeCall:
         self.emitted.append((kind, delta))
 
     def spend(self, usage: Usage) -> None:
-        """Record the usage."""
+        """Record the usage. Raises `TypeError` and `ValueError` for an invalid one, as in a run."""
+        check_usage(usage)
         self.spent.append(usage)
 
 

@@ -40,7 +40,6 @@ from leadline.testing.contracts.checks import (
     Failure,
     accepted,
     all_end,
-    check_spent,
     ended,
     first_difference,
     force_end,
@@ -209,7 +208,6 @@ class PluginContract(Generic[Q, R]):
         """Return the reply that a plugin returned, after all checks."""
         reply = accepted(returned, cast("type[R]", self.record))
         self.check(request, reply, call)
-        check_spent(call)
         return reply
 
     def check(self, request: Q, reply: R, call: FakeCall) -> None:

@@ -21,8 +21,7 @@ from leadline._runtime.journal.journal import flatten
 from leadline._settings.secrets import Secrets
 from leadline.encoding import encode
 from leadline.errors import CallFailed, PluginError, ProviderError
-from leadline.records import Record, Usage
-from leadline.testing.context import FakeCall
+from leadline.records import Record
 from leadline.testing.contracts.blame import BlockedEventLoop, PluginCode
 
 # Seconds within which a cancelled call must end.
@@ -170,17 +169,6 @@ def first_difference(alone: Any, at_once: Any) -> str:
     here, there = (dict(flatten(tree)) for tree in trees)
     path = next((path for path in (here | there) if here.get(path) != there.get(path)), "")
     return f"{path or 'the whole reply'}: {here.get(path)!s:.120} alone, {there.get(path)!s:.120} at once"
-
-
-def check_spent(call: FakeCall) -> None:
-    """Check the usage that was reported to a call."""
-    for usage in call.spent:
-        must(
-            isinstance(usage, Usage), f"call.spend() received {type(usage).__name__}; it takes a leadline.records.Usage"
-        )
-        counts = [usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.reasoning_tokens]
-        must(all(isinstance(count, int) and count >= 0 for count in counts), f"reports negative usage: {usage!r}")
-        must(usage.cost is None or usage.cost >= 0, f"reports negative usage: {usage!r}")
 
 
 def ended(task: Task[object]) -> str:
