@@ -19,7 +19,7 @@ from pathlib import Path
 
 from leadline.records import Blob, FetchRequest
 from leadline.testing.context import FakeCall, fake_context
-from leadline.testing.servers import Answer, raw_reply, raw_server
+from leadline.testing.servers import Script, raw_reply, scripted_server
 from leadline_plugins.fetch.web import WebSettings
 from leadline_plugins.fetch.web.fetcher import WebFetcher
 from leadline_plugins.parse.html import HtmlParser
@@ -45,7 +45,7 @@ def page(path: str) -> bytes:
 def serve(pipe: Connection) -> None:
     """Serve pages for every path but robots.txt, until killed; a page is made once."""
 
-    class Anything(dict[str, bytes | Answer]):
+    class Anything(dict[str, Script]):
         def get(self, path: str, default: object = None) -> bytes:
             if path not in self:
                 self[path] = raw_reply(b"", "404 None") if path == "/robots.txt" else raw_reply(page(path), ETag='"1"')
@@ -54,7 +54,7 @@ def serve(pipe: Connection) -> None:
             return made
 
     async def main() -> None:
-        async with raw_server() as server:
+        async with scripted_server({}) as server:
             server.routes = Anything()
             pipe.send(server.port)
             await asyncio.sleep(3600)

@@ -9,7 +9,7 @@ import pytest
 
 from leadline.errors import Unsupported
 from leadline.http import default_certificates, make_client, proxy_of, untrusted
-from leadline.testing.servers import raw_reply, raw_server
+from leadline.testing.servers import raw_reply, scripted_server
 
 
 async def test_clients_name_leadline_unless_the_plugin_names_itself() -> None:
@@ -61,7 +61,7 @@ async def test_no_proxy_names_hosts_domains_and_networks(
 async def test_a_host_of_a_network_in_no_proxy_is_asked_directly_and_others_by_the_proxy(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with raw_server() as site:
+    async with scripted_server({}) as site:
         monkeypatch.setenv("http_proxy", site.at(""))
         monkeypatch.setenv("no_proxy", "127.0.0.0/8")
         site.routes["/page"] = raw_reply(b"direct")

@@ -12,7 +12,7 @@ from leadline_playwright import BrowserFetcher, BrowserSettings
 
 from leadline.records import FetchRequest
 from leadline.testing.context import FakeCall
-from leadline.testing.servers import RawServer, raw_reply, raw_server
+from leadline.testing.servers import ScriptedServer, raw_reply, scripted_server
 from leadline_plugins.fetch.guard import Blocked
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or ""
@@ -30,12 +30,12 @@ new WebSocket('ws://127.0.0.1:%d/socket'); new Image().src = 'http://127.0.0.1:%
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[RawServer]:
-    async with raw_server() as made:
+async def server() -> AsyncIterator[ScriptedServer]:
+    async with scripted_server({}) as made:
         yield made
 
 
-async def get(server: RawServer, path: str, **settings: Any) -> str:
+async def get(server: ScriptedServer, path: str, **settings: Any) -> str:
     arguments = ("--no-sandbox",) if os.geteuid() == 0 else ()
     typed = BrowserSettings(
         executable_path=CHROMIUM, arguments=arguments, allow=(f"127.0.0.1:{server.port}",), settle=1.0, **settings
@@ -45,7 +45,7 @@ async def get(server: RawServer, path: str, **settings: Any) -> str:
     return f"{blob.name}\n{blob.data.decode()}"
 
 
-async def test_what_a_script_makes_is_read_behind_a_redirect(server: RawServer) -> None:
+async def test_the_output_of_a_script_is_read_behind_a_redirect(server: ScriptedServer) -> None:
     server.routes["/old"] = raw_reply(status="302 Found", Location="/page")
     server.routes["/page"] = raw_reply(SCRIPT.encode())
     server.routes["/data"] = raw_reply(b"made by the script", Content_Type="text/plain")
@@ -54,8 +54,8 @@ async def test_what_a_script_makes_is_read_behind_a_redirect(server: RawServer) 
     assert "made by the script" in text
 
 
-async def test_a_page_reaches_nothing_that_is_shut(server: RawServer) -> None:
-    async with raw_server() as inner:
+async def test_a_page_reaches_nothing_that_is_shut(server: ScriptedServer) -> None:
+    async with scripted_server({}) as inner:
         inner.routes |= {path: raw_reply(b"secret") for path in ("/", "/frame", "/image", "/socket")}
         shut = [inner.at("/"), f"http://localhost:{inner.port}/", "http://169.254.169.254/", "file:///etc/passwd"]
         page = HOSTILE % (", ".join(map(repr, shut)), inner.port, inner.port, inner.port)
@@ -65,13 +65,13 @@ async def test_a_page_reaches_nothing_that_is_shut(server: RawServer) -> None:
     assert inner.asked == []
 
 
-async def test_a_redirect_inwards_is_refused(server: RawServer) -> None:
+async def test_a_redirect_inwards_is_refused(server: ScriptedServer) -> None:
     server.routes["/page"] = raw_reply(status="302 Found", Location="http://169.254.169.254/")
     with pytest.raises(Blocked, match="cloud metadata"):
         await get(server, "/page")
 
 
-async def test_a_page_that_never_rests_is_read_and_one_that_never_comes_is_not(server: RawServer) -> None:
+async def test_a_page_that_never_rests_is_read_and_one_that_never_comes_is_not(server: ScriptedServer) -> None:
     async def never(*_: object) -> None:
         import asyncio
 

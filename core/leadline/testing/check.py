@@ -18,7 +18,7 @@ from leadline.hookspecs import PluginSettings, map_stage
 from leadline.testing import contracts
 
 # The tests of a contract that make calls take one of these.
-_CALLING = {"requests", "new_call", "failing"}
+_CALLING = {"requests", "subject", "failing"}
 # The kinds whose plugins may contact a service.
 _REMOTE = ("ai_providers", "search_providers", "fetchers", "embedders", "vector_stores", "rerankers", "claim_judges")
 _REAL = "test_it_answers_a_real_request"
@@ -50,8 +50,8 @@ def _fixture(value: Any) -> Any:
     return pytest.fixture(lambda self: value)
 
 
-async def _real_request(self: Any, plugin: Any, requests: Any, new_call: Any, secrets: Any) -> None:
-    await self.reply(plugin, requests[0], new_call(), secrets)
+async def _real_request(self: Any, subject: Any, requests: Any) -> None:
+    await subject.reply(requests[0])
 
 
 def _contract(kind: str, offer: AnyOffer) -> type[contracts.PluginContract[Any, Any]]:
@@ -68,9 +68,9 @@ class _Selection:
     """Leaves out tests that lack requests, and those of remote providers that make calls."""
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Function]) -> None:
-        kept = [item for item in items if _runs(item)]
-        config.hook.pytest_deselected(items=[item for item in items if item not in kept])
-        items[:] = kept
+        selected = [item for item in items if _runs(item)]
+        config.hook.pytest_deselected(items=[item for item in items if item not in selected])
+        items[:] = selected
 
 
 def _runs(item: pytest.Function) -> bool:

@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any, Literal, TypeVar
 
 from leadline._hosting.context import PluginContext
+from leadline._runtime.calls.job import check_usage
 from leadline._runtime.calls.keys import call_text, plain
 from leadline._runtime.runs.findings_board import FindingsBoard, StageFindings
 from leadline._runtime.runs.folder import path_inside, write_atomically
@@ -33,7 +34,7 @@ T = TypeVar("T")
 U = TypeVar("U")
 R = TypeVar("R", bound=Record)
 # The verbs that ask plugins: a fake run has their replies from the test.
-_VERBS = frozenset(("search", "fetch", "download", "synthesize", "draw", "execute", "embed", "judge", "format"))
+_VERBS = {"search", "fetch", "download", "retrieve", "synthesize", "draw", "execute", "embed", "judge", "format"}
 _VECTORS = ("put", "remove", "search", "describe")
 
 
@@ -131,10 +132,6 @@ class FakeRun:
         """Return the scores of the test; None without."""
         return await self._reply("rerank", query, texts) if "rerank" in self.replies and texts else None
 
-    async def retrieve(self, request: Record, /) -> Any:
-        """Return the passages of the test."""
-        return await self._reply("retrieve", request)
-
     @property
     def vectors(self) -> Any:
         """The vector store of the test."""
@@ -230,7 +227,8 @@ class FakeCall:
         self.emitted.append((kind, delta))
 
     def spend(self, usage: Usage) -> None:
-        """Record the usage."""
+        """Record the usage. Raises `TypeError` and `ValueError` for an invalid one, as in a run."""
+        check_usage(usage)
         self.spent.append(usage)
 
 
@@ -238,11 +236,10 @@ class FakeCall:
 NewCall = Callable[[], FakeCall]
 
 
-class _Parsers:
-    """The parsers of a context, created after it because they receive it."""
+class _TestContext(PluginContext):
+    """A context with parsers of its own; they are created after it because they receive it."""
 
-    def __init__(self) -> None:
-        self.parsers: Sequence[Parser] = ()
+    parsers: Sequence[Parser] = ()
 
     def parses(self, media_type: str) -> bool:
         return any(parser.accepts(media_type) for parser in self.parsers)
@@ -256,7 +253,6 @@ class _Parsers:
 
 def fake_context(cache_dir: Path, *parsers: Callable[[Context], Parser], name: str = "test") -> PluginContext:
     """Return a context with these parsers, in order; each is created with the context."""
-    reader = _Parsers()
-    context = PluginContext(name, cache_dir, reader)
-    reader.parsers = [make(context) for make in parsers]
+    context = _TestContext(name, cache_dir)
+    context.parsers = [make(context) for make in parsers]
     return context

@@ -77,8 +77,8 @@ class FakeEngine:
         """Return the hits of a query."""
         mark = blake2b(request.query.encode(), digest_size=4).hexdigest()
         hits = (
-            Hit(url=f"{SITE}{mark}/{place}", title=f"On {request.query} ({place})", snippet=request.query)
-            for place in range(min(self._hits, request.limit))
+            Hit(url=f"{SITE}{mark}/{number}", title=f"On {request.query} ({number})", snippet=request.query)
+            for number in range(min(self._hits, request.limit))
         )
         return SearchPage(hits=tuple(hits))
 
@@ -97,10 +97,10 @@ class FakePages:
     async def fetch(self, request: FetchRequest, call: Call, /) -> Blob:
         """Return a page."""
         mark = request.url.removeprefix(SITE)
-        number = int(blake2b(mark.encode(), digest_size=4).hexdigest(), 16)
+        depth = int(blake2b(mark.encode(), digest_size=4).hexdigest(), 16)
         lines = (
-            f"The harbour of page {mark} measured {number % 997 + place} fathoms at sounding {place}."
-            for place in range(self._sentences)
+            f"The harbour of page {mark} measured {depth % 997 + number} fathoms at sounding {number}."
+            for number in range(self._sentences)
         )
         return Blob(name=f"{mark}.txt", media_type="text/plain", data=" ".join(lines).encode())
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from leadline._runtime.journal.journal import Journal, difference
-from leadline._runtime.journal.rows import Row
 from leadline.records import Event
 
 
@@ -41,16 +40,13 @@ async def assert_same_calls(one: Path, other: Path) -> None:
     assert not apart, "the runs made different calls:\n" + "\n".join(apart)
 
 
-async def _only_in(one: Journal, other: Journal) -> list[str]:
-    strangers = _unmatched(other, one)
+async def _only_in(journal: Journal, other: Journal) -> list[str]:
+    """Describe the calls of a journal that the other does not have, each beside its most similar one there."""
+    ours, theirs = journal.keys(), other.keys()
+    unmatched = [row for row in other.rows() if row.key not in ours]
     lines = []
-    for row in _unmatched(one, other):
-        alike = [await other.request(stranger) for stranger in strangers if stranger.kind == row.kind]
-        place = difference(await one.request(row), alike) or "no similar call in the other run"
-        lines.append(f"only in {one.path}: {row.kind} by {row.provider}; {place}")
+    for row in (row for row in journal.rows() if row.key not in theirs):
+        similar = [await other.request(candidate) for candidate in unmatched if candidate.kind == row.kind]
+        reason = difference(await journal.request(row), similar) or "no similar call in the other run"
+        lines.append(f"only in {journal.path}: {row.kind} by {row.provider}; {reason}")
     return lines
-
-
-def _unmatched(one: Journal, other: Journal) -> list[Row]:
-    matched = other.keys()
-    return [row for row in one.rows() if row.key not in matched]

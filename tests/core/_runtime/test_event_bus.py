@@ -4,6 +4,8 @@ import asyncio
 import threading
 from typing import Any
 
+import pytest
+
 from leadline._runtime.event_bus import MAX_FAILURES, Bus
 from leadline._settings.secrets import MASK, Secrets
 from leadline.records import Event
@@ -11,12 +13,12 @@ from leadline.testing.runs import Recorder
 
 
 class Raises:
-    def __init__(self) -> None:
-        self.calls = 0
+    def __init__(self, error: BaseException) -> None:
+        self.error, self.calls = error, 0
 
     async def observe(self, event: Event, /) -> None:
         self.calls += 1
-        raise ValueError("broken observer")
+        raise self.error
 
 
 class Hangs:
@@ -42,7 +44,7 @@ async def test_every_observer_gets_every_event_in_order() -> None:
 
 
 async def test_an_observer_that_is_left_out_follows_no_replies() -> None:
-    stream = bus(Raises())
+    stream = bus(Raises(ValueError("broken")))
     assert stream.follows_deltas
     for _ in range(MAX_FAILURES):
         await stream.emit("source", {})
@@ -50,15 +52,16 @@ async def test_an_observer_that_is_left_out_follows_no_replies() -> None:
     assert not stream.follows_deltas
 
 
-async def test_an_observer_that_raises_is_told_once_and_then_left_out() -> None:
-    broken, well = Raises(), Recorder()
+@pytest.mark.parametrize("kind", [ValueError, SystemExit, asyncio.CancelledError])
+async def test_the_error_of_an_observer_is_reported_once_and_the_observer_left_out(kind: type[BaseException]) -> None:
+    broken, well = Raises(kind("broken")), Recorder()
     stream = bus(broken, well)
     for _ in range(10):
         await stream.emit("source", {})
         await asyncio.sleep(0)
     await stream.close()
     assert broken.calls == MAX_FAILURES
-    assert [error["message"] for error in well.of("error")] == ["observer watcher0: ValueError: broken observer"]
+    assert [error["message"] for error in well.of("error")] == [f"observer watcher0: {kind.__name__}: broken"]
     assert [notice["message"] for notice in well.of("notice")] == ["observer watcher0 failed 3 times and is disabled"]
     assert len(well.of("source")) == 10
 

@@ -64,6 +64,7 @@ ENGINE = plugin("stumbles", search_provider("Stumbles", settings=Keyed)(_make))
 STAGE = plugin("stumbles_too", stage("Stumbles", settings=Keyed, needs=(REPORT,))(_make))
 FORMAT = plugin("stumbles_last", report_formatter("Stumbles", settings=Keyed)(_make))
 UNMADE = plugin("never_made", middleware("Stumbles", settings=Keyed)(_unmade))
+UNMADE_ENGINE = plugin("unmade", search_provider("Cannot be made", settings=Keyed)(_unmade))
 MINE = {"pipeline": "mine", "pipelines": {"mine": {"extends": "research", "after": {"write": ["stumbles_too"]}}}}
 
 
@@ -77,19 +78,19 @@ def client(folder: Path, stumbles: Any, **settings: Any) -> leadline.Client:
     ("stumbles", "settings"),
     [
         (ENGINE, {"search.engines": ["stumbles", "fakeweb"]}),
+        (UNMADE_ENGINE, {"search.engines": ["unmade", "fakeweb"]}),
         (STAGE, MINE),
         (FORMAT, {"report.formats": ["markdown", "stumbles_last"]}),
     ],
 )
-async def test_where_a_plugin_failed_stands_in_the_metadata(stumbles: Any, settings: Any, tmp_path: Path) -> None:
+async def test_the_metadata_have_the_traceback_of_a_failed_plugin(stumbles: Any, settings: Any, tmp_path: Path) -> None:
     async with client(tmp_path, stumbles, **settings) as runs:
         result = await runs.research(QUESTION)
         again = await runs.replay(result.folder)
-    for told in (result.metadata, again.metadata):
-        places = [error.traceback for error in told.errors if error.traceback]
-        assert places
-        assert "_stumble_here" in places[0]
-        assert len(places[0]) < 9000
+    for metadata in (result.metadata, again.metadata):
+        tracebacks = [error.traceback for error in metadata.errors if error.traceback]
+        assert "_stumble_here" in tracebacks[0]
+        assert len(tracebacks[0]) < 9000
     for path in result.folder.rglob("*"):
         assert path.is_dir() or KEY.encode() not in path.read_bytes(), path
     kept = json.loads((result.folder / "metadata.json").read_text())["errors"]
@@ -97,7 +98,7 @@ async def test_where_a_plugin_failed_stands_in_the_metadata(stumbles: Any, setti
 
 
 @pytest.mark.parametrize("asked", [True, False])
-def test_the_command_line_shows_it_when_asked(
+def test_the_command_line_shows_a_traceback_when_asked(
     asked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     docs = tmp_path / "docs"
@@ -116,7 +117,7 @@ def test_the_command_line_shows_it_when_asked(
 
 
 @pytest.mark.parametrize("asked", [True, False])
-def test_what_cannot_be_made_before_a_run_is_shown_too(
+def test_the_traceback_of_a_plugin_that_cannot_be_created_is_shown_when_asked(
     asked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -131,15 +132,6 @@ def test_what_cannot_be_made_before_a_run_is_shown_too(
     assert KEY not in told
 
 
-async def test_where_the_constructor_of_an_engine_failed_stands_in_the_metadata(tmp_path: Path) -> None:
-    unmade = plugin("unmade", search_provider("Cannot be made", settings=Keyed)(_unmade))
-    async with client(tmp_path, unmade, **{"search.engines": ["unmade", "fakeweb"]}) as runs:
-        result = await runs.research(QUESTION)
-    assert any("_stumble_here" in error.traceback for error in result.metadata.errors)
-    for path in result.folder.rglob("*"):
-        assert path.is_dir() or KEY.encode() not in path.read_bytes(), path
-
-
 @pytest.mark.parametrize("asked", [True, False])
 @pytest.mark.parametrize("words", [["research", QUESTION], ["plugins", "show", "unimported"]])
 @pytest.mark.parametrize(
@@ -149,7 +141,7 @@ async def test_where_the_constructor_of_an_engine_failed_stands_in_the_metadata(
         "@leadline.plugin.middleware('x')\nclass Stumbles:\n    stumble_here",
     ],
 )
-def test_where_an_import_failed_is_shown_too(
+def test_the_traceback_of_a_failed_import_is_shown_when_asked(
     body: str,
     words: list[str],
     asked: bool,

@@ -32,7 +32,7 @@ def test_it_has_what_stands_there_and_keeps_what_is_written() -> None:
     assert findings.patch == {LONGEST: Word(id="harbour")}
 
 
-def test_what_the_offer_does_not_declare_is_a_fault() -> None:
+def test_an_undeclared_key_is_a_fault() -> None:
     findings = fake_findings(OFFER, {OTHER: Word(id="bay")})
     assert findings.get(WORDS) == ()
     with pytest.raises(PluginFault, match="needs and wants only: acme_words"):

@@ -11,7 +11,7 @@ import pytest
 
 from leadline.records import Blob, FetchRequest
 from leadline.testing.context import FakeCall, fake_context
-from leadline.testing.servers import RawServer, raw_server
+from leadline.testing.servers import ScriptedServer, scripted_server
 from leadline_plugins.fetch.guard import Guard
 from leadline_plugins.fetch.web import WebSettings
 from leadline_plugins.fetch.web.fetcher import WebFetcher
@@ -21,13 +21,13 @@ from leadline_plugins.parse.text import TextParser
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[RawServer]:
-    async with raw_server() as made:
+async def server() -> AsyncIterator[ScriptedServer]:
+    async with scripted_server({}) as made:
         yield made
 
 
 @pytest.fixture
-async def make(server: RawServer, tmp_path: Path) -> AsyncIterator[Callable[..., Awaitable[WebFetcher]]]:
+async def make(server: ScriptedServer, tmp_path: Path) -> AsyncIterator[Callable[..., Awaitable[WebFetcher]]]:
     """Make a fetcher that may read the server by its number, and keeps nothing unless told."""
     async with AsyncExitStack() as stack:
 
@@ -41,7 +41,7 @@ async def make(server: RawServer, tmp_path: Path) -> AsyncIterator[Callable[...,
 
 
 @pytest.fixture
-def get(server: RawServer, make: Callable[..., Awaitable[WebFetcher]]) -> Callable[..., Awaitable[Blob]]:
+def get(server: ScriptedServer, make: Callable[..., Awaitable[WebFetcher]]) -> Callable[..., Awaitable[Blob]]:
     """Fetch a path of the server, or an address, with a fetcher of these settings, left when it is done."""
 
     async def got(path: str, **settings: Any) -> Blob:

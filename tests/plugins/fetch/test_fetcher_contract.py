@@ -11,7 +11,7 @@ from leadline._hosting.catalog import PluginCatalog
 from leadline.hookspecs import Offer
 from leadline.records import FetchRequest
 from leadline.testing.contracts import FetcherContract
-from leadline.testing.servers import RawServer, raw_reply
+from leadline.testing.servers import ScriptedServer, raw_reply
 
 PAGE = b"<html><body><p>The harbour is nine fathoms deep.</p></body></html>"
 
@@ -22,16 +22,16 @@ class TestWeb(FetcherContract):
         return PluginCatalog.discover().offer("fetchers", "web")
 
     @pytest.fixture
-    async def plugin(self, server: RawServer, make: Callable[..., Awaitable[Any]]) -> Any:
+    async def plugin(self, server: ScriptedServer, make: Callable[..., Awaitable[Any]]) -> Any:
         server.routes["/page"] = raw_reply(PAGE)
         return await make()
 
     @pytest.fixture
-    def requests(self, server: RawServer) -> Sequence[FetchRequest]:
+    def requests(self, server: ScriptedServer) -> Sequence[FetchRequest]:
         return [FetchRequest(url=server.at("/page"))]
 
     @pytest.fixture
-    async def refused(self, server: RawServer, make: Callable[..., Awaitable[Any]]) -> Any:
+    async def refused(self, server: ScriptedServer, make: Callable[..., Awaitable[Any]]) -> Any:
         fetcher = await make()
         server.routes["/page"] = raw_reply(b"members only", "403 Forbidden")
         return fetcher

@@ -13,7 +13,7 @@ import pytest
 from leadline._runtime.calls.retry import translate
 from leadline.errors import BadReply, Denied, RateLimited, Unavailable, Unsupported
 from leadline.records import Blob
-from leadline.testing.servers import RawRequest, RawServer, raw_reply
+from leadline.testing.servers import ScriptedRequest, ScriptedServer, raw_reply
 from leadline_plugins.fetch.guard import Blocked
 
 Get = Callable[..., Awaitable[Blob]]
@@ -23,10 +23,10 @@ BOMB = gzip.compress(b"<p>" + bytes(20_000_000), 9)
 
 def endless(
     first: bytes, piece: bytes, pause: float = 0.0
-) -> Callable[[RawRequest, asyncio.StreamWriter], Awaitable[None]]:
+) -> Callable[[ScriptedRequest, asyncio.StreamWriter], Awaitable[None]]:
     """Send without end."""
 
-    async def answer(asked: RawRequest, writer: asyncio.StreamWriter) -> None:
+    async def answer(asked: ScriptedRequest, writer: asyncio.StreamWriter) -> None:
         writer.write(first)
         while not writer.is_closing():
             writer.write(piece)
@@ -53,27 +53,27 @@ CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
         ("endless gzip of nothing", endless(HEAD + b"Content-Encoding: gzip\r\n\r\n" + BOMB, b"\0" * 10_000)),
     ],
 )
-async def test_what_is_too_large_is_stopped(server: RawServer, get: Get, name: str, answer: Any) -> None:
+async def test_what_is_too_large_is_stopped(server: ScriptedServer, get: Get, name: str, answer: Any) -> None:
     server.routes["/page"] = answer
     with pytest.raises(Blocked, match=r"larger than 100,000 bytes \(setting size\)") as stopped:
         await get("/page", size=LIMIT)
     assert stopped.value.rule == "size"
 
 
-async def test_a_bomb_within_a_bomb_is_stopped(server: RawServer, get: Get) -> None:
+async def test_a_bomb_within_a_bomb_is_stopped(server: ScriptedServer, get: Get) -> None:
     server.routes["/page"] = raw_reply(gzip.compress(BOMB), Content_Encoding="gzip, gzip")
     with pytest.raises(Blocked) as stopped:
         await get("/page", size=LIMIT)
     assert stopped.value.rule == "size"
 
 
-async def test_a_packing_that_was_not_asked_for_is_refused(server: RawServer, get: Get) -> None:
+async def test_a_packing_that_was_not_asked_for_is_refused(server: ScriptedServer, get: Get) -> None:
     server.routes["/page"] = raw_reply(b"x", Content_Encoding="gzip, br")
     with pytest.raises(Unsupported, match="packed as br"):
         await get("/page", size=LIMIT)
 
 
-async def silent(asked: RawRequest, writer: asyncio.StreamWriter) -> None:
+async def silent(asked: ScriptedRequest, writer: asyncio.StreamWriter) -> None:
     await asyncio.sleep(60)
 
 
@@ -88,7 +88,7 @@ async def silent(asked: RawRequest, writer: asyncio.StreamWriter) -> None:
         ("says wait for ever", endless(b"", b"HTTP/1.1 103 Early Hints\r\n\r\n", 0.01)),
     ],
 )
-async def test_what_is_too_slow_is_stopped(server: RawServer, get: Get, name: str, answer: Any) -> None:
+async def test_what_is_too_slow_is_stopped(server: ScriptedServer, get: Get, name: str, answer: Any) -> None:
     server.routes["/page"] = answer
     with pytest.raises(Blocked, match=r"did not come within 0\.3 s \(setting seconds\)") as stopped:
         await get("/page", seconds=0.3, robots=False)
@@ -106,14 +106,14 @@ async def test_what_is_too_slow_is_stopped(server: RawServer, get: Get, name: st
         ("a chunk that is none", CHUNKED + b"zz\r\nxx\r\n"),
     ],
 )
-async def test_what_is_no_http_is_given_up(server: RawServer, get: Get, name: str, answer: Any) -> None:
+async def test_what_is_no_http_is_given_up(server: ScriptedServer, get: Get, name: str, answer: Any) -> None:
     server.routes["/page"] = answer
     with pytest.raises(Unavailable, match="RemoteProtocolError"):
         await get("/page", robots=False)
 
 
-async def test_a_reply_cut_off_is_given_up(server: RawServer, get: Get) -> None:
-    async def cut(asked: RawRequest, writer: asyncio.StreamWriter) -> None:
+async def test_a_reply_cut_off_is_given_up(server: ScriptedServer, get: Get) -> None:
+    async def cut(asked: ScriptedRequest, writer: asyncio.StreamWriter) -> None:
         writer.write(HEAD + b"Content-Length: 100\r\n\r\nhalf")
         writer.close()
 
@@ -125,7 +125,7 @@ async def test_a_reply_cut_off_is_given_up(server: RawServer, get: Get) -> None:
 @pytest.mark.parametrize(
     "data", [gzip.compress(b"x" * 1000, mtime=0)[:-20], b"\x1f\x8b" + b"no gzip at all", b"\xff\x02\xff\xff"]
 )
-async def test_a_broken_packing_is_told(server: RawServer, get: Get, data: bytes) -> None:
+async def test_a_broken_packing_is_told(server: ScriptedServer, get: Get, data: bytes) -> None:
     server.routes["/page"] = raw_reply(data, Content_Encoding="gzip")
     with pytest.raises(BadReply, match="packed page is"):
         await get("/page")
@@ -149,7 +149,7 @@ async def test_a_broken_packing_is_told(server: RawServer, get: Get, data: bytes
     ],
 )
 async def test_a_redirect_to_where_nothing_may_go_is_refused(
-    server: RawServer, get: Get, rule: str, target: str
+    server: ScriptedServer, get: Get, rule: str, target: str
 ) -> None:
     server.routes["/page"] = raw_reply(status="302 Found", Location=target)
     with pytest.raises(Blocked) as refused:
@@ -160,7 +160,7 @@ async def test_a_redirect_to_where_nothing_may_go_is_refused(
 
 
 @pytest.mark.parametrize("status", ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"])
-async def test_a_loop_of_redirects_ends(server: RawServer, get: Get, status: str) -> None:
+async def test_a_loop_of_redirects_ends(server: ScriptedServer, get: Get, status: str) -> None:
     server.routes["/a"] = raw_reply(status=status, Location="/b")
     server.routes["/b"] = raw_reply(status=status, Location="/a")
     with pytest.raises(Blocked, match="leads on more than 3 times") as refused:
@@ -169,7 +169,7 @@ async def test_a_loop_of_redirects_ends(server: RawServer, get: Get, status: str
     assert server.paths == ["/a", "/b", "/a", "/b"]
 
 
-async def test_redirects_that_never_repeat_end_too(server: RawServer, get: Get) -> None:
+async def test_redirects_that_never_repeat_end_too(server: ScriptedServer, get: Get) -> None:
     for number in range(20):
         server.routes[f"/{number}"] = raw_reply(status="302 Found", Location=f"/{number + 1}")
     with pytest.raises(Blocked, match="more than 8 times"):
@@ -177,7 +177,7 @@ async def test_redirects_that_never_repeat_end_too(server: RawServer, get: Get) 
     assert len(server.paths) == 9
 
 
-async def test_a_name_that_resolves_inwards_is_never_connected_to(server: RawServer, get: Get) -> None:
+async def test_a_name_that_resolves_inwards_is_never_connected_to(server: ScriptedServer, get: Get) -> None:
     async def inwards(host: str, port: int) -> list[str]:
         return ["127.0.0.1"]
 
@@ -186,7 +186,7 @@ async def test_a_name_that_resolves_inwards_is_never_connected_to(server: RawSer
     assert server.asked == []
 
 
-async def test_an_answer_of_dns_that_changes_is_asked_for_once(server: RawServer, get: Get) -> None:
+async def test_an_answer_of_dns_that_changes_is_asked_for_once(server: ScriptedServer, get: Get) -> None:
     """The connection goes to what was judged: a second look-up, which might tell another story, is never made."""
     answers = [["127.0.0.1"], ["10.0.0.1"]]
     asked: list[str] = []
@@ -203,7 +203,7 @@ async def test_an_answer_of_dns_that_changes_is_asked_for_once(server: RawServer
     assert server.asked[0].headers["host"] == host
 
 
-async def test_a_robots_file_cannot_lead_inwards(server: RawServer, get: Get) -> None:
+async def test_a_robots_file_cannot_lead_inwards(server: ScriptedServer, get: Get) -> None:
     server.routes["/robots.txt"] = raw_reply(status="302 Found", Location="http://169.254.169.254/")
     with pytest.raises(Blocked, match="cloud metadata"):
         await get("/page")
@@ -221,7 +221,7 @@ async def test_a_robots_file_cannot_lead_inwards(server: RawServer, get: Get) ->
     ],
 )
 async def test_a_status_becomes_its_error_without_the_query(
-    server: RawServer, get: Get, status: str, error: type[Exception]
+    server: ScriptedServer, get: Get, status: str, error: type[Exception]
 ) -> None:
     server.routes["/page?key=secret"] = raw_reply(b"x", status)
     with pytest.raises(Exception) as raised:
@@ -231,7 +231,7 @@ async def test_a_status_becomes_its_error_without_the_query(
     assert "secret" not in str(translated)
 
 
-async def test_cookies_stay_with_the_one_page(server: RawServer, get: Get) -> None:
+async def test_cookies_stay_with_the_one_page(server: ScriptedServer, get: Get) -> None:
     server.routes["/a"] = raw_reply(status="302 Found", Location="/b", Set_Cookie="session=1")
     server.routes["/b"] = raw_reply(b"<p>b")
     await get("/a")

@@ -10,7 +10,7 @@ import pytest
 from leadline.errors import Unsupported
 from leadline.records import Blob, FetchRequest
 from leadline.testing.context import FakeCall
-from leadline.testing.servers import RawServer, raw_reply
+from leadline.testing.servers import ScriptedServer, raw_reply
 from leadline_plugins.fetch.guard import Blocked
 from leadline_plugins.fetch.web.fetcher import WebFetcher
 
@@ -23,20 +23,20 @@ async def wanted(fetcher: WebFetcher, url: str, **more: Any) -> Blob:
 
 
 @pytest.mark.parametrize("header", ["image/png", "IMAGE/PNG; charset=binary", "application/octet-stream", ""])
-async def test_a_picture_comes_though_no_parser_reads_it(server: RawServer, make: Make, header: str) -> None:
+async def test_a_picture_comes_though_no_parser_reads_it(server: ScriptedServer, make: Make, header: str) -> None:
     server.routes["/a.png"] = raw_reply(PNG, Content_Type=header)
     assert (await wanted(await make(), server.at("/a.png"))).data == PNG
     assert server.asked[-1].headers["accept"] == "image/png,image/gif"
 
 
 @pytest.mark.parametrize("header", ["text/html", "image/svg+xml", "application/pdf"])
-async def test_what_was_not_asked_for_is_not_even_loaded(server: RawServer, make: Make, header: str) -> None:
+async def test_what_was_not_asked_for_is_not_even_loaded(server: ScriptedServer, make: Make, header: str) -> None:
     server.routes["/a.png"] = raw_reply(b"", Content_Type=header, Content_Length="999999999")
     with pytest.raises(Unsupported, match=f"is {header.replace('+', '.')}, not one of image/png, image/gif"):
         await wanted(await make(), server.at("/a.png"))
 
 
-async def test_it_is_no_larger_than_asked_for_or_allowed(server: RawServer, make: Make) -> None:
+async def test_it_is_no_larger_than_asked_for_or_allowed(server: ScriptedServer, make: Make) -> None:
     server.routes["/a.png"] = raw_reply(bytes(2000), Content_Type="image/png")
     with pytest.raises(Blocked, match="larger than 1,000 bytes"):
         await wanted(await make(), server.at("/a.png"), size=1000)
@@ -45,7 +45,7 @@ async def test_it_is_no_larger_than_asked_for_or_allowed(server: RawServer, make
     assert len((await wanted(await make(), server.at("/a.png"), size=2000)).data) == 2000
 
 
-async def test_a_page_that_was_kept_is_no_picture(server: RawServer, make: Make) -> None:
+async def test_a_page_that_was_kept_is_no_picture(server: ScriptedServer, make: Make) -> None:
     server.routes["/a"] = raw_reply(b"<p>A page")
     fetcher = await make(cache_size=1_000_000)
     await fetcher.fetch(FetchRequest(url=server.at("/a")), FakeCall())

@@ -22,7 +22,7 @@ import trustme
 from leadline.errors import Unavailable, Unsupported
 from leadline.records import Blob, FetchRequest
 from leadline.testing.context import FakeCall
-from leadline.testing.servers import RawRequest, RawServer, raw_reply, raw_server
+from leadline.testing.servers import ScriptedRequest, ScriptedServer, raw_reply, scripted_server
 from leadline_plugins.fetch.guard import Blocked, Guard
 from leadline_plugins.fetch.transport import GuardedTransport
 from leadline_plugins.fetch.web.body import sniff, vague
@@ -35,7 +35,7 @@ Make = Callable[..., Awaitable[WebFetcher]]
 MB = 1_000_000
 
 
-async def test_a_page_comes_with_its_type_and_the_name_it_ended_at(server: RawServer, get: Get) -> None:
+async def test_a_page_comes_with_its_type_and_the_name_it_ended_at(server: ScriptedServer, get: Get) -> None:
     server.routes["/a"] = raw_reply(status="301 Moved", Location="/b?x=1#part")
     server.routes["/b?x=1"] = raw_reply("测".encode("gbk"), Content_Type="text/html; charset=gbk")
     page = await get("/a")
@@ -51,7 +51,9 @@ async def test_a_page_comes_with_its_type_and_the_name_it_ended_at(server: RawSe
         (b"<p>x", "0; url=/b"),
     ],
 )
-async def test_a_page_that_leads_on_at_once_is_followed(server: RawServer, get: Get, data: bytes, header: str) -> None:
+async def test_a_page_that_leads_on_at_once_is_followed(
+    server: ScriptedServer, get: Get, data: bytes, header: str
+) -> None:
     server.routes["/a"] = raw_reply(data, Content_Type="text/html", **({"Refresh": header} if header else {}))
     server.routes["/b"] = server.routes["/b?x=1&y=2"] = raw_reply(b"<p>there", Content_Type="text/html")
     assert (await get("/a")).data == b"<p>there"
@@ -68,12 +70,12 @@ async def test_a_page_that_leads_on_at_once_is_followed(server: RawServer, get: 
         b'<meta name="refresh" content="0; url=/b">',
     ],
 )
-async def test_a_page_that_stays_is_read(server: RawServer, get: Get, data: bytes) -> None:
+async def test_a_page_that_stays_is_read(server: ScriptedServer, get: Get, data: bytes) -> None:
     server.routes["/a"] = raw_reply(data, Content_Type="text/html")
     assert (await get("/a")).data == data
 
 
-async def test_pages_that_lead_in_circles_or_to_this_machine_are_stopped(server: RawServer, get: Get) -> None:
+async def test_pages_that_lead_in_circles_or_to_this_machine_are_stopped(server: ScriptedServer, get: Get) -> None:
     server.routes["/a"] = raw_reply(b"x", Content_Type="text/html", Refresh="0; url=/b")
     server.routes["/b"] = raw_reply(b"x", Content_Type="text/html", Refresh="0; url=/a")
     with pytest.raises(Blocked, match="leads on more than"):
@@ -100,7 +102,7 @@ async def test_pages_that_lead_in_circles_or_to_this_machine_are_stopped(server:
         ("utf-8", b"<p>packed"),
     ],
 )
-async def test_a_packed_page_is_unpacked(server: RawServer, get: Get, encoding: str, data: bytes) -> None:
+async def test_a_packed_page_is_unpacked(server: ScriptedServer, get: Get, encoding: str, data: bytes) -> None:
     server.routes["/"] = raw_reply(data, Content_Encoding=encoding)
     assert (await get("/")).data == (b"<p>packed" if data else b"")
 
@@ -125,7 +127,7 @@ async def test_a_packed_page_is_unpacked(server: RawServer, get: Get, encoding: 
     ],
 )
 async def test_a_page_is_named_for_what_it_is(
-    server: RawServer, get: Get, path: str, header: str, body: bytes, expected: str
+    server: ScriptedServer, get: Get, path: str, header: str, body: bytes, expected: str
 ) -> None:
     server.routes[path] = raw_reply(body, Content_Type=header)
     assert (await get(path)).media_type == expected
@@ -166,14 +168,14 @@ def test_a_download_is_named_for_its_bytes_or_the_name_in_its_header(
     assert sniff(header, data, "http://example.org/get?id=7", named) == expected
 
 
-async def test_what_no_parser_reads_is_not_even_loaded(server: RawServer, get: Get) -> None:
+async def test_what_no_parser_reads_is_not_even_loaded(server: ScriptedServer, get: Get) -> None:
     server.routes["/film"] = raw_reply(b"", Content_Type="video/mp4", Content_Length="99999999999")
     with pytest.raises(Unsupported, match="no parser reads video/mp4"):
         await get("/film")
 
 
-async def test_a_kept_page_is_used_and_then_asked_for_again(server: RawServer, get: Get) -> None:
-    async def answer(asked: RawRequest, writer: asyncio.StreamWriter) -> None:
+async def test_a_kept_page_is_used_and_then_asked_for_again(server: ScriptedServer, get: Get) -> None:
+    async def answer(asked: ScriptedRequest, writer: asyncio.StreamWriter) -> None:
         changed = asked.headers.get("if-none-match") != '"1"'
         writer.write(raw_reply(b"<p>one", ETag='"1"') if changed else b"HTTP/1.1 304 Not Modified\r\n\r\n")
         await writer.drain()
@@ -186,7 +188,7 @@ async def test_a_kept_page_is_used_and_then_asked_for_again(server: RawServer, g
     assert [asked.headers.get("if-none-match") for asked in server.asked if asked.path == "/"] == [None, '"1"']
 
 
-async def test_a_page_that_changed_is_read_anew(server: RawServer, get: Get) -> None:
+async def test_a_page_that_changed_is_read_anew(server: ScriptedServer, get: Get) -> None:
     server.routes["/"] = raw_reply(b"<p>one", Last_Modified="Sat, 01 Nov 2025 00:00:00 GMT")
     await get("/", cache_size=MB)
     server.routes["/"] = raw_reply(b"<p>two")
@@ -194,7 +196,7 @@ async def test_a_page_that_changed_is_read_anew(server: RawServer, get: Get) -> 
     assert server.asked[-1].headers["if-modified-since"] == "Sat, 01 Nov 2025 00:00:00 GMT"
 
 
-async def test_a_kept_page_behind_a_redirect_is_asked_for_by_its_own_mark(server: RawServer, get: Get) -> None:
+async def test_a_kept_page_behind_a_redirect_is_asked_for_by_its_own_mark(server: ScriptedServer, get: Get) -> None:
     server.routes["/a"] = raw_reply(status="302 Found", Location="/b", ETag='"a"')
     server.routes["/b"] = raw_reply(b"<p>b", ETag='"b"')
     await get("/a", cache_size=MB)
@@ -203,14 +205,14 @@ async def test_a_kept_page_behind_a_redirect_is_asked_for_by_its_own_mark(server
     assert [pair for pair in asked if pair[0] != "/robots.txt"][2:] == [("/a", None), ("/b", '"b"')]
 
 
-async def test_what_must_not_be_kept_is_not(server: RawServer, get: Get) -> None:
+async def test_what_must_not_be_kept_is_not(server: ScriptedServer, get: Get) -> None:
     server.routes["/"] = raw_reply(b"<p>x", Cache_Control="private, no-store")
     await get("/", cache_size=MB)
     await get("/", cache_size=MB)
     assert server.paths == ["/", "/"]
 
 
-async def test_a_kept_page_is_shut_when_its_host_is(server: RawServer, get: Get) -> None:
+async def test_a_kept_page_is_shut_when_its_host_is(server: ScriptedServer, get: Get) -> None:
     server.routes["/"] = raw_reply(b"<p>x")
     await get("/", cache_size=MB)
     with pytest.raises(Blocked):
@@ -243,7 +245,7 @@ async def test_a_damaged_cache_is_told_and_begun_anew(tmp_path: Path, caplog: py
     await cache.close()
 
 
-async def test_robots_are_asked_once_and_obeyed(server: RawServer, make: Make) -> None:
+async def test_robots_are_asked_once_and_obeyed(server: ScriptedServer, make: Make) -> None:
     server.routes["/robots.txt"] = raw_reply(b"User-agent: *\nDisallow: /private\n")
     server.routes |= {"/private/a": raw_reply(b"<p>x"), "/b": raw_reply(b"<p>b")}
     fetcher = await make()
@@ -256,13 +258,13 @@ async def test_robots_are_asked_once_and_obeyed(server: RawServer, make: Make) -
     assert "/private/a" not in server.paths
 
 
-async def test_robots_may_be_left_unasked(server: RawServer, get: Get) -> None:
+async def test_robots_may_be_left_unasked(server: ScriptedServer, get: Get) -> None:
     server.routes["/robots.txt"] = raw_reply(b"User-agent: *\nDisallow: /\n")
     server.routes["/"] = raw_reply(b"<p>x")
     assert (await get("/", robots=False)).data == b"<p>x"
 
 
-async def test_a_site_that_cannot_say_is_not_read(server: RawServer, get: Get) -> None:
+async def test_a_site_that_cannot_say_is_not_read(server: ScriptedServer, get: Get) -> None:
     server.routes |= {"/robots.txt": raw_reply(b"", "503 Busy"), "/": raw_reply(b"<p>x")}
     with pytest.raises(Unavailable, match=r"robots\.txt: HTTP 503"):
         await get("/")
@@ -302,10 +304,10 @@ def test_robots_are_read_as_the_rfc_says(agent: str, place: str, may: bool) -> N
     assert allowed(rules(ROBOTS, agent), place) is may
 
 
-async def test_a_site_is_not_crowded(server: RawServer, make: Make) -> None:
+async def test_a_site_is_not_crowded(server: ScriptedServer, make: Make) -> None:
     now, most = 0, 0
 
-    async def answer(asked: RawRequest, writer: asyncio.StreamWriter) -> None:
+    async def answer(asked: ScriptedRequest, writer: asyncio.StreamWriter) -> None:
         nonlocal now, most
         now += 1
         most = max(most, now)
@@ -333,7 +335,7 @@ async def test_a_pinned_connection_is_certified_by_name(make: Make) -> None:
     async def here(host: str, port: int) -> list[str]:
         return ["127.0.0.1"]
 
-    async with raw_server(tls) as server:
+    async with scripted_server({}, tls=tls) as server:
         server.routes["/"] = raw_reply(b"<p>secret")
         for host, trusted in (("site.example.org", True), ("other.example.org", False)):
             guard = Guard([f"{host}:{server.port}"], resolve=here)
@@ -347,7 +349,7 @@ async def test_a_pinned_connection_is_certified_by_name(make: Make) -> None:
                     await asked
 
 
-async def test_an_address_that_does_not_answer_gives_way_to_the_next(server: RawServer, get: Get) -> None:
+async def test_an_address_that_does_not_answer_gives_way_to_the_next(server: ScriptedServer, get: Get) -> None:
     async def two(host: str, port: int) -> list[str]:
         return ["127.0.0.2", "127.0.0.1"]
 
@@ -357,7 +359,7 @@ async def test_an_address_that_does_not_answer_gives_way_to_the_next(server: Raw
 
 
 async def test_a_proxy_of_the_environment_is_used_and_addresses_judged_all_the_same(
-    server: RawServer, get: Get, monkeypatch: pytest.MonkeyPatch
+    server: ScriptedServer, get: Get, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("http_proxy", server.at(""))
     monkeypatch.setenv("no_proxy", "direct.example.org")
@@ -378,7 +380,7 @@ async def test_it_accepts_what_the_web_is(make: Make, url: str) -> None:
     "host",
     ["[::1]", "[::1%1]", "[::1%251]", "[::ffff:127.0.0.1%1]", "127.0.0.1", "127.0.0.1.", "127.1", "2130706433", "0"],
 )
-async def test_the_transport_itself_goes_to_no_address_that_was_not_judged(server: RawServer, host: str) -> None:
+async def test_the_transport_itself_goes_to_no_address_that_was_not_judged(server: ScriptedServer, host: str) -> None:
     """Whoever uses it without judging each address first, and follows redirects, is led nowhere."""
     transport = GuardedTransport(Guard(ports=[server.port]))
     with pytest.raises((Blocked, httpx.InvalidURL)):
@@ -394,7 +396,9 @@ async def test_a_host_that_is_opened_with_the_usual_port_is_open() -> None:
     await transport.aclose()
 
 
-async def test_connections_are_kept_by_site_and_closed_when_they_were_long_idle(server: RawServer, make: Make) -> None:
+async def test_connections_are_kept_by_site_and_closed_when_they_were_long_idle(
+    server: ScriptedServer, make: Make
+) -> None:
     async def here(host: str, port: int) -> list[str]:
         return ["127.0.0.1"]
 
@@ -405,7 +409,7 @@ async def test_connections_are_kept_by_site_and_closed_when_they_were_long_idle(
     async def get(host: str, path: str) -> int:
         server.routes[path] = raw_reply(b"<p>x")
         await fetcher.fetch(FetchRequest(url=server.at(path, host)), FakeCall())
-        return len(server.tasks)
+        return len(server.connections)
 
     assert await get("one.example.org", "/1") == 1
     assert await get("one.example.org", "/2") == 1
@@ -413,7 +417,7 @@ async def test_connections_are_kept_by_site_and_closed_when_they_were_long_idle(
     await asyncio.sleep(1.2)
     await get("two.example.org", "/4")
     async with asyncio.timeout(10):
-        while len(server.tasks) > 1:  # the server sees the others close
+        while len(server.connections) > 1:  # the server sees the others close
             await asyncio.sleep(0.02)
 
 

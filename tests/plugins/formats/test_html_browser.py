@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from leadline.records import Report, Verdict
-from leadline.testing.servers import raw_server
+from leadline.testing.servers import scripted_server
 from leadline_plugins.formats.document import document
 from leadline_plugins.formats.html import MEDIUM, render_page
 from leadline_plugins.formats.interactive import script_hashes
@@ -263,7 +263,7 @@ async def test_an_interactive_figure_neither_loads_nor_sees_nor_leaves_anything(
     tmp_path: Path, make_report: Callable[..., Report]
 ) -> None:
     hash_of_comment = next(iter(script_hashes("<script>/* twice */</script>")))
-    async with raw_server() as server, browsing() as browser:
+    async with scripted_server({}) as server, browsing() as browser:
         hostile = HOSTILE_FIGURE.replace("URL", server.at("")).replace("HASH", hash_of_comment)
         page = await browser.new_page(viewport={"width": 1300, "height": 900})
         await page.add_init_script("addEventListener('message', (event) => { window.told = event.data; })")

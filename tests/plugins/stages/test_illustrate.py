@@ -20,7 +20,7 @@ from leadline.errors import ConfigError, Unsupported
 from leadline.plugin import fetcher, search_provider
 from leadline.records import Blob, FetchRequest, Hit, SearchPage, SearchRequest
 from leadline.testing.plugins import plugin
-from leadline.testing.servers import RawServer, raw_reply, raw_server
+from leadline.testing.servers import ScriptedServer, raw_reply, scripted_server
 from leadline_plugins.images import validation
 
 ASKED = "How is the depth of a harbour measured with a lead line and tallow?"
@@ -86,7 +86,7 @@ def figure(url: str, caption: str) -> str:
     return f"<figure><img src='{url}' alt='Drawing'><figcaption>{caption}</figcaption></figure>"
 
 
-def serve(server: RawServer, **pictures: list[str]) -> Engine:
+def serve(server: ScriptedServer, **pictures: list[str]) -> Engine:
     """Put up a page for each sentence, with figures that its words are the caption of."""
     for name, sentence in SENTENCES.items():
         figures = "".join(figure(url, sentence[:60]) for url in pictures.get(name, ()))
@@ -95,7 +95,7 @@ def serve(server: RawServer, **pictures: list[str]) -> Engine:
     return Engine(*(server.at(f"/{name}") for name in SENTENCES))
 
 
-def client(folder: Path, server: RawServer, engine: Engine, **more: Any) -> leadline.Client:
+def client(folder: Path, server: ScriptedServer, engine: Engine, **more: Any) -> leadline.Client:
     values = {
         "search.engines": ["mine"],
         "ai.providers": ["embedded"],
@@ -133,7 +133,7 @@ def told(result: leadline.Result) -> str:
 
 
 async def test_pictures_of_the_cited_pages_stand_where_they_belong_with_their_source(tmp_path: Path) -> None:
-    async with raw_server() as server:
+    async with scripted_server({}) as server:
         engine = serve(server, lead=["/lead.png"], tallow=["/tallow.jpg"])
         server.routes |= {"/lead.png": picture(png()), "/tallow.jpg": picture(png("red"))}
         async with client(tmp_path, server, engine) as runs:
@@ -158,7 +158,7 @@ async def test_pictures_of_the_cited_pages_stand_where_they_belong_with_their_so
 
 
 async def test_every_format_shows_picture_caption_number_and_page(tmp_path: Path) -> None:
-    async with raw_server() as server:
+    async with scripted_server({}) as server:
         engine = serve(server, lead=["/lead.png"])
         server.routes["/lead.png"] = picture(png())
         async with client(tmp_path, server, engine) as runs:
@@ -181,7 +181,7 @@ async def test_every_format_shows_picture_caption_number_and_page(tmp_path: Path
 
 
 async def test_pictures_of_a_search_are_checked_like_others_and_name_page_and_licence(tmp_path: Path) -> None:
-    async with raw_server() as server:
+    async with scripted_server({}) as server:
         pages = serve(server, lead=[], tallow=[])
         engine = Pictures(pages.urls, (PRIVATE[0], server.at("/found.png")))
         server.routes["/found.png"] = picture(png())
@@ -199,13 +199,13 @@ async def test_pictures_of_a_search_are_checked_like_others_and_name_page_and_li
 
 
 async def test_an_engine_that_finds_no_pictures_is_refused(tmp_path: Path) -> None:
-    async with raw_server() as server, client(tmp_path, server, Engine(), search__images=["mine"]) as runs:
+    async with scripted_server({}) as server, client(tmp_path, server, Engine(), search__images=["mine"]) as runs:
         with pytest.raises(ConfigError, match="search.images: 'mine' does not search for pictures"):
             await runs.research(ASKED)
 
 
 async def test_dead_and_hostile_pictures_are_left_out_and_the_report_says_why(tmp_path: Path) -> None:
-    async with raw_server() as server:
+    async with scripted_server({}) as server:
         bad = ["/gone.png", "/fake.png", "/page.png", "/bomb.png", "/huge.png", "/slow.png", "/away.png", "/tiny.png"]
         engine = serve(server, lead=[*bad, "/round.png", "/moved.png", *PRIVATE])
         head = b"IHDR" + (60_000).to_bytes(4, "big") * 2 + b"\x08\0\0\0\0"
@@ -256,7 +256,7 @@ async def hang(asked: Any, writer: Any) -> None:
 
 
 async def test_a_resumed_run_and_a_replay_fetch_no_picture_again(tmp_path: Path) -> None:
-    async with raw_server() as server:
+    async with scripted_server({}) as server:
         engine = serve(server, lead=["/lead.png", "/gone.png"])
         server.routes["/lead.png"] = picture(png())
         async with client(tmp_path, server, engine, plugins__web__cache_size=0) as runs:
@@ -273,7 +273,7 @@ async def test_a_resumed_run_and_a_replay_fetch_no_picture_again(tmp_path: Path)
 
 @pytest.mark.parametrize("off", [{"report__citation_images": False}, {"plugins__illustrate": {"max": 0}}])
 async def test_switched_off_nothing_is_fetched(tmp_path: Path, off: dict[str, Any]) -> None:
-    async with raw_server() as server:
+    async with scripted_server({}) as server:
         engine = serve(server, lead=["/lead.png"])
         async with client(tmp_path, server, engine, **off) as runs:
             result = await runs.research(ASKED)
@@ -286,7 +286,7 @@ async def test_without_the_extra_the_report_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(validation, "can_read_pictures", lambda: False)
-    async with raw_server() as server:
+    async with scripted_server({}) as server:
         engine = serve(server, lead=["/lead.png"])
         async with client(tmp_path, server, engine) as runs:
             result = await runs.research(ASKED)
@@ -296,7 +296,7 @@ async def test_without_the_extra_the_report_says_what_to_install(
 
 
 async def test_pictures_that_have_to_do_with_something_else_are_not_fetched(tmp_path: Path) -> None:
-    async with raw_server() as server:
+    async with scripted_server({}) as server:
         engine = serve(server)
         page = server.routes["/lead"]
         assert isinstance(page, bytes)
@@ -309,7 +309,7 @@ async def test_pictures_that_have_to_do_with_something_else_are_not_fetched(tmp_
 
 
 async def test_the_next_fetcher_brings_a_picture_if_the_first_reads_pages_only(tmp_path: Path) -> None:
-    async with raw_server() as server:
+    async with scripted_server({}) as server:
         engine = serve(server)
         server.routes["/lead.png"] = picture(png())
         async with client(tmp_path, server, engine, read__fetchers=["mine", "web"]) as runs:

@@ -154,12 +154,8 @@ class ActiveCall:
             self.bus.emit_soon("call.delta", data, span_id=self.span)
 
     def spend(self, usage: Usage) -> None:
-        """Count a usage. Raises `TypeError` and `ValueError` for an invalid one: it could give budget back."""
-        if not isinstance(usage, Usage):
-            raise TypeError(f"spend() takes a Usage, not {type(usage).__name__}")
-        figures = (usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.reasoning_tokens)
-        if min(figures) < 0 or not (usage.cost is None or (usage.cost.is_finite() and usage.cost >= 0)):
-            raise ValueError(f"spend() takes no negative figures: {usage}")
+        """Count a usage. Raises `TypeError` and `ValueError` for an invalid one."""
+        check_usage(usage)
         self.usages.append(self.price(usage) if self.price else usage)
 
 
@@ -309,3 +305,12 @@ class Job:
     def label(self) -> str:
         """The kind and the provider, for messages."""
         return f"{self.kind.name} by {self.provider.name}"
+
+
+def check_usage(usage: Usage) -> None:
+    """Raise `TypeError` or `ValueError` for an invalid usage: it could give budget back."""
+    if not isinstance(usage, Usage):
+        raise TypeError(f"spend() takes a Usage, not {type(usage).__name__}")
+    figures = (usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.reasoning_tokens)
+    if min(figures) < 0 or not (usage.cost is None or (usage.cost.is_finite() and usage.cost >= 0)):
+        raise ValueError(f"spend() takes no negative figures: {usage}")

@@ -347,8 +347,8 @@ async def explain_missing(journal: Journal, kind: str, label: str, request: byte
 
 def difference(request: JsonValue, stored: Iterable[JsonValue]) -> str:
     """Return where a request first differs from the nearest of the stored ones; empty if there are none."""
-    ours = dict(_flatten(request))
-    candidates = [dict(_flatten(tree)) for tree in stored]
+    ours = dict(flatten(request))
+    candidates = [dict(flatten(tree)) for tree in stored]
     if not candidates:
         return ""
     nearest = min(candidates, key=lambda candidate: len(_different_paths(ours, candidate)))
@@ -360,13 +360,14 @@ def _different_paths(ours: dict[str, str], theirs: dict[str, str]) -> list[str]:
     return sorted(path for path in ours.keys() | theirs.keys() if ours.get(path) != theirs.get(path))
 
 
-def _flatten(tree: JsonValue, path: str = "") -> Iterator[tuple[str, str]]:
+def flatten(tree: JsonValue, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield each value of a tree as text, with its path."""
     match tree:
         case dict():
             for name, value in tree.items():
-                yield from _flatten(value, f"{path}.{name}" if path else name)
+                yield from flatten(value, f"{path}.{name}" if path else name)
         case list():
             for index, value in enumerate(tree):
-                yield from _flatten(value, f"{path}[{index}]")
+                yield from flatten(value, f"{path}[{index}]")
         case _:
             yield path, repr(tree)

@@ -39,14 +39,14 @@ from leadline.testing.contracts.checks import (
     GRACE,
     Failure,
     accepted,
-    answered,
-    check_spent,
+    all_end,
     ended,
     first_difference,
     force_end,
     must,
     outcome,
     record_tasks,
+    succeeded,
     within,
 )
 from leadline.testing.plugins import plugin as entry_point
@@ -67,6 +67,27 @@ Q = TypeVar("Q", bound=Record)
 R = TypeVar("R", bound=Record)
 
 
+class Subject(Generic[Q, R]):
+    """The plugin under test: sends requests to it and checks what it returns or raises."""
+
+    def __init__(self, contract: PluginContract[Q, R], plugin: Any, new_call: NewCall, secrets: Secrets) -> None:
+        self.contract, self.plugin, self.new_call, self.secrets = contract, plugin, new_call, secrets
+
+    async def outcome(self, work: object) -> object:
+        """Return what a call returned, or the failure that it raised."""
+        return await within(self.contract.patience, outcome(work, self.secrets))
+
+    async def failure_or_reply(self, request: Q, call: FakeCall | None = None) -> Failure | R:
+        """Return the checked reply to a request, or the failure that was raised."""
+        call = call or self.new_call()
+        result = await self.outcome(self.contract.ask(self.plugin, request, call))
+        return result if isinstance(result, Failure) else self.contract.accept(request, result, call)
+
+    async def reply(self, request: Q, call: FakeCall | None = None) -> R:
+        """Return the checked reply to a request; a failure is an AssertionError."""
+        return succeeded(await self.failure_or_reply(request, call))
+
+
 class PluginContract(Generic[Q, R]):
     """The base of the contracts. Set `tested` to the decorated class, and override the fixtures that do not fit.
 
@@ -78,6 +99,7 @@ class PluginContract(Generic[Q, R]):
     | `new_call` | a function that creates the call for a request |
     | `context` | the context that it receives when it is created |
     | `plugin` | the provider, created as Leadline creates it |
+    | `subject` | asks the provider and checks its replies |
     | `refused` | optional: the provider with a service that refuses its requests |
     """
 
@@ -132,6 +154,11 @@ class PluginContract(Generic[Q, R]):
             yield plugin
 
     @pytest.fixture
+    def subject(self, plugin: Any, new_call: NewCall, secrets: Secrets) -> Subject[Q, R]:
+        """Return the plugin under test, for tests that call it."""
+        return Subject(self, plugin, new_call, secrets)
+
+    @pytest.fixture
     def refused(self) -> Any:
         """Return the plugin with a service that refuses its requests; None skips the test."""
         return None
@@ -177,32 +204,18 @@ class PluginContract(Generic[Q, R]):
         """Call the method of the plugin."""
         return getattr(plugin, self.verb)(request, call)
 
+    def accept(self, request: Q, returned: object, call: FakeCall) -> R:
+        """Return the reply that a plugin returned, after all checks."""
+        reply = accepted(returned, cast("type[R]", self.record))
+        self.check(request, reply, call)
+        return reply
+
     def check(self, request: Q, reply: R, call: FakeCall) -> None:
         """Raise AssertionError if a reply does not answer this request."""
-
-    async def reply(self, plugin: Any, request: Q, call: FakeCall, secrets: Secrets) -> R:
-        """Return the checked reply to a request."""
-        reply: R = await answered(self.ask(plugin, request, call), self._record, secrets, self.patience)
-        self.check(request, reply, call)
-        check_spent(call)
-        return reply
 
     def text_of(self, reply: R) -> str:
         """Return everything in a reply as text."""
         return reply.model_dump_json()
-
-    @property
-    def _record(self) -> type[R]:
-        return cast("type[R]", self.record)
-
-    async def failure_or_reply(self, plugin: Any, request: Q, call: FakeCall, secrets: Secrets) -> Failure | R:
-        """Return the checked reply to a request without a good answer, or the failure that was raised."""
-        found = await within(self.patience, outcome(self.ask(plugin, request, call), secrets))
-        if isinstance(found, Failure):
-            return found
-        reply = accepted(found, self._record)
-        self.check(request, reply, call)
-        return reply
 
     # --- the tests ---
 
@@ -221,42 +234,38 @@ class PluginContract(Generic[Q, R]):
             f"ready must return None or a reason, not {reason!r}",
         )
 
-    async def test_it_answers(self, plugin: Any, requests: Sequence[Q], new_call: NewCall, secrets: Secrets) -> None:
+    async def test_it_answers(self, subject: Subject[Q, R], requests: Sequence[Q]) -> None:
         for request in requests:
-            await self.reply(plugin, request, new_call(), secrets)
+            await subject.reply(request)
 
-    async def test_it_answers_ten_at_once(
-        self, plugin: Any, requests: Sequence[Q], new_call: NewCall, secrets: Secrets
-    ) -> None:
+    async def test_it_answers_ten_at_once(self, subject: Subject[Q, R], requests: Sequence[Q]) -> None:
         several = list(islice(cycle(requests), AT_ONCE))
-        together = await asyncio.gather(*(self.reply(plugin, one, new_call(), secrets) for one in several))
+        together = await asyncio.gather(*map(subject.reply, several))
         if self.steady:
-            alone = [await self.reply(plugin, one, new_call(), secrets) for one in several]
+            alone = [await subject.reply(request) for request in several]
             mixed = [pair for pair in zip(alone, together, strict=True) if pair[0] != pair[1]]
             where = first_difference(*mixed[0]) if mixed else ""
             count = f"{len(mixed)} of {AT_ONCE} concurrent requests got a different reply than alone"
             must(not mixed, f"{count} ({where}): {_MIXED}")
 
-    async def test_it_lets_itself_be_cancelled(
-        self, plugin: Any, requests: Sequence[Q], new_call: NewCall, secrets: Secrets
-    ) -> None:
+    async def test_it_lets_itself_be_cancelled(self, subject: Subject[Q, R], requests: Sequence[Q]) -> None:
         for turns in _TURNS:
-            task = asyncio.create_task(outcome(self.ask(plugin, requests[0], new_call()), secrets))
+            work = self.ask(subject.plugin, requests[0], subject.new_call())
+            task = asyncio.create_task(outcome(work, subject.secrets))
             for _ in range(turns):
                 await asyncio.sleep(0)
             if not task.done():
                 must(await force_end(task), f"does not end within {GRACE:g} s after its cancellation")
                 if not task.cancelled():
                     raise AssertionError(f"{ended(task)} although it was cancelled: let CancelledError propagate")
-        await self.reply(plugin, requests[0], new_call(), secrets)
+        await subject.reply(requests[0])
 
     async def test_it_leaves_nothing_running(
-        self, plugin: Any, requests: Sequence[Q], new_call: NewCall, secrets: Secrets, code: PluginCode
+        self, subject: Subject[Q, R], requests: Sequence[Q], code: PluginCode
     ) -> None:
         with record_tasks(code) as begun:
-            await self.reply(plugin, requests[0], new_call(), secrets)
-        if begun:
-            await asyncio.wait(begun, timeout=GRACE / 4)
+            await subject.reply(requests[0])
+        await all_end(begun, GRACE / 4)
         left = [task for task in begun if not task.done()]
         for task in left:
             await force_end(task)
@@ -276,11 +285,11 @@ class PluginContract(Generic[Q, R]):
         with record_opened(code) as left:
             async with self.entered(offer, settings, context) as plugin:
                 with suppress(AssertionError):  # its answer is the matter of the other tests
-                    await self.reply(plugin, requests[0], new_call(), secrets)
+                    await Subject(self, plugin, new_call, secrets).reply(requests[0])
             await context.close()
             await asyncio.sleep(0)  # closed connections are told in the next iteration
-            opened = left()
-        must(not opened, f"leaves open after its end: {'; '.join(opened)}: {_OPEN}")
+            opened = "; ".join(dict.fromkeys(left()))
+        must(not opened, f"leaves open after its end: {opened}: {_OPEN}")
 
     async def test_it_imports_nothing_heavy_at_the_top(self, offer: Offer[Any]) -> None:
         required = tuple(need.partition("=")[0] for need in offer.requires)
@@ -290,51 +299,48 @@ class PluginContract(Generic[Q, R]):
                 must(not heavy, f"the module {module} imports {', '.join(heavy)} at its top: {_HEAVY}")
 
     async def test_it_leaves_the_event_loop_free(
-        self, plugin: Any, requests: Sequence[Q], new_call: NewCall, secrets: Secrets, code: PluginCode
+        self, subject: Subject[Q, R], requests: Sequence[Q], code: PluginCode
     ) -> None:
-        await self.reply(plugin, requests[0], new_call(), secrets)  # imports of the first call do not count
-        held = await held_by(self.reply(plugin, requests[0], new_call(), secrets), code)
+        await subject.reply(requests[0])  # imports of the first call do not count
+        held = await held_by(subject.reply(requests[0]), code)
         must(not held.line, f"blocked the event loop for {held.wait:.1f} s at {held.line}: {_HELD}")
         must(held.cpu <= self.longest_hold, f"computed on the event loop for {held.cpu:.1f} s: {_HELD}")
 
     async def test_its_replies_do_not_depend_on_the_clock(
-        self, plugin: Any, requests: Sequence[Q], new_call: NewCall, secrets: Secrets, code: PluginCode
+        self, subject: Subject[Q, R], requests: Sequence[Q], code: PluginCode
     ) -> None:
         if not self.steady:
             pytest.skip("its replies may differ")
         with record_clock_reads(code) as lines:
-            reply = await self.reply(plugin, requests[0], new_call(), secrets)
+            reply = await subject.reply(requests[0])
         if lines:
             await asyncio.sleep(_A_SECOND)
-            later = await self.reply(plugin, requests[0], new_call(), secrets)
+            later = await subject.reply(requests[0])
             where = first_difference(reply, later) if later != reply else ""
             must(not where, f"the reply depends on the time of day, read at {lines[0]} ({where}): {_CLOCK}")
 
     async def test_its_secrets_stay_inside(
         self,
-        plugin: Any,
+        subject: Subject[Q, R],
         requests: Sequence[Q],
-        new_call: NewCall,
-        secrets: Secrets,
         caplog: pytest.LogCaptureFixture,
         capfd: pytest.CaptureFixture[str],
     ) -> None:
-        if not secrets:
+        if not subject.secrets:
             pytest.skip("its settings have no secret")
         caplog.set_level(logging.INFO)
-        call = new_call()
-        reply = await self.reply(plugin, requests[0], call, secrets)
+        call = subject.new_call()
+        reply = await subject.reply(requests[0], call)
         texts = {"the reply": self.text_of(reply), "the streamed text": "".join(piece for _, piece in call.emitted)}
-        printed = "".join(capfd.readouterr())
-        for place, text in (texts | {"the log": caplog.text, "what it prints": printed}).items():
-            must(secrets.scrub(text) == text, f"a secret is in {place}")
+        texts |= {"the log": caplog.text, "what it prints": "".join(capfd.readouterr())}
+        for origin, text in texts.items():
+            must(subject.secrets.scrub(text) == text, f"a secret is in {origin}")
 
     async def test_a_refusal_is_raised(
         self, refused: Any, requests: Sequence[Q], new_call: NewCall, secrets: Secrets
     ) -> None:
         if refused is None:
             pytest.skip("no fixture `refused`")
-        found = await within(self.patience, outcome(self.ask(refused, requests[0], new_call()), secrets))
-        must(isinstance(found, Failure), f"returned {type(found).__name__} although its service refused the request")
-        assert isinstance(found, Exception)
-        must(bool(re.search(r"\w", str(found))), "its error has no message: include the message of the service")
+        result = await Subject(self, refused, new_call, secrets).failure_or_reply(requests[0])
+        must(isinstance(result, Failure), f"returned {type(result).__name__} although its service refused the request")
+        must(bool(re.search(r"\w", str(result))), "its error has no message: include the message of the service")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import atexit
 import json
-import os
 import re
 import socket
 import subprocess
@@ -13,19 +12,21 @@ import sys
 import sysconfig
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from importlib.metadata import requires
 from pathlib import Path
-from threading import Lock
 from types import FrameType
 from typing import Any
 
-# A wait is one that holds the same line for so many seconds, over so many looks.
-_WAIT, _LOOKS, _PAUSE = 0.25, 3, 0.02
+import pytest
+
+# A wait lasts for so many seconds, over so many looks after the first.
+_WAIT, _LOOKS, _PAUSE = 0.25, 2, 0.02
 _NOW = ("now", "utcnow", "today")
 _KIT = Path(__file__).parents[1]
 _CORE = _KIT.parent
@@ -56,14 +57,14 @@ class PluginCode:
     def line(self, frame: FrameType | None, *, through_core: bool = False) -> str:
         """Return the innermost line of the plugin in a stack, as `file:line, in name`; empty if there is none.
 
-        Without `through_core`, a call of Leadline further in is not the plugin's.
+        Without `through_core`, a call of Leadline further in is not the plugin's, nor is an import, which happens once.
         """
         while frame is not None:
             file = frame.f_code.co_filename
             if self.contains(file):
                 return f"{file}:{frame.f_lineno}, in {frame.f_code.co_name}"
-            path = Path(file)
-            if not through_core and path.is_relative_to(_CORE) and not path.is_relative_to(_KIT):
+            is_core = Path(file).is_relative_to(_CORE) and not Path(file).is_relative_to(_KIT)
+            if not through_core and (is_core or file == "<frozen importlib._bootstrap>"):
                 return ""
             frame = frame.f_back
         return ""
@@ -81,18 +82,16 @@ class Held:
 async def held_by(work: Coroutine[Any, Any, Any], code: PluginCode) -> Held:
     """Await work and return how it held the event loop.
 
-    Computing is measured in CPU seconds and waiting by the line that does not move on, so that a slow or loaded machine
-    does not count as a fault of the plugin.
+    Computing is measured in CPU seconds. A wait is a blocking call in which the thread of the event loop was not
+    switched on once: a slow or loaded machine does not count as a fault of the plugin.
     """
-    held, beats, ends = Held(), [0], threading.Event()
-    loop_thread = threading.current_thread()
-    watcher = threading.Thread(target=_watch, args=(loop_thread, code, beats, held, ends), daemon=True)
+    held, ends = Held(), threading.Event()
+    watcher = threading.Thread(target=_watch, args=(threading.current_thread(), code, held, ends), daemon=True)
     watcher.start()
     task, last = asyncio.create_task(work), time.thread_time()
     try:
         while not task.done():
             await asyncio.sleep(0.005)
-            beats[0] += 1
             held.cpu, last = max(held.cpu, time.thread_time() - last), time.thread_time()
     finally:
         ends.set()
@@ -101,16 +100,14 @@ async def held_by(work: Coroutine[Any, Any, Any], code: PluginCode) -> Held:
     return held
 
 
-def _watch(thread: threading.Thread, code: PluginCode, beats: list[int], held: Held, ends: threading.Event) -> None:
-    """Look at the stack of the event loop again and again, and note the longest wait in one place of the plugin."""
-    place, since, looks = None, 0.0, 0
+def _watch(thread: threading.Thread, code: PluginCode, held: Held, ends: threading.Event) -> None:
+    """Look at the thread of the event loop again and again, and note the longest wait in a line of the plugin."""
+    before, since, looks = None, 0.0, 0
     while not ends.wait(_PAUSE):
-        frame = sys._current_frames().get(thread.ident or 0)
-        line = code.line(frame) if frame is not None and _waits(thread.native_id) and not _imports(frame) else ""
-        now = (beats[0], line, frame and frame.f_lasti)
-        del frame
-        if not line or now != place:
-            place, since, looks = now, time.monotonic(), 0
+        switches = _switches_of_sleeper(thread.native_id)
+        line = "" if switches is None else code.line(sys._current_frames().get(thread.ident or 0))
+        if not line or switches != before:
+            before, since, looks = switches, time.monotonic(), 0
             continue
         looks += 1
         seconds = time.monotonic() - since
@@ -118,21 +115,17 @@ def _watch(thread: threading.Thread, code: PluginCode, beats: list[int], held: H
             held.wait, held.line = seconds, line
 
 
-def _waits(native_id: int | None) -> bool:
-    """Return whether a thread waits; False for one that does not get the processor. Not on Linux: True."""
-    with suppress(OSError, IndexError):
-        state = Path(f"/proc/self/task/{native_id}/stat").read_text().rpartition(")")[2].split()[0]
-        return state in ("S", "D")
-    return True
+def _switches_of_sleeper(native_id: int | None) -> int | None:
+    """Return how often a thread that sleeps was switched off; None if it runs, lacks a processor, or not on Linux.
 
-
-def _imports(frame: FrameType | None) -> bool:
-    """Return whether a module is being imported, which happens once."""
-    while frame is not None:
-        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
-            return True
-        frame = frame.f_back
-    return False
+    The number stays the same during a blocking call. A thread that waits for the interpreter lock wakes every 5 ms.
+    """
+    try:
+        lines = Path(f"/proc/self/task/{native_id}/status").read_text().splitlines()
+    except OSError:
+        return None
+    fields = dict(line.split(":\t", 1) for line in lines if ":\t" in line)
+    return int(fields["voluntary_ctxt_switches"]) if fields["State"][0] in "SD" else None
 
 
 # --- synchronous requests, and the clock ------------------------------------------------------------------------------
@@ -154,13 +147,15 @@ def refused_blocking_connections(code: PluginCode) -> Iterator[None]:
         running = asyncio._get_running_loop() is not None
         line = code.line(sys._getframe(1), through_core=True) if running and self.gettimeout() != 0 else ""
         if line and (not code.own or any(line.startswith(f"{own}") for own in code.own)):  # not that of a fixture
+            self.close()  # else its collection would warn in another test
             raise BlockedEventLoop(
                 f"makes a synchronous request on the event loop at {line}, which blocks every run of the process: "
                 "use `await context.http().get(…)`, or `await context.in_thread(…)` for an SDK"
             )
         before(self, address)
 
-    with _replaced(socket.socket, "connect", connect):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", connect)
         yield
 
 
@@ -186,62 +181,40 @@ def record_clock_reads(code: PluginCode) -> Iterator[list[str]]:
 
 
 @contextmanager
-def _replaced(owner: Any, name: str, value: Any) -> Iterator[None]:
-    before = getattr(owner, name)
-    with suppress(AttributeError):  # such as a loop that is not written in Python
-        setattr(owner, name, value)
-    try:
-        yield
-    finally:
-        with suppress(AttributeError):
-            setattr(owner, name, before)
-
-
-# --- what is left open -----------------------------------------------------------------------------------------------
-
-
-@contextmanager
 def record_opened(code: PluginCode) -> Iterator[Callable[[], list[str]]]:
     """Record the HTTP clients and connections that are made in the block; provide those that are still open."""
     import httpx
 
     made: list[tuple[str, Callable[[], bool], str]] = []
-    with _noted_clients((httpx.AsyncClient, httpx.Client), made, code), _noted_connections(made, code):
-        yield lambda: list(dict.fromkeys(f"{what} made at {line}" for what, closed, line in made if not closed()))
+    loop = asyncio.get_running_loop()
+    create_connection = loop.create_connection
 
-
-@contextmanager
-def _noted_clients(types: Iterable[type[Any]], made: list[Any], code: PluginCode) -> Iterator[None]:
     def noting(kind: type[Any]) -> Callable[..., None]:
-        before = kind.__init__
+        init = kind.__init__
 
-        def __init__(self: Any, *args: Any, **options: Any) -> None:  # noqa: N807 - it takes the place of one
-            before(self, *args, **options)
-            if line := code.line(sys._getframe(1), through_core=True):
-                made.append((f"a {kind.__module__}.{kind.__name__}", lambda: self.is_closed, line))
+        def __init__(self: Any, *args: Any, **options: Any) -> None:  # noqa: N807 - it replaces such a method
+            init(self, *args, **options)
+            made.append((f"a {kind.__module__}.{kind.__name__}", lambda: self.is_closed, caller()))
 
         return __init__
 
-    with ExitStack() as replaced:
-        for kind in types:
-            replaced.enter_context(_replaced(kind, "__init__", noting(kind)))
-        yield
-
-
-@contextmanager
-def _noted_connections(made: list[Any], code: PluginCode) -> Iterator[None]:
-    loop = asyncio.get_running_loop()
-    before = loop.create_connection
+    def caller() -> str:
+        return code.line(sys._getframe(2), through_core=True)
 
     async def connect(*args: Any, **options: Any) -> Any:
-        line = code.line(sys._getframe(1), through_core=True)
-        transport, protocol = await before(*args, **options)
-        if line:
-            made.append(("a connection", transport.is_closing, line))
+        line = caller()
+        transport, protocol = await create_connection(*args, **options)
+        made.append(("a connection", transport.is_closing, line))
         return transport, protocol
 
-    with _replaced(loop, "create_connection", connect):
-        yield
+    with pytest.MonkeyPatch.context() as patch:
+        for kind in (httpx.AsyncClient, httpx.Client):
+            patch.setattr(kind, "__init__", noting(kind))
+        if isinstance(loop, asyncio.BaseEventLoop):  # others cannot be changed
+            patch.setattr(loop, "create_connection", connect)
+        yield lambda: list(
+            dict.fromkeys(f"{what} made at {line}" for what, closed, line in made if line and not closed())
+        )
 
 
 # --- heavy imports at the top of modules ------------------------------------------------------------------------------
@@ -250,7 +223,6 @@ def _noted_connections(made: list[Any], code: PluginCode) -> Iterator[None]:
 # Modules of other packages. NumPy has 84, pandas over 600; Leadline's own dependencies do not count. And bytes of their
 # native libraries: lxml has 5 MB, pypdfium2 7 MB.
 MOST, MOST_NATIVE = 60, 3_000_000
-_ASKING = Lock()
 # Imports what every command imports, then each module that it is told in a child of its own.
 _PROBE = """
 import importlib, json, os, sys
@@ -292,26 +264,21 @@ def heavy_imports(module: str, required: tuple[str, ...]) -> list[str]:
     It counts modules and native bytes, because seconds would depend on the machine. A module that cannot be imported in
     a process of its own, such as a test, has none.
     """
-    own = {"leadline", module.partition(".")[0]}
+    light = {"leadline", module.partition(".")[0]}
     new, libraries = _imported(module)
-    found = [name for name in required if name in new and name.partition(".")[0] not in own]
-    counts: dict[str, int] = {}
-    for top in (name.partition(".")[0] for name in new):
-        if top not in own and top not in sys.stdlib_module_names:
-            counts[top] = counts.get(top, 0) + 1
-    if sum(counts.values()) > MOST:
-        largest = sorted(counts, key=lambda top: -counts[top])[:3]
-        found += [f"{top} ({counts[top]} modules)" for top in largest if top not in found]
-    sizes: dict[str, int] = {}
+    heavy = [name for name in required if name in new and name.partition(".")[0] not in light]
+    tops = (name.partition(".")[0] for name in new)
+    modules = Counter(top for top in tops if top not in light and top not in sys.stdlib_module_names)
+    if modules.total() > MOST:
+        heavy += [f"{top} ({count} modules)" for top, count in modules.most_common(3)]
+    native = Counter[str]()
     for path, size in libraries.items():
-        top = path.rpartition("-packages/")[2].partition("/")[0].removesuffix(".libs")
-        if top not in _dependencies():
-            sizes[top] = sizes.get(top, 0) + size
-    if sum(sizes.values()) > MOST_NATIVE:
-        largest = sorted(sizes, key=lambda top: -sizes[top])[:3]
-        named = " ".join(found)
-        found += [f"{top} ({sizes[top] / 1e6:.0f} MB of native code)" for top in largest if top not in named]
-    return found
+        native[path.rpartition("-packages/")[2].partition("/")[0].removesuffix(".libs")] += size
+    for top in _dependencies():
+        del native[top]
+    if native.total() > MOST_NATIVE:
+        heavy += [f"{top} ({size / 1e6:.0f} MB of native code)" for top, size in native.most_common(3)]
+    return heavy
 
 
 @cache
@@ -322,22 +289,20 @@ def _dependencies() -> frozenset[str]:
 
 
 @cache
-def _imported(module: str) -> tuple[frozenset[str], dict[str, int]]:
-    with _ASKING:
-        probe = _probe()
-        assert probe.stdin
-        assert probe.stdout
-        probe.stdin.write(f"{json.dumps([module, sys.path])}\n")
-        probe.stdin.flush()
-        modules, libraries = json.loads(probe.stdout.readline() or "[[], {}]")
-        return frozenset(modules), libraries
+def _imported(module: str) -> tuple[list[str], dict[str, int]]:
+    """Return the modules that a module imports, and the sizes of the native libraries that it loads."""
+    probe = _probe()
+    assert probe.stdin and probe.stdout  # noqa: PT018 - both are pipes
+    print(json.dumps([module, sys.path]), file=probe.stdin, flush=True)
+    modules, libraries = json.loads(probe.stdout.readline() or "[[], {}]")
+    return modules, libraries
 
 
 @cache
 def _probe() -> subprocess.Popen[str]:
     """Start the process that imports modules, once: each start would cost half a second."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    code = f"import sys; sys.path[:] = {sys.path!r}\n{_PROBE}"
     streams: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    probe = subprocess.Popen([sys.executable, "-c", _PROBE], env=environment, text=True, **streams)  # noqa: S603
+    probe = subprocess.Popen([sys.executable, "-c", code], text=True, **streams)  # noqa: S603 - our own code
     atexit.register(probe.communicate)  # ends its input, and so the process
     return probe

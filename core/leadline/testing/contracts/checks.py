@@ -8,33 +8,30 @@ from __future__ import annotations
 import asyncio
 import inspect
 import sys
-import sysconfig
 import traceback
 from asyncio import AbstractEventLoop, Task
-from collections.abc import Awaitable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Collection, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from pathlib import Path
 from typing import Any, TypeVar
 
 from leadline._hosting.faults import words
 from leadline._runtime.calls.retry import translate
+from leadline._runtime.journal.journal import flatten
 from leadline._settings.secrets import Secrets
 from leadline.encoding import encode
 from leadline.errors import CallFailed, PluginError, ProviderError
-from leadline.records import Record, Usage
-from leadline.testing.context import FakeCall
+from leadline.records import Record
 from leadline.testing.contracts.blame import BlockedEventLoop, PluginCode
 
 # Seconds within which a cancelled call must end.
 GRACE = 2.0
+_MOMENT = 0.01
 T = TypeVar("T")
 R = TypeVar("R", bound=Record)
 Failure = ProviderError | CallFailed
 # Errors that cannot describe a failure of the service. Others may, such as a ValueError or the error of an SDK.
 _BUGS = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError, BlockedEventLoop)
-_CORE = Path(__file__).parents[2]
-_OTHERS = {Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")}
 _recording: ContextVar[bool] = ContextVar("_recording", default=False)
 
 
@@ -90,17 +87,15 @@ def _read(error: BaseException, secrets: Secrets) -> Failure:
 def _where(error: BaseException) -> str:
     """Return the innermost line of the plugin in the traceback of an error."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not Path(frame.filename).is_relative_to(_CORE)]
-    mine = [frame for frame in own if not any(Path(frame.filename).is_relative_to(folder) for folder in _OTHERS)]
-    return f" at {last.filename}:{last.lineno}, in {last.name}" if (last := next(reversed(mine or own), None)) else ""
+    own = [frame for frame in frames if PluginCode().contains(frame.filename)]
+    return f" at {own[-1].filename}:{own[-1].lineno}, in {own[-1].name}" if own else ""
 
 
-async def answered(work: object, record: type[R], secrets: Secrets, seconds: float) -> R:
-    """Return the reply of a plugin: the right record, equal to itself after a round trip through JSON."""
-    reply = await within(seconds, outcome(work, secrets))
-    if isinstance(reply, Failure):
-        raise AssertionError(f"failed instead of returning a reply: {words(reply)}") from reply
-    return accepted(reply, record)
+def succeeded(result: T | Failure) -> T:
+    """Return the result of a call that did not fail."""
+    if isinstance(result, Failure):
+        raise AssertionError(f"failed instead of returning a reply: {words(result)}") from result
+    return result
 
 
 def accepted(reply: object, record: type[R]) -> R:
@@ -111,11 +106,22 @@ def accepted(reply: object, record: type[R]) -> R:
         raise AssertionError(f"{error}") from error
 
 
+async def all_end(tasks: Collection[Task[Any]], seconds: float) -> bool:
+    """Wait until tasks end; return whether they did within a number of seconds, in which the machine had time for them.
+
+    Moments are counted, not the time of the clock: on a busy or suspended machine each of them lasts longer.
+    """
+    for _ in range(round(seconds / _MOMENT)):
+        if all(task.done() for task in tasks):
+            break
+        await asyncio.wait(tasks, timeout=_MOMENT)
+    return all(task.done() for task in tasks)
+
+
 async def within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
     """Await work for a number of seconds; end it by force if it takes longer."""
     task = asyncio.create_task(work)
-    await asyncio.wait({task}, timeout=seconds)
-    if not task.done():
+    if not await all_end([task], seconds):
         await force_end(task)
         raise AssertionError(f"did not answer within {seconds:g} s")
     return task.result()
@@ -124,16 +130,14 @@ async def within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
 async def force_end(task: Task[Any]) -> bool:
     """End a task by any means; return whether its cancellation was enough."""
     task.cancel()
-    await asyncio.wait({task}, timeout=GRACE)
-    if task.done():
+    if await all_end([task], GRACE):
         return True
     coroutine = task.get_coro()
     assert coroutine is not None
     with suppress(RuntimeError):  # it resists even this
         coroutine.close()
     task.cancel()
-    await asyncio.wait({task}, timeout=GRACE)
-    if task.done() and not task.cancelled():
+    if await all_end([task], GRACE) and not task.cancelled():
         task.exception()  # mark the error of the closed coroutine as retrieved
     return False
 
@@ -159,38 +163,17 @@ def record_tasks(code: PluginCode) -> Iterator[dict[Task[Any], str]]:
         loop.set_task_factory(before)
 
 
-def first_difference(one: Any, other: Any) -> str:
+def first_difference(alone: Any, at_once: Any) -> str:
     """Return where the replies to a request alone and at once with others differ, and both values there."""
-    here, there = (reply.model_dump(mode="json") if isinstance(reply, Record) else reply for reply in (one, other))
-    return _first_difference(here, there, "")
-
-
-def _first_difference(one: Any, other: Any, path: str) -> str:
-    if isinstance(one, Mapping) and isinstance(other, Mapping):
-        for name in dict.fromkeys((*one, *other)):
-            if one.get(name) != other.get(name):
-                return _first_difference(one.get(name), other.get(name), f"{path}.{name}" if path else str(name))
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple) and len(one) == len(other):
-        for place, (left, right) in enumerate(zip(one, other, strict=True)):
-            if left != right:
-                return _first_difference(left, right, f"{path}[{place}]")
-    return f"{path or 'the whole reply'}: {one!r:.120} alone, {other!r:.120} at once"
-
-
-def check_spent(call: FakeCall) -> None:
-    """Check the usage that was reported to a call."""
-    for usage in call.spent:
-        must(
-            isinstance(usage, Usage), f"call.spend() received {type(usage).__name__}; it takes a leadline.records.Usage"
-        )
-        counts = [usage.input_tokens, usage.cached_tokens, usage.output_tokens, usage.reasoning_tokens]
-        must(all(isinstance(count, int) and count >= 0 for count in counts), f"reports negative usage: {usage!r}")
-        must(usage.cost is None or usage.cost >= 0, f"reports negative usage: {usage!r}")
+    trees = (reply.model_dump(mode="json") if isinstance(reply, Record) else reply for reply in (alone, at_once))
+    here, there = (dict(flatten(tree)) for tree in trees)
+    path = next((path for path in (here | there) if here.get(path) != there.get(path)), "")
+    return f"{path or 'the whole reply'}: {here.get(path)!s:.120} alone, {there.get(path)!s:.120} at once"
 
 
 def ended(task: Task[object]) -> str:
     """Describe the end of a task that ignored its cancellation."""
     if error := task.exception():
         return f"raises {words(error)}"
-    found = task.result()
-    return f"raises {words(found)}" if isinstance(found, BaseException) else f"returns {type(found).__name__}"
+    result = task.result()
+    return f"raises {words(result)}" if isinstance(result, BaseException) else f"returns {type(result).__name__}"

@@ -10,54 +10,38 @@ from typing import Any
 import pytest
 
 from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK
-from leadline._settings.secrets import Secrets
 from leadline.citations import cited as cited_ids
 from leadline.records import (
     Blob,
     Book,
     Chart,
     Code,
-    Document,
-    Evidence,
     Execution,
     Figure,
     Files,
-    Hit,
     Report,
     Section,
-    Source,
     Synthesis,
     SynthesisRequest,
 )
 from leadline.runs import METADATA
-from leadline.testing.context import FakeCall, NewCall
-from leadline.testing.contracts.base import PluginContract
+from leadline.testing.context import FakeCall
+from leadline.testing.contracts.base import PluginContract, Subject
 from leadline.testing.contracts.checks import must
 from leadline.testing.contracts.search import check_accepts
+from leadline.testing.fakes import quoting
 
+Running = Subject[Code, Execution]
 _TAKEN = {JOURNAL, LOCK, EVENTS, METADATA}
 _QUOTES = (
     "The harbour of Port Ellery is nine fathoms deep at the mole.",
     "A cable further out the lead brought up sand from twelve fathoms.",
     "Ships of more than seven fathoms were built there from 1871 on.",
 )
-
-
-def sources() -> tuple[Source, ...]:
-    """Return a source for each passage."""
-    made = []
-    for place, quote in enumerate(_QUOTES):
-        hit = Hit(url=f"https://example.org/{place}", title=f"The pilot & <chart> {place}", published="2024-05-01")
-        made.append(Source(id=f"s{place}", hit=hit, document=Document(text=quote)))
-    return tuple(made)
-
-
-def evidence() -> tuple[Evidence, ...]:
-    """Return the passages as evidence."""
-    return tuple(
-        Evidence(id=f"e{place}", source_id=f"s{place}", quote=quote, span=(0, len(quote)))
-        for place, quote in enumerate(_QUOTES)
-    )
+_UNSAFE = "javascript:alert(1)"
+_LINKS = f"[a link]({_UNSAFE}) <a href='{_UNSAFE}'>another</a>"
+# The report and the evidence of the contracts: sections that quote one source, which has an unsafe link.
+REPORT = quoting(*(f"{quote} [@e{n}] {_LINKS}" for n, quote in enumerate(_QUOTES, start=1)), quotes=_QUOTES)
 
 
 class SynthesizerContract(PluginContract[SynthesisRequest, Synthesis]):
@@ -70,9 +54,9 @@ class SynthesizerContract(PluginContract[SynthesisRequest, Synthesis]):
     @pytest.fixture
     def requests(self) -> Sequence[SynthesisRequest]:
         """Return requests for a section, for all three, and for the last with the summary, from one book."""
-        ids = tuple(item.id for item in evidence())
+        ids = tuple(item.id for item in REPORT.evidence)
         outline = tuple(Section(id=f"part-{n}", title=f"Depths, {n}", evidence_ids=ids) for n in range(3))
-        book = Book(outline=outline, evidence=evidence(), sources=sources())
+        book = Book(outline=outline, evidence=REPORT.evidence, sources=REPORT.sources)
         wanted = (("part-0",), ("part-0", "part-1", "part-2"), ("part-2", "summary"))
         question = "How deep is the harbour of Port Ellery?"
         return [SynthesisRequest(book=book, sections=names, question=question, language="en") for names in wanted]
@@ -82,7 +66,9 @@ class SynthesizerContract(PluginContract[SynthesisRequest, Synthesis]):
         names = [section.id for section in reply.sections]
         must(len({*names}) == len(names), f"returns a section twice: {names}")
         must({*names} <= {*request.sections}, f"returns {names}; asked for were {list(request.sections)}")
-        must({one.id for one in request.wanted} <= {*names}, f"returns only {names} of {list(request.sections)}")
+        must(
+            {section.id for section in request.wanted} <= {*names}, f"returns only {names} of {list(request.sections)}"
+        )
         known = {item.id for item in request.book.evidence}
         for section in reply.sections:
             cited = set(cited_ids(section.text or ""))
@@ -94,14 +80,12 @@ class SynthesizerContract(PluginContract[SynthesisRequest, Synthesis]):
             )
 
     async def test_without_evidence_it_says_nothing(
-        self, plugin: Any, requests: Sequence[SynthesisRequest], new_call: NewCall, secrets: Secrets
+        self, subject: Subject[SynthesisRequest, Synthesis], requests: Sequence[SynthesisRequest]
     ) -> None:
         bare = requests[0].book.outline[0].model_copy(update={"evidence_ids": ()})
-        request = requests[0].model_copy(update={"book": Book(outline=(bare,))})
-        await self.failure_or_reply(plugin, request, new_call(), secrets)
+        await subject.failure_or_reply(requests[0].model_copy(update={"book": Book(outline=(bare,))}))
 
 
-_UNSAFE = "javascript:alert(1)"
 _LINK = re.compile(r"""\b(?:href|src)\s*=\s*["']?\s*javascript:""", re.IGNORECASE)
 _SAFE = "link only to addresses of http, https and mailto (`leadline.rendering.safe_url`)"
 
@@ -120,18 +104,13 @@ class ReportFormatterContract(PluginContract[Report, Files]):
     @pytest.fixture
     def requests(self) -> Sequence[Report]:
         """Return reports of one, two and three sections."""
-        parts = [
-            Section(id=f"p{n}", title=f"Depth & <place> {n}", text=f"{quote} [@e{n}]", evidence_ids=(f"e{n}",))
-            for n, quote in enumerate(_QUOTES)
+        unsafe = REPORT.sources[0].hit.model_copy(update={"url": _UNSAFE, "title": "The pilot & <chart>"})
+        source = REPORT.sources[0].model_copy(update={"hit": unsafe})
+        parts = [part.model_copy(update={"title": f"{part.title} & <more>"}) for part in REPORT.sections]
+        return [
+            REPORT.model_copy(update={"title": f"Depths {n}", "sections": tuple(parts[:n]), "sources": (source,)})
+            for n in (1, 2, 3)
         ]
-        unsafe = f"{parts[0].text} [a link]({_UNSAFE}) <a href='{_UNSAFE}'>another</a>"
-        parts[0] = parts[0].model_copy(update={"text": unsafe})
-        known = [
-            source.model_copy(update={"hit": source.hit.model_copy(update={"url": _UNSAFE})}) if n == 0 else source
-            for n, source in enumerate(sources())
-        ]
-        common: dict[str, Any] = {"language": "en", "sources": tuple(known), "evidence": evidence()}
-        return [Report(title=f"Depths {n}", sections=tuple(parts[:n]), **common) for n in range(1, 4)]
 
     def check(self, request: Report, reply: Files, call: FakeCall) -> None:
         """Check that there are files with names inside the folder of the run that do not replace Leadline's files."""
@@ -151,17 +130,15 @@ class ReportFormatterContract(PluginContract[Report, Files]):
 
     async def test_it_writes_nothing_itself(
         self,
-        plugin: Any,
+        subject: Subject[Report, Files],
         requests: Sequence[Report],
-        new_call: NewCall,
-        secrets: Secrets,
         tmp_path: Path,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         folder = tmp_path / "folder"
         folder.mkdir()
         monkeypatch.chdir(folder)
-        await self.reply(plugin, requests[0], new_call(), secrets)
+        await subject.reply(requests[0])
         must(not list(folder.iterdir()), "writes files; return them, and Leadline writes them")
 
 
@@ -197,7 +174,7 @@ class ChartRunnerContract(PluginContract[Chart, Figure]):
         check_accepts(plugin, [chart.language for chart in requests])
 
     async def test_a_chart_that_cannot_be_drawn_is_a_failure_and_no_fault(
-        self, plugin: Any, requests: Sequence[Chart], new_call: NewCall, secrets: Secrets
+        self, subject: Subject[Chart, Figure], requests: Sequence[Chart]
     ) -> None:
         odd: Sequence[dict[str, Any]] = (
             {"rows": (), "code": ""},
@@ -205,7 +182,7 @@ class ChartRunnerContract(PluginContract[Chart, Figure]):
             {"chart_type": "no-such-form", "code": "1 / 0"},
         )
         for changes in odd:
-            await self.failure_or_reply(plugin, requests[0].model_copy(update=changes), new_call(), secrets)
+            await subject.failure_or_reply(requests[0].model_copy(update=changes))
 
 
 class SandboxContract(PluginContract[Code, Execution]):
@@ -230,23 +207,16 @@ class SandboxContract(PluginContract[Code, Execution]):
         """Check the reported time."""
         must(reply.seconds >= 0, f"reports {reply.seconds} s")
 
-    async def test_code_that_ends_well_ends_with_0(
-        self, plugin: Any, requests: Sequence[Code], new_call: NewCall, secrets: Secrets
-    ) -> None:
+    async def test_code_that_ends_well_ends_with_0(self, subject: Running, requests: Sequence[Code]) -> None:
         for code in requests:
-            reply = await self.reply(plugin, code, new_call(), secrets)
+            reply = await subject.reply(code)
             must(reply.exit_code == 0, f"exits with {reply.exit_code} for {code.text!r}: {reply.stderr[-200:]}")
 
-    async def test_code_that_fails_is_an_execution(
-        self, plugin: Any, failing: Sequence[Code], new_call: NewCall, secrets: Secrets
-    ) -> None:
+    async def test_code_that_fails_is_an_execution(self, subject: Running, failing: Sequence[Code]) -> None:
         for code in failing:
-            reply = await self.reply(plugin, code, new_call(), secrets)
+            reply = await subject.reply(code)
             must(reply.exit_code != 0, f"exits with 0 for code that fails: {code.text!r}")
 
-    async def test_another_language_is_unsupported(
-        self, plugin: Any, requests: Sequence[Code], new_call: NewCall, secrets: Secrets
-    ) -> None:
-        code = requests[0].model_copy(update={"language": "no-such-language"})
-        found = await self.failure_or_reply(plugin, code, new_call(), secrets)
-        must(not isinstance(found, Execution) or found.exit_code != 0, "runs code in an unknown language")
+    async def test_another_language_is_unsupported(self, subject: Running, requests: Sequence[Code]) -> None:
+        result = await subject.failure_or_reply(requests[0].model_copy(update={"language": "no-such-language"}))
+        must(not isinstance(result, Execution) or result.exit_code != 0, "runs code in an unknown language")

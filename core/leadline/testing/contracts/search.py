@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -12,13 +13,15 @@ import pytest
 
 from leadline._hosting.faults import words
 from leadline._runtime.runs.retrieval import as_page
-from leadline._settings.secrets import Secrets
 from leadline.contracts import Search
 from leadline.errors import CallFailed
 from leadline.records import Blob, Document, Failure, FetchRequest, Hit, SearchPage, SearchRequest
-from leadline.testing.context import FakeCall, NewCall
-from leadline.testing.contracts.base import AT_ONCE, PluginContract
-from leadline.testing.contracts.checks import must, within
+from leadline.testing.context import FakeCall
+from leadline.testing.contracts.base import AT_ONCE, PluginContract, Subject
+from leadline.testing.contracts.checks import all_end, must, within
+
+Fetching = Subject[FetchRequest, Blob]
+Searching = Subject[SearchRequest, SearchPage]
 
 _ODD = ("", " ", "/", "x", ":", "http://", "http://[", "javascript:alert(1)", "text/html; charset=\ud800", "a" * 5000)
 _FEW = 64
@@ -64,15 +67,12 @@ class FetcherContract(PluginContract[FetchRequest, Blob]):
     async def test_it_says_what_it_accepts(self, plugin: Any, requests: Sequence[FetchRequest]) -> None:
         check_accepts(plugin, [request.url for request in requests])
 
-    async def test_it_keeps_to_what_is_wanted(
-        self, plugin: Any, requests: Sequence[FetchRequest], new_call: NewCall, secrets: Secrets
-    ) -> None:
+    async def test_it_keeps_to_what_is_wanted(self, subject: Fetching, requests: Sequence[FetchRequest]) -> None:
         """For a small `size` or a missing picture, it obeys the limit or raises `Unsupported`."""
         if not self.heeds:
             pytest.skip("it ignores `size` and `accept`")
         for wanted in ({"size": 1}, {"accept": ("image/x-nobody-has-it",)}):
-            request = requests[0].model_copy(update=wanted)
-            await self.failure_or_reply(plugin, request, new_call(), secrets)
+            await subject.failure_or_reply(requests[0].model_copy(update=wanted))
 
 
 class ParserContract(PluginContract[Blob, Document]):
@@ -89,21 +89,18 @@ class ParserContract(PluginContract[Blob, Document]):
     async def test_it_says_what_it_accepts(self, plugin: Any, requests: Sequence[Blob]) -> None:
         check_accepts(plugin, [request.media_type for request in requests])
 
-    async def test_there_is_text(
-        self, plugin: Any, requests: Sequence[Blob], new_call: NewCall, secrets: Secrets
-    ) -> None:
+    async def test_there_is_text(self, subject: Subject[Blob, Document], requests: Sequence[Blob]) -> None:
         for request in requests:
-            reply = await self.reply(plugin, request, new_call(), secrets)
+            reply = await subject.reply(request)
             must(bool(reply.text.strip()), f"finds no text in {request.name}")
 
     async def test_a_broken_file_is_a_failure_and_no_fault(
-        self, plugin: Any, requests: Sequence[Blob], new_call: NewCall, secrets: Secrets
+        self, subject: Subject[Blob, Document], requests: Sequence[Blob]
     ) -> None:
         for request in requests:
             half = len(request.data) // 2
             for data in (b"", request.data[:half], request.data[half:], bytes(range(256)) * _FEW, b"\0" * _FEW):
-                broken = request.model_copy(update={"data": data})
-                await self.failure_or_reply(plugin, broken, new_call(), secrets)
+                await subject.failure_or_reply(request.model_copy(update={"data": data}))
 
 
 _ENGINES = ("north", "south", "east")
@@ -118,7 +115,7 @@ class _SearchContract(PluginContract[SearchRequest, SearchPage]):
     @pytest.fixture
     def requests(self) -> Sequence[SearchRequest]:
         """Return ten queries."""
-        return [SearchRequest(query=f"How deep is harbour {place}?") for place in range(AT_ONCE)]
+        return [SearchRequest(query=f"How deep is harbour {number}?") for number in range(AT_ONCE)]
 
     def check(self, request: SearchRequest, reply: SearchPage, call: FakeCall) -> None:
         """Check that the hits can be cited and do not exceed the limit."""
@@ -134,10 +131,8 @@ class _SearchContract(PluginContract[SearchRequest, SearchPage]):
                 f"returns a date that is not ISO 8601: {hit.published!r}",
             )
 
-    async def test_it_gives_no_more_than_is_wanted(
-        self, plugin: Any, requests: Sequence[SearchRequest], new_call: NewCall, secrets: Secrets
-    ) -> None:
-        await self.reply(plugin, requests[0].model_copy(update={"limit": 1}), new_call(), secrets)
+    async def test_it_gives_no_more_than_is_wanted(self, subject: Searching, requests: Sequence[SearchRequest]) -> None:
+        await subject.reply(requests[0].model_copy(update={"limit": 1}))
 
 
 class SearchProviderContract(_SearchContract):
@@ -149,12 +144,9 @@ class SearchProviderContract(_SearchContract):
         """Search; a list of hits is the only page."""
         return as_page(await super().ask(plugin, request, call))
 
-    async def test_it_takes_any_query(
-        self, plugin: Any, requests: Sequence[SearchRequest], new_call: NewCall, secrets: Secrets
-    ) -> None:
+    async def test_it_takes_any_query(self, subject: Searching, requests: Sequence[SearchRequest]) -> None:
         for query in ("海藻の森 숲", "\U0001f30a?", '"a" AND (b OR -c) & d=%20', "x" * 300):
-            request = requests[0].model_copy(update={"query": query, "language": "ja"})
-            await self.failure_or_reply(plugin, request, new_call(), secrets)
+            await subject.failure_or_reply(requests[0].model_copy(update={"query": query, "language": "ja"}))
 
 
 class SearchStrategyContract(_SearchContract):
@@ -164,80 +156,74 @@ class SearchStrategyContract(_SearchContract):
 
     def ask(self, plugin: Any, request: SearchRequest, call: FakeCall) -> Any:
         """Search with engines that all answer."""
-        return plugin.search(request, {name: engine(name) for name in _ENGINES}, call)
+        return plugin.search(request, _engines(), call)
 
     def check(self, request: SearchRequest, reply: SearchPage, call: FakeCall) -> None:
         """Check that the hits are those of the engines."""
         super().check(request, reply, call)
         must(bool(reply.hits), "returns no hit although the engines do")
-        known = {hit.url for name in _ENGINES for hit in hits(name, request)}
+        known = {hit.url for name in _ENGINES for hit in _hits(name, request)}
         invented = [hit.url for hit in reply.hits if hit.url not in known]
         must(not invented, f"returns hits that no engine returned: {invented}")
         must(len({hit.url for hit in reply.hits}) == len(reply.hits), "returns the same address twice")
 
     @pytest.mark.parametrize("broken", _ENGINES)
     async def test_it_does_without_an_engine_that_fails(
-        self, broken: str, plugin: Any, requests: Sequence[SearchRequest], new_call: NewCall, secrets: Secrets
+        self, broken: str, subject: Searching, requests: Sequence[SearchRequest]
     ) -> None:
-        engines: Mapping[str, Search] = {name: engine(name, fails=name == broken) for name in _ENGINES}
-        page = await within(self.patience, plugin.search(requests[0], engines, new_call()))
+        work = subject.plugin.search(requests[0], _engines(broken), subject.new_call())
+        page = await within(self.patience, work)
         must(isinstance(page, SearchPage) and bool(page.hits), "returns no hits if one of three engines fails")
 
     async def test_it_raises_where_all_engines_fail(
-        self, plugin: Any, requests: Sequence[SearchRequest], new_call: NewCall, secrets: Secrets
+        self, subject: Searching, requests: Sequence[SearchRequest]
     ) -> None:
-        engines: Mapping[str, Search] = {name: engine(name, fails=True) for name in _ENGINES}
+        work = subject.plugin.search(requests[0], _engines(*_ENGINES), subject.new_call())
         try:
-            page = await within(self.patience, plugin.search(requests[0], engines, new_call()))
+            page = await within(self.patience, work)
         except* CallFailed as group:
-            missing = [name for name in _ENGINES if name not in str([str(one) for one in group.exceptions])]
+            missing = [name for name in _ENGINES if name not in str([str(error) for error in group.exceptions])]
             must(not missing, f"raises without the failures of {missing}; raise all of them as an ExceptionGroup")
         except* Exception as group:
             raise AssertionError(f"raises {words(group)} if all engines fail; raise their failures") from group
         else:
             raise AssertionError(f"returns {page!r} if all engines fail; raise their failures")
 
-    async def test_it_waits_for_no_engine_for_ever(
-        self, plugin: Any, requests: Sequence[SearchRequest], new_call: NewCall, secrets: Secrets
-    ) -> None:
+    async def test_it_waits_for_no_engine_for_ever(self, subject: Searching, requests: Sequence[SearchRequest]) -> None:
         """If it is cancelled while engines are running, it cancels them."""
-        ended: list[str] = []
-        engines: Mapping[str, Search] = {name: silent(name, ended) for name in _ENGINES}
-        task = asyncio.create_task(plugin.search(requests[0], engines, new_call()))
-        await asyncio.sleep(0.05)
-        begun = set(ended)
+        begun, running = asyncio.Event(), set[str]()
+
+        async def never(name: str, request: SearchRequest) -> SearchPage:
+            running.add(name)
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                running.remove(name)
+            raise AssertionError("nobody sets the event")
+
+        engines = {name: Search(partial(never, name)) for name in _ENGINES}
+        task = asyncio.create_task(subject.plugin.search(requests[0], engines, subject.new_call()))
+        await within(self.patience, begun.wait())
         task.cancel()
-        await asyncio.wait({task}, timeout=self.patience)
+        await all_end({task}, self.patience)
         must(task.done() and task.cancelled(), "does not end when it is cancelled while engines are running")
-        must(not begun and len(ended) >= 1, "leaves engines running after its cancellation")
+        must(not running, "leaves engines running after its cancellation")
 
 
-def hits(name: str, request: SearchRequest) -> list[Hit]:
-    """Return the hits of an engine: one of its own, and one that all engines return."""
+def _hits(name: str, request: SearchRequest) -> list[Hit]:
+    """Return the hits of an engine: its own, and one that all engines return."""
     return [Hit(url=f"https://{name}.example/{request.query}", engine=name), Hit(url="https://all.example/")]
 
 
-def engine(name: str, *, fails: bool = False) -> Search:
-    """Return an engine that answers or fails after one iteration of the event loop."""
+def _engines(*failing: str) -> dict[str, Search]:
+    """Return engines that answer, or fail, after one iteration of the event loop."""
 
-    async def search(request: SearchRequest) -> SearchPage:
+    async def search(name: str, request: SearchRequest) -> SearchPage:
         await asyncio.sleep(0)
-        if fails:
-            words = {"kind": "search", "provider": name, "type": "Unavailable", "message": f"{name} is closed"}
-            raise CallFailed(Failure(category="NETWORK", **words))
-        return SearchPage(hits=tuple(hits(name, request)))
+        if name in failing:
+            details = {"kind": "search", "provider": name, "type": "Unavailable", "message": f"{name} is closed"}
+            raise CallFailed(Failure(category="NETWORK", **details))
+        return SearchPage(hits=tuple(_hits(name, request)))
 
-    return Search(search)
-
-
-def silent(name: str, ended: list[str]) -> Search:
-    """Return an engine that never answers and records its end."""
-
-    async def search(request: SearchRequest) -> SearchPage:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.append(name)
-        raise AssertionError("nobody sets the event")
-
-    return Search(search)
+    return {name: Search(partial(search, name)) for name in _ENGINES}

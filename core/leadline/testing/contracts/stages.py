@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from leadline._hosting.faults import words
 from leadline._runtime.runs.findings_board import misfit
-from leadline._settings.secrets import Secrets
 from leadline.errors import Unavailable
 from leadline.events import utc_now
 from leadline.findings import Key
@@ -30,10 +28,11 @@ from leadline.records import (
     SearchPage,
     SearchRequest,
 )
-from leadline.testing.context import FakeCall, NewCall, fake_findings
-from leadline.testing.contracts.base import PluginContract
-from leadline.testing.contracts.checks import Failure, accepted, must, outcome, within
+from leadline.testing.context import FakeCall, fake_findings
+from leadline.testing.contracts.base import PluginContract, Subject
+from leadline.testing.contracts.checks import Failure, accepted, must
 
+Tested = Subject[Any, Any]
 Values = Mapping[Key[Any], Any]
 
 
@@ -50,27 +49,17 @@ class StageContract(PluginContract[Any, Any]):
     def _offer(self, offer: Offer[Any]) -> None:
         self.offered: Any = offer
 
-    def ask(self, plugin: Any, request: Values, call: FakeCall) -> Any:
+    async def ask(self, plugin: Any, request: Values, call: FakeCall) -> dict[str, Any]:
         """Run the stage and return what it wrote."""
-        return self._written(plugin, request, call)
-
-    async def _written(self, plugin: Any, request: Values, call: FakeCall) -> dict[str, Any]:
         findings = fake_findings(self.offered.make, request)
         returned = await plugin.run(findings, call.run)
         must(returned is None, f"returns {type(returned).__name__}; a stage writes to `findings` and returns nothing")
         return self._plain(findings.patch)
 
-    async def reply(self, plugin: Any, request: Values, call: FakeCall, secrets: Secrets) -> Any:
+    def accept(self, request: Values, returned: Any, call: FakeCall) -> Any:
         """Return what the stage wrote, as JSON data by the name of the key."""
-        found = await within(self.patience, outcome(self.ask(plugin, request, call), secrets))
-        if isinstance(found, Failure):
-            raise AssertionError(f"failed instead of writing findings: {words(found)}") from found
-        self.check(request, found, call)
-        return found
-
-    async def failure_or_reply(self, plugin: Any, request: Values, call: FakeCall, secrets: Secrets) -> Any:
-        """Return what the stage wrote, or the failure that it raised."""
-        return await within(self.patience, outcome(self.ask(plugin, request, call), secrets))
+        self.check(request, returned, call)
+        return returned
 
     def check(self, request: Values, reply: Any, call: FakeCall) -> None:
         """Check that each key of `gives` has a value after the stage."""
@@ -91,14 +80,12 @@ class StageContract(PluginContract[Any, Any]):
             plain[key.name] = items if key.grows else items[0]
         return plain
 
-    async def test_it_does_without_what_it_only_wants(
-        self, plugin: Any, requests: Sequence[Values], new_call: NewCall, secrets: Secrets
-    ) -> None:
+    async def test_it_does_without_what_it_only_wants(self, subject: Tested, requests: Sequence[Values]) -> None:
         wanted = {key.name for key in self.offered.wants}
         for request in requests:
             less = {key: value for key, value in request.items() if key.name not in wanted}
             if less != dict(request):
-                await self.reply(plugin, less, new_call(), secrets)
+                await subject.reply(less)
 
 
 class MapStageContract(StageContract):
@@ -106,31 +93,26 @@ class MapStageContract(StageContract):
 
     verb = "map"
 
-    async def _written(self, plugin: Any, request: Values, call: FakeCall) -> dict[str, Any]:
+    async def ask(self, plugin: Any, request: Values, call: FakeCall) -> dict[str, Any]:
+        """Pass all items through the stage and return the results."""
         offer: Any = self.offered
         given = next((value for key, value in request.items() if key.name == offer.over.name), ())
         must(bool(given), f"give items of {offer.over.name} in `requests`")
         keys = (offer.gives, *offer.may_give)
-        found: dict[Key[Any], list[Any]] = {key: [] for key in keys}
+        types = ", ".join(key.type.__name__ for key in keys)
+        results: dict[Key[Any], list[Any]] = {key: [] for key in keys}
         work: list[Callable[..., Any]] = [partial(plugin.map, item) for item in given]
         if hasattr(plugin, "rest"):
             work.append(partial(plugin.rest, tuple(given)))
-        for one in work:
-            for result in await one(fake_findings(offer.make, request), call.run):
+        for do in work:
+            for result in await do(fake_findings(offer.make, request), call.run):
                 key = next((key for key in keys if isinstance(result, key.type)), None)
-                must(key is not None, f"returns a {type(result).__name__}; its offer gives {_types(keys)}")
+                must(key is not None, f"returns a {type(result).__name__}; its offer gives {types}")
                 assert key is not None
                 fault = misfit(result, given)
                 must(not fault, f"returns {fault}")
-                found[key].append(result)
-        return self._plain({key: tuple(items) for key, items in found.items()})
-
-    def check(self, request: Values, reply: Any, call: FakeCall) -> None:
-        """Check nothing more: a map stage may give no item."""
-
-
-def _types(keys: Sequence[Key[Any]]) -> str:
-    return ", ".join(key.type.__name__ for key in keys)
+                results[key].append(result)
+        return self._plain(results)
 
 
 class _UnknownRequest(Record):
@@ -139,6 +121,13 @@ class _UnknownRequest(Record):
 
 class _UnknownReply(Record):
     text: str
+
+
+_ANSWERS: dict[type[Record], Record] = {
+    ChatRequest: ChatReply(message=Message(role="assistant", text="Nine fathoms.")),
+    SearchRequest: SearchPage(hits=(Hit(url="https://example.org/harbour", title="The harbour"),)),
+    FetchRequest: Blob(name="harbour.txt", media_type="text/plain", data=b"Nine fathoms."),
+}
 
 
 class MiddlewareContract(PluginContract[Any, Any]):
@@ -161,17 +150,9 @@ class MiddlewareContract(PluginContract[Any, Any]):
 
     def answer(self, request: Record) -> Record:
         """Return the reply of the provider."""
-        match request:
-            case ChatRequest():
-                return ChatReply(message=Message(role="assistant", text="Nine fathoms."))
-            case SearchRequest():
-                return SearchPage(hits=(Hit(url="https://example.org/harbour", title="The harbour"),))
-            case FetchRequest():
-                return Blob(name="harbour.txt", media_type="text/plain", data=b"Nine fathoms.")
-            case _:
-                return _UnknownReply(text="Nine fathoms.")
+        return _ANSWERS.get(type(request), _UnknownReply(text="Nine fathoms."))
 
-    def ask(self, plugin: Any, request: Record, call: FakeCall, proceed: Callable[[Any], Any] | None = None) -> Any:
+    def ask(self, plugin: Any, request: Record, call: FakeCall) -> Any:
         """Pass a call through the middleware to a provider that answers."""
 
         async def answered(changed: Any) -> Record:
@@ -179,74 +160,35 @@ class MiddlewareContract(PluginContract[Any, Any]):
             await asyncio.sleep(0)
             return self.answer(request)
 
-        return plugin.around(request, call, proceed or answered)
+        return plugin.around(request, call, answered)
 
-    async def reply(self, plugin: Any, request: Record, call: FakeCall, secrets: Secrets) -> Any:
+    def accept(self, request: Record, returned: object, call: FakeCall) -> Any:
         """Return the reply that passed, a record of the same type as the provider's."""
-        found = await within(self.patience, outcome(self.ask(plugin, request, call), secrets))
-        if isinstance(found, Failure):
-            raise AssertionError(f"refuses {type(request).__name__}: {words(found)}; give other `requests`") from found
-        return accepted(found, type(self.answer(request)))
-
-    async def failure_or_reply(self, plugin: Any, request: Record, call: FakeCall, secrets: Secrets) -> Any:
-        """Return the reply that passed, or the failure that was raised."""
-        return await self._passed(self.ask(plugin, request, call), request, secrets)
-
-    async def _passed(self, work: Awaitable[Any], request: Record, secrets: Secrets) -> Any:
-        found = await within(self.patience, outcome(work, secrets))
-        return found if isinstance(found, Failure) else accepted(found, type(self.answer(request)))
+        return accepted(returned, type(self.answer(request)))
 
     async def test_it_says_whether_pieces_may_pass_before_the_reply(self, plugin: Any) -> None:
         live = getattr(plugin, "live", None)
         must(isinstance(live, bool), f"`live` is {live!r}; set it to True, or to False to see whole replies first")
 
     async def test_a_failure_of_the_provider_is_no_fault_of_it(
-        self, plugin: Any, requests: Sequence[Record], new_call: NewCall, secrets: Secrets
+        self, subject: Tested, requests: Sequence[Record]
     ) -> None:
         async def fails(_: Any) -> Any:
             await asyncio.sleep(0)
             raise Unavailable("the service is closed")
 
         for request in requests:
-            await self._passed(self.ask(plugin, request, new_call(), fails), request, secrets)
+            call = subject.new_call()
+            result = await subject.outcome(subject.plugin.around(request, call, fails))
+            must(isinstance(result, Failure) or bool(self.accept(request, result, call)), "loses the failure")
 
-    async def test_a_call_of_an_unknown_kind_passes(self, plugin: Any, new_call: NewCall, secrets: Secrets) -> None:
+    async def test_a_call_of_an_unknown_kind_passes(self, subject: Tested) -> None:
         """Plugins make calls with records of their own (`run.call`)."""
-        await self.failure_or_reply(plugin, _UnknownRequest(subject="harbour"), new_call(), secrets)
+        await subject.failure_or_reply(_UnknownRequest(subject="harbour"))
 
 
-_EVENTS: Sequence[tuple[str, dict[str, Any]]] = (
-    ("run.started", {"folder": "", "question": "How deep?", "pipeline": "research", "steps": ["search", "write"],
-                     "choices": [], "replay": False, "principal": None, "previous": None}),
-    ("progress", {"step": "search", "status": "started", "data": {}}),
-    ("call.started", {"kind": "search", "provider": "wiki", "task": "search", "key": "k1"}),
-    ("call.retried", {"kind": "search", "provider": "wiki", "task": "search", "key": "k1", "attempt": 1,
-                      "category": "NETWORK", "type": "RateLimited", "seconds": 1.5}),
-    ("call.restart", {"attempt": 2, "key": "k1", "task": "search"}),
-    ("call.held", {"kind": "search", "provider": "wiki", "task": "search", "key": "k1", "seconds": 1.5}),
-    ("call.finished", {"kind": "search", "provider": "wiki", "task": "search", "key": "k1", "outcome": "reply",
-                       "from": "live", "seconds": 0.5, "attempts": 2, "usage": {}}),
-    ("call.delta", {"kind": "text", "text": "Nine fathoms.", "attempt": 1, "key": "k2", "task": "write", "said": ""}),
-    ("query", {"id": "q1.1", "query": "harbour depth", "goal": "", "section": "s1", "round": 1}),
-    ("found", {"id": "q1.1", "hits": 2, "failure": ""}),
-    ("unread", {"url": "https://example.org/2", "reason": "closed", "query": "q1.1"}),
-    ("message", {"kind": "learning", "text": "Nine fathoms.", "source": "https://example.org/"}),
-    ("reasoning", {"text": "Hm."}),
-    ("source", {"id": "s1", "url": "https://example.org/", "title": "The harbour", "engine": "wiki", "tier": 2}),
-    ("question", {"id": "q1", "message": "Which harbour?", "schema": {}, "seconds": 300.0}),
-    ("usage", {"kind": "chat", "provider": "m", "task": "write", "usage": {}, "spent": {}}),
-    ("error", {"message": "closed", "category": "NETWORK", "step": "search", "kind": "search", "provider": "wiki",
-               "attempts": 3, "type": "Unavailable", "replayed": False}),
-    ("notice", {"message": "one engine did not answer"}),
-    ("progress", {"step": "search", "status": "failed", "data": {"reason": "closed"}}),
-    ("acme.custom", {"anything": [1, {"deep": None}]}),
-    ("acme.custom", {}),
-    ("run.finished", {"status": "complete", "reason": "", "claims": {"supported": 2}}),
-)  # fmt: skip
-
-
-def _in_folder(data: dict[str, Any], folder: Path) -> dict[str, Any]:
-    return {**data, "folder": str(folder)} if "folder" in data else data
+# Kind and data of the events of a run, one of each kind, and of a stage of somebody's own.
+_EVENTS = json.loads(Path(__file__).with_name("events.json").read_text(encoding="utf-8"))
 
 
 class ObserverContract(PluginContract[Any, Any]):
@@ -259,26 +201,19 @@ class ObserverContract(PluginContract[Any, Any]):
     def requests(self, tmp_path: Path) -> Sequence[Event]:
         """Return the events of a run, of every kind, and events of a stage of somebody's own."""
         ids = {"run_id": "test", "trace_id": "0" * 32, "span_id": "0" * 16}
-        return [
-            Event(seq=place, time=utc_now(), kind=kind, data=_in_folder(data, tmp_path), **ids)
-            for place, (kind, data) in enumerate(_EVENTS)
+        events = [
+            Event(seq=seq, time=utc_now(), kind=kind, data=data, **ids) for seq, (kind, data) in enumerate(_EVENTS)
         ]
+        started = events[0].model_copy(update={"data": {**events[0].data, "folder": str(tmp_path)}})
+        return [started, *events[1:]]
 
     def ask(self, plugin: Any, request: Event, call: FakeCall) -> Any:
         """Send an event."""
         return plugin.observe(request)
 
-    async def reply(self, plugin: Any, request: Event, call: FakeCall, secrets: Secrets) -> Any:
-        """Send an event, which must succeed and return nothing."""
-        found = await within(self.patience, outcome(self.ask(plugin, request, call), secrets))
-        if isinstance(found, Failure):
-            raise AssertionError(f"failed at the event {request.kind}: {words(found)}") from found
-        must(found is None, f"returns {type(found).__name__} for {request.kind}; an observer returns nothing")
-        return found
-
-    async def failure_or_reply(self, plugin: Any, request: Event, call: FakeCall, secrets: Secrets) -> Any:
-        """Send an event; return the failure that was raised."""
-        return await within(self.patience, outcome(self.ask(plugin, request, call), secrets))
+    def accept(self, request: Event, returned: object, call: FakeCall) -> None:
+        """Check that the observer returned nothing."""
+        must(returned is None, f"returns {type(returned).__name__} for {request.kind}; an observer returns nothing")
 
     def text_of(self, reply: Any) -> str:
         """Return nothing: there is no reply."""
@@ -288,14 +223,11 @@ class ObserverContract(PluginContract[Any, Any]):
         deltas = getattr(plugin, "deltas", True)
         must(isinstance(deltas, bool), f"`deltas` is {deltas!r}; it must be True or False")
 
-    async def test_it_keeps_runs_apart(
-        self, plugin: Any, requests: Sequence[Event], new_call: NewCall, secrets: Secrets
-    ) -> None:
+    async def test_it_keeps_runs_apart(self, subject: Tested, requests: Sequence[Event]) -> None:
         """Runs share an observer, a killed one has no `run.finished`, and a resumed one begins with a higher number."""
         for request in requests:
             for run in ("one", "other"):
                 if (run, request.kind) != ("one", "run.finished"):
-                    await self.reply(plugin, request.model_copy(update={"run_id": run}), new_call(), secrets)
+                    await subject.reply(request.model_copy(update={"run_id": run}))
         for request in requests:
-            resumed = request.model_copy(update={"run_id": "one", "seq": request.seq + 1000})
-            await self.reply(plugin, resumed, new_call(), secrets)
+            await subject.reply(request.model_copy(update={"run_id": "one", "seq": request.seq + 1000}))

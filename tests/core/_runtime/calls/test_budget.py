@@ -157,7 +157,7 @@ async def test_a_first_call_is_let_through_whatever_it_may_cost() -> None:
         Budget(Limits(money=0.0)).reserve(Need(model_calls=1))
 
 
-def test_where_no_closing_stage_asks_a_model_nothing_but_time_is_kept() -> None:
+def test_only_time_is_reserved_if_no_closing_stage_asks_a_model() -> None:
     budget = Budget(Limits(model_calls=10, seconds=10), reserve=0.5, ask_models=False)
     assert calls_left(budget) == 10
     assert budget.time_left() == pytest.approx(5, abs=0.1)

@@ -165,6 +165,8 @@ async def test_whatever_a_stage_raises_is_its_fault_and_names_it(error: BaseExce
     assert (result.status, result.exit_code) == ("failed", 1)
     assert f"stage 'acts' raised {type(error).__name__}" in result.reason
     assert result.reason.endswith("this is a bug in the plugin")
+    (failure,) = result.metadata.errors
+    assert (failure.category, failure.step, failure.retries, failure.times) == ("INTERNAL", "acts", 0, 1)
 
 
 @pytest.mark.parametrize("error", SOME, ids=repr)
@@ -200,18 +202,6 @@ async def test_whatever_others_raise_is_told_in_their_name(kind: str, error: Bas
     result = await ended(client(tmp_path, acting(kind, raising(error)), **chosen[kind]))
     assert result.status in ("failed", "no_evidence")
     assert any(f"acts: {type(error).__name__}" in told["message"] for told in events(result, "error"))
-
-
-@pytest.mark.parametrize("error", SOME, ids=repr)
-async def test_an_observer_that_raises_is_told_once(
-    error: BaseException, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    result = await ended(client(tmp_path, acting("observers", raising(error)), observers=["jsonl", "acts"]))
-    assert result.status == "complete"
-    told = [one["message"] for one in events(result, "error")]
-    assert len(told) == 1
-    assert told[0].startswith(f"observer acts: {type(error).__name__}")
-    assert "Traceback" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("error", SOME, ids=repr)
@@ -391,7 +381,7 @@ async def test_a_format_that_goes_wrong_is_told_and_the_others_are_written(
 
 
 @pytest.mark.parametrize("formats", [["markdown", "acts"], ["acts", "markdown"]])
-async def test_of_two_formats_of_one_file_name_the_first_named_has_it(formats: list[str], tmp_path: Path) -> None:
+async def test_the_first_named_of_two_formats_has_their_file_name(formats: list[str], tmp_path: Path) -> None:
     clashing = acting("report_formatters", giving(("report.md", b"another"), ("notes.txt", b"notes")))
     result = await ended(client(tmp_path, clashing, report__formats=formats))
     assert result.status == "complete"
@@ -511,7 +501,7 @@ def modelled(name: str, made: Any) -> EntryPoint:
         (Model(chat=None), "has no method `chat`"),
     ],
 )
-async def test_what_goes_wrong_around_a_chat_is_the_models_failure_too(made: Any, told: str, tmp_path: Path) -> None:
+async def test_a_fault_around_a_chat_is_a_failure_of_the_model(made: Any, told: str, tmp_path: Path) -> None:
     result = await ended(client(tmp_path, modelled("acts", made), ai__providers=["acts", "embedded"]))
     assert result.status == "partial"
     notices = [notice for notice in result.metadata.notices if "plugin 'acts'" in notice]
@@ -564,26 +554,28 @@ async def test_an_unreachable_provider_is_used_again_if_no_other_is_left() -> No
 # --- replies of another kind --------------------------------------------------------------------------
 
 
+_UNCHECKED = SearchPage.model_construct(hits=cast("Any", [{"url": "x:1"}]))
+
+
 @pytest.mark.parametrize(
-    ("reply", "told"),
+    ("kind", "reply", "told"),
     [
-        (None, "the reply is NoneType, not SearchPage"),
-        (Hit(url="x:1"), "the reply is Hit, not SearchPage"),
-        (SearchPage.model_construct(hits=cast("Any", [{"url": "x:1"}])), "the hits of the reply contain dict, not Hit"),
+        ("search_providers", None, "the reply is NoneType, not SearchPage"),
+        ("search_providers", Hit(url="x:1"), "the reply is Hit, not SearchPage"),
+        ("search_providers", _UNCHECKED, "the hits of the reply contain dict, not Hit"),
+        ("search_strategies", None, "the reply is NoneType, not SearchPage"),
+        ("search_strategies", [Hit(url="x:1")], "the reply is list, not SearchPage"),
     ],
 )
-async def test_what_is_no_page_of_results_is_told_in_words(reply: Any, told: str, tmp_path: Path) -> None:
-    engine = await ended(client(tmp_path, acting("search_providers", lambda *asked: reply), search__engines=["acts"]))
-    assert engine.status == "failed"
-    assert any(told in one["message"] and "plugin 'acts'" in one["message"] for one in events(engine, "error"))
-
-
-@pytest.mark.parametrize("reply", [None, [Hit(url="x:1")], "text"])
-async def test_what_a_strategy_returns_otherwise_is_told_in_words(reply: Any, tmp_path: Path) -> None:
-    strategy = acting("search_strategies", lambda *asked: reply)
-    result = await ended(client(tmp_path, strategy, search__strategy="acts"))
-    told = f"the reply is {type(reply).__name__}, not SearchPage; this is a fault of plugin 'acts'"
-    assert any(told in one["message"] for one in events(result, "error"))
+async def test_a_reply_that_is_no_page_of_results_is_named(kind: str, reply: Any, told: str, tmp_path: Path) -> None:
+    chosen: dict[str, Any] = {
+        "search_providers": {"search__engines": ["acts"]},
+        "search_strategies": {"search__strategy": "acts"},
+    }
+    result = await ended(client(tmp_path, acting(kind, lambda *asked: reply), **chosen[kind]))
+    assert result.status in ("failed", "no_evidence")
+    messages = [event["message"] for event in events(result, "error")]
+    assert any(told in message and "a fault of plugin 'acts'" in message for message in messages)
 
 
 @pytest.mark.parametrize("error", SOME, ids=repr)

@@ -122,7 +122,7 @@ def test_retry_after_is_seconds_or_a_date() -> None:
     assert retry_after_seconds("soon") is None
 
 
-def test_who_was_silent_is_tried_once_unless_it_asks_for_patience() -> None:
+def test_a_silent_server_is_tried_once_unless_it_asks_for_patience() -> None:
     policy = RetryPolicy(base=2)
     assert policy.delay(1, Unavailable(), single_attempt=True) is None
     assert policy.delay(1, Unavailable(retry_after=3), single_attempt=True) == 3

@@ -178,7 +178,8 @@ async def test_a_second_process_is_refused_and_the_owner_named(tmp_path: Path) -
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env) as other:
         assert other.stdout
         assert other.stdout.readline() == b"open\n"
-        busy = rf"another process \(id {other.pid}\) is working on the run in .*; nothing was changed\. Come back when"
+        owner = rf"another process \(id {other.pid}\) is working on the run in .*"
+        busy = owner + r"; nothing was changed\. Come back when .*leadline resume"
         with pytest.raises(JournalBusy, match=busy) as refused:
             await Journal.open(path)
         assert refused.value.exit_code == 75  # EX_TEMPFAIL

@@ -308,7 +308,7 @@ async def test_a_journal_with_other_tables_is_not_used(tmp_path: Path, sql: str,
         await Journal.open(tmp_path / "journal.sqlite", mode=mode)
 
 
-async def test_what_unpacks_to_gigabytes_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_entry_that_unpacks_to_gigabytes_is_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("leadline._runtime.journal.rows._LARGEST", 1_000_000)
     journal = await Journal.open(tmp_path / "journal.sqlite")
     try:

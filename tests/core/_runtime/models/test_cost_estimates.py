@@ -19,7 +19,7 @@ def test_before_anything_was_seen_the_most_is_reserved() -> None:
     assert ChatEstimates(PRICES).need(shorter, "m").tokens == 1000 + 100
 
 
-def test_what_was_seen_is_reserved_with_a_margin() -> None:
+def test_an_estimate_is_the_usage_so_far_with_a_margin() -> None:
     estimates = ChatEstimates(PRICES)
     for output in (100, 900, 200):
         assert estimates.need(ASKED, "m").tokens == 5000

@@ -399,7 +399,7 @@ class Cut:
         return Document(text=blob.data.decode(), incomplete="only the first page was read")
 
 
-async def test_what_is_missing_from_a_document_is_a_notice_in_the_report(tmp_path: Path) -> None:
+async def test_a_gap_in_a_document_is_a_notice_in_the_report(tmp_path: Path) -> None:
     archive = fetcher("The archive of the house")(search_provider("The archive of the house")(lambda: Labelled()))
     cut = plugin("cut", parser("Beginnings", work="local")(lambda: Cut()))
     house = plugin("house", archive)

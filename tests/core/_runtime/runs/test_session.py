@@ -14,11 +14,11 @@ from tests.stating import SETTINGS, stating
 
 import leadline
 from leadline import hookspecs
-from leadline._runtime.runs.folder import run_info, write_metadata
+from leadline._runtime.runs.folder import write_metadata
 from leadline._runtime.runs.index import RunIndex
 from leadline.contracts import Call
-from leadline.errors import CallFailed, Denied, JournalBusy, Refused, Unavailable, UsageError
-from leadline.plugin import PluginSettings, report_formatter, stage
+from leadline.errors import CallFailed, Denied, Refused, Unavailable, UsageError
+from leadline.plugin import report_formatter, stage
 from leadline.records import Answer, Json, SearchPage, SearchRequest
 from leadline.research_findings import QUESTION, REPORT
 from leadline.runs import Metadata
@@ -305,32 +305,6 @@ async def test_a_cancelled_run_stops_everything_and_resumes_where_it_was(tmp_pat
     assert len(asyncio.all_tasks()) == 1
 
 
-async def test_a_broken_stage_fails_the_run_and_is_named(tmp_path: Path) -> None:
-    class Breaks:
-        async def run(self, findings: Any, run: Any, /) -> None:
-            raise ZeroDivisionError("of the plugin's own")
-
-    def make(settings: PluginSettings, context: Any) -> Breaks:
-        return Breaks()
-
-    breaks = plugin("breaks", stage("Breaks", needs=(REPORT,))(make))
-    pipelines = {"mine": {"extends": "research", "after": {"write": ["breaks"]}}}
-    async with client(tmp_path, breaks, pipeline="mine", pipelines=pipelines) as runs:
-        result = await runs.research(QUESTION_TEXT)
-    assert (result.status, result.exit_code, result.report) == ("failed", 1, None)
-    error = metadata(result)["errors"][0]
-    assert error.pop("traceback").endswith("ZeroDivisionError: of the plugin's own")
-    assert error.pop("message")["message"] == (
-        "stage 'breaks' raised ZeroDivisionError: of the plugin's own; this is a bug in the plugin"
-    )
-    assert error == {
-        "category": "INTERNAL",
-        "retries": 0,
-        "step": "breaks",
-        "times": 1,
-    }
-
-
 async def test_a_run_repeats_itself_after_a_temporary_failure(tmp_path: Path) -> None:
     class Flaky:
         def __init__(self) -> None:
@@ -428,22 +402,6 @@ async def test_an_empty_or_too_long_question_creates_no_run(question: str, tmp_p
         with pytest.raises(UsageError, match="the question (is empty|has 1,000,000 characters, but at most 20,000)"):
             await runs.start(question)
     assert not (tmp_path / "runs").exists()
-
-
-async def test_a_second_session_of_a_run_names_the_process_of_the_first(tmp_path: Path) -> None:
-    hang = asyncio.Event()
-
-    async def wait(request: Any, call: Call) -> None:
-        hang.set()
-        await asyncio.sleep(3600)
-
-    async with client(tmp_path, around(wait), middleware=["around"]) as runs:
-        handle = await runs.start(QUESTION_TEXT)
-        await hang.wait()
-        with pytest.raises(JournalBusy, match=r"another process \(id \d+\) is working on the run in .*leadline resume"):
-            await runs.resume(handle.id)
-        assert run_info(handle.folder).status == "running"
-        await handle.cancel()
 
 
 async def test_a_replay_returns_the_same_report_and_writes_nothing(tmp_path: Path) -> None:
