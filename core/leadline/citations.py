@@ -82,7 +82,7 @@ class Numbered:
         def marks(run: re.Match[str]) -> str:
             ids = {self.by_evidence[name]: name for name in reversed(cited(run[0])) if name in self.by_evidence}
             numbers = dict.fromkeys(self.by_evidence[name] for name in cited(run[0]) if name in self.by_evidence)
-            shown = "".join(f"[[{one}]]({address(ids[one])})" if address else f"[{one}]" for one in numbers)
+            shown = "".join(f"[[{number}]]({address(ids[number])})" if address else f"[{number}]" for number in numbers)
             before = run.string[max(0, run.start() - 8) : run.start()]
             opened = run[0].startswith("[") and _OPENED.search(before)
             return shown if opened or not shown or unspaced(before) else f" {shown}"
@@ -99,13 +99,13 @@ def number(report: Report) -> Numbered:
         for item in _known(section.text or "", evidence):
             if item.source_id in sources:
                 order.setdefault(item.source_id, len(order) + 1)
-    beside = [*(one.evidence_ids for one in report.conflicts), *(one.evidence_ids for one in report.figures)]
+    beside = [*(item.evidence_ids for item in report.conflicts), *(item.evidence_ids for item in report.figures)]
     for name in chain.from_iterable(beside):
         if name in evidence and evidence[name].source_id in sources:
             order.setdefault(evidence[name].source_id, len(order) + 1)
     others = [source for source in report.sources if source.id not in order]
     return Numbered(
-        cited=tuple((place, sources[name]) for name, place in order.items()),
+        cited=tuple((number, sources[name]) for name, number in order.items()),
         additional=tuple(enumerate(others, start=len(order) + 1)),
         by_evidence={item.id: order[item.source_id] for item in report.evidence if item.source_id in order},
     )

@@ -496,12 +496,12 @@ class Client:
     ) -> RunRequest:
         if unknown := sorted(earlier.keys() - Earlier.__annotations__.keys()):
             raise TypeError(f"unexpected arguments: {', '.join(unknown)}; what a client does is set when it is made")
-        text, place = check_question(question), Place()
+        text, position = check_question(question), Place()
         if earlier.get("conversation") or earlier.get("follows") is not None:
             folder = self.runs_folder(principal=principal)
             conversation, follows = earlier.get("conversation", ""), earlier.get("follows")
-            place = place_of(folder, conversation, follows, within=principal is not None)
-        return RunRequest.new(text, loaded, tags or {}, principal_of(principal), place, earlier.get("turns", ()))
+            position = place_of(folder, conversation, follows, within=principal is not None)
+        return RunRequest.new(text, loaded, tags or {}, principal_of(principal), position, earlier.get("turns", ()))
 
     def _options(
         self, asker: Asker | None = None, interactive: bool = False, observers: Mapping[str, Observer] | None = None

@@ -50,12 +50,11 @@ class DiskCache:
         size: int,
         *,
         table: str,
-        name: str,
         log: logging.Logger,
         wait: float = 2.0,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._file = CacheFile(path, size, table=table, name=name, log=log, wait=wait, clock=clock)
+        self._file = CacheFile(path, size, table=table, log=log, wait=wait, clock=clock)
         self._thread = ThreadPoolExecutor(1, "leadline-cache")
         self._pending: dict[str, bytes | None] = {}
         self._pending_bytes = 0
@@ -114,14 +113,13 @@ class CacheFile:
         size: int,
         *,
         table: str,
-        name: str,
         log: logging.Logger,
         wait: float,
         clock: Callable[[], float],
     ) -> None:
         self._path = path
         self._size = size
-        self._name = name
+        self._table = table
         self._log = log
         self._wait = wait
         self._clock = clock
@@ -133,10 +131,10 @@ class CacheFile:
 
     def get(self, key: str, max_age: float = math.inf) -> Found | None:
         """Return a body, unless it is `max_age` seconds old."""
-        found = self._with_file(partial(self._get, key, max_age))
+        entry = self._with_file(partial(self._get, key, max_age))
         if len(self._used) > _MAX_UNWRITTEN_READS:
             self.put({})
-        return found
+        return entry
 
     def put(self, bodies: Mapping[str, bytes | None]) -> None:
         """Store bodies in one transaction; None renews a stored one. Bodies larger than the file are left out."""
@@ -191,7 +189,7 @@ class CacheFile:
             )
             log = self._log.debug if self._warned else self._log.warning
             remedy = "deleting it" if damaged else "continuing without it"
-            log("cannot use %s (%s), %s: %s", self._name, error, remedy, self._path)
+            log("cannot use the cache of %s (%s), %s: %s", self._table, error, remedy, self._path)
             self._warned = True
             self._disconnect()
             if damaged:
@@ -217,10 +215,10 @@ class CacheFile:
 
     def _current_inode(self) -> tuple[int, int]:
         try:
-            found = self._path.stat()
+            status = self._path.stat()
         except FileNotFoundError:
             return 0, 0
-        return found.st_dev, found.st_ino
+        return status.st_dev, status.st_ino
 
     def _disconnect(self) -> None:
         db, self._db = self._db, None

@@ -82,13 +82,13 @@ def bounded(document: Document) -> Document:
         end, reason = blocks[MOST_BLOCKS - 1].end, f"only the first {MOST_BLOCKS:,} blocks were kept"
     if not reason:
         return document
-    kept = [block for block in blocks[:MOST_BLOCKS] if block.start < end]
-    if kept and kept[-1].end > end:
-        kept[-1] = kept[-1].model_copy(update={"end": end})
+    within = [block for block in blocks[:MOST_BLOCKS] if block.start < end]
+    if within and within[-1].end > end:
+        within[-1] = within[-1].model_copy(update={"end": end})
     return document.model_copy(
         update={
             "text": text[:end],
-            "blocks": tuple(kept),
+            "blocks": tuple(within),
             "pages": tuple(page for page in document.pages if page < end),
             "incomplete": document.incomplete or reason,
         }

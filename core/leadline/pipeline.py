@@ -100,11 +100,11 @@ class Pipeline:
         parts: list[Step | Loop] = []
         for part in self.parts:
             steps = part.steps if isinstance(part, Loop) else (part,)
-            kept = tuple(step for step in steps if all(key.name in given for key in step.only_with))
+            chosen = tuple(step for step in steps if all(key.name in given for key in step.only_with))
             if isinstance(part, Step):
-                parts += kept
-            elif kept:
-                parts.append(replace(part, steps=kept))
+                parts += chosen
+            elif chosen:
+                parts.append(replace(part, steps=chosen))
         return replace(self, parts=tuple(parts))
 
     @property

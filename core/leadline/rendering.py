@@ -45,7 +45,7 @@ def clean(text: str) -> str:
 
 def plain_title(text: str) -> str:
     """Return the title of a source in one line without markup."""
-    return " ".join(_KEPT.sub(lambda kept: kept[1] or kept[2] or "", text).replace("`", "").split())
+    return " ".join(_KEPT.sub(lambda match: match[1] or match[2] or "", text).replace("`", "").split())
 
 
 def safe_url(url: str) -> str:
@@ -65,8 +65,8 @@ def readable_url(url: str) -> str:
     Of a file elsewhere only its name is shown, since reports are shared. Letters outside ASCII are decoded; a space
     stays encoded.
     """
-    scheme, found, rest = url.partition("://")
-    if not found or scheme not in ("local", "file"):
+    scheme, mark, rest = url.partition("://")
+    if not mark or scheme not in ("local", "file"):
         return url
     path = rest.partition("/")[2] if scheme == "local" else rest.rpartition("/")[2]
     return _LETTERS.sub(_decoded, path)

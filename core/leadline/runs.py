@@ -196,4 +196,4 @@ def report_text(report: Report) -> str:
 
 def _with_captions(text: str, captions: Mapping[str, str]) -> str:
     """Replace the figures of a text by their captions, because plain Markdown has no pictures."""
-    return _FIGURE.sub(lambda found: f"*{captions[found[1]]}*" if found[1] in captions else "", text)
+    return _FIGURE.sub(lambda match: f"*{captions[match[1]]}*" if match[1] in captions else "", text)

@@ -56,12 +56,12 @@ def _compact(node: Any) -> Any:
     if not isinstance(node, Mapping):
         return node
     # "type" comes first: models read a schema from its beginning.
-    kept = {name: _compact(node[name]) for name in ("type", *node) if name in node and name not in (*_OMITTED, *_NAMED)}
-    kept |= {name: {key: _compact(value) for key, value in node[name].items()} for name in _NAMED if name in node}
+    copy = {name: _compact(node[name]) for name in ("type", *node) if name in node and name not in (*_OMITTED, *_NAMED)}
+    copy |= {name: {key: _compact(value) for key, value in node[name].items()} for name in _NAMED if name in node}
     if "properties" in node:
-        return kept | {"required": list(node["properties"]), "additionalProperties": False}
+        return copy | {"required": list(node["properties"]), "additionalProperties": False}
     free = node.get("additionalProperties")
-    return kept | ({"additionalProperties": _compact(free)} if isinstance(free, Mapping) else {})
+    return copy | ({"additionalProperties": _compact(free)} if isinstance(free, Mapping) else {})
 
 
 # --- answers of people ------------------------------------------------------------------------------------------------

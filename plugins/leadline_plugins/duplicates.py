@@ -55,27 +55,27 @@ async def copies(texts: Iterable[tuple[str, str]], known: Mapping[str, str] | No
     looked_at = [_KEPT.get(name) or text for name, (_, text) in zip(names, rows, strict=True)]
     originals, sketched = await compute(_compare, looked_at, len(before))
     with _KEEPING:
-        _KEPT.update((names[place], made) for place, made in sketched.items())
+        _KEPT.update((names[index], made) for index, made in sketched.items())
         while len(_KEPT) > _MOST_KEPT:
             _KEPT.pop(next(iter(_KEPT)))
-    return {rows[place][0]: rows[original][0] for place, original in originals.items()}
+    return {rows[index][0]: rows[original][0] for index, original in originals.items()}
 
 
 def _compare(rows: Sequence[str | Sketch], start: int) -> tuple[dict[int, int], dict[int, Sketch]]:
-    """Return which from `start` on are copies of an earlier one, by their places, and the sketches that were made."""
-    made = {place: sketch(row) for place, row in enumerate(rows) if isinstance(row, str)}
-    kept: list[tuple[int, frozenset[int], frozenset[int]]] = []
-    found: dict[int, int] = {}
-    for place, row in enumerate(rows):
-        hashes = made[place] if isinstance(row, str) else row
+    """Return which from `start` on are copies of an earlier one, by their indexes, and the sketches that were made."""
+    made = {index: sketch(row) for index, row in enumerate(rows) if isinstance(row, str)}
+    originals: list[tuple[int, frozenset[int], frozenset[int]]] = []
+    copied: dict[int, int] = {}
+    for index, row in enumerate(rows):
+        hashes = made[index] if isinstance(row, str) else row
         first, own = frozenset(hashes[:_FIRST]), frozenset(hashes)
-        alike = (other for other, theirs, all_of in kept if not first.isdisjoint(theirs) and same(own, all_of))
-        original = next(alike, None) if place >= start else None
+        alike = (other for other, theirs, all_of in originals if not first.isdisjoint(theirs) and same(own, all_of))
+        original = next(alike, None) if index >= start else None
         if original is None:
-            kept.append((place, first, own))
+            originals.append((index, first, own))
         else:
-            found[place] = original
-    return found, made
+            copied[index] = original
+    return copied, made
 
 
 def same(mine: frozenset[int], theirs: frozenset[int]) -> bool:
@@ -105,7 +105,7 @@ def _hashes(row: bytes, limit: int) -> set[int]:
     """Return the hashes below a limit of the runs in a row of hashed words."""
     run = RUN * _SIZE
     places = range(0, max(1, len(row) - run + 1), _SIZE)
-    return {made for place in places if (made := crc32(row[place : place + run])) < limit}
+    return {made for offset in places if (made := crc32(row[offset : offset + run])) < limit}
 
 
 def _words(text: str) -> list[str]:

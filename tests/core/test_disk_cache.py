@@ -24,7 +24,7 @@ NOISE = random.Random(7)
 
 @contextmanager
 def cache(folder: Path, size: int = 2**20, clock: Callable[[], float] = lambda: 1.0) -> Iterator[CacheFile]:
-    file = CacheFile(folder / "x.sqlite", size, table="things", name="things", log=LOG, wait=0.05, clock=clock)
+    file = CacheFile(folder / "x.sqlite", size, table="things", log=LOG, wait=0.05, clock=clock)
     yield file
     file.close()
 
@@ -135,7 +135,7 @@ def test_a_damaged_row_deletes_the_file(tmp_path: Path, damage: str, caplog: pyt
         file.put({"a": b"new"})
         assert file.get("a") == (1.0, b"new")
     assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "cannot use things" in caplog.text
+    assert "cannot use the cache of things" in caplog.text
     assert "deleting it" in caplog.text
 
 
@@ -175,7 +175,7 @@ def test_a_locked_file_is_skipped_and_used_again_when_it_is_free(
 
 
 def disk_cache_in(folder: Path) -> DiskCache:
-    return DiskCache(folder / "x.sqlite", 2**30, table="things", name="things", log=LOG)
+    return DiskCache(folder / "x.sqlite", 2**30, table="things", log=LOG)
 
 
 @pytest.fixture

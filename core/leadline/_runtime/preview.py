@@ -78,13 +78,13 @@ def _expected_calls(plugins: PluginRuntime, pipeline: Pipeline) -> Iterator[Expe
     fetchers = plugins.chosen.get("read.fetchers", ())
     for step in pipeline.steps():
         # A stage with tools leaves the number of searches to the model.
-        suffix, most = (" by tools", research.max_queries) if step.offer.tools else ("", queries)
+        suffix, searches = (" by tools", research.max_queries) if step.offer.tools else ("", queries)
         least = 0 if step.offer.tools else 1
         if "search.engines" in step.offer.uses:
-            at_most = most * max(1, len(engines))
+            at_most = searches * max(1, len(engines))
             yield ExpectedCalls(kind=f"search{suffix}", by=engines, at_least=least, at_most=at_most)
         if "read.fetchers" in step.offer.uses:
-            at_most = most * research.pages_per_query
+            at_most = searches * research.pages_per_query
             yield ExpectedCalls(kind=f"fetch{suffix}", by=fetchers, at_least=0, at_most=at_most)
 
 

@@ -103,8 +103,8 @@ def reordered(ranked: Sequence[Evidence], near: Sequence[float]) -> list[Evidenc
     best, low = ranked[0].score, min(near)
     width = (max(near) - low) or 1.0
     fused = [item.score / best + _MEANING * (cosine - low) / width for item, cosine in zip(ranked, near, strict=True)]
-    order = sorted(range(len(ranked)), key=lambda place: -fused[place])
-    return [ranked[place].model_copy(update={"score": item.score}) for place, item in zip(order, ranked, strict=True)]
+    order = sorted(range(len(ranked)), key=lambda index: -fused[index])
+    return [ranked[index].model_copy(update={"score": item.score}) for index, item in zip(order, ranked, strict=True)]
 
 
 def scored(passages: Sequence[Evidence], titles: Mapping[str, str], question: str, limit: int) -> list[Evidence]:

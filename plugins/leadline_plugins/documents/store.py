@@ -234,11 +234,11 @@ class DocumentStore:
         with self.open() as db:
             return {os.fsdecode(name): about for name, about in db.execute("SELECT id, about FROM documents")}
 
-    def sources(self, keys: Iterable[str], most: int = 10**9) -> dict[str, bytes]:
-        """Return what the owner keeps as the sources of these versions, as far as they count; `most` bytes of each."""
+    def sources(self, keys: Iterable[str], limit: int = 10**9) -> dict[str, bytes]:
+        """Return what the owner keeps as the sources of these versions, as far as they count; `limit` bytes of each."""
         select = "SELECT substr(source, 1, ?) FROM documents WHERE key = ?"
         with self.open() as db:
-            rows = ((key, db.execute(select, (most, key)).fetchone()) for key in keys)
+            rows = ((key, db.execute(select, (limit, key)).fetchone()) for key in keys)
             return {key: row[0] for key, row in rows if row}
 
     # --- questions ---------------------------------------------------------------------------------------------------

@@ -111,22 +111,22 @@ class Guard:
         where = f"{bare}:{port}"
         if literal(bare) is None and not self._opened(bare, port) and (reason := self._shut(bare)):
             raise Blocked("host", reason, where)
-        found = [bare] if literal(bare) else await self._looked_up(bare, port)
+        addresses = [bare] if literal(bare) else await self._looked_up(bare, port)
         if not self._opened(bare, port):
-            for text in found:
+            for text in addresses:
                 address = literal(text)
                 if reason := self._private(address) if address else "resolves to no address":
                     raise Blocked("address", reason, where)
-        return found
+        return addresses
 
     async def _looked_up(self, host: str, port: int) -> list[str]:
         try:
-            found = list(dict.fromkeys(await self._resolve(host, port)))
+            addresses = list(dict.fromkeys(await self._resolve(host, port)))
         except (OSError, UnicodeError) as error:
             raise Unavailable(f"{host}: the host name cannot be resolved ({error})") from error
-        if not found:
+        if not addresses:
             raise Unavailable(f"{host}: the name has no address")
-        return found
+        return addresses
 
     def _private(self, address: Address) -> str:
         kind = kind_of(address)
@@ -140,15 +140,15 @@ class Guard:
 
 async def look_up(host: str, port: int) -> list[str]:
     """Resolve a name by the system's resolver, in its order of preference."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [str(address[0]) for *_, address in found]
+    infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(address[0]) for *_, address in infos]
 
 
 def shown(address: str) -> str:
     """Return a URL for messages and logs: short, without credentials, query and fragment."""
-    place = re.split(r"[?#]", address, maxsplit=1)[0]
-    place = _CREDENTIALS.sub(r"\1", place)
-    return one_line(place[:200]) + ("?…" if "?" in address else "")
+    url = re.split(r"[?#]", address, maxsplit=1)[0]
+    url = _CREDENTIALS.sub(r"\1", url)
+    return one_line(url[:200]) + ("?…" if "?" in address else "")
 
 
 def checked(entry: str) -> str:

@@ -94,10 +94,10 @@ def _confine(limits: dict[str, Any]) -> None:
         import resource
     except ImportError:  # Windows: time alone is limited there, by the parent
         return
-    for kind, most in ((resource.RLIMIT_AS, limits["memory"]), (resource.RLIMIT_CPU, limits["seconds"])):
+    for kind, limit in ((resource.RLIMIT_AS, limits["memory"]), (resource.RLIMIT_CPU, limits["seconds"])):
         hard = resource.getrlimit(kind)[1]
-        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(kind, (most, most))
+        limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+        resource.setrlimit(kind, (limit, limit))
 
 
 def main() -> None:
@@ -105,10 +105,10 @@ def main() -> None:
     limits = json.loads(sys.argv[1])
     _confine(limits)
     try:
-        told, data = convert(sys.stdin.buffer.read(), limits)
+        answer, data = convert(sys.stdin.buffer.read(), limits)
     except UnusableImage as unfit:
-        told, data = {"unfit": str(unfit)}, b""
-    sys.stdout.buffer.write(json.dumps(told).encode() + b"\n" + data)
+        answer, data = {"unfit": str(unfit)}, b""
+    sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n" + data)
 
 
 if __name__ == "__main__":

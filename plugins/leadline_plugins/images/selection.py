@@ -53,22 +53,22 @@ def candidates(
     sections: Iterable[Section],
     evidence: Iterable[Evidence],
     sources: Mapping[str, Source],
-    found: Sequence[tuple[str, Hit]] = (),
+    hits: Sequence[tuple[str, Hit]] = (),
 ) -> list[Candidate]:
     """Return the distinct pictures that fit, the best of every section first.
 
-    `found` are the hits of searches for pictures, each with the id of its task.
+    `hits` are those of searches for pictures, each with the id of its task.
     """
     by_id = {item.id: item for item in evidence}
     best: dict[str, Candidate] = {}
     for section in sections:
-        for candidate in _section_candidates(section, by_id, sources, found):
+        for candidate in _section_candidates(section, by_id, sources, hits):
             before = best.get(candidate.illustration.url)
             if before is None or candidate.score > before.score:
                 best[candidate.illustration.url] = candidate
     ranks: Counter[str] = Counter()
     ranked = []
-    for candidate in sorted(best.values(), key=lambda one: (-one.score, one.illustration.url)):
+    for candidate in sorted(best.values(), key=lambda item: (-item.score, item.illustration.url)):
         section_id = candidate.illustration.section_id
         ranked.append((ranks[section_id], candidate))
         ranks[section_id] += 1
@@ -76,21 +76,21 @@ def candidates(
 
 
 def next_candidates(
-    waiting: Sequence[Candidate], taken: Iterable[Candidate], most: int, per_task: int
+    waiting: Sequence[Candidate], taken: Iterable[Candidate], limit: int, per_task: int
 ) -> list[Candidate]:
-    """Return the next pictures to try, within `most` pictures in all and `per_task` of a search task."""
+    """Return the next pictures to try, within `limit` pictures in all and `per_task` of a search task."""
     taken = list(taken)
-    tasks = Counter(one.task_id for one in taken)
-    found: list[Candidate] = []
+    tasks = Counter(candidate.task_id for candidate in taken)
+    chosen: list[Candidate] = []
     for candidate in waiting:
-        if len(taken) + len(found) < most and tasks[candidate.task_id] < per_task:
+        if len(taken) + len(chosen) < limit and tasks[candidate.task_id] < per_task:
             tasks[candidate.task_id] += 1
-            found.append(candidate)
-    return found
+            chosen.append(candidate)
+    return chosen
 
 
 def _section_candidates(
-    section: Section, evidence: Mapping[str, Evidence], sources: Mapping[str, Source], found: Sequence[tuple[str, Hit]]
+    section: Section, evidence: Mapping[str, Evidence], sources: Mapping[str, Source], hits: Sequence[tuple[str, Hit]]
 ) -> Iterator[Candidate]:
     text = section.text or ""
     ids = dict.fromkeys(cited(text) or section.evidence_ids)
@@ -105,8 +105,8 @@ def _section_candidates(
             origin = Origin(source.id, source.task_id, source.hit.url, source.hit.title)
             for image in images:
                 yield from _scored(image, origin, section, items, held)
-    held = _words(section, every) if found and every else set()
-    for task_id, hit in found if every else ():
+    held = _words(section, every) if hits and every else set()
+    for task_id, hit in hits if every else ():
         image = Image(url=hit.images[0], caption=hit.title)
         yield from _scored(image, Origin("", task_id, hit.url, hit.title, hit.rights), section, every, held)
 
@@ -153,8 +153,8 @@ def _scored(
 
 def _without_number(caption: str) -> str:
     """Return a caption without a number of its own, such as `Figure 4.12.`, if it has one."""
-    found = _own_number().match(caption)
-    return (found and caption[found.end() :].strip()) or caption
+    match = _own_number().match(caption)
+    return (match and caption[match.end() :].strip()) or caption
 
 
 @cache

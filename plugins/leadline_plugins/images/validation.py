@@ -43,7 +43,7 @@ class Picture(Record):
         """Return whether both pictures look the same at any size: no field differs more than by compression."""
         shape = self.size[0] * other.size[1] / (self.size[1] * other.size[0])
         fields = zip(bytes.fromhex(self.mark), bytes.fromhex(other.mark), strict=True)
-        return 1 / _SHAPE < shape < _SHAPE and all(abs(one - two) <= _FIELD for one, two in fields)
+        return 1 / _SHAPE < shape < _SHAPE and all(abs(first - second) <= _FIELD for first, second in fields)
 
 
 def can_read_pictures() -> bool:
@@ -58,10 +58,10 @@ async def validate_picture(blob: Blob) -> Picture:
     head, _, body = out.partition(b"\n")
     if code or not head:
         raise Unsupported(f"{where}: broke the decoder ({code})")
-    told = json.loads(head)
-    if "unfit" in told:
-        raise Unsupported(f"{where}: {told['unfit']}")
-    return Picture(**told, data=body)
+    answer = json.loads(head)
+    if "unfit" in answer:
+        raise Unsupported(f"{where}: {answer['unfit']}")
+    return Picture(**answer, data=body)
 
 
 async def _run(data: bytes, where: str) -> tuple[int | None, bytes]:

@@ -155,13 +155,13 @@ def _guess(data: bytes) -> str:
     from chardet import detect_all
 
     words = data[:_SAMPLE].split()
-    telling = {near for place, word in enumerate(words) if not word.isascii() for near in range(place - 2, place + 3)}
-    sample = b" ".join(word for place, word in enumerate(words) if place in telling) or data[:_SAMPLE]
+    telling = {near for index, word in enumerate(words) if not word.isascii() for near in range(index - 2, index + 3)}
+    sample = b" ".join(word for index, word in enumerate(words) if index in telling) or data[:_SAMPLE]
 
-    def rating(found: DetectionDict) -> float:
-        name = codecs.lookup(found["encoding"] or _USUAL).name
+    def rating(guess: DetectionDict) -> float:
+        name = codecs.lookup(guess["encoding"] or _USUAL).name
         faults = len(_FAULT.findall(sample.decode(name, "replace")))
-        return found["confidence"] * (_PREFERENCE if name == _USUAL else 1) / (1 + faults) ** 2
+        return guess["confidence"] * (_PREFERENCE if name == _USUAL else 1) / (1 + faults) ** 2
 
     best = max(detect_all(sample, include_encodings=_GUESSED, ignore_threshold=True), key=rating)
     return best["encoding"] or _USUAL
@@ -206,11 +206,11 @@ def document(
     )
 
 
-def beginning(text: str, most: int) -> tuple[str, str]:
-    """Return the first `most` characters of a text, and what a notice says of the others."""
-    if len(text) <= most:
+def beginning(text: str, limit: int) -> tuple[str, str]:
+    """Return the first `limit` characters of a text, and what a notice says of the others."""
+    if len(text) <= limit:
         return text, ""
-    return text[:most], f"only the first {most:,} of {len(text):,} characters were read"
+    return text[:limit], f"only the first {limit:,} of {len(text):,} characters were read"
 
 
 # A path, the name of a file or of a program, what programs call new files, and codes without a word.

@@ -44,7 +44,7 @@ class FeedParser:
 def parse(blob: Blob) -> Document:
     """Parse, blocking."""
     root, incomplete = _root(blob)
-    entries = [one for one in root.iter() if _name(one) in _ENTRIES and _name(one.getparent()) in _FEEDS]
+    entries = [node for node in root.iter() if _name(node) in _ENTRIES and _name(node.getparent()) in _FEEDS]
     title = next((_line(element) for element in root.iter() if _name(element) == "title"), "")
     dates = [day for entry in entries if (day := _day(entry))]
     if len(entries) > _MOST:

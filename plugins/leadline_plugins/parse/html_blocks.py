@@ -65,12 +65,12 @@ def pieces_in(node: Node, *, linked: bool = False) -> list[Piece]:
 
 
 def _paragraphs(run: list[str], links: int, *, linked: bool) -> list[Piece]:
-    found = []
+    pieces = []
     for part in _BREAKS.split("".join(run)):
         text = collapse(part.replace(_BREAK, " \n "))
         if text and (len(text) > 2 or text.isalnum()) and not _SOURCE.match(text):
-            found.append(Piece("paragraph", text, links=len(text) if linked else min(links, len(text))))
-    return found
+            pieces.append(Piece("paragraph", text, links=len(text) if linked else min(links, len(text))))
+    return pieces
 
 
 def pieces_of(node: Node, *, linked: bool = False) -> list[Piece]:
@@ -289,7 +289,7 @@ def _lays_out(node: Node, rows: list[tuple[Node, bool]], cells: list[list[Node]]
     if width <= 1 or (len(filled) <= 2 and len(rows) <= 2):
         return True
     headed = any(cell.tag == "th" for cell in every) or any(head for _, head in rows)
-    parted = sum(cell.holds(_IN_LAYOUT) or sum(one.tag in ("p", "div") for one in cell.elements) > 1 for cell in every)
+    parted = sum(cell.holds(_IN_LAYOUT) or sum(el.tag in ("p", "div") for el in cell.elements) > 1 for cell in every)
     return parted >= max(1, 0.3 * len(filled)) and len(rows) <= 4 and not (headed and len(rows) > 2)
 
 
@@ -310,8 +310,8 @@ def _grid(rows: list[tuple[Node, bool]], cells: list[list[Node]]) -> tuple[list[
             fill_spans(line)
             text, length = text_of(cell)
             links += length
-            for place in range(_span(cell, "colspan")):
-                shown = "" if place else text
+            for index in range(_span(cell, "colspan")):
+                shown = "" if index else text
                 if (high := _span(cell, "rowspan")) > 1:
                     below[len(line)] = (high - 1, shown)
                 line.append(shown)

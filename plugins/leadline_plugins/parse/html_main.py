@@ -60,16 +60,16 @@ def main_pieces(top: Node) -> list[Piece]:
     _drop(top, everything or 1)
     _weigh_again(top)
     root = _root(top)
-    found = pieces_of(root) if root.tag in _UNBROKEN else pieces_in(root)
-    found = _selected(found)
-    if root.mass < _LITTLE * everything or (sum(piece.weight for piece in found) < 200 and top.total > 400):
+    pieces = pieces_of(root) if root.tag in _UNBROKEN else pieces_in(root)
+    pieces = _selected(pieces)
+    if root.mass < _LITTLE * everything or (sum(piece.weight for piece in pieces) < 200 and top.total > 400):
         whole = pieces_in(top)
         return _selected(whole) or whole
-    if root is not top and not (found and found[0].kind == "heading" and found[0].level == 1):
+    if root is not top and not (pieces and pieces[0].kind == "heading" and pieces[0].level == 1):
         title = _title_before(top, root)
-        if title and not any(piece.kind == "heading" and piece.text == title.text for piece in found):
-            found.insert(0, title)
-    return found
+        if title and not any(piece.kind == "heading" and piece.text == title.text for piece in pieces):
+            pieces.insert(0, title)
+    return pieces
 
 
 def _drop(node: Node, everything: int) -> None:
@@ -104,12 +104,12 @@ def _boilerplate_share(node: Node) -> float:
 
 def _words(names: str) -> set[str]:
     """Return the words of class names and ids, also of `commentsContainer`, but not of `has-comments`."""
-    found: set[str] = set()
+    parts: set[str] = set()
     for name in names.split():
         words = _WORD.findall(name)
         if _MODIFIERS.isdisjoint(words):
-            found.update(word.lower() for word in chain(words, *map(_CAPITAL.split, words)))
-    return found
+            parts.update(word.lower() for word in chain(words, *map(_CAPITAL.split, words)))
+    return parts
 
 
 def _weigh_again(node: Node) -> int:
@@ -136,9 +136,9 @@ def _root(top: Node) -> Node:
         part = max(parts, key=lambda node: node.mass, default=None)
         if part is None or part.mass < _HOLDS * root.mass or part.tag in _UNBROKEN:
             return root
-        kind, others = _kind(part), [one for one in root.elements if one is not part and one.total]
-        chapters = part.tag in ("section", "div", "article") and any(_kind(one) == kind for one in others)
-        if chapters or any(one.tag in _TEXTS and one.mass for one in others):
+        kind, others = _kind(part), [element for element in root.elements if element is not part and element.total]
+        chapters = part.tag in ("section", "div", "article") and any(_kind(other) == kind for other in others)
+        if chapters or any(other.tag in _TEXTS and other.mass for other in others):
             return root  # one chapter of several, or a table after its introduction
         root = part
     return root
@@ -150,31 +150,31 @@ def _kind(node: Node) -> tuple[str, str]:
 
 def _title_before(top: Node, root: Node) -> Piece | None:
     """Return the title before the main part: the last `h1`, else the last `h2`."""
-    found: dict[int, Piece] = {}
+    titles: dict[int, Piece] = {}
     for node in top.walk():
         if node is root:
             break
         if node.tag in ("h1", "h2") and (text := text_of(node)[0]):
-            found[int(node.tag[1])] = Piece("heading", text, level=int(node.tag[1]))
-    return found.get(1) or found.get(2)
+            titles[int(node.tag[1])] = Piece("heading", text, level=int(node.tag[1]))
+    return titles.get(1) or titles.get(2)
 
 
 def _selected(pieces: list[Piece]) -> list[Piece]:
     """Return the pieces without lists of links, cards and empty headings."""
-    kept: list[Piece] = []
+    selected: list[Piece] = []
     for piece in pieces:
-        led = bool(kept) and kept[-1].kind == "paragraph" and kept[-1].text.endswith(_COLONS)
-        if (led or not _only_links(piece)) and not _repeats(piece, kept[-_NEAR:]):
-            kept.append(piece)
-    return _with_content(_without_cards(kept))
+        led = bool(selected) and selected[-1].kind == "paragraph" and selected[-1].text.endswith(_COLONS)
+        if (led or not _only_links(piece)) and not _repeats(piece, selected[-_NEAR:]):
+            selected.append(piece)
+    return _with_content(_without_cards(selected))
 
 
 def _repeats(piece: Piece, before: list[Piece]) -> bool:
     """Return whether a paragraph repeats a recent one: galleries repeat captions."""
     if piece.kind not in ("paragraph", "caption") or len(piece.text) < _REPEATED:
         return False
-    inner = (one for other in before for item in other.items for one in item.pieces)
-    return any(one.text == piece.text for one in chain(before, inner))
+    inner = (part for other in before for item in other.items for part in item.pieces)
+    return any(part.text == piece.text for part in chain(before, inner))
 
 
 def _only_links(piece: Piece) -> bool:
@@ -186,8 +186,8 @@ def _only_links(piece: Piece) -> bool:
         return share > 0.85
     if piece.kind != "list":
         return False
-    inner = [one for item in piece.items for one in item.pieces]
-    titles = sum(_is_link(one) for one in inner if one.kind in ("paragraph", "heading"))
+    inner = [part for item in piece.items for part in item.pieces]
+    titles = sum(_is_link(part) for part in inner if part.kind in ("paragraph", "heading"))
     cards = sum(_is_card(item.pieces) for item in piece.items)
     return (
         share > 0.7
@@ -202,7 +202,7 @@ def _is_card(pieces: list[Piece]) -> bool:
     if first.kind == "heading" and _is_link(first):
         return True
     linked_first = first.kind == "paragraph" and first.links > 0.8 * len(first.text)
-    return len(pieces) > 1 and (linked_first or any(one.kind == "heading" and _is_link(one) for one in pieces))
+    return len(pieces) > 1 and (linked_first or any(piece.kind == "heading" and _is_link(piece) for piece in pieces))
 
 
 def _is_link(piece: Piece) -> bool:
@@ -216,22 +216,22 @@ def _length(piece: Piece) -> int:
 
 def _without_cards(pieces: list[Piece]) -> list[Piece]:
     """Drop runs of three or more linked headings or lines, with up to two short paragraphs or one."""
-    kept: list[Piece] = []
-    place = 0
-    while place < len(pieces):
-        end, cards = place, 0
+    rest: list[Piece] = []
+    start = 0
+    while start < len(pieces):
+        end, cards = start, 0
         while end < len(pieces) and pieces[end].kind in ("heading", "paragraph") and _is_link(pieces[end]):
-            most = 2 if pieces[end].kind == "heading" else 1
+            limit = 2 if pieces[end].kind == "heading" else 1
             cards, end = cards + 1, end + 1
-            for piece in pieces[end : end + most]:
+            for piece in pieces[end : end + limit]:
                 if not _is_summary(piece):
                     break
                 end += 1
         if cards < 3:
-            end = max(end, place + 1)
-            kept += pieces[place:end]
-        place = end
-    return kept
+            end = max(end, start + 1)
+            rest += pieces[start:end]
+        start = end
+    return rest
 
 
 def _is_summary(piece: Piece) -> bool:
@@ -240,10 +240,10 @@ def _is_summary(piece: Piece) -> bool:
 
 def _with_content(pieces: list[Piece]) -> list[Piece]:
     """Drop headings without text before the next heading of their level."""
-    kept: list[Piece] = []
+    rest: list[Piece] = []
     for piece in reversed(pieces):
-        below = kept[-1] if kept else None
+        below = rest[-1] if rest else None
         if piece.kind == "heading" and (below is None or (below.kind == "heading" and below.level <= piece.level)):
             continue
-        kept.append(piece)
-    return kept[::-1]
+        rest.append(piece)
+    return rest[::-1]

@@ -114,13 +114,13 @@ def page_metadata(page: Any) -> PageMetadata:
 
 def metas_of(page: Any) -> dict[str, list[str]]:
     """Return the contents of the meta elements by name, in lower case."""
-    found: dict[str, list[str]] = {}
+    metas: dict[str, list[str]] = {}
     for meta in page.css("meta"):
         attributes = meta.attributes
         name = next((value for key in _META_NAMES if (value := attributes.get(key))), "")
         if content := " ".join((attributes.get("content") or "").split()):
-            found.setdefault(name.strip().lower(), []).append(content)
-    return found
+            metas.setdefault(name.strip().lower(), []).append(content)
+    return metas
 
 
 def _of(metas: dict[str, list[str]], names: tuple[str, ...], keep: Any = None) -> Iterator[str]:
@@ -187,9 +187,9 @@ def _times(page: Any) -> Iterator[str]:
 def _day(*texts: str) -> str | None:
     """Return the first text that begins with a date, as ISO 8601 without the time."""
     for text in texts:
-        if found := _DATE.search(text[:40]):
+        if match := _DATE.search(text[:40]):
             try:
-                return date(*map(int, found.groups())).isoformat()
+                return date(*map(int, match.groups())).isoformat()
             except ValueError:
                 continue  # 2025-99-99
     return None
@@ -208,11 +208,11 @@ def _first(*texts: str) -> str:
 def page_images(tree: Node, page: Any, url: str) -> tuple[Image, ...]:
     """Return the illustrations of a light tree, and last the sharing image of the lexbor page."""
     base = urljoin(url, next((element.attributes.get("href") or "" for element in page.css("base")), ""))
-    found = {
+    images = {
         image.url: image
         for image in [*_sharing_images(page, base), *reversed([*islice(_illustrations(tree, base), _MOST)])]
     }
-    return tuple(reversed(found.values()))[:_MOST]
+    return tuple(reversed(images.values()))[:_MOST]
 
 
 def _sharing_images(page: Any, base: str) -> Iterator[Image]:
@@ -236,7 +236,7 @@ def _pictures(node: Node, above: list[Node]) -> Iterator[tuple[Node, list[Node]]
     """Yield the pictures of main parts, each with its ancestors, innermost first."""
     for child in node.elements:
         if child.tag == "img":
-            if any(_is_main(one) for one in [node, *above]):
+            if any(_is_main(element) for element in [node, *above]):
                 yield child, [node, *above]
         elif child.children and child.tag not in _AROUND:
             yield from _pictures(child, [node, *above])
@@ -260,8 +260,8 @@ def _decoration(element: Node, above: list[Node]) -> bool:
     """Return whether the names of an image or its ancestors show that it belongs to the site, not to the text."""
     if element.get("role") in ("presentation", "none"):
         return True
-    around = [element, *(one for one in above if one.tag != "body")][: _NEAR + 1]
-    return any(_CALLED.search(f"{one.get('class')} {one.get('id')}") for one in around)
+    around = [element, *(ancestor for ancestor in above if ancestor.tag != "body")][: _NEAR + 1]
+    return any(_CALLED.search(f"{element.get('class')} {element.get('id')}") for element in around)
 
 
 def _addresses(element: Node) -> Iterator[str]:
@@ -280,15 +280,15 @@ def _sized(srcset: str) -> str:
 
 def _caption(element: Node, above: list[Node]) -> str:
     """Return the caption of a figure with this image only; a shared caption describes no single image."""
-    figure = next((one for one in above if _is_figure(one)), None)
-    if figure is None or sum(one.tag == "img" for one in figure.walk()) > 1:
+    figure = next((ancestor for ancestor in above if _is_figure(ancestor)), None)
+    if figure is None or sum(child.tag == "img" for child in figure.walk()) > 1:
         return element.get("title")
     captions = (
-        one
-        for one in figure.walk()
-        if one.tag == "figcaption" or _CAPTION_CLASSES.intersection(one.get("class").split())
+        child
+        for child in figure.walk()
+        if child.tag == "figcaption" or _CAPTION_CLASSES.intersection(child.get("class").split())
     )
-    return next((text_of(one)[0] for one in captions), "")
+    return next((text_of(caption)[0] for caption in captions), "")
 
 
 def _short(text: str) -> str:
@@ -300,12 +300,12 @@ def _absolute(base: str, address: str) -> Iterator[str]:
     """Yield the absolute address if it may be a picture of the text."""
     try:
         full = urljoin(base, address.strip())
-        place = urlsplit(full)
+        parts = urlsplit(full)
     except ValueError:
         return
-    if not address.strip() or place.scheme not in ("http", "https") or len(full) > _ADDRESS:
+    if not address.strip() or parts.scheme not in ("http", "https") or len(full) > _ADDRESS:
         return
-    host = place.hostname or ""
+    host = parts.hostname or ""
     is_ad = any(host == ad_host or host.endswith("." + ad_host) for ad_host in _AD_HOSTS)
-    if host and not is_ad and not _DRAWING.search(place.path) and not _ADDRESSED.search(place.path):
+    if host and not is_ad and not _DRAWING.search(parts.path) and not _ADDRESSED.search(parts.path):
         yield full

@@ -177,11 +177,11 @@ def prepared(text: str, *, xhtml: bool) -> str:
     return _flattened(text) if tags > _MANY_TAGS or (tags > _SOME_TAGS and _unclosed(text) > _UNCLOSED) else text
 
 
-def _shortened(found: re.Match[str]) -> str:
-    if len(found[2]) <= _LONG_TAG:
-        return found[0]
-    kept = islice(_ATTRIBUTE.finditer(found[2]), _MOST_ATTRIBUTES)
-    return f"<{found[1]} {' '.join(one[0] for one in kept)}>"
+def _shortened(match: re.Match[str]) -> str:
+    if len(match[2]) <= _LONG_TAG:
+        return match[0]
+    attributes = islice(_ATTRIBUTE.finditer(match[2]), _MOST_ATTRIBUTES)
+    return f"<{match[1]} {' '.join(attribute[0] for attribute in attributes)}>"
 
 
 def _unclosed(text: str) -> int:
@@ -190,18 +190,18 @@ def _unclosed(text: str) -> int:
 
 def _flattened(text: str) -> str:
     depth = {True: 0, False: 0}
-    most = {True: _UNCLOSED, False: _NESTED}
+    limit = {True: _UNCLOSED, False: _NESTED}
 
-    def keep(found: re.Match[str]) -> str:
-        tag = found[2].lower()
-        if tag in _UNNESTED or found[0].endswith("/>"):
-            return found[0]
+    def keep(match: re.Match[str]) -> str:
+        tag = match[2].lower()
+        if tag in _UNNESTED or match[0].endswith("/>"):
+            return match[0]
         formats = tag in _FORMATTING
-        if found[1]:
+        if match[1]:
             depth[formats] = max(0, depth[formats] - 1)
-            return found[0] if depth[formats] < most[formats] else ""
+            return match[0] if depth[formats] < limit[formats] else ""
         depth[formats] += 1
-        return found[0] if depth[formats] <= most[formats] else ""
+        return match[0] if depth[formats] <= limit[formats] else ""
 
     return _TAG.sub(keep, text)
 

@@ -174,13 +174,13 @@ def lay_out(pieces: Iterable[Piece]) -> Layout:
         if not body.strip():
             continue
         if piece.kind == "heading":
-            above = [one for one in above if one[0] < piece.level]
+            above = [heading for heading in above if heading[0] < piece.level]
         path = tuple(title[:HEADING] for title in (*(title for _, title in above), *terms))
         if piece.kind == "heading":
             above.append((piece.level, piece.text))
         blocks.append(Block(kind=piece.kind, start=offset, end=offset + len(body), path=path, page=piece.page))
         before = body.find(piece.text) if piece.turns else 0
-        turns.extend((page, offset + before + place) for page, place in piece.turns)
+        turns.extend((page, offset + before + start) for page, start in piece.turns)
         parts.append(body)
         offset += len(body) + 2
     return Layout("\n\n".join(parts), tuple(blocks), tuple(turns))
@@ -263,7 +263,7 @@ def _list(piece: Piece) -> str:
     for number, item in enumerate(piece.items, piece.level):
         mark = f"{number}. " if piece.ordered else "- "
         first, rest = item.pieces[:1], item.pieces[1:]
-        tight = all(one.kind == "list" for one in rest)
+        tight = all(inner.kind == "list" for inner in rest)
         body = ("\n" if tight else "\n\n").join(filter(str.strip, map(markdown, [*first, *rest])))
         rows.append(mark + _indented(body, len(mark)))
     loose = any("\n\n" in row for row in rows)

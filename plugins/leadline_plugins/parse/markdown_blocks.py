@@ -77,7 +77,7 @@ def blocks_in(text: str, pages: Sequence[int] = ()) -> tuple[Block, ...]:
         start += len(lines[group.first]) - len(lines[group.first].lstrip()) if group.kind != "code" else 0
         end = offsets[group.last - 1] + len(lines[group.last - 1].rstrip())
         if group.kind == "heading":
-            above = [one for one in above if one[0] < group.level]
+            above = [heading for heading in above if heading[0] < group.level]
         path = tuple(title for _, title in above)
         page = max(1, bisect_right(pages, start)) if pages else None
         blocks.append(Block(kind=group.kind, start=start, end=end, path=path, page=page))
@@ -94,63 +94,63 @@ def pieces_of(text: str, *, plain: bool = False) -> list[Piece]:
 def _groups(lines: Sequence[str], *, plain: bool) -> Iterator[_Group]:
     """Yield the groups of lines in their order."""
     titles: dict[tuple[str, bool], int] = {}
-    place = 0
-    while place < len(lines):
-        if not lines[place].strip():
-            place += 1
+    index = 0
+    while index < len(lines):
+        if not lines[index].strip():
+            index += 1
             continue
-        group = _special(lines, place, titles, plain=plain)
-        if group is None and _BREAK.match(lines[place]):
-            place += 1
+        group = _special(lines, index, titles, plain=plain)
+        if group is None and _BREAK.match(lines[index]):
+            index += 1
             continue
-        group = group or _paragraph(lines, place, plain=plain)
+        group = group or _paragraph(lines, index, plain=plain)
         yield group
-        place = group.last
+        index = group.last
 
 
-def _special(lines: Sequence[str], place: int, titles: dict[tuple[str, bool], int], *, plain: bool) -> _Group | None:
+def _special(lines: Sequence[str], index: int, titles: dict[tuple[str, bool], int], *, plain: bool) -> _Group | None:
     """Return the group that begins here, if it is not a paragraph."""
-    line = lines[place]
-    below = lines[place + 1] if place + 1 < len(lines) else ""
+    line = lines[index]
+    below = lines[index + 1] if index + 1 < len(lines) else ""
     if fence := _FENCE.match(line):
-        return _Group("code", place, _fenced(lines, place, fence["mark"]))
-    if heading := _heading(lines, place, titles, plain=plain):
+        return _Group("code", index, _fenced(lines, index, fence["mark"]))
+    if heading := _heading(lines, index, titles, plain=plain):
         return heading
     if _DOCTEST.match(line):
-        return _Group("code", place, _while(lines, place, lambda one: bool(one.strip())))
+        return _Group("code", index, _while(lines, index, lambda text: bool(text.strip())))
     if _QUOTE.match(line):
-        return _Group("quote", place, _while(lines, place, lambda one: bool(one.strip())))
+        return _Group("quote", index, _while(lines, index, lambda text: bool(text.strip())))
     if "|" in line and "-" in below and _DELIMITER.match(below) and "|" in below:
-        return _Group("table", place, _while(lines, place, lambda one: "|" in one))
+        return _Group("table", index, _while(lines, index, lambda text: "|" in text))
     if plain and _GRID.match(line.strip()):
-        return _Group("code", place, _grid_end(lines, place))
+        return _Group("code", index, _grid_end(lines, index))
     if _ITEM.match(line) and not _BREAK.match(line):
-        return _Group("list", place, _list_end(lines, place))
+        return _Group("list", index, _list_end(lines, index))
     if _MEANING.match(below) and line.strip() and not line.startswith(" "):
-        return _Group("definition", place, _indented_end(lines, place + 2))
+        return _Group("definition", index, _indented_end(lines, index + 2))
     if line.startswith(("    ", "\t")) or (plain and line.startswith("  ")):
-        end = _indented_end(lines, place)
-        return _Group("code", place, end) if end > place else None
+        end = _indented_end(lines, index)
+        return _Group("code", index, end) if end > index else None
     return None
 
 
-def _heading(lines: Sequence[str], place: int, titles: dict[tuple[str, bool], int], *, plain: bool) -> _Group | None:
-    line = lines[place]
-    before = lines[place - 1] if place else ""
-    below = lines[place + 1] if place + 1 < len(lines) else ""
+def _heading(lines: Sequence[str], index: int, titles: dict[tuple[str, bool], int], *, plain: bool) -> _Group | None:
+    line = lines[index]
+    before = lines[index - 1] if index else ""
+    below = lines[index + 1] if index + 1 < len(lines) else ""
     hashes = _HASHES.match(line)
     title = _unclosed(hashes["title"] or "") if hashes else ""
     if hashes and title and (not plain or not (before.strip() or below.strip())):
-        return _Group("heading", place, place + 1, len(hashes["signs"]), collapse(title))
+        return _Group("heading", index, index + 1, len(hashes["signs"]), collapse(title))
     if not plain:
         rule = _MARKDOWN_RULE.match(below)
         if rule and not before.strip() and _can_be_title(line) and "|" not in line and not _ITEM.match(line):
-            return _Group("heading", place, place + 2, 1 if rule[1][0] == "=" else 2, collapse(line))
+            return _Group("heading", index, index + 2, 1 if rule[1][0] == "=" else 2, collapse(line))
         return None
     over = _RULE.match(line)
-    if over and place + 2 < len(lines) and lines[place + 2].strip() == line.strip() and _can_be_title(below):
+    if over and index + 2 < len(lines) and lines[index + 2].strip() == line.strip() and _can_be_title(below):
         level = titles.setdefault((over[1], True), len(titles) + 1)
-        return _Group("heading", place, place + 3, level, collapse(below))
+        return _Group("heading", index, index + 3, level, collapse(below))
     under = _RULE.match(below)
     if (
         under
@@ -160,7 +160,7 @@ def _heading(lines: Sequence[str], place: int, titles: dict[tuple[str, bool], in
         and len(below.strip()) * 2 >= len(line.strip())
     ):
         level = titles.setdefault((under[1], False), len(titles) + 1)
-        return _Group("heading", place, place + 2, level, collapse(line))
+        return _Group("heading", index, index + 2, level, collapse(line))
     return None
 
 
@@ -175,37 +175,37 @@ def _can_be_title(line: str) -> bool:
     return 0 < len(line.strip()) <= _TITLE and not line.startswith(("    ", "\t")) and not _RULE.match(line.strip())
 
 
-def _fenced(lines: Sequence[str], place: int, mark: str) -> int:
-    for number in range(place + 1, len(lines)):
+def _fenced(lines: Sequence[str], index: int, mark: str) -> int:
+    for number in range(index + 1, len(lines)):
         stripped = lines[number].strip()
         if stripped.startswith(mark) and not stripped.strip(mark[0]):
             return number + 1
     return len(lines)
 
 
-def _while(lines: Sequence[str], place: int, belongs: object) -> int:
+def _while(lines: Sequence[str], index: int, belongs: object) -> int:
     assert callable(belongs)
-    while place < len(lines) and belongs(lines[place]):
-        place += 1
-    return place
+    while index < len(lines) and belongs(lines[index]):
+        index += 1
+    return index
 
 
-def _grid_end(lines: Sequence[str], place: int) -> int:
+def _grid_end(lines: Sequence[str], index: int) -> int:
     """Return the end of a drawn table; one with `===` continues over blank lines to its last rule."""
-    end = _while(lines, place, lambda one: bool(one.strip()))
-    if lines[place].lstrip().startswith("="):
-        rules = [n for n in range(place, min(place + 400, len(lines))) if lines[n].strip() == lines[place].strip()]
+    end = _while(lines, index, lambda text: bool(text.strip()))
+    if lines[index].lstrip().startswith("="):
+        rules = [n for n in range(index, min(index + 400, len(lines))) if lines[n].strip() == lines[index].strip()]
         end = max(end, rules[min(2, len(rules) - 1)] + 1)
     return end
 
 
-def _list_end(lines: Sequence[str], place: int) -> int:
+def _list_end(lines: Sequence[str], index: int) -> int:
     """Return the end of a list: items, indented lines, and lines that continue an item without a blank line."""
-    first = _ITEM.match(lines[place])
+    first = _ITEM.match(lines[index])
     assert first
-    indent, end = _width(first["indent"]), place + 1
+    indent, end = _width(first["indent"]), index + 1
     bullet = first["number"] is None
-    for number in range(place + 1, len(lines)):
+    for number in range(index + 1, len(lines)):
         line = lines[number]
         if not line.strip():
             continue
@@ -222,16 +222,16 @@ def _ends_list(line: str, *, inner: bool) -> bool:
     return not inner and bool(_HASHES.match(line) or _FENCE.match(line) or _RULE.match(line))
 
 
-def _indented_end(lines: Sequence[str], place: int) -> int:
+def _indented_end(lines: Sequence[str], index: int) -> int:
     """Return the end of the indented lines from here on, including blank lines between them."""
-    end = place
-    for number in range(place, len(lines)):
+    end = index
+    for number in range(index, len(lines)):
         if lines[number].startswith((" ", "\t")):
             end = number + 1
         elif lines[number].strip():
             break
-    if end < len(lines) and end > place and lines[end].strip() and end == place + 1:
-        return place  # only the first line of a paragraph is indented
+    if end < len(lines) and end > index and lines[end].strip() and end == index + 1:
+        return index  # only the first line of a paragraph is indented
     return end
 
 
@@ -240,9 +240,9 @@ def _width(line: str) -> int:
     return len(expanded) - len(expanded.lstrip())
 
 
-def _paragraph(lines: Sequence[str], place: int, *, plain: bool) -> _Group:
+def _paragraph(lines: Sequence[str], index: int, *, plain: bool) -> _Group:
     """Return the paragraph that begins here; it ends at a blank line, or where another kind of block begins."""
-    end = place + 1
+    end = index + 1
     while end < len(lines) and lines[end].strip():
         line = lines[end]
         item = _ITEM.match(line)
@@ -250,42 +250,42 @@ def _paragraph(lines: Sequence[str], place: int, *, plain: bool) -> _Group:
             break
         if _FENCE.match(line) or _QUOTE.match(line) or (not plain and _HASHES.match(line)):
             break
-        if plain and (line.startswith("\u3000") or (end == place + 1 and _is_term(lines, place))):
+        if plain and (line.startswith("\u3000") or (end == index + 1 and _is_term(lines, index))):
             break
         end += 1
-    return _Group("paragraph", place, end)
+    return _Group("paragraph", index, end)
 
 
-def _is_term(lines: Sequence[str], place: int) -> bool:
+def _is_term(lines: Sequence[str], index: int) -> bool:
     """Return whether the next line begins an indented definition."""
-    return not lines[place].startswith(" ") and lines[place + 1].startswith("  ")
+    return not lines[index].startswith(" ") and lines[index + 1].startswith("  ")
 
 
 def _pieces(lines: Sequence[str], *, plain: bool, depth: int = 0) -> list[Piece]:
-    found: list[Piece] = []
+    pieces: list[Piece] = []
     if depth >= _NESTED:
         return [Piece("paragraph", text)] if (text := collapse("\n".join(lines))) else []
     for group in islice(_groups(lines, plain=plain), MOST_BLOCKS + 1):
         own = lines[group.first : group.last]
         if group.kind == "heading":
-            found.append(Piece("heading", group.title, level=group.level))
+            pieces.append(Piece("heading", group.title, level=group.level))
         elif group.kind == "paragraph":
-            found += _joined(own, plain=plain)
+            pieces += _joined(own, plain=plain)
         elif group.kind == "code":
-            found += _code(own, found, plain=plain, depth=depth)
+            pieces += _code(own, pieces, plain=plain, depth=depth)
         elif group.kind == "list":
-            found.append(_list(own, plain=plain, depth=depth))
+            pieces.append(_list(own, plain=plain, depth=depth))
         elif group.kind == "table":
-            found.append(_table(own))
+            pieces.append(_table(own))
         elif group.kind == "quote":
             inner = _pieces([_QUOTE.sub("", line, count=1) for line in own], plain=plain, depth=depth + 1)
-            found.append(Piece("quote", items=[Item(inner)]))
+            pieces.append(Piece("quote", items=[Item(inner)]))
         else:
             meaning = [_MEANING.sub("", own[1], count=1), *_dedented(own[2:])]
-            found.append(
+            pieces.append(
                 Piece("definition", items=[Item(_pieces(meaning, plain=plain, depth=depth + 1), own[0].strip())])
             )
-    return found
+    return pieces
 
 
 def _joined(lines: Sequence[str], *, plain: bool) -> list[Piece]:
@@ -299,21 +299,21 @@ def _joined(lines: Sequence[str], *, plain: bool) -> list[Piece]:
         return [Piece("paragraph", text)] if text else []
     widths = [(len(line) + weight(line)) // 2 for line in lines]
     widest = max(widths)
-    found: list[list[str]] = [[]]
+    parts: list[list[str]] = [[]]
     for line, width in zip(lines, widths, strict=True):
-        found[-1].append(line)
+        parts[-1].append(line)
         if widest > _WRAPPED or (width < widest / 2 and _SENTENCE_END.search(line.rstrip())):
-            found.append([])
-    return [Piece("paragraph", collapse(_HYPHEN.sub("-", "\n".join(part)))) for part in found if part]
+            parts.append([])
+    return [Piece("paragraph", collapse(_HYPHEN.sub("-", "\n".join(part)))) for part in parts if part]
 
 
 def _uncommented(text: str) -> str:
     """Return HTML without comments."""
-    kept, place = [], 0
-    while (start := text.find("<!--", place)) >= 0 and (end := text.find("-->", start)) >= 0:
-        kept.append(text[place:start])
-        place = end + 3
-    return " ".join([*kept, text[place:]])
+    parts, offset = [], 0
+    while (start := text.find("<!--", offset)) >= 0 and (end := text.find("-->", start)) >= 0:
+        parts.append(text[offset:start])
+        offset = end + 3
+    return " ".join([*parts, text[offset:]])
 
 
 def _code(lines: Sequence[str], before: Sequence[Piece], *, plain: bool, depth: int) -> list[Piece]:

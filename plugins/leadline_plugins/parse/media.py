@@ -91,9 +91,9 @@ def declared_pixels(data: bytes) -> float:
     """Return the number of pixels that a PNG or JPEG declares; infinity if it declares none."""
     if data.startswith(b"\x89PNG\r\n\x1a\n") and data[12:16] == b"IHDR" and len(data) >= 24:
         return int.from_bytes(data[16:20]) * int.from_bytes(data[20:24])
-    place = 2 if data.startswith(b"\xff\xd8") else len(data)
-    while place + 9 <= len(data) and data[place] == 0xFF:
-        if data[place + 1] in _FRAMES:
-            return int.from_bytes(data[place + 5 : place + 7]) * int.from_bytes(data[place + 7 : place + 9])
-        place += 2 + int.from_bytes(data[place + 2 : place + 4])
+    index = 2 if data.startswith(b"\xff\xd8") else len(data)
+    while index + 9 <= len(data) and data[index] == 0xFF:
+        if data[index + 1] in _FRAMES:
+            return int.from_bytes(data[index + 5 : index + 7]) * int.from_bytes(data[index + 7 : index + 9])
+        index += 2 + int.from_bytes(data[index + 2 : index + 4])
     return math.inf

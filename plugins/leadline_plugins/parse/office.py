@@ -77,16 +77,16 @@ def parse(blob: Blob) -> Document:
     if kind in OLD:
         raise Unsupported(f"{blob.name}: {OLD[kind]}")
     try:
-        found = READERS[kind](blob)
+        parts = READERS[kind](blob)
     except (Unsupported, MemoryError, RecursionError):
         raise
     except ImportError as error:
         raise Unsupported(f"{blob.name}: needs {error.name}: pip install 'leadline[office]'") from error
     except Exception as error:
         raise Unsupported(f"{blob.name}: not a readable file of its kind ({error})") from error
-    layout = lay_out(found.pieces)
-    pages = page_offsets(layout, found.slides) if found.slides else ()
-    return document(blob, layout, plausible_title(found.title), pages=pages, incomplete="; ".join(found.left_out))
+    layout = lay_out(parts.pieces)
+    pages = page_offsets(layout, parts.slides) if parts.slides else ()
+    return document(blob, layout, plausible_title(parts.title), pages=pages, incomplete="; ".join(parts.left_out))
 
 
 # --- spreadsheets and presentations ----------------------------------------------------------------------------------
@@ -97,26 +97,26 @@ def _workbook(blob: Blob) -> Parts:
 
     opened(blob).close()
     values, formulas = (load_workbook(BytesIO(blob.data), read_only=True, data_only=only) for only in (True, False))
-    found, empty, cells = Parts(title=values.properties.title or ""), 0, 0
+    parts, empty, cells = Parts(title=values.properties.title or ""), 0, 0
     for sheet, source in zip(values.worksheets, formulas.worksheets, strict=True):
         if sheet.sheet_state != "visible":
-            found.left_out.append(f"the hidden sheet '{sheet.title}' was not read")
+            parts.left_out.append(f"the hidden sheet '{sheet.title}' was not read")
             continue
         rows: list[list[str]] = []
-        for one in (sheet, source):
-            one.reset_dimensions()  # those that a program wrote may be wrong
+        for view in (sheet, source):
+            view.reset_dimensions()  # those that a program wrote may be wrong
         for row, written in zip(sheet.iter_rows(), source.iter_rows(), strict=False):
             cells += len(row)
             if cells > _CELLS:
                 break
             rows.append([displayed(cell.value, cell.number_format) if cell.value is not None else "" for cell in row])
-            empty += sum(cell.value is None and one.data_type == "f" for cell, one in zip(row, written, strict=False))
-        found.pieces += [Piece("heading", sheet.title, level=1), *tables(rows)]
+            empty += sum(cell.value is None and raw.data_type == "f" for cell, raw in zip(row, written, strict=False))
+        parts.pieces += [Piece("heading", sheet.title, level=1), *tables(rows)]
     if cells > _CELLS:
-        found.left_out.append(f"only the first {_CELLS:,} cells were read")
+        parts.left_out.append(f"only the first {_CELLS:,} cells were read")
     if empty:
-        found.left_out.append(f"{empty} formulas have no stored value: open and save the file in its program")
-    return found
+        parts.left_out.append(f"{empty} formulas have no stored value: open and save the file in its program")
+    return parts
 
 
 def displayed(value: Any, form: str) -> str:
@@ -128,21 +128,21 @@ def displayed(value: Any, form: str) -> str:
     sections = form.split(";")
     form = sections[1] if value < 0 and len(sections) > 1 else sections[0]
     form = _LITERAL.sub(lambda match: match[1] or match[2] or "", _CURRENCY.sub(r'"\1"', form))
-    found = _NUMBER.fullmatch(form)
-    if not found or form == "General":
+    match = _NUMBER.fullmatch(form)
+    if not match or form == "General":
         return format(value, ".15g")
     if value < 0 and len(sections) > 1:
         value = -value
     value *= 100 if "%" in form else 1
-    places = len(found["places"] or "")
-    least = (found["places"] or "").count("0")
-    style = f".{places}E" if found["power"] else f"{',' if ',' in found['whole'].rstrip(',') else ''}.{places}f"
-    shown = format(value / 1000 ** (len(found["whole"]) - len(found["whole"].rstrip(","))), style)
-    if not found["whole"].strip("0") and not found["power"]:
-        shown = shown.zfill(len(found["whole"]) + (places + 1 if places else 0))
-    if places > least and not found["power"]:
+    places = len(match["places"] or "")
+    least = (match["places"] or "").count("0")
+    style = f".{places}E" if match["power"] else f"{',' if ',' in match['whole'].rstrip(',') else ''}.{places}f"
+    shown = format(value / 1000 ** (len(match["whole"]) - len(match["whole"].rstrip(","))), style)
+    if not match["whole"].strip("0") and not match["power"]:
+        shown = shown.zfill(len(match["whole"]) + (places + 1 if places else 0))
+    if places > least and not match["power"]:
         shown = shown[: len(shown) - places + least] + shown[len(shown) - places + least :].rstrip("0")
-    return f"{found['before']}{shown.rstrip('.')}{found['after']}".strip()
+    return f"{match['before']}{shown.rstrip('.')}{match['after']}".strip()
 
 
 def _slides(blob: Blob) -> Parts:
@@ -150,25 +150,25 @@ def _slides(blob: Blob) -> Parts:
 
     opened(blob).close()
     deck = Presentation(BytesIO(blob.data))
-    found, hidden, objects = Parts(title=deck.core_properties.title or "", slides=len(deck.slides)), [], 0
+    parts, hidden, objects = Parts(title=deck.core_properties.title or "", slides=len(deck.slides)), [], 0
     for number, slide in enumerate(deck.slides, 1):
         if slide._element.get("show") == "0":
             hidden.append(str(number))
             continue
         title = slide.shapes.title
         named = collapse(clean(title.text_frame.text)) if title is not None else ""
-        found.pieces.append(Piece("heading", named or f"Slide {number}", level=2, page=number))
+        parts.pieces.append(Piece("heading", named or f"Slide {number}", level=2, page=number))
         head = None if title is None else title._element
-        found.pieces += _shown(slide._element, head, number)
+        parts.pieces += _shown(slide._element, head, number)
         objects += len(slide._element.xpath(_OBJECTS))
         if slide.has_notes_slide and (frame := slide.notes_slide.notes_text_frame) is not None:
             notes = [line for paragraph in frame.paragraphs if (line := _line(paragraph._p))]
-            found.pieces += [Piece("paragraph", f"Notes: {note}", page=number) for note in notes]
+            parts.pieces += [Piece("paragraph", f"Notes: {note}", page=number) for note in notes]
     if hidden:
-        found.left_out.append(f"hidden slides were not read: {', '.join(hidden)}")
+        parts.left_out.append(f"hidden slides were not read: {', '.join(hidden)}")
     if objects:
-        found.left_out.append(f"{objects} charts or diagrams were not read")
-    return found
+        parts.left_out.append(f"{objects} charts or diagrams were not read")
+    return parts
 
 
 def _shown(slide: Any, title: Any, number: int) -> Iterator[Piece]:
@@ -183,7 +183,7 @@ def _shown(slide: Any, title: Any, number: int) -> Iterator[Piece]:
             yield Piece("table", rows=rows, header=1, page=number)
         elif (
             title not in outer
-            and not any(one.tag in (f"{_A}tbl", _FALLBACK) for one in outer)
+            and not any(ancestor.tag in (f"{_A}tbl", _FALLBACK) for ancestor in outer)
             and (line := _line(element))
         ):
             yield Piece("paragraph", line, page=number)
@@ -196,8 +196,8 @@ def _line(paragraph: Any) -> str:
             line += word.formula_text(run)
             continue
         properties, text = run.find(f"{_A}rPr"), run.findtext(f"{_A}t") or " " * (run.tag == f"{_A}br")
-        place = int(properties.get("baseline") or 0) if properties is not None else 0
-        text = raised(text, line) if place > 0 else lowered(text, line) if place < 0 else text
+        height = int(properties.get("baseline") or 0) if properties is not None else 0
+        text = raised(text, line) if height > 0 else lowered(text, line) if height < 0 else text
         struck = properties is not None and properties.get("strike", "noStrike") != "noStrike" and text.strip()
         line += f"~~{text}~~" if struck else text
     return collapse(clean(line))
@@ -215,21 +215,21 @@ def _rich_text(blob: Blob) -> Parts:
         return clean(str(rtf_to_text(part, errors="replace")))  # type: ignore[no-untyped-call]
 
     source, notes = _without_notes(blob.data.decode("latin-1"))
-    found = Parts()
+    parts = Parts()
     for is_row, lines in groupby(read(source).split("\n"), lambda line: line.rstrip().endswith("|")):
         if is_row:
-            found.pieces += tables([line.rstrip().removesuffix("|").split("|") for line in lines])
+            parts.pieces += tables([line.rstrip().removesuffix("|").split("|") for line in lines])
         else:
-            found.pieces += pieces_of("\n\n".join(lines), plain=True)
-    found.pieces += [Piece("paragraph", f"[^{n}] {collapse(read(note))}") for n, note in enumerate(notes, 1)]
-    return found
+            parts.pieces += pieces_of("\n\n".join(lines), plain=True)
+    parts.pieces += [Piece("paragraph", f"[^{n}] {collapse(read(note))}") for n, note in enumerate(notes, 1)]
+    return parts
 
 
 def _without_notes(source: str) -> tuple[str, list[str]]:
     """Return RTF with a mark in place of each note, and the notes, which striprtf leaves out."""
-    kept, notes, place = [], [], 0
+    parts, notes, offset = [], [], 0
     for start in _NOTE.finditer(source):
-        if start.start() < place:
+        if start.start() < offset:
             continue
         depth, end = 0, len(source)
         for brace in _BRACE.finditer(source, start.start()):
@@ -238,9 +238,9 @@ def _without_notes(source: str) -> tuple[str, list[str]]:
                 end = brace.end()
                 break
         notes.append("{\\rtf1 " + source[start.end() : end])
-        kept.append(f"{source[place : start.start()]}[^{len(notes)}]")
-        place = end
-    return "".join(kept) + source[place:], notes
+        parts.append(f"{source[offset : start.start()]}[^{len(notes)}]")
+        offset = end
+    return "".join(parts) + source[offset:], notes
 
 
 def _book(blob: Blob) -> Parts:
@@ -256,12 +256,12 @@ def _book(blob: Blob) -> Parts:
         package = tree("META-INF/container.xml").find(".//{*}rootfile").get("full-path")
         root = tree(package)
         files = {item.get("id"): item for item in root.iter("{*}item") if item.get("properties") != "nav"}
-        spine = [files[one.get("idref")] for one in root.iter("{*}itemref") if one.get("idref") in files]
-        found = Parts(title=root.findtext(".//{http://purl.org/dc/elements/1.1/}title") or "")
+        spine = [files[element.get("idref")] for element in root.iter("{*}itemref") if element.get("idref") in files]
+        parts = Parts(title=root.findtext(".//{http://purl.org/dc/elements/1.1/}title") or "")
         for item in spine[:_CHAPTERS]:
             name = str(PurePosixPath(package).parent / item.get("href", ""))
-            found.pieces += pieces_of_markup(decode(unpacked(archive, name, blob.name)))
-        return found
+            parts.pieces += pieces_of_markup(decode(unpacked(archive, name, blob.name)))
+        return parts
 
 
 def _open_document(blob: Blob) -> Parts:
@@ -291,28 +291,28 @@ def _outlook_mail(blob: Blob) -> Parts:
 
     message = Message.load(BytesIO(blob.data))
     about = {"From": message.sender or "", "Date": str(message.sent_date or "")}
-    files = [(one.file_name or "", one.file_bytes or b"") for one in message.attachments]
+    files = [(attachment.file_name or "", attachment.file_bytes or b"") for attachment in message.attachments]
     return _letter(message.subject, about, _quoted(message.body or ""), files)
 
 
 def _letter(subject: str, about: dict[str, str], pieces: list[Piece], files: Iterable[tuple[str, bytes]]) -> Parts:
     """Return a mail with its attachments, each under a heading; those that cannot be read are named."""
     heads = [f"{name}: {collapse(value)}" for name, value in about.items() if value]
-    found = Parts(
+    parts = Parts(
         [Piece("heading", collapse(subject) or "Mail"), Piece("paragraph", "; ".join(heads)), *pieces], subject
     )
     for name, data in files:
         blob = Blob(name=name or "without a name", media_type=media_type(name), data=data)
-        module = next((one for one, parser in _ATTACHED if parser.accepts(blob.media_type)), None)
+        module = next((module for module, parser in _ATTACHED if parser.accepts(blob.media_type)), None)
         try:
             if module is None:
                 raise Unsupported(f"no parser reads {blob.media_type}")
             inner = module.parse(blob)
         except Unsupported as error:
-            found.left_out.append(f"the attachment {blob.name} was not read ({error})")
+            parts.left_out.append(f"the attachment {blob.name} was not read ({error})")
             continue
-        found.pieces += [Piece("heading", f"Attachment {blob.name}", level=2), *pieces_of(inner.text)]
-    return found
+        parts.pieces += [Piece("heading", f"Attachment {blob.name}", level=2), *pieces_of(inner.text)]
+    return parts
 
 
 def _quoted(content: str) -> list[Piece]:

@@ -96,7 +96,7 @@ class _Reader:
                 pieces += [Piece("paragraph", note) for note in self._due]
                 self._due = []
             elif tag == "text:list":
-                items = [Item(inner) for one in element if (inner := self.blocks(one))]
+                items = [Item(inner) for child in element if (inner := self.blocks(child))]
                 ordered = element.get(_q("text:style-name")) in self._numbered
                 pieces += [Piece("list", items=items, ordered=ordered)] if items else []
             elif tag == "table:table":
@@ -121,7 +121,7 @@ class _Reader:
             elif tag == "text:note":
                 self._noted += 1
                 mark = f"[^{self._noted}]"
-                note = " ".join(self._inline(one) for one in child.find(_q("text:note-body")).iter(_q("text:p")))
+                note = " ".join(self._inline(p) for p in child.find(_q("text:note-body")).iter(_q("text:p")))
                 self._due.append(f"{mark} {collapse(clean(note))}")
                 line += mark
             elif tag == "draw:object":
@@ -164,13 +164,13 @@ class _Reader:
     def _slide(self, page: Any) -> Iterator[Piece]:
         self.slides += 1
         frames = [frame for frame in page if _tag(frame) not in ("presentation:notes", "office:forms")]
-        title = next((one for one in frames if one.get(_q("presentation:class")) == "title"), None)
+        title = next((frame for frame in frames if frame.get(_q("presentation:class")) == "title"), None)
         named = " ".join(piece.text for piece in self.blocks(title)) if title is not None else ""
         notes = [piece for note in page.iter(_q("presentation:notes")) for piece in self.blocks(note) if piece.text]
         for piece in notes:
             piece.text = f"Notes: {piece.text}"
         head = Piece("heading", named or f"Slide {self.slides}", level=2)
-        for piece in (head, *(inner for one in frames if one is not title for inner in self.blocks(one)), *notes):
+        for piece in (head, *(inner for frame in frames if frame is not title for inner in self.blocks(frame)), *notes):
             piece.page = self.slides
             yield piece
 
@@ -182,13 +182,13 @@ def _look(style: Any) -> str:
         return "hidden"
     if properties is None:
         return ""
-    place = (properties.get(_q("style:text-position")) or "").split(" ")[0]
-    if place.removesuffix("%").lstrip("-").isdecimal():
-        place = "sub" if place.startswith("-") else "super" if place.strip("0%") else ""
+    height = (properties.get(_q("style:text-position")) or "").split(" ")[0]
+    if height.removesuffix("%").lstrip("-").isdecimal():
+        height = "sub" if height.startswith("-") else "super" if height.strip("0%") else ""
     if properties.get(_q("text:display")) == "none":
         return "hidden"
     line = properties.get(_q("style:text-line-through-style")) or properties.get(_q("style:text-line-through-type"))
-    return place or ("struck" if line and line != "none" else "")
+    return height or ("struck" if line and line != "none" else "")
 
 
 def _count(element: Any, name: str) -> int:

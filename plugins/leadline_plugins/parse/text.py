@@ -87,12 +87,12 @@ def without_readings(text: str) -> str:
     """Return a text without the readings of its words: `<ruby>漢字<rt>かんじ</rt></ruby>` as `漢字`."""
     if "<ruby" not in text.casefold():
         return text
-    return _RUBY.sub(lambda found: found["code"] or _based(found), text)
+    return _RUBY.sub(lambda match: match["code"] or _based(match), text)
 
 
-def _based(found: re.Match[str]) -> str:
+def _based(match: re.Match[str]) -> str:
     """Return the words of a ruby element; one without a reading unchanged."""
-    return _READING.sub("", found["inside"]) if "<rt" in found["inside"].casefold() else found[0]
+    return _READING.sub("", match["inside"]) if "<rt" in match["inside"].casefold() else match[0]
 
 
 def heading(text: str) -> str:

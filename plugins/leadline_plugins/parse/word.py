@@ -143,7 +143,7 @@ class _Reader:
         self._archive = archive
         self._name = name
         # Some programs write names with backslashes.
-        self._names = {one.replace("\\", "/").lstrip("/"): one for one in archive.namelist()}
+        self._names = {name.replace("\\", "/").lstrip("/"): name for name in archive.namelist()}
         self._main = self._related("", "officeDocument", "word/document.xml")
         self._styles = self._read_styles()
         self._marks = self._read_marks()
@@ -264,10 +264,10 @@ class _Reader:
         """Return the text of a paragraph as a reader sees it; the notes in it become due."""
         text = ""
         shown = (run for run in paragraph.iter(f"{_W}r", f"{MATH}oMath") if self._is_shown(run, paragraph))
-        for (place, struck), runs in groupby(shown, key=_style_of):
+        for (height, struck), runs in groupby(shown, key=_style_of):
             part = "".join(formula_text(run).strip() if run.tag == f"{MATH}oMath" else self._run(run) for run in runs)
-            if place:
-                part = raised(part, text) if place == "superscript" else lowered(part, text)
+            if height:
+                part = raised(part, text) if height == "superscript" else lowered(part, text)
             text += f"~~{part.strip()}~~" if struck and part.strip() else part
         return text
 
@@ -386,7 +386,7 @@ class _Reader:
             for cell in row.iterfind(f"{_W}tc"):
                 wide = _value(cell, "tcPr/gridSpan")
                 merged = cell.find(f"{_W}tcPr/{_W}vMerge")
-                shown = (one for one in cell.iter(f"{_W}p") if next(one.iterancestors(*_NO_TEXT), None) is None)
+                shown = (p for p in cell.iter(f"{_W}p") if next(p.iterancestors(*_NO_TEXT), None) is None)
                 text = collapse(clean(" ".join(map(self._text, shown))))
                 if merged is not None and merged.get(f"{_W}val", "continue") == "continue" and rows:
                     text = rows[-1][len(line)] if len(line) < len(rows[-1]) else text
@@ -437,8 +437,8 @@ def _path(path: str) -> str:
 
 def _value(element: Any, path: str) -> str:
     """Return the value of an element below this one; empty without it."""
-    found = element.find(_path(path))
-    return (found.get(f"{_W}val") or "") if found is not None else ""
+    child = element.find(_path(path))
+    return (child.get(f"{_W}val") or "") if child is not None else ""
 
 
 def _is_elsewhere(run: Any, paragraph: Any) -> bool:
@@ -452,19 +452,19 @@ def _is_elsewhere(run: Any, paragraph: Any) -> bool:
 
 def _is_on(element: Any, path: str) -> bool:
     """Return whether a property below an element is on."""
-    found = element.find(_path(path))
-    return found is not None and found.get(f"{_W}val", "1") in _ON
+    child = element.find(_path(path))
+    return child is not None and child.get(f"{_W}val", "1") in _ON
 
 
 def _style_of(run: Any) -> tuple[str, bool]:
     """Return whether a run is raised or lowered, and whether it is struck out."""
     if run.find(_path("rPr")) is None:
         return "", False
-    place, offset = _value(run, "rPr/vertAlign"), _value(run, "rPr/position")
-    if not place and offset.lstrip("-").isdecimal() and int(offset[:9]):
-        place = "subscript" if offset.startswith("-") else "superscript"
+    height, offset = _value(run, "rPr/vertAlign"), _value(run, "rPr/position")
+    if not height and offset.lstrip("-").isdecimal() and int(offset[:9]):
+        height = "subscript" if offset.startswith("-") else "superscript"
     noted = run.find(f"{_W}footnoteReference") is not None or run.find(f"{_W}endnoteReference") is not None
-    return "" if noted or place == "baseline" else place, _is_on(run, "rPr/strike") or _is_on(run, "rPr/dstrike")
+    return "" if noted or height == "baseline" else height, _is_on(run, "rPr/strike") or _is_on(run, "rPr/dstrike")
 
 
 def _field(begin: Any) -> str:
@@ -488,11 +488,11 @@ def formula_text(element: Any) -> str:
         return element.text or ""
     if name in _FORMS:
         names, form = _FORMS[name]
-        return formula(form, *(formula_text(parts[one]) if one in parts else "" for one in names.split()))
+        return formula(form, *(formula_text(parts[part]) if part in parts else "" for part in names.split()))
     sign = element.find(f"{MATH}{name}Pr/{MATH}chr")
     if name == "nary":
         written = formula_text(parts["e"]) if "e" in parts else ""
-        limits = [formula_text(parts[one]) if one in parts else "" for one in ("sub", "sup")]
+        limits = [formula_text(parts[part]) if part in parts else "" for part in ("sub", "sup")]
         return formula("{}_{}^{}", sign.get(f"{MATH}val", "") if sign is not None else "∫", *limits) + f" {written}"
     inner = "".join(formula_text(child) for child in element if child.tag != f"{MATH}{name}Pr")
     if name in ("mr", "m", "eqArr"):

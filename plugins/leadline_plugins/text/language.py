@@ -50,13 +50,13 @@ def language(text: str) -> str:
     sample = text[:_SAMPLE]
     if sample.isascii():  # by far the commonest, and other scripts need not be counted
         return _latin(sample) if _WORD.search(sample) else "und"
-    found = letters(sample)
-    if not found:
+    counts = letters(sample)
+    if not counts:
         return "und"
-    if _is_eastern(sample, found):
-        return _eastern(sample, found)
-    found["Latn"] //= _LETTERS_A_SIGN
-    script = max(found, key=lambda name: found[name])
+    if _is_eastern(sample, counts):
+        return _eastern(sample, counts)
+    counts["Latn"] //= _LETTERS_A_SIGN
+    script = max(counts, key=lambda name: counts[name])
     if script == "Latn":
         return _latin(sample)
     return (script == "Cyrl" and _by_cld3(sample, _words(sample))) or _by_words(sample, script)
@@ -67,10 +67,10 @@ def is_cjk(code: str) -> bool:
     return primary(code) in ("zh", "ja", "ko")
 
 
-def _is_eastern(text: str, found: Counter[str]) -> bool:
+def _is_eastern(text: str, counts: Counter[str]) -> bool:
     """Return whether a text is Chinese, Japanese or Korean, and does not only name something in them."""
-    signs, latin = found["Hani"] + found["Kana"] + found["Hang"], found["Latn"]
-    if signs <= max((count for script, count in found.items() if script not in _EAST_OR_LATIN), default=0):
+    signs, latin = counts["Hani"] + counts["Kana"] + counts["Hang"], counts["Latn"]
+    if signs <= max((count for script, count in counts.items() if script not in _EAST_OR_LATIN), default=0):
         return False
     if signs >= latin:
         return True
@@ -78,10 +78,10 @@ def _is_eastern(text: str, found: Counter[str]) -> bool:
     return len(_JOINING.findall(text)) > spoken or (signs >= latin // _LETTERS_A_SIGN and spoken < _AGREE)
 
 
-def _eastern(text: str, found: Counter[str]) -> str:
-    if found["Hang"] > found["Hani"] + found["Kana"]:
+def _eastern(text: str, counts: Counter[str]) -> str:
+    if counts["Hang"] > counts["Hani"] + counts["Kana"]:
         return "ko"
-    if found["Kana"] > _KANA_SHARE * (found["Kana"] + found["Hani"]):
+    if counts["Kana"] > _KANA_SHARE * (counts["Kana"] + counts["Hani"]):
         return "ja"
     against = misfits(text)
     if against["ja"] < min(against["zh"], against[TRADITIONAL]):
@@ -95,11 +95,11 @@ def _by_cld3(text: str, words: Sequence[str]) -> str:
     """Return the language by CLD3; empty for a short text, an unsure result, or where CLD3 is not installed."""
     if sum(map(len, words)) < (_LEAST_ASCII if text.isascii() else _LEAST):
         return ""
-    found = detector.FindLanguage(text=text) if (detector := _cld3()) else None
+    result = detector.FindLanguage(text=text) if (detector := _cld3()) else None
     # `ja-Latn` is a transcription: a guess from names.
-    if found is None or not found.is_reliable or "-" in found.language:
+    if result is None or not result.is_reliable or "-" in result.language:
         return ""
-    code: str = found.language
+    code: str = result.language
     return _CLD3_CODES.get(code, code)
 
 
@@ -126,20 +126,20 @@ def _latin(text: str) -> str:
     text = text if text.isascii() else _SYMBOL.sub(" ", text)
     words = _words(text)
     if len([word for word in words if word in _english()[0]]) < _ENGLISH * len(words) and (
-        found := _by_cld3(text, words)
+        code := _by_cld3(text, words)
     ):
-        return found
+        return code
     scores = _scores(words, "Latn")
     strange = {code: 0 if text.isascii() else _count_strange(words, code) for code in scores}
-    most = max(scores.values())
+    best_score = max(scores.values())
     # Words for another language may be names, of which an English text may be full.
-    doubtful = strange["en"] and (most < _AGREE or scores["en"] == most)
+    doubtful = strange["en"] and (best_score < _AGREE or scores["en"] == best_score)
     in_english = _strange_in_english(_WORD.findall(text)) if doubtful else None
     if in_english is not None:
         strange["en"] = in_english
     # Of equal scores the language with fewer strange words wins, then English, which is first.
     best = max(scores, key=lambda code: (scores[code], -strange[code]))
-    if most < _AGREE and in_english == 0:
+    if best_score < _AGREE and in_english == 0:
         return "en"
     if not scores[best]:
         return "en" if not strange["en"] else "und"

@@ -39,23 +39,23 @@ _FORMS = 10, 0.05
 def wrong_language(text: str, wanted: str) -> str:
     """Return the language (`fr`) of a text that is evidently not in the wanted one; empty if it is or may be."""
     code, prose = primary(wanted), _ASIDE.sub(" ", text)
-    found = language(prose)
-    script, other = script_of(code), script_of(found)
-    if found == "und" or not script:
+    actual = language(prose)
+    script, other = script_of(code), script_of(actual)
+    if actual == "und" or not script:
         return ""
-    if primary(found) == code:
-        return found if wanted == TRADITIONAL and _is_simplified(prose) else ""
+    if primary(actual) == code:
+        return actual if wanted == TRADITIONAL and _is_simplified(prose) else ""
     counts = letters(prose)
     if counts[other] < _FEWEST.get(other, _FEWEST_OTHER):
         return ""
-    if {code, primary(found)} == {"zh", "ja"}:
+    if {code, primary(actual)} == {"zh", "ja"}:
         kana = counts["Kana"] / (counts["Kana"] + counts["Hani"])
-        return found if (kana < _KANA[0] if code == "ja" else kana > _KANA[1]) else ""
+        return actual if (kana < _KANA[0] if code == "ja" else kana > _KANA[1]) else ""
     if script != other:
         own = counts[script] + (counts["Hani"] if code in ("ja", "ko") else 0)
-        return found if own < _REST * counts.total() else ""
-    known = code in stopwords() and found in stopwords()
-    return found if known and _differs_by_words(prose, found, code) else ""
+        return actual if own < _REST * counts.total() else ""
+    known = code in stopwords() and actual in stopwords()
+    return actual if known and _differs_by_words(prose, actual, code) else ""
 
 
 def _is_simplified(prose: str) -> bool:
@@ -63,11 +63,11 @@ def _is_simplified(prose: str) -> bool:
     return counts[TRADITIONAL] >= _FORMS[0] and counts["zh"] <= _FORMS[1] * counts[TRADITIONAL]
 
 
-def _differs_by_words(prose: str, found: str, wanted: str) -> bool:
+def _differs_by_words(prose: str, actual: str, wanted: str) -> bool:
     words = _WORD.findall(prose.lower())
-    shares = {code: sum(word in stopwords()[code] for word in words) / len(words) for code in (found, wanted)}
+    shares = {code: sum(word in stopwords()[code] for word in words) / len(words) for code in (actual, wanted)}
     # Words of both languages (`in`, `die`, `de`) are no evidence for the wanted one.
-    return shares[found] >= _FOREIGN and shares[wanted] <= _OWN + shares[found] / 3
+    return shares[actual] >= _FOREIGN and shares[wanted] <= _OWN + shares[actual] / 3
 
 
 def answered_in_language(texts: Callable[[Any], Iterable[str]]) -> Callable[[Any, Any], str]:
@@ -85,22 +85,22 @@ def foreign_paragraph(texts: Iterable[str], question: Question) -> str:
     Lists, tables and quotations are skipped: they may hold titles and words of other languages.
     """
     parts = (part for text in texts for part in _BLANK.split(text) if not _NO_PROSE.match(part))
-    found = ((part, _complaint(_QUOTED.sub(" ", part), question, "a part of it")) for part in parts)
-    return next((f'{wrong} ("{" ".join(part.split())[:_EXCERPT]}…")' for part, wrong in found if wrong), "")
+    complaints = ((part, _complaint(_QUOTED.sub(" ", part), question, "a part of it")) for part in parts)
+    return next((f'{wrong} ("{" ".join(part.split())[:_EXCERPT]}…")' for part, wrong in complaints if wrong), "")
 
 
 def _complaint(text: str, question: Question, subject: str) -> str:
     wanted = question.language
-    found = wrong_language(text, wanted)
-    if _may_be_mistaken(found, wanted) and not _is_certain(question.text, wanted):
-        found = ""
-    name = "Simplified Chinese" if wanted == TRADITIONAL and found == "zh" else language_name(found)
-    return f"{subject} is in {name} and must be in {language_name(wanted)}" if found else ""
+    actual = wrong_language(text, wanted)
+    if _may_be_mistaken(actual, wanted) and not _is_certain(question.text, wanted):
+        actual = ""
+    name = "Simplified Chinese" if wanted == TRADITIONAL and actual == "zh" else language_name(actual)
+    return f"{subject} is in {name} and must be in {language_name(wanted)}" if actual else ""
 
 
-def _may_be_mistaken(found: str, wanted: str) -> bool:
+def _may_be_mistaken(actual: str, wanted: str) -> bool:
     """Return whether the wanted language may be a wrong guess: any in Latin script, else one of the found script."""
-    return script_of(wanted) in ("Latn", script_of(found))
+    return script_of(wanted) in ("Latn", script_of(actual))
 
 
 def _is_certain(question: str, wanted: str) -> bool:

@@ -51,11 +51,11 @@ def _script(sign: str) -> str:
 
 def letters(text: str) -> Counter[str]:
     """Count the letters of a text by script."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for sign, count in Counter(text).items():
         if script := _script(sign):
-            found[script] += count
-    return found
+            counts[script] += count
+    return counts
 
 
 # Below this code in Shift_JIS are the common characters (JIS level 1); above, old forms that Japanese no longer writes.
@@ -88,8 +88,8 @@ def _misfit(sign: str) -> tuple[str, ...]:
 
 def misfits(text: str) -> Counter[str]:
     """Count the Han characters of a text that Simplified (`zh`), Traditional, or Japanese does not use."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for sign, count in Counter(text).items():
         for form in _misfit(sign):
-            found[form] += count
-    return found
+            counts[form] += count
+    return counts

@@ -89,13 +89,13 @@ def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
 def _lines(text: str, start: int = 0) -> Iterator[Span | None]:
     """Yield the lines; None for a blank line."""
     end = start
-    for found in _LINE.finditer(text, start):
-        blank = found.group().isspace()
-        if blank or text.count("\n", end, found.start()) > 1:
+    for match in _LINE.finditer(text, start):
+        blank = match.group().isspace()
+        if blank or text.count("\n", end, match.start()) > 1:
             yield None
         if not blank:
-            yield found.span()
-        end = found.end()
+            yield match.span()
+        end = match.end()
 
 
 def _paragraphs(text: str, lines: list[Span]) -> Iterator[tuple[int, int, bool]]:
@@ -140,16 +140,16 @@ def _split(text: str, block: tuple[int, int, bool]) -> Iterator[Span]:
     if prose:
         closed = _brackets(text, start, end)
         marker = _NUMBERED.match(text, start, end)
-        for found in _END.finditer(text, marker.end() if marker else start, end):
-            if found.end() > start and _ends(text, found, end) and not (closed and _inside(closed, _place(found))):
-                yield from _trim(text, start, found.end())
-                start = found.end()
+        for match in _END.finditer(text, marker.end() if marker else start, end):
+            if match.end() > start and _ends(text, match, end) and not (closed and _inside(closed, _place(match))):
+                yield from _trim(text, start, match.end())
+                start = match.end()
     yield from _trim(text, start, end)
 
 
-def _place(found: re.Match[str]) -> int:
+def _place(match: re.Match[str]) -> int:
     """Return the position to compare with brackets, which CJK speech may end in and a Latin sentence may fill."""
-    return found.start() if found.group()[0] in _SURE_END else found.end() - 1
+    return match.start() if match.group()[0] in _SURE_END else match.end() - 1
 
 
 def _trim(text: str, start: int, end: int) -> Iterator[Span]:
@@ -173,22 +173,22 @@ def _stretches(text: str, start: int, end: int) -> Iterator[Span]:
     yield start, end
 
 
-def _ends(text: str, found: re.Match[str], end: int) -> bool:
+def _ends(text: str, match: re.Match[str], end: int) -> bool:
     """Return whether a terminator ends its sentence."""
-    if found.group()[0] in _SURE_END:
-        return found.group()[0] != "…" or text[found.end() : found.end() + 1].isspace()
-    rest = text[found.end() : min(end, found.end() + 40)].split(maxsplit=1)
+    if match.group()[0] in _SURE_END:
+        return match.group()[0] != "…" or text[match.end() : match.end() + 1].isspace()
+    rest = text[match.end() : min(end, match.end() + 40)].split(maxsplit=1)
     if not rest:
         return True
     following = rest[0].lstrip("\"'“‘([«*_`")
     if not following or (following[0].islower() and not _IDENTIFIER.match(rest[0])):
         return False
-    return found.group()[0] != "." or not _is_abbreviation(text, found.start(), following, rest[1:])
+    return match.group()[0] != "." or not _is_abbreviation(text, match.start(), following, rest[1:])
 
 
 def _brackets(text: str, start: int, end: int) -> deque[Span]:
     """Return the spans of the outermost closed brackets and quotation marks, in order."""
-    found: deque[Span] = deque()
+    brackets: deque[Span] = deque()
     stack: list[int] = []
     for at in _marks(text, start, end):
         kind = _OPEN.find(text[at])
@@ -197,17 +197,17 @@ def _brackets(text: str, start: int, end: int) -> deque[Span]:
         elif stack and _OPEN[_CLOSE.index(text[at])] == text[stack[-1]]:
             opened = stack.pop()
             if at - opened <= _LONGEST_BRACKET:
-                while found and found[-1][0] > opened:
-                    found.pop()
-                found.append((opened, at))
-    return found
+                while brackets and brackets[-1][0] > opened:
+                    brackets.pop()
+                brackets.append((opened, at))
+    return brackets
 
 
 _MARK = re.compile(f"[{re.escape(_OPEN + _CLOSE)}]")
 
 
 def _marks(text: str, start: int, end: int) -> Iterator[int]:
-    return (found.start() for found in _MARK.finditer(text, start, end))
+    return (match.start() for match in _MARK.finditer(text, start, end))
 
 
 def _inside(closed: deque[Span], at: int) -> bool:

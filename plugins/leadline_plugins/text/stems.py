@@ -16,8 +16,8 @@ _SHORT = re.compile("[^aeiou][aeiou][^aeiouwxy]")
 
 def _longest_ending(*endings: str, keep: int) -> re.Pattern[str]:
     """Return the pattern of the longest of these endings after at least `keep` characters."""
-    found = sorted((ending for group in endings for ending in group.split()), key=len, reverse=True)
-    return re.compile(f"(?<=.{{{keep}}})(?:{'|'.join(found)})$")
+    ordered = sorted((ending for group in endings for ending in group.split()), key=len, reverse=True)
+    return re.compile(f"(?<=.{{{keep}}})(?:{'|'.join(ordered)})$")
 
 
 _CYRILLIC = _longest_ending(

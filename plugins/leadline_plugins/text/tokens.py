@@ -73,7 +73,7 @@ def fold(text: str) -> str:
     folded = unicodedata.normalize("NFKC", text).casefold()
     if _FIRST_CJK.search(folded):
         folded = folded.translate(_simplified())
-    return _VARIANT.sub(lambda found: _folded_sign(found[0]), folded)
+    return _VARIANT.sub(lambda match: _folded_sign(match[0]), folded)
 
 
 @cache
@@ -129,13 +129,13 @@ def index_words(text: str) -> list[str]:
 @lru_cache(maxsize=1 << 14)
 def _respelt(word: str) -> tuple[str, ...]:
     """Return the token of a word with `ue` for `ü` and the like, or the other way round; none without such letters."""
-    other = _VOWELS.sub(lambda found: found[0][0], word) if word.isascii() else word.translate(_UMLAUTS)
+    other = _VOWELS.sub(lambda match: match[0][0], word) if word.isascii() else word.translate(_UMLAUTS)
     return (token,) if other != word and (token := _content_token(other)) else ()
 
 
 def identifiers(text: str) -> list[str]:
     """Return the identifiers in a text, in lower case: index and questions have them whole as well as in parts."""
-    return [found.lower() for found in _IDENTIFIER.findall(text)]
+    return [name.lower() for name in _IDENTIFIER.findall(text)]
 
 
 def content_set(text: str) -> frozenset[str]:
@@ -224,9 +224,9 @@ def _parts(run: str) -> list[Sequence[str]]:
 def _hiragana_words(run: str) -> Iterator[str]:
     """Yield the words of hiragana without particles; after another sign, what no particle begins is an ending."""
     first, last = _particles()
-    for found in _HIRAGANA.finditer(run):
-        word = first.sub("", found[0]) if found.start() else found[0]
-        if (not found.start() or word != found[0]) and len(word := last.sub("", word)) > 1:
+    for match in _HIRAGANA.finditer(run):
+        word = first.sub("", match[0]) if match.start() else match[0]
+        if (not match.start() or word != match[0]) and len(word := last.sub("", word)) > 1:
             yield word
 
 

@@ -73,7 +73,7 @@ class _BlockReader:
 
     def __init__(self, text: str, under: tuple[str, ...]) -> None:
         self._text, self._top = text, under
-        self._lines = [0, *(found.end() for found in re.finditer(r"\n|\Z", text))]
+        self._lines = [0, *(match.end() for match in re.finditer(r"\n|\Z", text))]
         self._headings: list[tuple[int, str]] = []
         self._group = 0
         self.found: list[Block] = []
@@ -97,7 +97,7 @@ class _BlockReader:
 
     def _add_heading(self, node: MarkdownBlock) -> None:
         level = int(node.token.tag[1])
-        self._headings = [one for one in self._headings if one[0] < level]
+        self._headings = [heading for heading in self._headings if heading[0] < level]
         self._add("heading", node.token.map, self._next(), level=level)
         self._headings.append((level, visible_text(node.children[0].token.content)))
 
@@ -114,7 +114,7 @@ class _BlockReader:
 
     def _add_item(self, item: MarkdownBlock, group: int) -> None:
         """Add a list item with its paragraphs up to code or a list in it, and then what follows in it."""
-        texts = list(takewhile(lambda one: one.kind == "paragraph", item.children))
+        texts = list(takewhile(lambda child: child.kind == "paragraph", item.children))
         if texts:
             self._add("item", (item.token.map[0], texts[-1].token.map[1]), group)
         self.read(replace(item, children=item.children[len(texts) :]), group)

@@ -75,8 +75,8 @@ class Statements:
 
         Of these a judge only decides whether they assert something.
         """
-        bare = (Claim(id=one.id, section_id=one.section_id, text=one.text, span=one.span) for one in self.uncited)
-        places = {section: place for place, section in enumerate(dict.fromkeys(p.section_id for p in self.paragraphs))}
+        bare = (Claim(id=s.id, section_id=s.section_id, text=s.text, span=s.span) for s in self.uncited)
+        places = {section: index for index, section in enumerate(dict.fromkeys(p.section_id for p in self.paragraphs))}
         return sorted((*self.claims, *bare), key=lambda claim: places[claim.section_id])
 
 
@@ -87,11 +87,11 @@ def report_statements(report: Report) -> Statements:
 
 def section_statements(sections: Sequence[Section]) -> Statements:
     """Return the claims and uncited paragraphs of sections, in order."""
-    found = Statements()
+    statements = Statements()
     for section in sections:
         if not section.quotes:
-            _read_section(section, found)
-    return found
+            _read_section(section, statements)
+    return statements
 
 
 def table_rows(text: str) -> Iterator[str]:
@@ -108,11 +108,11 @@ def unit_spans(text: str) -> Iterator[tuple[int, int]]:
         end = block.end
         yield block.start, block.end
         if block.kind in ("paragraph", "item"):
-            yield from ((one.start, one.end) for one in _block_statements(text, block))
+            yield from ((statement.start, statement.end) for statement in _block_statements(text, block))
     yield end, len(text)
 
 
-def _read_section(section: Section, found: Statements) -> None:
+def _read_section(section: Section, statements: Statements) -> None:
     text = section.text or ""
     groups: list[list[Statement]] = []
     last = -1
@@ -129,31 +129,31 @@ def _read_section(section: Section, found: Statements) -> None:
     led: tuple[str, ...] = ()
     lead = ""
     number = 0
-    for place, group in enumerate(groups, start=1):
+    for position, group in enumerate(groups, start=1):
         listed = group[0].block.kind in ("item", "row")
         covered = _with_citations(
-            [_with_lead_in(lead, one) for one in group] if listed else group, led if listed else ()
+            [_with_lead_in(lead, statement) for statement in group] if listed else group, led if listed else ()
         )
         final = group[-1]
         led = final.cited if final.block.kind == "paragraph" else ()
         lead = final.text if final.block.kind == "paragraph" and final.text.endswith(_LEADS) else ""
-        for one, ids in covered:
-            if one.claims and ids:
+        for statement, ids in covered:
+            if statement.claims and ids:
                 number += 1
-                found.claims.append(_claim(section.id, number, one, ids))
-        found.paragraphs.append(_paragraph(section.id, place, text, covered))
-        uncited = [one for one, ids in covered if one.claims and not ids]
+                statements.claims.append(_claim(section.id, number, statement, ids))
+        statements.paragraphs.append(_paragraph(section.id, position, text, covered))
+        uncited = [statement for statement, ids in covered if statement.claims and not ids]
         if uncited:
             span = uncited[0].start, uncited[-1].end
-            name = f"{section.id}.p{place}"
-            found.uncited.append(
+            name = f"{section.id}.p{position}"
+            statements.uncited.append(
                 Uncited(id=name, section_id=section.id, text=visible_text(text[slice(*span)]), span=span)
             )
 
 
-def _with_lead_in(lead: str, one: Statement) -> Statement:
+def _with_lead_in(lead: str, statement: Statement) -> Statement:
     """Return a statement of a list or table with the lead-in before it, if it is the first of its item."""
-    return one if one.before or not lead else replace(one, before=lead)
+    return statement if statement.before or not lead else replace(statement, before=lead)
 
 
 def _with_citations(group: Sequence[Statement], led: tuple[str, ...]) -> list[tuple[Statement, tuple[str, ...]]]:
@@ -173,29 +173,29 @@ def _with_citations(group: Sequence[Statement], led: tuple[str, ...]) -> list[tu
     return made[::-1]
 
 
-def _claim(section: str, number: int, one: Statement, ids: tuple[str, ...]) -> Claim:
+def _claim(section: str, number: int, statement: Statement, ids: tuple[str, ...]) -> Claim:
     return Claim(
         id=f"{section}.{number}",
         section_id=section,
-        text=one.text,
-        span=(one.start, one.end),
+        text=statement.text,
+        span=(statement.start, statement.end),
         evidence_ids=tuple(dict.fromkeys(ids)),
-        under=one.block.under,
-        before=one.before,
+        under=statement.block.under,
+        before=statement.before,
     )
 
 
-def _paragraph(section: str, place: int, text: str, covered: Sequence[tuple[Statement, tuple[str, ...]]]) -> Paragraph:
+def _paragraph(section: str, number: int, text: str, covered: Sequence[tuple[Statement, tuple[str, ...]]]) -> Paragraph:
     raw, head = text[covered[0][0].start : covered[-1][0].end], covered[0][0].block.head
     header = f"| {' | '.join(head)} |\n|{'---|' * len(head)}\n" if head else ""
     return Paragraph(
-        id=f"{section}.p{place}",
+        id=f"{section}.p{number}",
         section_id=section,
         text=visible_text(raw),
         markdown=header + raw,
-        cite_ids=tuple(dict.fromkeys(name for one, _ in covered for name in one.cited)),
-        states=any(one.claims for one, _ in covered),
-        ends_with_citation=all(ids for one, ids in covered if one.claims),
+        cite_ids=tuple(dict.fromkeys(name for statement, _ in covered for name in statement.cited)),
+        states=any(statement.claims for statement, _ in covered),
+        ends_with_citation=all(ids for statement, ids in covered if statement.claims),
     )
 
 
@@ -244,13 +244,13 @@ def _sentences(raw: str, block: Block) -> Iterator[Statement]:
     if len(spans) > 1 and _is_bold_heading(raw, *spans[:2]):
         spans = [(spans[0][0], spans[1][1]), *spans[2:]]
     before = ""
-    for place, (start, end) in enumerate(spans):
-        limit = spans[place + 1][0] if place + 1 < len(spans) else len(raw)
+    for index, (start, end) in enumerate(spans):
+        limit = spans[index + 1][0] if index + 1 < len(spans) else len(raw)
         after = list(CITATION.finditer(raw, end, limit))
         end = after[-1].end() if after else end
         cited = tuple(cited_ids(raw[start:end]))
         visible = visible_text(raw[start:end])
-        last = place + 1 == len(spans)
+        last = index + 1 == len(spans)
         stripped = visible.rstrip("\"'”’」』)）*_ ")
         own = bool(cited) and raw[start:end].endswith(_LEADS)  # a citation after the colon belongs to the list
         leads = last and not own and stripped.endswith(_LEADS)
@@ -278,16 +278,16 @@ def row_text(line: str, head: Sequence[str]) -> str:
 
 def tables_of(report: Report) -> tuple[Table, ...]:
     """Return the tables in the text of a report, in order; the title of a table is the heading above it."""
-    found: list[Table] = []
+    tables: list[Table] = []
     for section in report.sections:
         text = section.text or ""
         rows = [block for block in blocks(text, (section.title,)) if block.kind == "row"]
         for _, group in groupby(rows, key=lambda block: block.group):
             lines = list(group)
             raw = [text[block.start : block.end] for block in lines]
-            found.append(
+            tables.append(
                 Table(
-                    id=f"table-{len(found) + 1}",
+                    id=f"table-{len(tables) + 1}",
                     section_id=section.id,
                     title=lines[0].under[-1] if lines[0].under else section.title,
                     columns=lines[0].head,
@@ -295,7 +295,7 @@ def tables_of(report: Report) -> tuple[Table, ...]:
                     evidence_ids=tuple(tuple(cited_ids(line)) for line in raw),
                 )
             )
-    return tuple(found)
+    return tuple(tables)
 
 
 # --- paragraphs.jsonl, to check it alone ---------------------------------------------------------------------------
@@ -340,14 +340,14 @@ def _with_ids(line: Paragraph) -> str:
 
 def paragraphs_as_markdown(lines: Sequence[Paragraph]) -> str:
     """Return the paragraphs as a report whose list of sources has the ids, so that files can be matched to them."""
-    numbers = {name: str(place) for place, name in enumerate(_ids(lines), start=1)}
+    numbers = {name: str(number) for number, name in enumerate(_ids(lines), start=1)}
 
     def with_numbers(line: Paragraph) -> str:
         return CITATION.sub(
             lambda match: "".join(f"[{numbers[name]}]" for name in cited_ids(match[0])), _with_ids(line)
         )
 
-    entries = [f"[{place}] {name}" for name, place in numbers.items()]
+    entries = [f"[{number}] {name}" for name, number in numbers.items()]
     return "\n\n".join(["# Paragraphs", *map(with_numbers, lines), "## References", "\n".join(entries)]) + "\n"
 
 

@@ -83,18 +83,18 @@ class _ParsedReport:
     """A report of any tool with its claims, and the sources of its citations by target."""
 
     report: CitedReport
-    found: Statements
+    body: Statements
     targets: Mapping[str, CitedSource]
 
     def sources(self, claim: Claim) -> list[CitedSource]:
         """Return the distinct sources that a claim cites."""
         named = (self.targets[name] for name in claim.evidence_ids if name in self.targets)
-        return list({one.key: one for one in named}.values())
+        return list({source.key: source for source in named}.values())
 
     @property
     def cited(self) -> dict[str, CitedSource]:
         """The sources that the claims cite by key, in order of their first citation."""
-        return {one.key: one for claim in self.found.claims for one in self.sources(claim)}
+        return {source.key: source for claim in self.body.claims for source in self.sources(claim)}
 
 
 async def cited_sources(markdown: str) -> tuple[CitedSource, ...]:
@@ -111,20 +111,20 @@ async def check(markdown: str, documents: Mapping[str, Document], run: StageRun 
     by_key = known.cited
     sources = [_source(by_key[key], document) for key, document in documents.items() if key in by_key]
     citing: dict[str, list[Claim]] = {}
-    for claim in known.found.claims:
-        for one in known.sources(claim):
-            citing.setdefault(one.key, []).append(claim)
+    for claim in known.body.claims:
+        for cited in known.sources(claim):
+            citing.setdefault(cited.key, []).append(claim)
     near: list[Evidence] = []
     cites: dict[str, list[str]] = {}
     for source in sources:
-        found = await _read(len(source.document.text), _nearest, source, citing[source.id])
-        for claim_id, passages in found.items():
+        nearest_passages = await _read(len(source.document.text), _nearest, source, citing[source.id])
+        for claim_id, passages in nearest_passages.items():
             near += passages
             cites.setdefault(claim_id, []).extend(passage.id for passage in passages)
     library = Library(near, sources)
-    judged = (claim.model_copy(update={"evidence_ids": tuple(cites.get(claim.id, ()))}) for claim in known.found.claims)
+    judged = (claim.model_copy(update={"evidence_ids": tuple(cites.get(claim.id, ()))}) for claim in known.body.claims)
     readable = [claim for claim in judged if claim.evidence_ids]
-    verdicts = {one.claim.id: one for one in await judge(run, readable, library)} if run else {}
+    verdicts = {verdict.claim.id: verdict for verdict in await judge(run, readable, library)} if run else {}
     return await _read(len(markdown), _checked_report, known, verdicts, library, _failing(run))
 
 
@@ -145,11 +145,11 @@ def _checked_report(
     by_key, read = known.cited, {source.id for source in library.sources}
     checked = (
         _checked_claim(claim, known.sources(claim), verdicts.get(claim.id), library, read)
-        for claim in known.found.claims
+        for claim in known.body.claims
         if claim.id not in verdicts or verdicts[claim.id].asserts
     )
-    named = {name for claim in known.found.claims for name in claim.evidence_ids}
-    used = {one.key for name, one in known.targets.items() if name in named}
+    named = {name for claim in known.body.claims for name in claim.evidence_ids}
+    used = {target.key for name, target in known.targets.items() if name in named}
     return _summary(
         tuple(checked),
         tuple(known.report.dangling()),
@@ -158,26 +158,26 @@ def _checked_report(
         marks=len(known.report.marks),
         sources=tuple(by_key.values()),
         uncited_sources=tuple(key for key in known.report.entries if key not in used and not key.startswith("#")),
-        paragraphs_without_citation=sum(one.states and not one.cite_ids for one in known.found.paragraphs),
+        paragraphs_without_citation=sum(p.states and not p.cite_ids for p in known.body.paragraphs),
     )
 
 
 async def recheck(report: Report, run: StageRun) -> CheckedReport:
     """Judge the claims of a run's own report by the passages that it cites."""
-    found, library, numbered = report_statements(report), Library.of(report), number(report)
-    verdicts = await judge(run, found.claims, library)
+    statements, library, numbered = report_statements(report), Library.of(report), number(report)
+    verdicts = await judge(run, statements.claims, library)
     entries = {
         source.id: CitedSource(key=str(key), text=source.hit.title, urls=(source.hit.url,))
         for key, source in numbered.cited
     }
     sources = {item.id: entries[item.source_id] for item in report.evidence if item.source_id in entries}
     claims = [
-        _checked_claim(one.claim, [sources[name] for name in one.claim.evidence_ids if name in sources], one, library)
-        for one in verdicts
-        if one.asserts
+        _checked_claim(v.claim, [sources[name] for name in v.claim.evidence_ids if name in sources], v, library)
+        for v in verdicts
+        if v.asserts
     ]
     known = {item.id for item in report.evidence}
-    used = [name for paragraph in found.paragraphs for name in paragraph.cite_ids]
+    used = [name for paragraph in statements.paragraphs for name in paragraph.cite_ids]
     result = _summary(
         tuple(claims),
         tuple(dict.fromkeys(name for name in used if name not in known)),
@@ -186,7 +186,7 @@ async def recheck(report: Report, run: StageRun) -> CheckedReport:
         marks=len(used),
         sources=tuple(entries.values()),
         uncited_sources=(),
-        paragraphs_without_citation=len(found.uncited),
+        paragraphs_without_citation=len(statements.uncited),
     )
     return result.model_copy(update={"passed": None}) if report.quotes else result
 
@@ -213,18 +213,18 @@ def _failing(run: StageRun | None) -> Sequence[VerdictKind]:
 
 def _parse(markdown: str) -> _ParsedReport:
     report = read_report(markdown)
-    found = section_statements([Section(id="report", title="", text=report.text)])
-    size = sum(len(claim.text) + len(claim.before) + sum(map(len, claim.under)) for claim in found.claims)
+    statements = section_statements([Section(id="report", title="", text=report.text)])
+    size = sum(len(claim.text) + len(claim.before) + sum(map(len, claim.under)) for claim in statements.claims)
     if size > MOST_CHARACTERS:  # a heading or a table's header is repeated with each of its claims
         raise UsageError(f"the claims of the report have {size:,} characters with their headings: divide the report")
     targets: dict[str, CitedSource] = {}
     by_url = {url: entry for entry in reversed(list(report.entries.values())) for url in entry.urls}
-    for place, name in enumerate(report.targets):
+    for index, name in enumerate(report.targets):
         entry = report.entry(name) or by_url.get(name)
         if entry or "://" in name:
             entry = entry or Entry(name, "", (name,))
-            targets[str(place)] = CitedSource(key=entry.key, text=entry.text, urls=entry.urls)
-    return _ParsedReport(report, found, targets)
+            targets[str(index)] = CitedSource(key=entry.key, text=entry.text, urls=entry.urls)
+    return _ParsedReport(report, statements, targets)
 
 
 def _source(listed: CitedSource, document: Document) -> Source:
@@ -246,15 +246,15 @@ def _checked_claim(
     read_keys: Container[str] | None = None,
 ) -> CheckedClaim:
     """Return a claim with its verdict; `read_keys` are the keys of the sources that were read, None for all."""
-    keys = ", ".join(dict.fromkeys(one.key for one in sources))
+    keys = ", ".join(dict.fromkeys(source.key for source in sources))
     under = " > ".join(filter(None, claim.under))
     if verdict is None:
-        unread = read_keys is not None and not any(one.key in read_keys for one in sources)
+        unread = read_keys is not None and not any(source.key in read_keys for source in sources)
         reason = "the source was not read" if unread else "no passage of the source shares a word with it"
         kind: VerdictKind | None = None if unread else "not_judged"
         return CheckedClaim(claim=claim.text, source=keys, verdict=kind, reason=reason, under=under)
     near = "" if verdict.quote else nearest_sentence(verdict.claim.text, library.cited(verdict.claim))
-    missing = [one.key for one in sources if read_keys is not None and one.key not in read_keys]
+    missing = [source.key for source in sources if read_keys is not None and source.key not in read_keys]
     lacking = f"; not read: [{'], ['.join(missing)}]" if missing and verdict.verdict != "supported" else ""
     return CheckedClaim(
         claim=claim.text,

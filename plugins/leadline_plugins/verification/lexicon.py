@@ -15,10 +15,10 @@ Row = tuple[str, ...]
 @cache
 def languages() -> dict[str, dict[str, list[list[str]]]]:
     """Return the tables of all languages, by file name."""
-    found = sorted(files(__package__).joinpath("data").iterdir(), key=lambda path: path.name)
+    paths = sorted(files(__package__).joinpath("data").iterdir(), key=lambda path: path.name)
     return {
         path.name.removesuffix(".toml"): tomllib.loads(path.read_text(encoding="utf-8"))
-        for path in found
+        for path in paths
         if path.name.endswith(".toml")
     }
 
@@ -43,11 +43,11 @@ def alternation(*tables: str) -> str:
 @cache
 def values(table: str) -> dict[str, tuple[Decimal, ...]]:
     """Return the possible values of each form of a table."""
-    found: dict[str, tuple[Decimal, ...]] = {}
+    readings: dict[str, tuple[Decimal, ...]] = {}
     for names, cells in rows(table):
         for name in names:
-            found[name] = tuple(dict.fromkeys((*found.get(name, ()), Decimal(cells[0]))))
-    return found
+            readings[name] = tuple(dict.fromkeys((*readings.get(name, ()), Decimal(cells[0]))))
+    return readings
 
 
 def base_value(value: Decimal, unit: str) -> tuple[str, Decimal]:

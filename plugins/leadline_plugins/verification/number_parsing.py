@@ -86,12 +86,12 @@ class Number:
 def find_numbers(text: str) -> list[Number]:
     """Return the numbers of a text in order, in linear time."""
     low = _folded(text)
-    found = [*_era_years(low), *_digit_numbers(low), *_word_numbers(low), *_han_numbers(low), *_roman_numerals(text)]
-    kept: list[Number] = []
-    for number in sorted(found, key=lambda one: (one.start, -one.end)):
-        if not kept or number.start >= kept[-1].end or (number.start, number.end) == (kept[-1].start, kept[-1].end):
-            kept.append(replace(number, text=text[number.start : number.end]))
-    return _with_ranges(text, kept)
+    numbers = [*_era_years(low), *_digit_numbers(low), *_word_numbers(low), *_han_numbers(low), *_roman_numerals(text)]
+    outer: list[Number] = []
+    for number in sorted(numbers, key=lambda n: (n.start, -n.end)):
+        if not outer or number.start >= outer[-1].end or (number.start, number.end) == (outer[-1].start, outer[-1].end):
+            outer.append(replace(number, text=text[number.start : number.end]))
+    return _with_ranges(text, outer)
 
 
 # --- patterns -----------------------------------------------------------------------------------------------------
@@ -208,12 +208,12 @@ def _from_date(match: re.Match[str]) -> Iterator[Number]:
         for part in (year, month, day):
             yield Number(Decimal(match[part]), "", *match.span(part))
         return
-    months = tuple(Decimal(one) for one in numbers if 1 <= one <= 12)
-    days = tuple(Decimal(one) for one in reversed(numbers))
+    months = tuple(Decimal(number) for number in numbers if 1 <= number <= 12)
+    days = tuple(Decimal(number) for number in reversed(numbers))
     if match["iso"]:
         months, days = months[:1], days[:1]
     elif len(months) == 1:
-        days = tuple(Decimal(one) for one in numbers if Decimal(one) not in months) or days
+        days = tuple(Decimal(number) for number in numbers if Decimal(number) not in months) or days
     yield Number(Decimal(match[year]), "", *match.span(year))
     yield Number(months[0], "", *match.span(month), "month", others=months[1:])
     yield Number(days[0], "", *match.span(day), others=days[1:])
@@ -239,32 +239,32 @@ def _from_digits(match: re.Match[str], comma_groups: bool) -> Iterator[Number]:
         factor = Decimal(10) ** (9 if scale == "b" else 6) if sign else Decimal(1)
         unit = unit or ("m" if scale == "m" and not sign else "")
     try:
-        found = [value * factor for value in readings(digits, comma_groups)]
+        amounts = [value * factor for value in readings(digits, comma_groups)]
         if power := match["power"] or match["e"] or (match["raised"] or "").translate(_PLAIN):
             alone = match.string[match.end("digits")] in f"^⁻{_RAISED}"  # 10^6, not 5×10^6
-            found = [(Decimal(1) if alone else value) * Decimal(10) ** int(power.replace("−", "-")) for value in found]
+            amounts = [(Decimal(1) if alone else n) * Decimal(10) ** int(power.replace("−", "-")) for n in amounts]
         elif match["vulgar"]:
-            found = [found[0] + _FRACTIONS[match["vulgar"]]]
+            amounts = [amounts[0] + _FRACTIONS[match["vulgar"]]]
         elif match["part"]:
-            found = [found[0] + Decimal(match["part"]) / int(match["parts"])]
+            amounts = [amounts[0] + Decimal(match["part"]) / int(match["parts"])]
         elif match["below"]:
-            found.append(found[0] / int(match["below"]))
+            amounts.append(amounts[0] / int(match["below"]))
         if chain:
-            found = [han_value(f"{value}{chain}") for value in found]
+            amounts = [han_value(f"{value}{chain}") for value in amounts]
     except (InvalidOperation, ValueError):
         return
-    share = found[-1] if match["below"] and found[-1] < 1 else None
+    share = amounts[-1] if match["below"] and amounts[-1] < 1 else None
     kind: Kind = "number"
     if match["percent"] and match["percent"] != "‰":
         kind = "percent"
-    elif match["month"] and 1 <= found[0] <= 12:
+    elif match["month"] and 1 <= amounts[0] <= 12:
         kind = "month"
     elif match["decade"] and len(digits) == 4:
         kind = "decade"
     start = match.start("sign") if sign else match.start("digits")
-    others, unit = tuple(found[1:]), unit or sign
-    base = base_value(found[0], unit)
-    yield Number(found[0], "", start, match.end(), kind, unit, others, share=share, base=base)
+    others, unit = tuple(amounts[1:]), unit or sign
+    base = base_value(amounts[0], unit)
+    yield Number(amounts[0], "", start, match.end(), kind, unit, others, share=share, base=base)
 
 
 def _word_numbers(low: str) -> Iterator[Number]:
@@ -357,10 +357,10 @@ def _digit_or_han_value(numeral: str) -> Decimal:
     return Decimal(numeral) if numeral[0].isdecimal() and numeral.isascii() else han_value(numeral)
 
 
-def _with_ranges(text: str, found: list[Number]) -> list[Number]:
+def _with_ranges(text: str, numbers: list[Number]) -> list[Number]:
     """Return the numbers; the lower end of a range may share the scale of the upper end: `3 to 5 million`."""
     between = _range_pattern()
-    for place, (low, high) in enumerate(pairwise(found)):
+    for index, (low, high) in enumerate(pairwise(numbers)):
         gap = text[low.end : high.start].lower()
         plain = low.kind == "number" and not low.is_year and low.value < ROUNDED_FROM
         if plain and len(gap) <= 6 and between.fullmatch(gap) and low.value:
@@ -370,11 +370,11 @@ def _with_ranges(text: str, found: list[Number]) -> list[Number]:
             others = tuple(value * scale for value in low.readings) if scale > 1 else ()
             kind: Kind = "percent" if high.kind == "percent" else "number"
             base = base_value(low.value * scale, high.unit) if not low.unit else low.base
-            found[place] = replace(low, others=(*low.others, *others), kind=kind, base=base)
+            numbers[index] = replace(low, others=(*low.others, *others), kind=kind, base=base)
         elif low.is_year and gap in ("-", "–", "—", "/") and high.value < 100 and high.kind == "number":
             century = low.value // 100 * 100
-            found[place + 1] = replace(high, others=(*high.others, century + high.value))
-    return found
+            numbers[index + 1] = replace(high, others=(*high.others, century + high.value))
+    return numbers
 
 
 @cache

@@ -25,19 +25,19 @@ _LEAST_ADDED = 100
 class Values:
     """The values of a text (a source or a quote), for finding a number of another text among them."""
 
-    def __init__(self, found: Iterable[Number]) -> None:
-        self.numbers = tuple(found)
-        self._plain = plain = [one for one in self.numbers if one.kind in ("number", "percent", "decade")]
-        self._values = {value.normalize() for one in plain for value in one.readings}
-        self._percent = {value.normalize() / 100 for one in plain if one.kind == "percent" for value in one.readings}
-        self._rough = sorted({value for one in plain if not one.is_year for value in one.readings})
-        self._special = {(one.kind, value) for one in self.numbers for value in one.readings}
-        self._versions = {one.text.lower() for one in self.numbers if one.kind == "version"}
+    def __init__(self, numbers: Iterable[Number]) -> None:
+        self.numbers = tuple(numbers)
+        self._plain = plain = [number for number in self.numbers if number.kind in ("number", "percent", "decade")]
+        self._values = {value.normalize() for number in plain for value in number.readings}
+        self._percent = {value.normalize() / 100 for n in plain if n.kind == "percent" for value in n.readings}
+        self._rough = sorted({value for number in plain if not number.is_year for value in number.readings})
+        self._special = {(number.kind, value) for number in self.numbers for value in number.readings}
+        self._versions = {number.text.lower() for number in self.numbers if number.kind == "version"}
         self._figures = set(self._values)
-        clocks = (minutes for one in self.numbers if one.kind == "clock" for minutes in one.readings)
+        clocks = (minutes for number in self.numbers if number.kind == "clock" for minutes in number.readings)
         self._values |= {figure for minutes in clocks for figure in _clock_figures(minutes)}
-        self.shares = {one.share for one in self.numbers if one.share is not None}
-        self._based = {(one.base[0], one.base[1].normalize()) for one in self.numbers if one.base[0]}
+        self.shares = {number.share for number in self.numbers if number.share is not None}
+        self._based = {(number.base[0], number.base[1].normalize()) for number in self.numbers if number.base[0]}
 
     def holds(self, number: Number) -> bool:
         """Return whether one of the values equals a number in any notation, or rounds to it."""
@@ -64,7 +64,7 @@ class Values:
         unit, value = number.base
         if unit and any(name == unit and _is_near(value, other, Decimal("0.02")) for name, other in self._based):
             return True
-        return not number.is_year and any(self._rounds(one) for one in number.readings)
+        return not number.is_year and any(self._rounds(reading) for reading in number.readings)
 
     def _rounds(self, value: Decimal) -> bool:
         """Return whether one of the values rounds to a value."""
@@ -78,8 +78,8 @@ class Values:
         """Return whether a number from 100 on is exactly the sum or difference of two values of its unit."""
         if number.kind != "number" or number.is_year or number.value < _LEAST_ADDED:
             return False
-        same = [one for one in self.numbers if one.certain and one.dimension == number.dimension]
-        pairs = combinations(dict.fromkeys(one.value for one in same[:_MOST_COMPUTED]), 2)
+        same = [other for other in self.numbers if other.certain and other.dimension == number.dimension]
+        pairs = combinations(dict.fromkeys(other.value for other in same[:_MOST_COMPUTED]), 2)
         return any(number.value in (value + other, abs(value - other)) for value, other in pairs)
 
     def computes(self, number: Number) -> bool:
@@ -90,9 +90,9 @@ class Values:
         if number.kind not in ("number", "percent"):
             return False
         plain = self._plain[:_MOST_COMPUTED]
-        values = list(dict.fromkeys(value for one in plain for value in one.readings))[:_MOST_COMPUTED]
-        based = list(dict.fromkeys(one.base[1] for one in plain if one.base[0]))[:_MOST_COMPUTED]
-        made = [sum((one.value for one in plain), Decimal(0)), *_combinations(values)]
+        values = list(dict.fromkeys(value for other in plain for value in other.readings))[:_MOST_COMPUTED]
+        based = list(dict.fromkeys(other.base[1] for other in plain if other.base[0]))[:_MOST_COMPUTED]
+        made = [sum((other.value for other in plain), Decimal(0)), *_combinations(values)]
         in_base = _combinations(based) if number.base[0] else ()
         if any(_is_near(number.base[1], other, Decimal("0.01")) for other in in_base):
             return True
@@ -110,15 +110,15 @@ def missing_numbers(claim: str, texts: Iterable[str]) -> list[Number]:
 
     A text is parsed only while a number is missing: put short texts first.
     """
-    left = [one for one in find_numbers(claim) if one.certain or one.share is not None]
+    left = [number for number in find_numbers(claim) if number.certain or number.share is not None]
     shares: set[Decimal] = set()
     for text in texts:
         if not left:
             break
-        left = [one for one in left if not values_of(text).holds(one)] if text else left
+        left = [number for number in left if not values_of(text).holds(number)] if text else left
         shares |= values_of(text).shares
     # Words for fractions (`a third of`) may be rounded values: they are missing only beside other fractions.
-    return [one for one in left if one.certain or shares]
+    return [number for number in left if number.certain or shares]
 
 
 # --- comparing ------------------------------------------------------------------------------------
@@ -155,8 +155,8 @@ def _combinations(values: Sequence[Decimal]) -> Iterator[Decimal]:
     """Yield the results of computing with one or two values, including shares and changes in percent."""
     for value in values:
         yield 100 - value  # the rest of a percentage
-    for one, other in combinations(values, 2):
-        yield from (one + other, abs(one - other), one * other, one * other / 100)
-        for above, below in ((one, other), (other, one)):
+    for first, other in combinations(values, 2):
+        yield from (first + other, abs(first - other), first * other, first * other / 100)
+        for above, below in ((first, other), (other, first)):
             if below:
                 yield from (above / below, above / below * 100, abs(above - below) / below * 100)

@@ -44,10 +44,10 @@ class NormalizedText:
 @lru_cache(maxsize=1024)
 def normalize(text: str) -> NormalizedText:
     """Return a normalized text with offsets."""
-    found = list(_RUN.finditer(_folded(text)))
+    matches = list(_RUN.finditer(_folded(text)))
     # Four bytes a character instead of forty: a thousand of them are cached.
-    offsets = array("I", (at for match in found for at in range(*match.span())))
-    return NormalizedText("".join(match.group() for match in found), offsets)
+    offsets = array("I", (at for match in matches for at in range(*match.span())))
+    return NormalizedText("".join(match.group() for match in matches), offsets)
 
 
 @lru_cache(maxsize=1024)
@@ -79,13 +79,13 @@ def find_quote(words: str, passages: Iterable[Evidence]) -> list[tuple[Evidence,
     """
     cited = list(passages)
     for passage in cited:
-        if found := _passage_words(words, passage):
-            return [(passage, found)]
+        if quote := _passage_words(words, passage):
+            return [(passage, quote)]
     each = [
-        next(((one, found) for one in cited if (found := _passage_words(part, one))), None)
+        next(((passage, quote) for passage in cited if (quote := _passage_words(part, passage))), None)
         for part in quote_parts(words)
     ]
-    return [one for one in each if one] if all(each) else []
+    return [pair for pair in each if pair] if all(each) else []
 
 
 def _passage_words(words: str, passage: Evidence) -> str:
@@ -108,9 +108,9 @@ def find_verbatim(claim: str, passage: Evidence) -> tuple[int, int] | None:
     if all(normalize_source(part) in plain for part in quote_parts(claim)):  # false for most claims
         whole = normalize(text)
         starts, ends = _borders(text, whole)
-        found = _find_span(claim, whole, starts, ends)
-        if found and found[1] > len(lead):
-            return max(found[0] - len(lead), 0), found[1] - len(lead)
+        span = _find_span(claim, whole, starts, ends)
+        if span and span[1] > len(lead):
+            return max(span[0] - len(lead), 0), span[1] - len(lead)
     if "|" in text:
         normalized = normalize_source(claim)
         if any(normalize_source(row) == normalized for row in table_rows(lead.rstrip("\n") + "\n" + passage.quote)):
@@ -120,10 +120,10 @@ def find_verbatim(claim: str, passage: Evidence) -> tuple[int, int] | None:
 
 def _borders(text: str, whole: NormalizedText) -> tuple[frozenset[int], frozenset[int]]:
     """Return the start and end offsets of sentences, items and rows in the normalized text."""
-    places = {offset: place for place, offset in enumerate(whole.at)}
+    places = {offset: index for index, offset in enumerate(whole.at)}
     starts, ends = set(), set()
     for start, end in unit_spans(text):
-        inside = [place for offset in range(start, end) if (place := places.get(offset)) is not None]
+        inside = [index for offset in range(start, end) if (index := places.get(offset)) is not None]
         if inside:
             starts.add(inside[0])
             ends.add(inside[-1] + 1)
@@ -162,11 +162,11 @@ def _find_part(
     return -1
 
 
-def _is_inside_word(whole: NormalizedText, place: int) -> bool:
+def _is_inside_word(whole: NormalizedText, index: int) -> bool:
     """Return whether an offset is inside a word or number."""
-    if not 0 < place < len(whole.text) or whole.at[place] != whole.at[place - 1] + 1:
+    if not 0 < index < len(whole.text) or whole.at[index] != whole.at[index - 1] + 1:
         return False
-    return bool(_LATIN.match(whole.text[place - 1]) and _LATIN.match(whole.text[place]))
+    return bool(_LATIN.match(whole.text[index - 1]) and _LATIN.match(whole.text[index]))
 
 
 def quotations(claim: str) -> Iterator[str]:
@@ -196,5 +196,5 @@ def _contains(text: str, quotation: str) -> bool:
 
 
 def _script(text: str) -> str:
-    found = letters(text).most_common(1)
-    return found[0][0] if found else ""
+    counts = letters(text).most_common(1)
+    return counts[0][0] if counts else ""

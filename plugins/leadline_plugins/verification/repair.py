@@ -45,29 +45,29 @@ async def repair_claims(
 
     Those on corrected claims are among the verdicts.
     """
-    bad = [one for one in verdicts if one.verdict in FAILED and one.asserts and one.claim.evidence_ids]
+    bad = [v for v in verdicts if v.verdict in FAILED and v.asserts and v.claim.evidence_ids]
     corrected: list[Verdict] = []
     changes: dict[str, _Change] = {}
     if run.settings.verify.unsupported == "recite":
         corrected, rows = await _corrections(run, report, bad)
         changes = {
-            one.claim.id: _Change(one.claim.text, one.claim.evidence_ids, rows.get(one.claim.id, ""))
-            for one in corrected
+            verdict.claim.id: _Change(verdict.claim.text, verdict.claim.evidence_ids, rows.get(verdict.claim.id, ""))
+            for verdict in corrected
         }
     elif run.settings.verify.unsupported == "drop":
-        changes = {one.claim.id: _Change(None, ()) for one in bad}
+        changes = {verdict.claim.id: _Change(None, ()) for verdict in bad}
     if not changes:
         return report, (), [*verdicts]
     quoting = (
-        one.claim.model_copy(update={"evidence_ids": one.quoted or one.claim.evidence_ids})
-        for one in verdicts
-        if one.claim.evidence_ids
+        verdict.claim.model_copy(update={"evidence_ids": verdict.quoted or verdict.claim.evidence_ids})
+        for verdict in verdicts
+        if verdict.claim.evidence_ids
     )
     claims = _claims_by_section(quoting)
-    sections = (_changed_section(one, claims[one.id], changes) for one in report.sections)
-    kept = tuple(one for one in sections if (one.text or "").strip())
-    done = tuple(_repair(one, changes[one.claim.id]) for one in bad if one.claim.id in changes)
-    return report.model_copy(update={"sections": kept}), done, [*verdicts, *corrected]
+    sections = (_changed_section(section, claims[section.id], changes) for section in report.sections)
+    filled = tuple(section for section in sections if (section.text or "").strip())
+    done = tuple(_repair(verdict, changes[verdict.claim.id]) for verdict in bad if verdict.claim.id in changes)
+    return report.model_copy(update={"sections": filled}), done, [*verdicts, *corrected]
 
 
 def _repair(verdict: Verdict, change: _Change) -> Repair:
@@ -88,26 +88,24 @@ def without_unquoted(report: Report, verdicts: Sequence[Verdict]) -> tuple[Repor
     sections = []
     for section in report.sections:
         text, edits = section.text or "", []
-        here = [one for one in verdicts if one.claim.section_id == section.id and one.claim.evidence_ids]
-        own = {one.claim.id for one in here if CITATION.search(text, *one.claim.span)}
+        here = [v for v in verdicts if v.claim.section_id == section.id and v.claim.evidence_ids]
+        own = {verdict.claim.id for verdict in here if CITATION.search(text, *verdict.claim.span)}
         for verdict in here:
             ids = verdict.claim.evidence_ids
             # Claims without a citation of their own rely on those of another.
-            sharing = [one for one in here if {*ids} <= {*one.claim.evidence_ids} and one.claim.id not in own]
+            sharing = [other for other in here if {*ids} <= {*other.claim.evidence_ids} and other.claim.id not in own]
             sharing += [verdict] if verdict.claim.id in own else []
-            quoted = tuple(name for name in ids if name not in known or any(name in one.quoted for one in sharing))
-            supported = all(one.verdict == "supported" and one.quoted for one in sharing)
+            quoted = tuple(name for name in ids if name not in known or any(name in other.quoted for other in sharing))
+            supported = all(other.verdict == "supported" and other.quoted for other in sharing)
             if verdict.claim.id in own and supported and len(quoted) < len(ids):
                 start, end = verdict.claim.span
                 edits.append((start, end, _citing_only(text[start:end], quoted)))
-                for one in sharing:
-                    rest = left.get(one.claim.id, one.claim.evidence_ids)
-                    left[one.claim.id] = tuple(name for name in rest if name in quoted or name not in ids)
+                for other in sharing:
+                    rest = left.get(other.claim.id, other.claim.evidence_ids)
+                    left[other.claim.id] = tuple(name for name in rest if name in quoted or name not in ids)
         sections.append(section.model_copy(update={"text": _apply_edits(text, edits)}) if edits else section)
     cites = {name: {"evidence_ids": ids} for name, ids in left.items()}
-    changed = (
-        one.model_copy(update={"claim": one.claim.model_copy(update=cites.get(one.claim.id, {}))}) for one in verdicts
-    )
+    changed = (v.model_copy(update={"claim": v.claim.model_copy(update=cites.get(v.claim.id, {}))}) for v in verdicts)
     return report.model_copy(update={"sections": tuple(sections)}), list(changed)
 
 
@@ -124,14 +122,14 @@ def without_claims(sections: Sequence[Section], ids: Collection[str]) -> tuple[S
     """Return sections without the claims with these ids, which are those of `section_statements`."""
     dropped = {name: _Change(None, ()) for name in ids}
     claims = _claims_by_section(section_statements(sections).claims)
-    return tuple(_changed_section(one, claims[one.id], dropped) for one in sections)
+    return tuple(_changed_section(section, claims[section.id], dropped) for section in sections)
 
 
 def _claims_by_section(claims: Iterable[Claim]) -> Mapping[str, Sequence[Claim]]:
-    found: defaultdict[str, list[Claim]] = defaultdict(list)
+    by_section: defaultdict[str, list[Claim]] = defaultdict(list)
     for claim in claims:
-        found[claim.section_id].append(claim)
-    return found
+        by_section[claim.section_id].append(claim)
+    return by_section
 
 
 # --- changes ---------------------------------------------------------------------------------------------------------
@@ -144,13 +142,13 @@ async def _corrections(run: StageRun, report: Report, bad: Sequence[Verdict]) ->
     judges once more, with the nearest other passages. The other judges of the settings decide on the corrections.
     """
     library = Library.of(report)
-    proposals = [(one, one.correction) for one in bad if one.correction]
-    left = [one for one in bad if not one.correction]
+    proposals = [(verdict, verdict.correction) for verdict in bad if verdict.correction]
+    left = [verdict for verdict in bad if not verdict.correction]
     proposals += await _judged_with_nearest(run, left, library)
     texts = {section.id: section.text or "" for section in report.sections}
     rows: dict[str, str] = {}
     trials: list[Verdict] = []
-    found: list[Verdict] = []
+    corrected: list[Verdict] = []
     for verdict, correction in proposals:
         claim, text, whole = verdict.claim, correction.text, texts[verdict.claim.section_id]
         raw = whole[slice(*claim.span)]
@@ -165,14 +163,14 @@ async def _corrections(run: StageRun, report: Report, bad: Sequence[Verdict]) ->
         kind = "supported" if verdict.verdict in FAILED else verdict.verdict
         judgement = Judgement(claim_id=trial.id, verdict=kind, quote=correction.quote, confidence=verdict.confidence)
         trials.append(verdict_of(trial, judgement, library, verdict.judge))
-    for judge in dict.fromkeys(one.judge for one in trials):
-        mine = [one for one in trials if one.judge == judge]
+    for judge in dict.fromkeys(trial.judge for trial in trials):
+        mine = [trial for trial in trials if trial.judge == judge]
         others = [name for name in run.settings.verify.judges if name != judge]
-        by_others = await judge_batch(run, [one.claim for one in mine], library, others)
+        by_others = await judge_batch(run, [trial.claim for trial in mine], library, others)
         for own, other in zip(mine, by_others, strict=True):
             decided = own if other.verdict == "not_judged" else other
-            found += [decided] if decided.verdict in GROUNDED else []
-    return found, rows
+            corrected += [decided] if decided.verdict in GROUNDED else []
+    return corrected, rows
 
 
 async def _judged_with_nearest(
@@ -182,8 +180,8 @@ async def _judged_with_nearest(
     if not bad or not await run.by_chat(VERIFY_TASK.name):
         return []
     index = indexed(library.evidence, {})
-    claims = {one.claim.id: _with_nearest_passages(one, index) for one in bad}
-    found = []
+    claims = {verdict.claim.id: _with_nearest_passages(verdict, index) for verdict in bad}
+    proposals = []
     for judgement in await judge_by_chat(library.request([*claims.values()]), run):
         claim = claims[judgement.claim_id]
         verdict = verdict_of(claim, judgement, library, _MODEL)
@@ -192,8 +190,8 @@ async def _judged_with_nearest(
             quoted = [library.by_id[name] for name in verdict.quoted]
             correction = library.correction(claim.text, judgement, quoted)
         if correction:
-            found.append((verdict, correction))
-    return found
+            proposals.append((verdict, correction))
+    return proposals
 
 
 def _row(old: str, text: str, head: Sequence[str]) -> str:
@@ -211,7 +209,7 @@ def _row(old: str, text: str, head: Sequence[str]) -> str:
 def _with_nearest_passages(verdict: Verdict, index: IndexReader) -> Claim:
     """Return a claim with its fault as a finding, which cites the nearest other passages, too."""
     claim = verdict.claim
-    others = (one.id for one in nearest(index, claim.text, _TRIED, claim.evidence_ids))
+    others = (passage.id for passage in nearest(index, claim.text, _TRIED, claim.evidence_ids))
     fault = f"{verdict.verdict}: {verdict.reason}"
     return claim.model_copy(update={"evidence_ids": (*claim.evidence_ids, *others), "findings": (fault,)})
 
@@ -287,10 +285,10 @@ def tidy_markdown(text: str) -> str:
     """
     text = re.sub(r"(?m)^[ \t]*(?:[-*+•]|\d{1,3}[.)]|>)[ \t]*$\n?", "", text)
     text = re.sub(r"[ \t]+$", "", re.sub(r"(?<=\S) {2,}(?=\S)", " ", text), flags=re.MULTILINE)
-    found = list(blocks(text))
+    parts = list(blocks(text))
     gone: list[tuple[int, int, str]] = []
-    for place, block in enumerate(found):
-        after = found[place + 1] if place + 1 < len(found) else None
+    for index, block in enumerate(parts):
+        after = parts[index + 1] if index + 1 < len(parts) else None
         line = text[block.start : block.end].rstrip()
         leads = block.kind == "paragraph" and line.endswith((":", "：")) and not CITATION.search(line)
         empty_table = block.kind == "head" and (after is None or after.kind != "row")
@@ -310,12 +308,12 @@ def _with_delimiter(text: str, end: int) -> int:
 
 def _without_empty_headings(text: str) -> str:
     """Return the text without empty headings; an empty text if there are none."""
-    found = list(blocks(text))
+    parts = list(blocks(text))
     empty = [
         (block.start, block.end, "")
-        for place, block in enumerate(found)
+        for index, block in enumerate(parts)
         if block.kind == "heading"
-        and (place + 1 == len(found) or (found[place + 1].kind == "heading" and found[place + 1].level <= block.level))
-        and not text[block.end : found[place + 1].start if place + 1 < len(found) else len(text)].strip()
+        and (index + 1 == len(parts) or (parts[index + 1].kind == "heading" and parts[index + 1].level <= block.level))
+        and not text[block.end : parts[index + 1].start if index + 1 < len(parts) else len(text)].strip()
     ]
     return _apply_edits(text, empty) if empty else ""

@@ -42,23 +42,23 @@ def repetitions(sections: Sequence[Section]) -> list[Repetition]:
     claims = section_statements(sections).claims
     tokens = [_TOKEN.findall(fold(claim.text)) for claim in claims]
     seen: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
-    found: list[Repetition] = []
-    for place, own in enumerate(tokens):
+    repeats: list[Repetition] = []
+    for index, own in enumerate(tokens):
         size = _least(own)
         grams = [tuple(own[at : at + size]) for at in range(len(own) - size + 1)]
         others = {other for gram in grams for other in seen.get(gram, ())}
-        if others and (best := _longest(place, sorted(others), tokens, claims)):
-            found.append(best)
+        if others and (best := _longest(index, sorted(others), tokens, claims)):
+            repeats.append(best)
         for gram in dict.fromkeys(grams):
-            seen[gram].append(place)
-    return found
+            seen[gram].append(index)
+    return repeats
 
 
 def _longest(
-    place: int, others: Sequence[int], tokens: Sequence[Sequence[str]], claims: Sequence[Claim]
+    index: int, others: Sequence[int], tokens: Sequence[Sequence[str]], claims: Sequence[Claim]
 ) -> Repetition | None:
     """Return the repetition with the longest common run."""
-    own = tokens[place]
+    own = tokens[index]
     best: Repetition | None = None
     longest = 0
     for other in others:
@@ -68,7 +68,7 @@ def _longest(
             rest = [*own[: match.a], *own[match.a + match.size :]]
             whole = match.size >= _MOST * len(own) and not any(map(_DIGIT.search, rest))
             words = " ".join(own[match.a : match.a + match.size])
-            best = Repetition(claims[place], claims[other], words, whole)
+            best = Repetition(claims[index], claims[other], words, whole)
     return best
 
 
@@ -82,7 +82,7 @@ def without_repetitions(sections: Sequence[Section]) -> tuple[tuple[Section, ...
     """Return the sections without statements that say nothing but what an earlier one says, and those."""
     dropped: list[Repetition] = []
     now = tuple(sections)
-    while found := [one for one in repetitions(now) if one.whole]:
-        dropped += found
-        now = without_claims(now, {one.claim.id for one in found})
+    while repeats := [repeat for repeat in repetitions(now) if repeat.whole]:
+        dropped += repeats
+        now = without_claims(now, {repeat.claim.id for repeat in repeats})
     return now, dropped

@@ -48,15 +48,15 @@ def from_run(report: Report, wanted: Iterable[CitedSource]) -> Found:
     numbered = number(report)
     stored = {str(key): source for key, source in (*numbered.cited, *numbered.additional)}
     named = {source.hit.url: source for source in stored.values()}
-    found = Found()
+    result = Found()
     for source in wanted:
-        kept = next((named[url] for url in source.urls if url in named), None)
-        kept = kept or (None if source.urls else stored.get(source.key))
-        if kept is None:
-            found.problems[source.key] = "the run has no source with this address or number"
+        match = next((named[url] for url in source.urls if url in named), None)
+        match = match or (None if source.urls else stored.get(source.key))
+        if match is None:
+            result.problems[source.key] = "the run has no source with this address or number"
         else:
-            found.documents[source.key] = kept.document
-    return found
+            result.documents[source.key] = match.document
+    return result
 
 
 async def from_folder(
@@ -64,12 +64,12 @@ async def from_folder(
 ) -> Found:
     """Read the sources whose files are named by their address, number or words of their titles."""
     paths, problems = match_files(wanted, _files(folder), folder)
-    found = Found(problems=problems)
+    result = Found(problems=problems)
     for key, path in paths.items():
         kind = "text/markdown" if path.suffix == ".md" else mimetypes.guess_type(path.name)[0] or "text/plain"
         blob = Blob(name=path.name, media_type=kind, data=path.read_bytes())
-        await _add(found, key, parse(blob))
-    return found
+        await _add(result, key, parse(blob))
+    return result
 
 
 def _files(folder: Path) -> list[Path]:
@@ -80,33 +80,33 @@ def _files(folder: Path) -> list[Path]:
 
 async def from_web(run: StageRun, wanted: Sequence[CitedSource]) -> Found:
     """Read the sources that have an address of the web, a few at a time, within the limits of a run."""
-    found, limits, gate = Found(), run.settings.research, asyncio.Semaphore(AT_ONCE)
+    result, limits, gate = Found(), run.settings.research, asyncio.Semaphore(AT_ONCE)
     pages = limits.max_queries * limits.pages_per_query
 
     async def fetch(source: CitedSource) -> None:
         async with gate:
-            if sum(len(document.text) for document in found.documents.values()) > _MOST:
-                found.problems[source.key] = f"the other sources have more than {_MOST:,} characters"
+            if sum(len(document.text) for document in result.documents.values()) > _MOST:
+                result.problems[source.key] = f"the other sources have more than {_MOST:,} characters"
             else:
-                await _add(found, source.key, run.fetch(FetchRequest(url=source.urls[0])))
+                await _add(result, source.key, run.fetch(FetchRequest(url=source.urls[0])))
 
     readable = [source for source in wanted if source.urls and source.urls[0].lower().startswith(_WEB)]
     async with asyncio.TaskGroup() as group:
         for source in readable[:pages]:
             group.create_task(fetch(source))
     limit = f"a run reads {pages} pages: research.max_queries times research.pages_per_query"
-    found.problems |= {source.key: limit for source in readable[pages:]}
+    result.problems |= {source.key: limit for source in readable[pages:]}
     for source in wanted:
         if source not in readable:
-            found.problems.setdefault(source.key, "the report has no web address for it")
-    return found
+            result.problems.setdefault(source.key, "the report has no web address for it")
+    return result
 
 
-async def _add(found: Found, key: str, reading: Any) -> None:
+async def _add(result: Found, key: str, reading: Any) -> None:
     try:
-        found.documents[key] = await reading
+        result.documents[key] = await reading
     except Exception as error:  # noqa: BLE001 - any error of a fetcher or parser explains why the source was not read
-        found.problems[key] = str(error) or type(error).__name__
+        result.problems[key] = str(error) or type(error).__name__
 
 
 # --- which file is which source -----------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ def match_files(
     with, as `index.html`, is the name of none.
     """
     places = {source.key: list(dict.fromkeys(_places(source))) for source in sources}
-    ends = Counter(name for own in places.values() for name in {name for place in own for name in _ends(place)})
+    ends = Counter(name for own in places.values() for name in {name for address in own for name in _ends(address)})
     matched = _addressed(places, ends, files)
     left = [path for path in files if path not in matched.values()]
     worded = [path for path in left if max(ends[path.name], ends[path.stem]) < 2]
@@ -133,9 +133,9 @@ def match_files(
         if len(fits) == 1:
             matched[source.key] = fits[0]
         elif fits:
-            names, one = ", ".join(path.name for path in fits), "only one" if by_number else "one"
+            names, phrase = ", ".join(path.name for path in fits), "only one" if by_number else "one"
             way = f"as its number, {number}" if number.isdigit() else "as its address ends"
-            problems[source.key] = f"{len(fits)} files in {folder} fit: {names}; name {one} {way}"
+            problems[source.key] = f"{len(fits)} files in {folder} fit: {names}; name {phrase} {way}"
         else:
             problems[source.key] = f"no file in {folder} is named as its number, title or address"
     return matched, problems
@@ -144,14 +144,14 @@ def match_files(
 def _places(source: CitedSource) -> Iterator[str]:
     """Yield the addresses of a source, and what else of its entry may be one: with a slash or the end of a name."""
     words = (word for word in source.text.split() if "/" in word or "." in word)
-    for place in (*source.urls, *words):
-        path, mark, query = place.strip(_AROUND).partition("#")[0].partition("?")
+    for address in (*source.urls, *words):
+        path, mark, query = address.strip(_AROUND).partition("#")[0].partition("?")
         yield unquote(path.removeprefix("file://").rstrip("/.") + mark + query)
 
 
-def _ends(place: str) -> tuple[str, ...]:
+def _ends(address: str) -> tuple[str, ...]:
     """Return how a file of an address may be called: with its query (`watch?v=1`), as downloaders write it, or not."""
-    path, mark, query = place.partition("?")
+    path, mark, query = address.partition("?")
     last = path.rpartition("/")[2]
     return (f"{last}{mark}{query}", last) if mark else (last,)
 
@@ -162,9 +162,9 @@ def _addressed(places: Mapping[str, Sequence[str]], ends: Mapping[str, int], fil
     named = {path.stem: path for path in reversed(files)} | {path.name: path for path in files}
     matched: dict[str, Path] = {}
     for key, own in places.items():
-        paths = [place.partition("?")[0] for place in own]
-        fits = [file for place in paths if "/" in place for whole, file in by_path if whole.endswith(f"/{place}")]
-        names = (name for place in own for name in _ends(place))
+        paths = [address.partition("?")[0] for address in own]
+        fits = [file for address in paths if "/" in address for whole, file in by_path if whole.endswith(f"/{address}")]
+        names = (name for address in own for name in _ends(address))
         fits += [named[name] for name in names if name in named and _is_name(name) and ends[name] == 1]
         if fits:
             matched[key] = fits[0]
@@ -196,6 +196,6 @@ def _distinct(files: Sequence[Path]) -> list[Path]:
 
 def _words(text: str) -> tuple[set[str], set[str]]:
     """Return the words of a text, and the numbers in it."""
-    found = set(re.findall(r"\w{2,}", text.casefold().replace("_", " ")))
-    numbers = {word for word in found if word.isdigit()}
-    return found - numbers, numbers
+    words = set(re.findall(r"\w{2,}", text.casefold().replace("_", " ")))
+    numbers = {word for word in words if word.isdigit()}
+    return words - numbers, numbers

@@ -68,10 +68,10 @@ class VerdictsReply(Record):
     @property
     def verdicts(self) -> tuple[ClaimReply, ...]:
         """All verdicts in one form; if a claim is in several lists, `others` wins, then `supported`."""
-        supported = (ClaimReply(claim=one.claim, quote=one.quote, verdict="supported") for one in self.supported)
+        supported = (ClaimReply(claim=reply.claim, quote=reply.quote, verdict="supported") for reply in self.supported)
         silent = (ClaimReply(claim=number, verdict="unsupported", asserts=False) for number in self.no_claims)
-        found = {one.claim: one for one in (*silent, *supported, *self.others)}
-        return tuple(one.model_copy(update={"names": self.names}) for one in found.values())
+        by_claim = {reply.claim: reply for reply in (*silent, *supported, *self.others)}
+        return tuple(reply.model_copy(update={"names": self.names}) for reply in by_claim.values())
 
 
 def claims_request(
@@ -79,8 +79,8 @@ def claims_request(
 ) -> ClaimsRequest:
     """Return the inputs of a task, with claims and passages numbered from 1."""
     cited = {name for claim in claims for name in claim.evidence_ids}
-    groups = group_by_source([one for one in passages if one.id in cited], sources)
-    numbers = {one.id: one.number for group in groups for one in group.passages}
+    groups = group_by_source([passage for passage in passages if passage.id in cited], sources)
+    numbers = {passage.id: passage.number for group in groups for passage in group.passages}
     return ClaimsRequest(
         language=language,
         sources=groups,
@@ -100,14 +100,14 @@ def claims_request(
 
 def batches(claims: Sequence[Claim], passages: Sequence[Evidence], at_most: int) -> Iterator[list[Claim]]:
     """Yield batches of claims for single calls, of similar size: the model quotes for each claim of its batch."""
-    most = math.ceil(len(claims) / math.ceil(len(claims) / at_most)) if claims else at_most
-    sizes = {one.id: len(one.quote) + len(one.lead) for one in passages}
+    limit = math.ceil(len(claims) / math.ceil(len(claims) / at_most)) if claims else at_most
+    sizes = {passage.id: len(passage.quote) + len(passage.lead) for passage in passages}
     batch: list[Claim] = []
     seen: set[str] = set()
     size = 0
     for claim in claims:
         added = len(claim.text) + sum(sizes.get(name, 0) for name in {*claim.evidence_ids} - seen)
-        if batch and (len(batch) >= most or size + added > CHARACTERS):
+        if batch and (len(batch) >= limit or size + added > CHARACTERS):
             yield batch
             batch, seen, size = [], set(), 0
             added = len(claim.text) + sum(sizes.get(name, 0) for name in claim.evidence_ids)
@@ -142,18 +142,18 @@ def _halved(inputs: ClaimsRequest) -> ClaimsRequest | None:
     claims = inputs.claims[: len(inputs.claims) // 2]
     if not claims:
         return None
-    kept = {number for claim in claims for number in claim.passages}
+    cited = {number for claim in claims for number in claim.passages}
     groups = (
-        group.model_copy(update={"passages": tuple(one for one in group.passages if one.number in kept)})
+        group.model_copy(update={"passages": tuple(passage for passage in group.passages if passage.number in cited)})
         for group in inputs.sources
     )
-    return inputs.model_copy(update={"claims": claims, "sources": tuple(one for one in groups if one.passages)})
+    return inputs.model_copy(update={"claims": claims, "sources": tuple(group for group in groups if group.passages)})
 
 
 def _reply_fault(inputs: ClaimsRequest, reply: VerdictsReply) -> str:
     """Return the fault of a reply that concerns none of the claims; empty for others."""
-    known = {one.number for one in inputs.claims}
-    return "" if any(one.claim in known for one in reply.verdicts) else "it is about none of the claims by number"
+    known = {claim.number for claim in inputs.claims}
+    return "" if any(v.claim in known for v in reply.verdicts) else "it is about none of the claims by number"
 
 
 VERIFY_TASK = TaskKind(

@@ -54,25 +54,25 @@ class Library:
     @cached_property
     def by_source(self) -> Mapping[str, Source]:
         """The sources by id, without fields that no judge needs."""
-        return {one.id: _without_extras(one) for one in self.sources}
+        return {source.id: _without_extras(source) for source in self.sources}
 
     @cached_property
     def by_id(self) -> Mapping[str, Evidence]:
         """The passages by id."""
-        return {one.id: one for one in self.evidence}
+        return {passage.id: passage for passage in self.evidence}
 
     def cited(self, claim: Claim) -> list[Evidence]:
         """Return the passages of a claim that are in the stored text of their source."""
         known = (self.by_id[name] for name in claim.evidence_ids if name in self.by_id)
-        return [one for one in known if occurs(one, self.by_source.get(one.source_id))]
+        return [passage for passage in known if occurs(passage, self.by_source.get(passage.source_id))]
 
     def correction(self, text: str, judgement: Judgement, passages: Sequence[Evidence]) -> Correction | None:
         """Return a correction by the quoted passages; None if it has other facts, or they are not in their sources."""
-        stored = all(occurs(one, self.by_source.get(one.source_id)) for one in passages)
+        stored = all(occurs(passage, self.by_source.get(passage.source_id)) for passage in passages)
         if not stored or self.lacks(text, passages, judgement, judgement.quote):
             return None
         return Correction(
-            text=text, evidence_ids=tuple(dict.fromkeys(one.id for one in passages)), quote=judgement.quote
+            text=text, evidence_ids=tuple(dict.fromkeys(passage.id for passage in passages)), quote=judgement.quote
         )
 
     def lacks(self, claim: str, cited: Sequence[Evidence], judgement: Judgement, quote: str) -> list[Notice]:
@@ -81,8 +81,8 @@ class Library:
 
     def request(self, claims: Sequence[Claim]) -> JudgeRequest:
         """Return the request to judge claims; each passage occurs once."""
-        passages = {one.id: one for claim in claims for one in self.cited(claim)}
-        sources = {one.source_id: self.by_source[one.source_id] for one in passages.values()}
+        passages = {passage.id: passage for claim in claims for passage in self.cited(claim)}
+        sources = {passage.source_id: self.by_source[passage.source_id] for passage in passages.values()}
         return JudgeRequest(
             claims=tuple(claims),
             passages=tuple(passages.values()),
@@ -101,9 +101,9 @@ def occurs(passage: Evidence, source: Source | None) -> bool:
 
 def _without_extras(source: Source) -> Source:
     document = source.document
-    kept = Document(text=document.text, title=document.title, language=document.language, published=document.published)
+    bare = Document(text=document.text, title=document.title, language=document.language, published=document.published)
     hit = Hit(url=source.hit.url, title=source.hit.title, published=source.hit.published)
-    return source.model_copy(update={"document": kept, "hit": hit})
+    return source.model_copy(update={"document": bare, "hit": hit})
 
 
 async def judge(run: StageRun, claims: Sequence[Claim], library: Library, *, together: bool = False) -> list[Verdict]:
@@ -111,14 +111,14 @@ async def judge(run: StageRun, claims: Sequence[Claim], library: Library, *, tog
 
     A judge is asked section by section, or for all sections `together`, which shows it each passage and claim once.
     """
-    found: dict[str, Verdict] = {}
+    by_id: dict[str, Verdict] = {}
     first = {(claim.text, claim.evidence_ids): claim for claim in reversed(claims)} if together else {}
     sections = [list(section) for _, section in groupby(claims, key=lambda claim: claim.section_id)]
     batches = [list(first.values())[::-1]] if together else sections
     for verdicts in await run.each(batches, lambda batch: judge_batch(run, batch, library)):
-        found |= {one.claim.id: one for one in verdicts}
+        by_id |= {verdict.claim.id: verdict for verdict in verdicts}
     repeated = [(claim, first.get((claim.text, claim.evidence_ids), claim)) for claim in claims]
-    return [found[claim.id] if claim is same else _of(claim, found[same.id]) for claim, same in repeated]
+    return [by_id[claim.id] if claim is same else _of(claim, by_id[same.id]) for claim, same in repeated]
 
 
 async def prejudge(
@@ -142,16 +142,16 @@ async def judge_batch(
     for name in run.settings.verify.judges if judges is None else judges:
         if not left:
             break
-        for one in await _judgements(run, list(left.values()), library, name):
-            claim = left.get(one.claim_id)
+        for judgement in await _judgements(run, list(left.values()), library, name):
+            claim = left.get(judgement.claim_id)
             if claim is None:
                 continue
-            verdict = verdict_of(claim, one, library, name)
+            verdict = verdict_of(claim, judgement, library, name)
             if verdict.verdict == "not_judged":
-                found = tuple(dict.fromkeys((*claim.findings, verdict.reason)))
-                left[claim.id] = claim.model_copy(update={"findings": tuple(filter(None, found))})
+                findings = tuple(dict.fromkeys((*claim.findings, verdict.reason)))
+                left[claim.id] = claim.model_copy(update={"findings": tuple(filter(None, findings))})
             else:
-                decided[claim.id] = _overruled_by_facts(verdict, one, library)
+                decided[claim.id] = _overruled_by_facts(verdict, judgement, library)
                 del left[claim.id]
     return [decided.get(claim.id) or _undecided(claim, left.get(claim.id)) for claim in claims]
 
@@ -175,17 +175,17 @@ def verdict_of(claim: Claim, judgement: Judgement, library: Library, judge: str)
     quote, evidence_id, correction = "", "", None
     quoted: tuple[str, ...] = ()
     if judgement.quote.strip():
-        cited = sorted(library.cited(claim), key=lambda one: one.id != judgement.evidence_id)
+        cited = sorted(library.cited(claim), key=lambda item: item.id != judgement.evidence_id)
         corrects = judgement.verdict in FAILED and bool(judgement.correction.strip())
-        found = find_quote(judgement.quote, [*cited, *library.evidence] if corrects else cited)
-        if not found:
+        quotes = find_quote(judgement.quote, [*cited, *library.evidence] if corrects else cited)
+        if not quotes:
             reason = Notice("{judge} quotes words that no cited passage has", "misquoted", judge=judge)
             return Verdict(claim=claim, verdict="not_judged", reason=reason, confidence=0)
-        passage, quote = max(found, key=lambda one: len(one[1]))
-        evidence_id, quoted = passage.id, tuple(dict.fromkeys(one.id for one, _ in found))
+        passage, quote = max(quotes, key=lambda pair: len(pair[1]))
+        evidence_id, quoted = passage.id, tuple(dict.fromkeys(item.id for item, _ in quotes))
         if corrects:
             text = _without_citations(judgement.correction)
-            correction = library.correction(text, judgement, [one for one, _ in found])
+            correction = library.correction(text, judgement, [item for item, _ in quotes])
             if not {*quoted} <= {*claim.evidence_ids}:
                 quote, evidence_id, quoted = "", "", ()
     return Verdict(
@@ -234,15 +234,15 @@ def _undecided(claim: Claim, left: Claim | None) -> Verdict:
 
 def reuse_verdicts(claims: Iterable[Claim], verdicts: Iterable[Verdict]) -> tuple[list[Verdict], list[Claim]]:
     """Return the verdicts on unchanged claims, and the claims without one."""
-    known = {_content(one.claim): one for one in verdicts}
-    kept: list[Verdict] = []
+    known = {_content(verdict.claim): verdict for verdict in verdicts}
+    reused: list[Verdict] = []
     changed: list[Claim] = []
     for claim in claims:
         if verdict := known.get(_content(claim)):
-            kept.append(_of(claim, verdict))
+            reused.append(_of(claim, verdict))
         else:
             changed.append(claim)
-    return kept, changed
+    return reused, changed
 
 
 def _of(claim: Claim, verdict: Verdict) -> Verdict:

@@ -239,7 +239,7 @@ async def test_a_damaged_cache_is_told_and_begun_anew(tmp_path: Path, caplog: py
     cache = PageCache(tmp_path, MB, logging.getLogger("test"))
     (tmp_path / "pages.sqlite").write_bytes(b"no database at all" * 100)
     assert await cache.get("a") is None
-    assert "cannot use the page cache" in caplog.text
+    assert "cannot use the cache of pages" in caplog.text
     cache.put_soon("a", kept(b"x"))
     assert await cache.get("a") is not None
     await cache.close()

@@ -96,10 +96,10 @@ def test_chinese_captions_are_told_apart() -> None:
 def test_the_next_to_try_fill_up_to_the_limits() -> None:
     images = [picture(str(n), f"{LEAD} {n}") for n in range(4)]
     waiting = found(source("a", *images[:3]), source("b", images[3]))
-    first = next_candidates(waiting, [], most=3, per_task=2)
+    first = next_candidates(waiting, [], limit=3, per_task=2)
     assert sorted(one.task_id for one in first) == ["ta", "ta", "tb"]
-    assert next_candidates(waiting, first[:2], most=2, per_task=9) == []
+    assert next_candidates(waiting, first[:2], limit=2, per_task=9) == []
     left = [one for one in waiting if one not in first]
     assert len(left) == 1
-    assert next_candidates(left, first, most=9, per_task=2) == []
-    assert next_candidates(left, first[:1], most=9, per_task=2) == left
+    assert next_candidates(left, first, limit=9, per_task=2) == []
+    assert next_candidates(left, first[:1], limit=9, per_task=2) == left

@@ -138,9 +138,9 @@ class Budget:
     def _spent(self, name: str, more: Any) -> Notice:
         whole, taken = getattr(self.limits, name), getattr(self._taken, name)
         hidden = Decimal(str(whole)) - (self._visible(name) or 0)
-        kept = f", {hidden} kept for the report" if hidden else ""
+        reserved = f", {hidden} kept for the report" if hidden else ""
         setting = "research.max_queries" if name == "queries" else f"budget.{name}"
-        state = f"{taken} of {whole} taken{kept}, {more} more wanted" if whole else f"{setting} = 0 allows nothing"
+        state = f"{taken} of {whole} taken{reserved}, {more} more wanted" if whole else f"{setting} = 0 allows nothing"
         spent = "the budget of {what} is spent: {state}; raise it with --set {setting}={value}"
         value = self._enough(name, more) if whole else "N"
         return Notice(spent, "budget_spent", what=_WORDS[name], state=state, setting=setting, value=value)

@@ -188,8 +188,7 @@ class ReplyCache:
     """The cache; replies are found under the same `scope` only (a fingerprint of the middleware)."""
 
     def __init__(self, path: Path, size: int, scope: str = "", clock: Callable[[], float] = time.time) -> None:
-        name = "the cache across runs"
-        self._cache = DiskCache(path, size, table="answers", name=name, log=LOG, clock=clock)
+        self._cache = DiskCache(path, size, table="answers", log=LOG, clock=clock)
         self._scope = scope
 
     async def get(self, key: str, account: str, ttl: float) -> bytes | None:

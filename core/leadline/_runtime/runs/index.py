@@ -117,30 +117,30 @@ class RunIndex:
 
     def _query(self, read: Callable[[sqlite3.Connection], Rows], *, with_text: bool = False) -> Rows:
         """Return what a function reads from the database, which is equal to the folders now."""
-        found = dict(_stamps(self._folder))
-        if not found:
+        stamps = dict(_stamps(self._folder))
+        if not stamps:
             return []
         try:
             with self._locked(fcntl.LOCK_SH), suppress(sqlite3.DatabaseError):
                 if (self._folder / FILE).is_file():
                     with closing(_connect(self._folder / FILE)) as database:
-                        if self._is_current(database, found, with_text=with_text):
+                        if self._is_current(database, stamps, with_text=with_text):
                             return read(database)
-            return self._update_file(found, read, with_text=with_text)
+            return self._update_file(stamps, read, with_text=with_text)
         except sqlite3.DatabaseError:  # not writable, full, in use for a long time, or damaged again
             with closing(_connect(":memory:")) as database:
-                self._update(database, found, with_text=with_text)
+                self._update(database, stamps, with_text=with_text)
                 return read(database)
 
     def _update_file(
-        self, found: Mapping[str, str], read: Callable[[sqlite3.Connection], Rows], *, with_text: bool = False
+        self, stamps: Mapping[str, str], read: Callable[[sqlite3.Connection], Rows], *, with_text: bool = False
     ) -> Rows:
         """Update the file, then read it; one that is damaged or of another version is replaced."""
         with self._locked(fcntl.LOCK_EX):
             for last in (False, True):
                 try:
                     with closing(_connect(self._folder / FILE)) as database:
-                        self._update(database, found, with_text=with_text)
+                        self._update(database, stamps, with_text=with_text)
                         return read(database)
                 except sqlite3.DatabaseError as error:
                     if last or isinstance(error, sqlite3.OperationalError):
@@ -172,23 +172,23 @@ class RunIndex:
             os.close(folder)
 
     @staticmethod
-    def _is_current(database: sqlite3.Connection, found: Mapping[str, str], *, with_text: bool) -> bool:
-        if _version(database) != _VERSION or dict(database.execute("SELECT name, stamp FROM runs")) != found:
+    def _is_current(database: sqlite3.Connection, stamps: Mapping[str, str], *, with_text: bool) -> bool:
+        if _version(database) != _VERSION or dict(database.execute("SELECT name, stamp FROM runs")) != stamps:
             return False
         return not with_text or not database.execute(_WITHOUT_TEXT).fetchone()
 
-    def _update(self, database: sqlite3.Connection, found: Mapping[str, str], *, with_text: bool) -> None:
+    def _update(self, database: sqlite3.Connection, stamps: Mapping[str, str], *, with_text: bool) -> None:
         """Write the differences between the tables and the folders."""
         if _version(database) != _VERSION:
             _create(database)
         with _transaction(database):
-            self._update_runs(database, found)
+            self._update_runs(database, stamps)
         if with_text:
             self._add_text(database)
 
-    def _update_runs(self, database: sqlite3.Connection, found: Mapping[str, str]) -> None:
+    def _update_runs(self, database: sqlite3.Connection, stamps: Mapping[str, str]) -> None:
         known = dict(database.execute("SELECT name, stamp FROM runs"))
-        stale = [name for name, stamp in known.items() if found.get(name) != stamp]
+        stale = [name for name, stamp in known.items() if stamps.get(name) != stamp]
         unsearched = "DELETE FROM words WHERE rowid = (SELECT id FROM runs WHERE name = ?)"
         database.executemany(unsearched, ((name,) for name in stale))
         database.executemany("DELETE FROM runs WHERE name = ?", ((name,) for name in stale))
@@ -196,7 +196,7 @@ class RunIndex:
             "INSERT INTO runs (name, stamp, data) VALUES (?, ?, ?)",
             (
                 (name, stamp, json.dumps(_read(self._folder / name)))
-                for name, stamp in found.items()
+                for name, stamp in stamps.items()
                 if known.get(name) != stamp
             ),
         )
@@ -340,7 +340,7 @@ def report_text(folder: Path) -> str:
 
 def _sections(text: str) -> str:
     data = json.loads(text)
-    return "\n\n".join([data["title"], *(f"{one['title']}\n\n{one['text'] or ''}" for one in data["sections"])])
+    return "\n\n".join([data["title"], *(f"{part['title']}\n\n{part['text'] or ''}" for part in data["sections"])])
 
 
 def _visible(markup: str) -> str:
@@ -359,18 +359,18 @@ def index_text(text: str) -> str:
 
 def terms_of(text: str) -> list[str]:
     """Return the words of a search, and its phrases in double quotes."""
-    found = (match[1] if match[1] is not None else match[2] for match in _TERM.finditer(text))
-    return [term.strip() for term in found if any(map(str.isalnum, term))]
+    matches = (match[1] if match[1] is not None else match[2] for match in _TERM.finditer(text))
+    return [term.strip() for term in matches if any(map(str.isalnum, term))]
 
 
 def words_of(text: str) -> list[str]:
     """Return the words of a text with four letters or more, folded; of a script without spaces, pairs of characters."""
-    found: list[str] = []
+    words: list[str] = []
     for word in _WORD.findall(fold(text)):
         unspaced = "".join(_UNSPACED.findall(word))
-        found += [unspaced[place : place + 2] for place in range(len(unspaced) - 1)]
-        found += [part for part in _UNSPACED.split(word) if len(part) >= _LEAST_LETTERS]
-    return list(dict.fromkeys(found))
+        words += [unspaced[index : index + 2] for index in range(len(unspaced) - 1)]
+        words += [part for part in _UNSPACED.split(word) if len(part) >= _LEAST_LETTERS]
+    return list(dict.fromkeys(words))
 
 
 # Characters that end a string of FTS5.

@@ -35,7 +35,7 @@ class RunRequest(Order):
         loaded: Loaded,
         tags: Mapping[str, str],
         principal: Principal | None = None,
-        place: Place = Place(),  # noqa: B008 - it is frozen
+        position: Place = Place(),  # noqa: B008 - it is frozen
         turns: Sequence[Turn] = (),
     ) -> RunRequest:
         """Return a request with a new id."""
@@ -53,8 +53,8 @@ class RunRequest(Order):
             versions={"leadline": version("leadline"), "python": platform.python_version()},
             tags=dict(tags),
             principal=principal,
-            conversation=place.conversation,
-            follows=place.follows,
+            conversation=position.conversation,
+            follows=position.follows,
             turns=tuple(turns),
             given=loaded.given,
             plugins=loaded.distributions,

@@ -137,8 +137,8 @@ def sniff(header: str, data: bytes, url: str, disposition: str = "") -> str:
     """Return the media type of a body: by its bytes, the header, the name in Content-Disposition or that in the URL."""
     kind, unsure = bare_type(header), vague(header)
     head = data[:_HEAD].lstrip(_MARKS).replace(b"\0", b"").lstrip()  # in UTF-16, every other byte of a tag is 0
-    if found := content_type(data):
-        return found
+    if sniffed := content_type(data):
+        return sniffed
     if (unsure or kind in _XML) and _FEED.search(head):
         return _with("application/rss+xml", header)
     if ((unsure or kind in _XML) and _HTML.search(head)) or (unsure and _HTML_BEGIN.match(head)):
@@ -179,5 +179,5 @@ def refresh_target(media_type: str, data: bytes, header: str) -> str:
             text = meta.decode("utf-8", "replace")
             content = _CONTENT.search(text)
             values += [unescape(content[1].strip("\"'"))] if content and _IS_REFRESH.search(text) else []
-    found = next(filter(None, map(_REFRESH.match, values)), None)
-    return found[2] if found and int(found[1]) <= _SOON else ""
+    match = next(filter(None, map(_REFRESH.match, values)), None)
+    return match[2] if match and int(match[1]) <= _SOON else ""

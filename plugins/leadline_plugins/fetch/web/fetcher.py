@@ -51,17 +51,17 @@ class PageCache:
 
     def __init__(self, folder: Path, size: int, log: Logger, clock: Callable[[], float] = time.time) -> None:
         path = folder / "pages.sqlite"
-        self._kept = DiskCache(path, size, table="pages", name="the page cache", log=log, wait=_WAIT, clock=clock)
+        self._kept = DiskCache(path, size, table="pages", log=log, wait=_WAIT, clock=clock)
         self._clock = clock
 
     async def get(self, key: str) -> CachedPage | None:
         """Return the cached page of an address."""
-        found = await self._kept.get(key)
-        if found is None:
+        entry = await self._kept.get(key)
+        if entry is None:
             return None
-        head, _, data = found.body.partition(b"\n")
+        head, _, data = entry.body.partition(b"\n")
         url, media_type, etag, modified = json.loads(head)
-        return CachedPage(url, media_type, data, etag, modified, found.stored)
+        return CachedPage(url, media_type, data, etag, modified, entry.stored)
 
     def put_soon(self, key: str, page: CachedPage) -> None:
         """Store a page; the least recently used pages are removed."""
@@ -129,38 +129,38 @@ class WebFetcher:
         try:
             # Waiting for one's turn at a site is no fault of the page.
             async with self._turn(url.host), asyncio.timeout(self._settings.seconds):
-                kept = await self._page(url, request)
+                page = await self._page(url, request)
         except TimeoutError:
             reason = f"did not come within {self._settings.seconds:g} s (setting seconds)"
             raise Blocked("time", reason, shown(request.url)) from None
         if request.accept:  # it may have been kept for somebody who wanted a page
-            self._wanted(request, kept.media_type, request.url)
-        return Blob(name=kept.url, media_type=kept.media_type, data=kept.data)
+            self._wanted(request, page.media_type, request.url)
+        return Blob(name=page.url, media_type=page.media_type, data=page.data)
 
     async def _page(self, url: httpx.URL, request: FetchRequest) -> CachedPage:
         """Return a page, from the cache or from the web."""
         if not self._cache_size:
             return await self._follow(url, None, request)
         key = str(url)
-        kept = await self._cache.get(key)
-        if kept:
-            self._guard.url(kept.url)  # what was let in under other settings may be shut now
-            if self._cache.fresh(kept, self._settings.fresh):
-                return kept
-        page = await self._follow(url, kept, request)
-        if page is kept:
+        cached = await self._cache.get(key)
+        if cached:
+            self._guard.url(cached.url)  # what was let in under other settings may be shut now
+            if self._cache.fresh(cached, self._settings.fresh):
+                return cached
+        page = await self._follow(url, cached, request)
+        if page is cached:
             self._cache.confirm_soon(key)
         elif page.stored >= 0:
             self._cache.put_soon(key, page)
         return page
 
-    async def _follow(self, url: httpx.URL, kept: CachedPage | None, wanted: FetchRequest) -> CachedPage:
+    async def _follow(self, url: httpx.URL, cached: CachedPage | None, wanted: FetchRequest) -> CachedPage:
         """Follow redirects to the page; return the cached page if it has not changed."""
         cookies, first = httpx.Cookies(), url  # of this one page: nobody is followed from page to page
         for _ in range(self._settings.redirects + 1):
             if self._settings.robots:
                 await self._robots.check(url)
-            known = kept if kept and kept.url == str(url) else None
+            known = cached if cached and cached.url == str(url) else None
             async with self._asked(url, cookies, known, wanted.accept) as response:
                 if response.status_code == 304 and known:
                     return known

@@ -49,8 +49,8 @@ class Robots:
 
     async def check(self, url: httpx.URL) -> None:
         """Raise `Blocked` where the site asks that this address is not read."""
-        place = url.raw_path.decode("ascii")
-        if place != "/robots.txt" and not allowed(await self._rules(url), place):
+        path = url.raw_path.decode("ascii")
+        if path != "/robots.txt" and not allowed(await self._rules(url), path):
             raise Blocked("robots", "the site's robots.txt asks not to read it", shown(str(url)))
 
     async def _rules(self, url: httpx.URL) -> list[tuple[str, bool]]:
@@ -72,34 +72,34 @@ class Robots:
 def rules(text: str, agent: str = _AGENT) -> list[tuple[str, bool]]:
     """Return pattern and whether it allows, of the groups for this agent, or else of those for all."""
     groups: dict[str, list[tuple[str, bool]]] = {}
-    for names, found in _groups(text):
+    for names, lines in _groups(text):
         for name in names & {agent, "*"}:  # a file may name ten thousand agents, with as many rules for all
-            groups.setdefault(name, []).extend(found)
+            groups.setdefault(name, []).extend(lines)
     return groups.get(agent, groups.get("*", []))
 
 
 def _groups(text: str) -> Iterator[tuple[set[str], list[tuple[str, bool]]]]:
     names: set[str] = set()
-    found: list[tuple[str, bool]] = []
+    lines: list[tuple[str, bool]] = []
     begun = False
     for key, value in _LINE.findall(text.lstrip("\ufeff")):
         match key.lower():
             case "user-agent":
                 if begun:
-                    yield names, found
-                    names, found, begun = set(), [], False
+                    yield names, lines
+                    names, lines, begun = set(), [], False
                 names.add(re.split(r"[/\s]", value.strip().lower(), maxsplit=1)[0])
             case "allow" | "disallow":
                 begun = True
                 if value.strip():
-                    found.append((_plain(value.strip()), key.lower() == "allow"))
-    yield names, found
+                    lines.append((_plain(value.strip()), key.lower() == "allow"))
+    yield names, lines
 
 
-def allowed(found: list[tuple[str, bool]], place: str) -> bool:
+def allowed(lines: list[tuple[str, bool]], path: str) -> bool:
     """Return whether path and query may be read: the longest pattern decides, and of equal ones the one that allows."""
-    place = _plain(place)
-    matching = [(len(pattern), allows) for pattern, allows in found if _matches(pattern, place)]
+    path = _plain(path)
+    matching = [(len(pattern), allows) for pattern, allows in lines if _matches(pattern, path)]
     return max(matching, default=(0, True))[1]
 
 
@@ -108,16 +108,16 @@ def _plain(path: str) -> str:
     return quote(unquote(path, errors="surrogateescape"), safe="/*$?=&:;,@!~+'()[]", errors="surrogateescape")
 
 
-def _matches(pattern: str, place: str) -> bool:
+def _matches(pattern: str, path: str) -> bool:
     """Match part by part, in one pass: patterns are a stranger's, and must not cost more than reading them."""
     ends = pattern.endswith("$")
     first, *parts = pattern.removesuffix("$").split("*")
-    if not place.startswith(first):
+    if not path.startswith(first):
         return False
     at = len(first)
     for part in parts:
-        at = place.find(part, at)
+        at = path.find(part, at)
         if at < 0:
             return False
         at += len(part)
-    return not ends or at == len(place) or (bool(parts) and place.endswith(parts[-1]))
+    return not ends or at == len(path) or (bool(parts) and path.endswith(parts[-1]))

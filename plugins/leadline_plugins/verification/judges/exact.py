@@ -37,17 +37,17 @@ class ExactJudge:
 
     async def judge(self, request: JudgeRequest, call: Call, /) -> Judgements:
         """Return judgements on claims that a passage states word for word, and findings on others."""
-        passages = {one.id: one for one in request.passages}
-        sources = {one.id: one for one in request.sources}
-        found: list[Judgement] = []
+        passages = {passage.id: passage for passage in request.passages}
+        sources = {source.id: source for source in request.sources}
+        judgements: list[Judgement] = []
         for claim in request.claims:
             cited = [passages[name] for name in claim.evidence_ids if name in passages]
             if same := _verbatim_judgement(claim, cited):
-                found.append(same)
+                judgements.append(same)
             elif lacks := missing_facts(claim.text, cited, sources):
                 reason = Notice.several(lacks)
-                found.append(Judgement(claim_id=claim.id, verdict="not_judged", reason=reason, confidence=0))
-        return Judgements(judgements=tuple(found))
+                judgements.append(Judgement(claim_id=claim.id, verdict="not_judged", reason=reason, confidence=0))
+        return Judgements(judgements=tuple(judgements))
 
 
 def _verbatim_judgement(claim: Claim, cited: Sequence[Evidence]) -> Judgement | None:
@@ -82,19 +82,19 @@ def missing_facts(
         return []
     texts = list(_passage_texts(cited, sources))
     shown = values_of(quote) if quote else Values(())
-    lists = [*(one.quote for one in cited), quote]
+    lists = [*(passage.quote for passage in cited), quote]
     numbers = [
-        one
-        for one in missing_numbers(claim, [quote, *texts])
-        if not (shown.computes(one) or (quote and values_of("\n\n".join(lists)).adds(one)))
-        and not (quote and _is_presupposed(one, question, claim, shown))
-        and not any(_is_item_count(one, text) for text in lists)
-        and not any(_is_in_name(one, claim, name) for name in names)
+        number
+        for number in missing_numbers(claim, [quote, *texts])
+        if not (shown.computes(number) or (quote and values_of("\n\n".join(lists)).adds(number)))
+        and not (quote and _is_presupposed(number, question, claim, shown))
+        and not any(_is_item_count(number, text) for text in lists)
+        and not any(_is_in_name(number, claim, name) for name in names)
     ]
     not_occurring = "“{value}” does not occur in the cited passages"
     not_quoted = "the quoted text “{text}” does not occur in the cited passages"
     return [
-        *(Notice(not_occurring, "not_occurring", value=one.text) for one in numbers),
+        *(Notice(not_occurring, "not_occurring", value=number.text) for number in numbers),
         *(Notice(not_quoted, "not_quoted", text=text) for text in missing_quotations(claim, texts)),
     ]
 
@@ -103,8 +103,8 @@ def _passage_texts(cited: Sequence[Evidence], sources: Mapping[str, Source]) -> 
     """Yield the cited passages with their headings, and the titles, dates and numbers of the addresses of sources."""
     for passage in cited:
         yield "\n".join((*passage.path, passage.lead, passage.quote))
-    found = {one.source_id: sources[one.source_id] for one in cited if one.source_id in sources}.values()
-    for source in found:
+    named = {p.source_id: sources[p.source_id] for p in cited if p.source_id in sources}.values()
+    for source in named:
         known = (source.document.title, source.hit.title, source.hit.published, source.document.published)
         yield "\n".join(filter(None, (*known, *_PLAIN.findall(source.hit.url))))
 
@@ -123,7 +123,7 @@ def _is_presupposed(number: Number, question: str, claim: str, quote: Values) ->
     if not question or not values_of(question).holds(number):
         return False
     stated = values_of(claim)
-    return not any(one.dimension == number.dimension and not stated.holds(one) for one in quote.numbers)
+    return not any(other.dimension == number.dimension and not stated.holds(other) for other in quote.numbers)
 
 
 def _is_in_name(number: Number, claim: str, name: str) -> bool:

@@ -32,11 +32,11 @@ async def judge_by_chat(request: JudgeRequest, run: Run) -> list[Judgement]:
         return []
     groups = list(batches(request.claims, request.passages, run.settings.verify.claims_per_call))
     replies = await run.each(groups, lambda claims: _judge_batch(claims, request, run))
-    return [one for reply in replies for one in reply]
+    return [judgement for reply in replies for judgement in reply]
 
 
 async def _judge_batch(claims: Sequence[Claim], wanted: JudgeRequest, run: Run) -> list[Judgement]:
-    found: dict[str, ClaimReply] = {}
+    verdicts: dict[str, ClaimReply] = {}
     left, why = list(claims), Notice("the model returned no verdict on it", "silent")
     for _ in range(2):
         inputs = claims_request(left, wanted.passages, wanted.sources, wanted.language)
@@ -46,39 +46,39 @@ async def _judge_batch(claims: Sequence[Claim], wanted: JudgeRequest, run: Run) 
             why = Notice("the model could not be asked: {reason}", "not_asked", reason=failed.record.text)
             break
         numbered = dict(enumerate(left, start=1))
-        found |= {numbered[one.claim].id: one for one in reply.verdicts if one.claim in numbered}
-        left = [claim for claim in left if claim.id not in found]
+        verdicts |= {numbered[verdict.claim].id: verdict for verdict in reply.verdicts if verdict.claim in numbered}
+        left = [claim for claim in left if claim.id not in verdicts]
         if not left:
             break
-    passages = {one.id: one for one in wanted.passages}
-    silent = [Judgement(claim_id=one.id, verdict="not_judged", reason=why, confidence=0) for one in left]
-    answered = (claim for claim in claims if claim.id in found)
-    return [*(_judgement(claim, found[claim.id], passages) for claim in answered), *silent]
+    passages = {passage.id: passage for passage in wanted.passages}
+    silent = [Judgement(claim_id=claim.id, verdict="not_judged", reason=why, confidence=0) for claim in left]
+    answered = (claim for claim in claims if claim.id in verdicts)
+    return [*(_judgement(claim, verdicts[claim.id], passages) for claim in answered), *silent]
 
 
 def _judgement(claim: Claim, reply: ClaimReply, passages: dict[str, Evidence]) -> Judgement:
     """Return a reply as a judgement that quotes a cited passage."""
     cited = [passages[name] for name in claim.evidence_ids if name in passages]
     corrects = reply.verdict in FAILED and bool(reply.correction.strip())
-    if corrects and (found := find_quote(reply.quote, [*cited, *passages.values()])):
-        return _decided(claim, reply, found)
+    if corrects and (quotes := find_quote(reply.quote, [*cited, *passages.values()])):
+        return _decided(claim, reply, quotes)
     reply = reply.model_copy(update={"correction": ""})
     if reply.verdict == "unsupported":
         return _decided(claim, reply, ())
-    if found := find_quote(reply.quote, cited):
-        return _decided(claim, reply, found)
+    if quotes := find_quote(reply.quote, cited):
+        return _decided(claim, reply, quotes)
     misquoted = Notice("{judge} quotes words that no cited passage has", "misquoted", judge="model")
     unquoted = Notice("{judge} quotes no words of a passage", "unquoted", judge="model")
     reason = misquoted if reply.quote.strip() else unquoted
     return Judgement(claim_id=claim.id, verdict="not_judged", reason=reason, confidence=0)
 
 
-def _decided(claim: Claim, reply: ClaimReply, found: Sequence[tuple[Evidence, str]]) -> Judgement:
+def _decided(claim: Claim, reply: ClaimReply, quotes: Sequence[tuple[Evidence, str]]) -> Judgement:
     return Judgement(
         claim_id=claim.id,
         verdict=reply.verdict,
-        quote=OMISSION.join(words for _, words in found),
-        evidence_id=found[0][0].id if found else "",
+        quote=OMISSION.join(words for _, words in quotes),
+        evidence_id=quotes[0][0].id if quotes else "",
         reason=reply.reason,
         confidence=CONFIDENCE,
         asserts=reply.asserts,

@@ -56,8 +56,8 @@ class Spans:
         self._ends = list(accumulate((end for _, end in ordered), max))
 
     def __contains__(self, at: int) -> bool:
-        place = bisect_right(self._starts, at)
-        return place > 0 and self._ends[place - 1] > at
+        index = bisect_right(self._starts, at)
+        return index > 0 and self._ends[index - 1] > at
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def parse_blocks(markdown: str) -> tuple[list[ReportBlock], dict[str, str]]:
     parser.validateLink = bool  # type: ignore[method-assign,assignment]
     env: dict[str, Any] = {}
     tree = block_tree(parser.parse(markdown, env))
-    defined = {label.casefold(): found["href"] for label, found in env.get("references", {}).items()}
+    defined = {label.casefold(): reference["href"] for label, reference in env.get("references", {}).items()}
     return list(_blocks(tree)), defined
 
 
@@ -108,19 +108,19 @@ def _blocks(
                 yield from _blocks(child, item=True, quoted=quoted, number=own)
             case "table":
                 rows = (row for part in child.children for row in part.children)
-                yield from (_row(row, place, quoted) for place, row in enumerate(rows))
+                yield from (_row(row, index, quoted) for index, row in enumerate(rows))
             case "fence" | "code_block" | "html_block":
                 yield ReportBlock("code", VisibleText(child.token.content))
             case kind:
                 yield from _blocks(child, item=item, quoted=quoted or kind == "blockquote", number=number)
 
 
-def _row(row: MarkdownBlock, place: int, quoted: bool) -> ReportBlock:
+def _row(row: MarkdownBlock, index: int, quoted: bool) -> ReportBlock:
     flat, cells = VisibleText(), list[Span]()
     for cell in row.children:
         flat.add(flatten(cell.inline), " | " if cells else "")
         cells.append((cells[-1][1] + len(" | ") if cells else 0, len(flat.text)))
-    return ReportBlock("row", flat, quoted=quoted, row=place, cells=tuple(cells))
+    return ReportBlock("row", flat, quoted=quoted, row=index, cells=tuple(cells))
 
 
 def flatten(children: Sequence[Any]) -> VisibleText:
@@ -142,11 +142,11 @@ def flatten(children: Sequence[Any]) -> VisibleText:
             case "link_open":
                 opened, href = len(flat.text), str(token.attrs.get("href", ""))
             case "link_close":
-                said = flat.text[opened:]
+                label = flat.text[opened:]
                 while flat.escaped and flat.escaped[-1][0] >= opened:  # the address marks a link
                     flat.escaped.pop()
-                if _NUMBERS.fullmatch(said) and said[0] not in "[【":
-                    flat.text = f"{flat.text[:opened]}[{said}]"
+                if _NUMBERS.fullmatch(label) and label[0] not in "[【":
+                    flat.text = f"{flat.text[:opened]}[{label}]"
                 flat.links.append((opened, len(flat.text), href))
             case "image":
                 shown = len(flat.text)

@@ -52,7 +52,7 @@ class Mark:
 def numbered(flat: VisibleText) -> Iterator[Mark]:
     """Yield marks by number or footnote, in order."""
     literal = Spans([*flat.code, *flat.escaped])
-    for match in sorted([*_NUMBERED.finditer(flat.text), *_NOTE.finditer(flat.text)], key=lambda found: found.start()):
+    for match in sorted([*_NUMBERED.finditer(flat.text), *_NOTE.finditer(flat.text)], key=lambda mark: mark.start()):
         keys = values(match.group(1)) if match.re is _NUMBERED else (f"^{match.group(1)}",)
         plain_note = match.re is _NOTE and match.group(1).isdigit()
         if keys and not plain_note and match.start() not in literal:
@@ -79,8 +79,8 @@ def linked(flat: VisibleText) -> Iterator[Mark]:
         left, right = start, end
         while flat.text[left - 1 : left] in ("(", "（", "[") and flat.text[right : right + 1] in (")", "）", "]"):
             left, right = left - 1, right + 1
-        said = flat.text[start:end]
-        bare = left != start or said.startswith(_WEB) or bool(_NUMBERED.fullmatch(said)) or not said
+        anchor = flat.text[start:end]
+        bare = left != start or anchor.startswith(_WEB) or bool(_NUMBERED.fullmatch(anchor)) or not anchor
         yield Mark(flat.text[left:right], left, right, url=url, silent=bare)
 
 

@@ -61,24 +61,24 @@ def read_report(markdown: str) -> CitedReport:
         for block in blocks:  # without other marks, the tool has escaped all of them
             block.flat.escaped.clear()
         listed, covered = entries(blocks, lists(blocks), defined)
-    found: list[Mark] = []
+    all_marks: list[Mark] = []
     prose, authors = _Prose(), _Authors(listed)
     aside, level = _own_sections(blocks), 0
-    for place, block in enumerate(blocks):
+    for index, block in enumerate(blocks):
         if block.kind == "code":
             continue
-        spans = _EntrySpans(covered.get(place, ()))
+        spans = _EntrySpans(covered.get(index, ()))
         marks = (mark for mark in _marks(block.flat, authors) if spans.leave(mark))
         own = sorted(marks, key=lambda mark: mark.start)
-        found += own
+        all_marks += own
         if block.kind == "heading":
-            level = block.level if place in aside else 0 if block.level <= level else level
-        if place not in covered and not level:
+            level = block.level if index in aside else 0 if block.level <= level else level
+        if index not in covered and not level:
             prose.add(block, own)
     return CitedReport(
         title=next((block.flat.text.strip() for block in blocks if block.kind == "heading"), ""),
         entries=listed,
-        marks=tuple(found),
+        marks=tuple(all_marks),
         urls=tuple(dict.fromkeys([*_urls(blocks), *defined.values()])),
         text="\n".join(prose.lines),
         targets=tuple(prose.targets),
@@ -87,8 +87,8 @@ def read_report(markdown: str) -> CitedReport:
 
 def _has_marks(blocks: list[ReportBlock], covered: Covered) -> bool:
     """Return whether the text cites sources by number."""
-    for place, block in enumerate(blocks):
-        spans = _EntrySpans(covered.get(place, ()))
+    for index, block in enumerate(blocks):
+        spans = _EntrySpans(covered.get(index, ()))
         if block.kind != "code" and any(map(spans.leave, numbered(block.flat))):
             return True
     return False
@@ -108,8 +108,8 @@ class _EntrySpans:
 
 def _urls(blocks: list[ReportBlock]) -> Iterator[str]:
     for block in blocks:
-        found = sorted([*block.flat.links, *block.flat.bare()])
-        yield from (url for _, _, url in found if url.lower().startswith(("http://", "https://")))
+        links = sorted([*block.flat.links, *block.flat.bare()])
+        yield from (url for _, _, url in links if url.lower().startswith(("http://", "https://")))
 
 
 def _marks(flat: VisibleText, authors: _Authors) -> Iterator[Mark]:
@@ -154,13 +154,13 @@ def _own_sections(blocks: Sequence[ReportBlock]) -> frozenset[int]:
     They count if the report has the heading of Leadline's sources, or two that other reports seldom have. Of equal
     headings the last counts.
     """
-    last = {block.flat.text.strip(): place for place, block in enumerate(blocks) if block.kind == "heading"}
-    found: set[int] = set()
+    last = {block.flat.text.strip(): index for index, block in enumerate(blocks) if block.kind == "heading"}
+    indexes: set[int] = set()
     for tag in languages():
         rare, own = ([last[name] for key in keys if (name := phrase(key, tag)) in last] for keys in (_RARE, _OF_ITSELF))
         if phrase("cited", tag) in last or len(rare) > 1:
-            found.update((*rare, *own))
-    return frozenset(found)
+            indexes.update((*rare, *own))
+    return frozenset(indexes)
 
 
 # --- prose -----------------------------------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ class _Prose:
         """Return a part of a text with its marks as citations; a mark that is a word of its sentence stays, too."""
         parts: list[str] = []
         at = start
-        first, after = (bisect_left(own, place, key=lambda mark: mark.start) for place in (start, end))
+        first, after = (bisect_left(own, offset, key=lambda mark: mark.start) for offset in (start, end))
         for mark in own[first:after]:
             if at <= mark.start:
                 word = "" if mark.silent else uncitable(text[mark.start : mark.end])

@@ -26,7 +26,7 @@ Covered = dict[int, list[tuple[int, int, bool]]]
 class Line:
     """A line of a block; `near` if the line before or after has the adjacent number."""
 
-    place: int
+    index: int
     start: int
     flat: VisibleText
     key: str
@@ -45,19 +45,19 @@ def lists(blocks: Sequence[ReportBlock]) -> set[int]:
 
     In a report of Leadline only its own headings name lists: the others may be titles of documents, such as `notes`.
     """
-    found: set[int] = set()
+    listed: set[int] = set()
     level = 0
     own, ours = set(in_all_languages("cited", "additional")), set(in_all_languages("cited"))
     is_ours = any(block.kind == "heading" and block.flat.text.strip() in ours for block in blocks)
-    for place, block in enumerate(blocks):
+    for index, block in enumerate(blocks):
         if (block.kind == "heading" and block.flat.text.strip() in own) if is_ours else titles_list(block):
             level = min(level, block.level or 7) if level else block.level or 7
-            found.add(place)
+            listed.add(index)
         elif block.kind == "heading" and level and block.level <= level:
             level = 0
         elif level:
-            found.add(place)
-    return found
+            listed.add(index)
+    return listed
 
 
 def titles_list(block: ReportBlock) -> bool:
@@ -75,12 +75,12 @@ def is_list_title(title: str) -> bool:
 
 @cache
 def _heading() -> re.Pattern[str]:
-    one = f"(?:{'|'.join(form for row in headings() for form in row['pattern'])})"
+    title = f"(?:{'|'.join(form for row in headings() for form in row['pattern'])})"
     joint = rf"\s*(?:-?\s*(?:{'|'.join(_table()['conjunctions'])})\s*)"
     ours = "|".join(map(re.escape, in_all_languages("cited", "additional")))
     return re.compile(
         r"[\W_]*(?:(?:\d+(?:\.\d+)*|[一二三四五六七八九十]+|[IVX]+|appendix \w)[.、)）:：]?\s*)?"
-        rf"(?:{ours}|{one}(?:{joint}{one})?(?: ?[(（][^()（）]*[)）])?)[\W_]*",
+        rf"(?:{ours}|{title}(?:{joint}{title})?(?: ?[(（][^()（）]*[)）])?)[\W_]*",
         re.IGNORECASE,
     )
 
@@ -112,25 +112,25 @@ def entries(
     blocks: Sequence[ReportBlock], listed: set[int], defined: Mapping[str, str]
 ) -> tuple[dict[str, Entry], Covered]:
     """Return the entries by key, and the spans of blocks that are entries."""
-    found = {label: Entry(label, url, (url,)) for label, url in defined.items() if re.fullmatch(r"\^?[\w-]+", label)}
+    by_label = {label: Entry(label, url, (url,)) for label, url in defined.items() if re.fullmatch(r"\^?[\w-]+", label)}
     held = [line for line in candidates(blocks, listed) if line.listed or _is_entry(line)]
     for line in sorted(
         held, key=lambda line: not line.bracketed
     ):  # `[3]` is more reliable than the third item of a list
-        key = line.key if line.key and line.key not in found else f"#{len(found) + 1}"
+        key = line.key if line.key and line.key not in by_label else f"#{len(by_label) + 1}"
         if line.key or line.urls or _LETTER.search(line.flat.text):
-            found[key] = Entry(key, _text(line.flat), line.urls)
+            by_label[key] = Entry(key, _text(line.flat), line.urls)
     covered: Covered = {}
     for line in held:
-        covered.setdefault(line.place, []).append((line.start, line.start + len(line.flat.text), line.bracketed))
-    return _with_footnote_urls(found), covered
+        covered.setdefault(line.index, []).append((line.start, line.start + len(line.flat.text), line.bracketed))
+    return _with_footnote_urls(by_label), covered
 
 
 def candidates(blocks: Sequence[ReportBlock], listed: set[int]) -> list[Line]:
     """Return every line that might be an entry."""
-    found: list[Line] = []
-    for place, block in enumerate(blocks):
-        under = place in listed
+    all_lines: list[Line] = []
+    for index, block in enumerate(blocks):
+        under = index in listed
         whole = block.number is not None or block.kind == "row"
         for start, flat in [(0, block.flat)] if whole else lines(block.flat):
             if block.kind not in ("text", "row") or not flat.text.strip() or titles_list(block):
@@ -141,11 +141,11 @@ def candidates(blocks: Sequence[ReportBlock], listed: set[int]) -> list[Line]:
             match = _LINE.fullmatch(flat.text)
             match = None if match and match.start(1) - 1 in Spans(flat.escaped) else match
             number = str(block.number) if under and block.number is not None else ""
-            found.append(Line(place, start, flat, match.group(1) if match else number, bool(match), under))
-    for line, after in itertools.pairwise(found):
+            all_lines.append(Line(index, start, flat, match.group(1) if match else number, bool(match), under))
+    for line, after in itertools.pairwise(all_lines):
         line.near |= _follows(line, after)
         after.near |= _follows(line, after)
-    return found
+    return all_lines
 
 
 def _follows(line: Line, after: Line) -> bool:
@@ -171,10 +171,10 @@ def _text(line: VisibleText) -> str:
     return " ".join(((match.group(2) or "") if match else line.text).split())
 
 
-def _with_footnote_urls(found: dict[str, Entry]) -> dict[str, Entry]:
+def _with_footnote_urls(by_label: dict[str, Entry]) -> dict[str, Entry]:
     """Return the entries; footnotes without an address get that of the entry with the same number and title."""
-    for key, entry in list(found.items()):
-        other = found.get(key.removeprefix("^")) if key.startswith("^") else None
+    for key, entry in list(by_label.items()):
+        other = by_label.get(key.removeprefix("^")) if key.startswith("^") else None
         if other and not entry.urls and entry.text[:20].casefold() in other.text.casefold():
-            found[key] = Entry(key, entry.text, other.urls)
-    return found
+            by_label[key] = Entry(key, entry.text, other.urls)
+    return by_label
