@@ -50,11 +50,12 @@ def parse(blob: Blob) -> Document:
         raise Unsupported(f"{blob.name}: has too many elements, or is no HTML ({error})") from error
     named = page_metadata(page)
     css = "".join(style.text() for style in page.css("style"))
-    tree = copy(page.body or page.root, Hidden(css))
+    hidden = Hidden(css)
+    tree = copy(page.body or page.root, hidden)
     pictures = page_images(tree, page, blob.name)
     if tree.cut:
         incomplete = "the page has too many elements or characters; only its beginning was read"
     result = document(blob, lay_out(main_pieces(tree)), named.title, named.language, incomplete=incomplete)
-    if blob.name.startswith("http") and len(signs := no_page_signs(page, blob.name, result.text)) > 1:
+    if blob.name.startswith("http") and len(signs := no_page_signs(page, blob.name, result.text, hidden)) > 1:
         raise Unsupported(f"{blob.name} says that it is not the page (an error, a challenge): {', '.join(signs)}")
     return result.model_copy(update={"published": named.published, "author": clean(named.author), "images": pictures})

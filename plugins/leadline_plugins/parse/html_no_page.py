@@ -1,27 +1,31 @@
 """Recognize pages that say they are not the page: soft 404, challenges, consent, errors of servers and proxies.
 
 Only signs of structure count, not sentences, so that all languages are alike. Each sign also occurs on real pages: two
-are needed, on a page with little text. Signs that are common on real pages count only where few links lead elsewhere.
+are needed, on a page with little text, and one fact is one sign wherever it is seen. Hidden elements, navigation,
+headers and footers do not count.
 """
 
 from __future__ import annotations
 
 import re
 from http import HTTPStatus
-from itertools import islice
+from itertools import dropwhile
 from typing import Any
 from urllib.parse import urlsplit
 
-# Characters of a page that asks for consent or a check, of an error, and of a page with almost none; links of a page
-# without navigation.
-_SOME, _LITTLE, _ALMOST_NONE, _FEW_LINKS = 1800, 1000, 400, 10
+from leadline_plugins.parse.html_tree import Hidden
+from leadline_plugins.parse.layout import weight
+
+# Weight of the text of a page that asks for consent or a check, of an error, of a text that is not about its title, and
+# of one that is too short to answer anything; links of a page without content of its own.
+_SOME, _LITTLE, _SHORT, _ALMOST_NONE, _FEW_LINKS = 1800, 1000, 450, 150, 10
 _ERRORS = [status for status in HTTPStatus if status >= HTTPStatus.BAD_REQUEST]
-_CODE = re.compile(rf"(?<![\d.,])(?:{'|'.join(str(int(status)) for status in _ERRORS)})(?![\d.,]\d|\d)")
-# A phrase of one word, such as Gone, may be the title of a page.
-_PHRASES = [status.phrase for status in _ERRORS if " " in status.phrase]
-# What proxies and firewalls title their refusals.
-_PHRASE = re.compile("|".join((*_PHRASES, "Access Denied", "Request Rejected")), re.IGNORECASE)
-_STATUS = re.compile("|".join(rf"{int(status)}\W{{1,3}}{status.phrase}" for status in _ERRORS), re.IGNORECASE)
+_CODE = rf"(?<![A-Za-z\d.,])(?:{'|'.join(str(int(status)) for status in _ERRORS)})(?![A-Za-z\d]|[.,]\d)"
+# A phrase of one word, such as Gone, may be the title of a page. The last two are those of proxies and firewalls.
+_PHRASES = [*(status.phrase for status in _ERRORS if " " in status.phrase), "Access Denied", "Request Rejected"]
+_STATUS = re.compile("|".join((_CODE, *_PHRASES)), re.IGNORECASE)
+# A number of the text's own: no code of a status, address of a machine, reference or item of a numbered list.
+_FIGURE = re.compile(rf"(?<![\w.#:/-])(?!{_CODE})\d+(?:[.,:]\d+)?(?![\w-]*[\d_]|\.\d)", re.ASCII)
 # Words in the id or class of an element that has most of the text.
 _NAMED = frozenset({"err", "error", "notfound", "captcha", "challenge", "consent", "gdpr", "interstitial", "redirect"})
 # Elements, scripts, forms and fields that are named for a check, whatever text they have, and forms for consent.
@@ -35,55 +39,91 @@ _CHECKS = ", ".join(
 )
 # A form without these asks for nothing but a press of a button.
 _FIELDS = 'input:not([type]), input[type="text" i], input[type="search" i], input[type="email" i], textarea'
-# Elements with such a name that are inspected.
-_MOST = 50
+_CHROME = frozenset({"nav", "footer", "aside"})
+_CHROME_ROLES = frozenset({"banner", "complementary", "contentinfo", "navigation"})
+_CONTENT = frozenset({"article", "main", "section"})
 _WORD = re.compile(r"[a-z]+|\d+")
 
 
-def no_page_signs(page: Any, url: str, text: str) -> list[str]:
+def no_page_signs(page: Any, url: str, text: str, hidden: Hidden) -> list[str]:
     """Return the signs that a page of the web with this main text is not the page; fewer than 2 mean nothing."""
-    if len(text) > _SOME or page.body is None:
+    size = weight(text)
+    if size > _SOME or page.body is None:
         return []
+    chrome = {node.mem_id for node in page.body.traverse() if _is_chrome(node, hidden)}
+
+    def select(css: str) -> list[Any]:
+        return [node for node in page.css(css) if not _within(node, chrome)]
+
     host = (urlsplit(url).hostname or "").removeprefix("www.")
-    title = _line(page.css_first("title"))
-    headings = [_line(node) for node in page.css("h1, h2")]
+    title, links = _line(page.css_first("title")), select("a[href]")
+    headings = [_line(node) for node in select("h1, h2, h3, h4")]
     kind = title.replace("：", ":").rpartition(":")[0]
-    labels = [title, *headings, *map(_line, page.css("address a"))]
-    whole = len(page.body.text(strip=True)) or 1
-    elements = [page.body, *page.css("body [id], body [class]")]
-    named = (node for node in elements if _NAMED.intersection(_WORD.findall(_names(node))))
-    forms, buttons = (sum(len(node.text(strip=True)) for node in page.css(tag)) for tag in ("form", "button"))
+    off_topic = bool(headings) and not any(heading.casefold() in title.casefold() for heading in headings if heading)
+    after = dropwhile(lambda node: node.tag == "a", select("h1, h2, h3, h4, a[href]"))
+    lines = ["".join(line.strip("#*-> ").split()) for line in text.splitlines()]
+
+    def holds_text(node: Any) -> bool:
+        inside = "".join(node.text().split())
+        return 2 * sum(len(line) for line in lines if line in inside) > sum(map(len, lines))
+
+    named = [node for node in (page.body, *select("body [id], body [class]")) if _NAMED.intersection(_names(node))]
+    named = [node for node in named if holds_text(node)]
+    forms = select('form, [role="dialog"]')
+    short = size < _SHORT and not _FIGURE.search(text)
     signs = {
-        "a host as its title or heading": any(_is_host(label, host) for label in labels),
-        "an element that is named for it": any(len(node.text(strip=True)) > whole / 2 for node in islice(named, _MOST)),
-        "a form instead of text": max(forms, buttons) > whole / 2,
+        "a short text without figures, that has no links or another subject than the title": short
+        and (size < _ALMOST_NONE or off_topic or page.css_first("a[href]") is None),
+        "a status in its title or heading": size <= _LITTLE and any(map(_STATUS.search, (title, *headings))),
+        "a host as its title or heading": any(
+            _is_host(label, host) for label in (title, *headings, *map(_line, page.css("address a")))
+        ),
+        "a heading of one word that its title begins with": bool(headings[1:]) and kind.split() == [headings[0]],
+        "an element that is named for it": bool(named),
+        "a form instead of text": any(map(holds_text, forms)),
         "a redirect": page.css_first('meta[http-equiv="refresh" i][content*="url" i]') is not None,
-        "almost no text": len(text) < _ALMOST_NONE,
+        "a link home after a heading that its title lacks": short
+        and off_topic
+        and any(_is_home(node.attributes.get("href") or "", host) for node in after),
     }
-    if len(text) <= _LITTLE:
+    if len(links) <= _FEW_LINKS:
+        checks = {node.mem_id for node in page.css(_CHECKS) if not _within(node, chrome)}
         signs |= {
-            "a status code in its title or heading": any(map(_CODE.search, (title, *headings))),
-            "a status code with its phrase": bool(_STATUS.search(text)),
-            "the phrase of an error in its title": bool(_PHRASE.search(title)),
-            "the phrase of an error as its heading": any(map(_PHRASE.search, headings)),
-            "a heading of one word that its title begins with": bool(headings[1:]) and kind.split() == [headings[0]],
-        }
-    if len(page.css("a[href]")) <= _FEW_LINKS:
-        signs |= {
-            "a script, form or field that is named for a check": page.css_first(_CHECKS) is not None,
+            "a script, form or field that is named for a check": bool(checks.difference(n.mem_id for n in named)),
             "a request not to index it": page.css_first('meta[name="robots" i][content*="noindex" i]') is not None,
-            "a form with buttons only": page.css_first("form") is not None and page.css_first(_FIELDS) is None,
-            "a field for a password": page.css_first('input[type="password" i]') is not None,
+            "a form with buttons only": bool(forms) and not select(_FIELDS),
+            "a field for a password": bool(select('input[type="password" i]')),
         }
     return [sign for sign, present in signs.items() if present]
+
+
+def _is_chrome(node: Any, hidden: Hidden) -> bool:
+    if node.tag == "header":
+        return not any(parent.tag in _CONTENT for parent in _ancestors(node))
+    attributes = node.attributes
+    return node.tag in _CHROME or attributes.get("role") in _CHROME_ROLES or hidden(node.tag, attributes)
+
+
+def _ancestors(node: Any) -> Any:
+    while (node := node.parent) is not None:
+        yield node
+
+
+def _within(node: Any, chrome: set[int]) -> bool:
+    return node.mem_id in chrome or any(parent.mem_id in chrome for parent in _ancestors(node))
 
 
 def _line(node: Any) -> str:
     return " ".join(node.text().split()) if node else ""
 
 
-def _names(node: Any) -> str:
-    return f"{node.attributes.get('id') or ''} {node.attributes.get('class') or ''}".lower()
+def _names(node: Any) -> list[str]:
+    return _WORD.findall(f"{node.attributes.get('id') or ''} {node.attributes.get('class') or ''}".lower())
+
+
+def _is_home(address: str, host: str) -> bool:
+    start, _, path = address.rpartition("/")
+    return address == "/" or (not path and start.partition("://")[2].removeprefix("www.") == host)
 
 
 def _is_host(label: str, host: str) -> bool:
