@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from http import HTTPStatus
-from itertools import dropwhile
+from itertools import dropwhile, islice
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,23 +25,22 @@ _CODE = rf"(?<![A-Za-z\d.,])(?:{'|'.join(str(int(status)) for status in _ERRORS)
 _PHRASES = [*(status.phrase for status in _ERRORS if " " in status.phrase), "Access Denied", "Request Rejected"]
 _STATUS = re.compile("|".join((_CODE, *_PHRASES)), re.IGNORECASE)
 # A number of the text's own: no code of a status, address of a machine, reference or item of a numbered list.
-_FIGURE = re.compile(rf"(?<![\w.#:/-])(?!{_CODE})\d+(?:[.,:]\d+)?(?![\w-]*[\d_]|\.\d)", re.ASCII)
+_FIGURE = re.compile(rf"(?<![\w.#:/-])(?!{_CODE})\d{{1,7}}(?:[.,:]\d+)?(?![\w-]*[\d_]|\.\d)", re.ASCII)
 # Words in the id or class of an element that has most of the text.
 _NAMED = frozenset({"err", "error", "notfound", "captcha", "challenge", "consent", "gdpr", "interstitial", "redirect"})
 # Elements, scripts, forms and fields that are named for a check, whatever text they have, and forms for consent.
-_CHECKS = ", ".join(
-    ['form[action*="consent" i]']
-    + [
-        f'[{name}*="{word}" i]'
-        for name in ("id", "class", "src", "action", "name")
-        for word in ("captcha", "challenge")
-    ]
+_CHECKS = 'form[action*="consent" i], ' + ", ".join(
+    f'[{name}*="{word}" i]' for name in ("id", "class", "src", "action", "name") for word in ("captcha", "challenge")
 )
 # A form without these asks for nothing but a press of a button.
-_FIELDS = 'input:not([type]), input[type="text" i], input[type="search" i], input[type="email" i], textarea'
+_FIELDS = "input:not([type]), textarea, " + ", ".join(
+    f'input[type="{kind}" i]' for kind in ("text", "search", "email", "password")
+)
+# Elements with such a name, and forms, that are inspected.
+_MOST = 50
 _CHROME = frozenset({"nav", "footer", "aside"})
 _CHROME_ROLES = frozenset({"banner", "complementary", "contentinfo", "navigation"})
-_CONTENT = frozenset({"article", "main", "section"})
+_HOME = re.compile(r"^https?://(www\.)?")
 _WORD = re.compile(r"[a-z]+|\d+")
 
 
@@ -50,10 +49,13 @@ def no_page_signs(page: Any, url: str, text: str, hidden: Hidden) -> list[str]:
     size = weight(text)
     if size > _SOME or page.body is None:
         return []
-    chrome = {node.mem_id for node in page.body.traverse() if _is_chrome(node, hidden)}
+    chrome: set[int] = set()
+    for node in page.body.traverse():
+        if node.parent.mem_id in chrome or _is_chrome(node) or hidden(node.tag, node.attributes):
+            chrome.add(node.mem_id)
 
     def select(css: str) -> list[Any]:
-        return [node for node in page.css(css) if not _within(node, chrome)]
+        return [node for node in page.css(css) if node.mem_id not in chrome]
 
     host = (urlsplit(url).hostname or "").removeprefix("www.")
     title, links = _line(page.css_first("title")), select("a[href]")
@@ -67,9 +69,11 @@ def no_page_signs(page: Any, url: str, text: str, hidden: Hidden) -> list[str]:
         inside = "".join(node.text().split())
         return 2 * sum(len(line) for line in lines if line in inside) > sum(map(len, lines))
 
-    named = [node for node in (page.body, *select("body [id], body [class]")) if _NAMED.intersection(_names(node))]
-    named = [node for node in named if holds_text(node)]
-    forms = select('form, [role="dialog"]')
+    elements = (node for node in (page.body, *select("body [id], body [class]")) if _NAMED.intersection(_names(node)))
+    named = {node.mem_id for node in islice(elements, _MOST) if holds_text(node)}
+    # Some systems put the whole page into a form.
+    forms = select('form:not(:has(main, nav, footer)), [role="dialog"]')[:_MOST]
+    few_links = len(links) <= _FEW_LINKS
     short = size < _SHORT and not _FIGURE.search(text)
     signs = {
         "a short text without figures, that has no links or another subject than the title": short
@@ -80,37 +84,27 @@ def no_page_signs(page: Any, url: str, text: str, hidden: Hidden) -> list[str]:
         ),
         "a heading of one word that its title begins with": bool(headings[1:]) and kind.split() == [headings[0]],
         "an element that is named for it": bool(named),
-        "a form instead of text": any(map(holds_text, forms)),
+        "a form instead of text": any(map(holds_text, forms)) or (few_links and bool(forms) and not select(_FIELDS)),
         "a redirect": page.css_first('meta[http-equiv="refresh" i][content*="url" i]') is not None,
         "a link home after a heading that its title lacks": short
         and off_topic
-        and any(_is_home(node.attributes.get("href") or "", host) for node in after),
+        and any(_HOME.sub("", node.attributes.get("href") or "") in ("/", f"{host}/") for node in after),
     }
-    if len(links) <= _FEW_LINKS:
-        checks = {node.mem_id for node in page.css(_CHECKS) if not _within(node, chrome)}
+    if few_links:
         signs |= {
-            "a script, form or field that is named for a check": bool(checks.difference(n.mem_id for n in named)),
+            "a script, form or field that is named for a check": any(
+                node.mem_id not in named for node in select(_CHECKS)
+            ),
             "a request not to index it": page.css_first('meta[name="robots" i][content*="noindex" i]') is not None,
-            "a form with buttons only": bool(forms) and not select(_FIELDS),
             "a field for a password": bool(select('input[type="password" i]')),
         }
     return [sign for sign, present in signs.items() if present]
 
 
-def _is_chrome(node: Any, hidden: Hidden) -> bool:
+def _is_chrome(node: Any) -> bool:
     if node.tag == "header":
-        return not any(parent.tag in _CONTENT for parent in _ancestors(node))
-    attributes = node.attributes
-    return node.tag in _CHROME or attributes.get("role") in _CHROME_ROLES or hidden(node.tag, attributes)
-
-
-def _ancestors(node: Any) -> Any:
-    while (node := node.parent) is not None:
-        yield node
-
-
-def _within(node: Any, chrome: set[int]) -> bool:
-    return node.mem_id in chrome or any(parent.mem_id in chrome for parent in _ancestors(node))
+        return node.css_first("h1, h2") is None
+    return node.tag in _CHROME or node.attributes.get("role") in _CHROME_ROLES
 
 
 def _line(node: Any) -> str:
@@ -119,11 +113,6 @@ def _line(node: Any) -> str:
 
 def _names(node: Any) -> list[str]:
     return _WORD.findall(f"{node.attributes.get('id') or ''} {node.attributes.get('class') or ''}".lower())
-
-
-def _is_home(address: str, host: str) -> bool:
-    start, _, path = address.rpartition("/")
-    return address == "/" or (not path and start.partition("://")[2].removeprefix("www.") == host)
 
 
 def _is_host(label: str, host: str) -> bool:

@@ -35,10 +35,9 @@ REFUSED = {
     "challenge": html("Un instant…", "<body><h1>quays.example</h1><p>Un moment, s'il vous plaît.</p></body>"),
     "challenge by name": html("Attendere", '<body><div class="challenge-box"><p>Verifica in corso…</p></div></body>'),
     "consent": html(
-        "Quays", "<body><p>Quays</p><form><p>We and 70 partners store cookies.</p><button>All</button></form>"
+        "Quays", "<body><p>Quays</p><form><p>We and our partners store cookies.</p><button>All</button></form>"
     ),
     "firewall": html("Access Denied", "<body><h1>Access Denied</h1>You may not see this. Reference #18.2d</body>"),
-    "code in the text": html("Oops", "<body><h1>Oops</h1><p>Error: 429, Too Many Requests at 10:00 GMT</p></body>"),
     "check by a script": html(
         "www.quays.example/dues",
         "<body><p>Etwas stimmt nicht.</p></body>",
@@ -50,7 +49,12 @@ REFUSED = {
         NOINDEX,
     ),
     "age": html(
-        "年齢確認", "<body><p>20歳以上ですか？</p><form><button>はい</button><button>いいえ</button></form></body>"
+        "蔵元",
+        "<body><h1>年齢確認</h1><p>成人ですか？</p><form><button>はい</button><button>いいえ</button></form></body>",
+    ),
+    "other language": html(
+        "Nichts da",
+        f"<body>{'<nav>' + '<a href=/x>Kai</a>' * 12}</nav><h1>Hoppla!</h1>{GONE}<a href=/>Start</a></body>",
     ),
     "login": html("Quais", "<body><h1>Entrar</h1><form>Senha <input type=password><button>Ir</button></form></body>"),
     "moved": html("Dues", "<body><p>Moved.</p></body>", '<meta http-equiv=Refresh content="9; URL=/new">'),
@@ -81,6 +85,12 @@ FEE = "<p>The dues are 12 crowns a boat and 3 crowns a barrel.</p>"
         html("Node.js", f"<body><h1>Node.js</h1>{FEE}</body>"),
         html("Dues", f"<body>{FEE * 8}{'<a href=/x>Quay</a> ' * 12}<button>Menu</button></body>", NOINDEX),
         html("gate", f"<body><h1>gate</h1>{FEE}<h2>See also</h2></body>"),
+        html("404 Not Found explained", "<body><h1>404 Not Found</h1><p>RFC 9110 defines 404 in 15.5.5.</p></body>"),
+        html("“Access denied” for me", f"<body><h1>“Access denied” for me</h1>{FEE * 5}</body>"),
+        html("Limits", f"<body><h1>Limits</h1>{FEE}<pre>HTTP/1.1 429 Too Many Requests</pre></body>"),
+        html("Dues", f"<body><div hidden><form>Sign in <input type=password></form></div><h1>Fees</h1>{FEE}</body>"),
+        html("Quays", f"<body><h1>Dues</h1>{FEE}<p><a href=/>Home</a></p></body>"),
+        html("Dues", f"<body><h1>Dues</h1>{FEE}<form>To comment: <input type=password></form></body>"),
         html("Live", f"<body>{FEE}</body>", '<meta http-equiv=refresh content="60">'),
         html(
             "404 Not Found", f"<body><h1>404 Not Found</h1>{'<p>What the code means is a long story.</p>' * 40}</body>"
