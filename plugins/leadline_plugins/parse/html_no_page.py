@@ -18,7 +18,7 @@ from leadline_plugins.parse.layout import weight
 
 # Weight of the text of a page that asks for consent or a check, of an error, of a text that is not about its title, and
 # of one that is too short to answer anything; links of a page without content of its own.
-_SOME, _LITTLE, _SHORT, _ALMOST_NONE, _FEW_LINKS = 1800, 1000, 450, 150, 10
+_SOME, _LITTLE, _SHORT, _ALMOST_NONE, _FEW_LINKS = 1800, 1000, 450, 100, 10
 _ERRORS = [status for status in HTTPStatus if status >= HTTPStatus.BAD_REQUEST]
 _CODE = rf"(?<![A-Za-z\d.,])(?:{'|'.join(str(int(status)) for status in _ERRORS)})(?![A-Za-z\d]|[.,]\d)"
 # A phrase of one word, such as Gone, may be the title of a page. The last two are those of proxies and firewalls.
@@ -40,6 +40,7 @@ _FIELDS = "input:not([type]), textarea, " + ", ".join(
 _MOST = 50
 _CHROME = frozenset({"nav", "footer", "aside"})
 _CHROME_ROLES = frozenset({"banner", "complementary", "contentinfo", "navigation"})
+_PARTS = re.compile(r"\s[-–—|·»]\s|[｜|]")
 _HOME = re.compile(r"^https?://(www\.)?")
 _WORD = re.compile(r"[a-z]+|\d+")
 
@@ -72,7 +73,7 @@ def no_page_signs(page: Any, url: str, text: str, hidden: Hidden) -> list[str]:
     elements = (node for node in (page.body, *select("body [id], body [class]")) if _NAMED.intersection(_names(node)))
     named = {node.mem_id for node in islice(elements, _MOST) if holds_text(node)}
     # Some systems put the whole page into a form.
-    forms = select('form:not(:has(main, nav, footer)), [role="dialog"]')[:_MOST]
+    forms = select('form:not(:has(main, nav, footer, [href="/"])), [role="dialog"]')[:_MOST]
     few_links = len(links) <= _FEW_LINKS
     short = size < _SHORT and not _FIGURE.search(text)
     signs = {
@@ -86,8 +87,10 @@ def no_page_signs(page: Any, url: str, text: str, hidden: Hidden) -> list[str]:
         "an element that is named for it": bool(named),
         "a form instead of text": any(map(holds_text, forms)) or (few_links and bool(forms) and not select(_FIELDS)),
         "a redirect": page.css_first('meta[http-equiv="refresh" i][content*="url" i]') is not None,
+        # A title without parts may be the name of the site.
         "a link home after a heading that its title lacks": short
         and off_topic
+        and _PARTS.search(title) is not None
         and any(_HOME.sub("", node.attributes.get("href") or "") in ("/", f"{host}/") for node in after),
     }
     if few_links:

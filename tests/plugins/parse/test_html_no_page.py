@@ -53,7 +53,7 @@ REFUSED = {
         "<body><h1>年齢確認</h1><p>成人ですか？</p><form><button>はい</button><button>いいえ</button></form></body>",
     ),
     "other language": html(
-        "Nichts da",
+        "Nichts da – Kai",
         f"<body>{'<nav>' + '<a href=/x>Kai</a>' * 12}</nav><h1>Hoppla!</h1>{GONE}<a href=/>Start</a></body>",
     ),
     "login": html("Quais", "<body><h1>Entrar</h1><form>Senha <input type=password><button>Ir</button></form></body>"),
