@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -46,6 +47,18 @@ _NEAR = 0.3
 # Characters that a page with a picture on half of it has at most if its text is in the picture.
 _FEW = 40
 _SPACE, _FIGURES, _PART = re.compile(r"\s+"), re.compile(r"\d+"), re.compile(r"\S(?:[^\n]*[^\s])?")
+# What PDFium returns for a glyph whose font does not name it; "\x02" is a hyphen.
+_UNNAMED = re.compile(r"[\0\x01\x03-\x08\x0b\x0c\x0e-\x1f]")
+# Accents that are glyphs of their own, with those that combine, and what stands in the place of one that is combined.
+_ACCENTS = dict(
+    zip(
+        "`´ˆ˜¨¯˘˙˚˝ˇ¸˛^~",
+        "\u0300\u0301\u0302\u0303\u0308\u0304\u0306\u0307\u030a\u030b\u030c\u0327\u0328\u0302\u0303",
+        strict=True,
+    )
+)
+_DOTLESS = {"ı": "i", "ȷ": "j"}
+_ACCENT, _COMBINED = re.compile(f"[{''.join(_ACCENTS)}]"), "\u2060"
 # The beginning of a note, its number and its text; a number that goes on after a point.
 _BODY = re.compile(r"\s*[^\W\d_]|\s*[\"'(\[\\“„«‘]")
 _NUMBERED = re.compile(rf"^[^\S\n]*\[?(\d{{1,3}})[\].)]?(?={_BODY.pattern})", re.MULTILINE)
@@ -140,6 +153,8 @@ def _parsed(
     title, pages = plausible_title(pdf.title) or heading, page_offsets(layout, count)
     if lost:
         incomplete.append(f"tables on {_named(sorted(lost), count)} may be misread (columns, or words that are cut)")
+    if unnamed := [at + 1 for at, page in enumerate(pdf.pages) if any(_UNNAMED.search(one.text) for one in page.lines)]:
+        incomplete.append(f"letters or signs on {_named(unnamed, count)} that their fonts do not name are left out")
     if not layout.text.strip():
         reason = f"{blob.name}: no text on its {count} pages (OCR of scanned pages needs {ocr.PROGRAM})"
         return Unsupported(reason), pdf.pictures
@@ -244,6 +259,7 @@ def _lines(page: Any, number: int, end_notes: set[str]) -> list[Line]:
     try:
         text = _text(text_page)
         lines = _Lines(text_page.raw, text, page, end_notes.union(_NUMBERED.findall(text)))
+        text = lines.combine()
         spans: list[tuple[int, int]] = []
         for part in _PART.finditer(text):
             first, last = part.start(), part.end() - 1
@@ -283,6 +299,25 @@ class _Lines:
         self._turned, self._is_turned = _turning(page), bool(page.get_rotation())
         # Asked for each word.
         self._char_box, self._sides = pdfium.FPDFText_GetCharBox, tuple(ctypes.c_double() for _ in range(4))
+
+    def combine(self) -> str:
+        """Combine accents that are glyphs of their own with the letters that they stand over; return the text."""
+        for accent in _ACCENT.finditer(self._text):
+            at = accent.start()
+            over = self._box(at)
+            for letter in (at + 1, at - 1, at + 2, at - 2):
+                sign = self._text[letter : letter + 1] if letter >= 0 else ""
+                under = self._box(letter) if sign.isalpha() else None
+                if not over or not under or not under[0] <= (over[0] + over[1]) / 2 <= under[1]:
+                    continue
+                both = unicodedata.normalize("NFC", _DOTLESS.get(sign, sign) + _ACCENTS[accent[0]])
+                if len(both) == 1:
+                    first, last = sorted((at, letter))
+                    blank = _COMBINED * (last - first)
+                    middle = both + blank if letter < at else blank + both
+                    self._text = self._text[:first] + middle + self._text[last + 1 :]
+                    break
+        return self._text
 
     def goes_on(self, first: int, last: int, start: int) -> bool:
         """Return whether PDFium has broken a line at a raised or lowered figure."""
@@ -386,7 +421,8 @@ class _Lines:
                 start = figures.end()
                 text += self._figures(shown, place, text, _BODY.match(self._text, start, last + 1) is not None)
                 start += bool(place and _ADDED.match(self._text, start, last + 1))
-        return (text + self._text[start : last + 1]).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        text = (text + self._text[start : last + 1]).replace(_COMBINED, "")
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
     def _figures(self, figures: str, place: int, before: str, begins: bool) -> str:
         """Return figures with their mark; `begins` says whether a text follows, as it does after the mark of a note."""

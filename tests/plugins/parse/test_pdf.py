@@ -77,6 +77,17 @@ def test_glyphs_without_unicode_shift_no_figures(pdf: Make) -> None:
     assert parse(blob(pdf([lines]))).text == "It is ’so’\n\n4 Tools"
 
 
+def test_letters_that_a_font_does_not_name_are_told(pdf: Make) -> None:
+    assert parse(blob(pdf([["Find it."], [r"O\033ce"]]))).incomplete == (
+        "letters or signs on page 2 of 2 that their fonts do not name are left out"
+    )
+
+
+def test_accents_that_are_glyphs_are_combined_with_their_letters(pdf: Make) -> None:
+    lines = [r") Tj [(Cio\301) 333 (e vero, perch)] TJ [(e) 445 (\302)] TJ (.", "", "", r"The sign \301 stays."]
+    assert parse(blob(pdf([lines]))).text == "Cioè vero, perché.\n\nThe sign ` stays."
+
+
 def test_a_mark_with_a_wide_gap_makes_a_list_and_no_table(pdf: Make) -> None:
     lines = [f"{mark}) Tj 40 0 Td ({text}) Tj -40 0 Td (" for mark, text in (("1.", "bollards"), ("2.", "ladders"))]
     assert parse(blob(pdf([lines]))).text == "1. bollards\n2. ladders"
