@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, pairwise
 from shutil import which
 from threading import Lock
 from typing import Any
@@ -40,6 +40,10 @@ _SAMPLES = 8
 _MONOSPACED = re.compile(r"mono|courier|typewriter|cmtt|tt\d|consol|code", re.IGNORECASE)
 # Multiple of the size of type from which a gap separates cells; the space of justified lines is narrower.
 _GAP = 0.9
+# Multiple of the size of type from which a gap beyond a letter's width separates words (kerning is at most .07 in the
+# files measured, and spaces at least .2), and letters for each such gap at least, or the letters are set apart.
+_WORD_GAP, _LETTERSPACED = 0.15, 4
+_WORD = re.compile(r"[A-Za-zÀ-ɏ]{2,}")
 # Shares of the size of type: the height of raised and lowered figures at most, and how far they are from the line.
 _SMALL, _RISE, _FALL = 0.62, 0.15, 0.08
 # Multiple of the size of type within which a figure stands at a letter.
@@ -297,7 +301,8 @@ class _Lines:
 
         self._raw, self._text, self._notes = raw, text, notes
         self._turned, self._is_turned = _turning(page), bool(page.get_rotation())
-        # Asked for each word.
+        self._loose_box, self._rectangle = pdfium.FPDFText_GetLooseCharBox, pdfium.FS_RECTF()
+        # Asked for each letter.
         self._char_box, self._sides = pdfium.FPDFText_GetCharBox, tuple(ctypes.c_double() for _ in range(4))
 
     def combine(self) -> str:
@@ -415,14 +420,30 @@ class _Lines:
             places = (self._place(at, size, baseline) for at in range(*figures.span()))
             for place, group in groupby(zip(places, figures.group(), strict=True), lambda pair: pair[0]):
                 shown = "".join(figure for _, figure in group)
-                text += self._text[start : figures.start()]
+                text += self._spaced(start, figures.start(), size)
                 if place and self._stands_at(beside, figures.start(), size):
                     text = text.rstrip()
                 start = figures.end()
                 text += self._figures(shown, place, text, _BODY.match(self._text, start, last + 1) is not None)
                 start += bool(place and _ADDED.match(self._text, start, last + 1))
-        text = (text + self._text[start : last + 1]).replace(_COMBINED, "")
+        text = (text + self._spaced(start, last + 1, size)).replace(_COMBINED, "")
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+    def _spaced(self, start: int, end: int, size: float) -> str:
+        """Return the text of characters, with spaces that PDFium takes for kerning."""
+        gaps = []
+        for word in () if self._is_turned else _WORD.finditer(self._text, start, end):
+            advances = [self._advance(at) for at in range(*word.span())]
+            edges = enumerate(pairwise(advances), word.start() + 1)
+            gaps += [at for at, ((_, before), (after, _)) in edges if after - before > _WORD_GAP * size]
+        if len(gaps) * _LETTERSPACED > end - start:
+            return self._text[start:end]
+        return " ".join(self._text[first:last] for first, last in pairwise([start, *gaps, end]))
+
+    def _advance(self, at: int) -> tuple[float, float]:
+        """Return where a character begins and where the next one would."""
+        self._loose_box(self._raw, at, self._rectangle)
+        return self._rectangle.left, self._rectangle.right
 
     def _figures(self, figures: str, place: int, before: str, begins: bool) -> str:
         """Return figures with their mark; `begins` says whether a text follows, as it does after the mark of a note."""

@@ -88,6 +88,11 @@ def test_accents_that_are_glyphs_are_combined_with_their_letters(pdf: Make) -> N
     assert parse(blob(pdf([lines]))).text == "Cioè vero, perché.\n\nThe sign ` stays."
 
 
+def test_words_that_only_a_gap_separates_have_a_space(pdf: Make) -> None:
+    assert parse(blob(pdf([["W) Tj 13.18 0 Td (Winds are of the west."]]))).text == "W Winds are of the west."
+    assert parse(blob(pdf([[") Tj 1.84 Tc (WWWWW) Tj 0 Tc ("]]))).text == "WWWWW"
+
+
 def test_a_mark_with_a_wide_gap_makes_a_list_and_no_table(pdf: Make) -> None:
     lines = [f"{mark}) Tj 40 0 Td ({text}) Tj -40 0 Td (" for mark, text in (("1.", "bollards"), ("2.", "ladders"))]
     assert parse(blob(pdf([lines]))).text == "1. bollards\n2. ladders"
