@@ -54,19 +54,14 @@ _SPACE, _FIGURES, _PART = re.compile(r"\s+"), re.compile(r"\d+"), re.compile(r"\
 # What PDFium returns for a glyph whose font does not name it; "\x02" is a hyphen.
 _UNNAMED = re.compile(r"[\0\x01\x03-\x08\x0b\x0c\x0e-\x1f]")
 # Accents that are glyphs of their own, with those that combine, and what stands in the place of one that is combined.
-_ACCENTS = dict(
-    zip(
-        "`´ˆ˜¨¯˘˙˚˝ˇ¸˛^~",
-        "\u0300\u0301\u0302\u0303\u0308\u0304\u0306\u0307\u030a\u030b\u030c\u0327\u0328\u0302\u0303",
-        strict=True,
-    )
-)
+_SPACING = "`´ˆ˜¨¯˘˙˚˝ˇ¸˛^~"
+_COMBINING = "\u0300\u0301\u0302\u0303\u0308\u0304\u0306\u0307\u030a\u030b\u030c\u0327\u0328\u0302\u0303"
 _DOTLESS = {"ı": "i", "ȷ": "j"}
-_ACCENT, _COMBINED = re.compile(f"[{''.join(_ACCENTS)}]"), "\u2060"
+_ACCENT, _COMBINED = re.compile(f"[{_SPACING}]"), "\u2060"
 # The beginning of a note, its number and its text; a number that goes on after a point.
 _BODY = re.compile(r"\s*[^\W\d_]|\s*[\"'(\[\\“„«‘]")
 _NUMBERED = re.compile(rf"^[^\S\n]*\[?(\d{{1,3}})[\].)]?(?={_BODY.pattern})", re.MULTILINE)
-_DECIMAL = re.compile(r"\d[.,]$")
+_DECIMAL = re.compile(r"(?<!\d)\d{1,2}[.,]$")
 # Share of pages at the end of a file that may have the notes of all, as its divisor.
 _END = 5
 # The mark of a list item, which word processors set apart; some are letters of a font of symbols.
@@ -315,7 +310,7 @@ class _Lines:
                 under = self._box(letter) if sign.isalpha() else None
                 if not over or not under or not under[0] <= (over[0] + over[1]) / 2 <= under[1]:
                     continue
-                both = unicodedata.normalize("NFC", _DOTLESS.get(sign, sign) + _ACCENTS[accent[0]])
+                both = unicodedata.normalize("NFC", _DOTLESS.get(sign, sign) + _COMBINING[_SPACING.index(accent[0])])
                 if len(both) == 1:
                     first, last = sorted((at, letter))
                     blank = _COMBINED * (last - first)
@@ -447,7 +442,7 @@ class _Lines:
 
     def _figures(self, figures: str, place: int, before: str, begins: bool) -> str:
         """Return figures with their mark; `begins` says whether a text follows, as it does after the mark of a note."""
-        if not place or _DECIMAL.search(before):
+        if not place or (figures not in self._notes and _DECIMAL.search(before)):
             return figures
         if place < 0:
             return lowered(figures, before)

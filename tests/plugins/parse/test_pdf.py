@@ -52,6 +52,7 @@ PICTURE = ") Tj ET q 500 0 0 700 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID x EI Q BT 
     ("line", "text"),
     [
         (f"It is y{SMALL.format(7, 2)} + y = x{SMALL.format(7, 3)} - 7x.", "It is y^2 + y = x^3 - 7x."),
+        (f"It was in 1990.{SMALL.format(5, 3)} So", "It was in 1990.^3 So"),
         (f"It grew by 0.{SMALL.format(5, 1)} %.", "It grew by 0.1 %."),
         (f"It counted 10{SMALL.format(5, 6)} fish.", "It counted 10^6 fish."),
         (f"More than the year before.{SMALL.format(5, 3)} The wall", "More than the year before.^3 The wall"),
