@@ -9,12 +9,12 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import re
-from array import array
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, pairwise
 from shutil import which
 from threading import Lock
 from typing import Any
@@ -40,11 +40,30 @@ _SAMPLES = 8
 _MONOSPACED = re.compile(r"mono|courier|typewriter|cmtt|tt\d|consol|code", re.IGNORECASE)
 # Multiple of the size of type from which a gap separates cells; the space of justified lines is narrower.
 _GAP = 0.9
+# Multiple of the size of type from which a gap beyond a letter's width separates words (kerning is at most .07 in the
+# files measured, and spaces at least .2), and letters for each such gap at least, or the letters are set apart.
+_WORD_GAP, _LETTERSPACED = 0.15, 4
+_WORD = re.compile(r"[A-Za-zÀ-ɏ]{2,}")
 # Shares of the size of type: the height of raised and lowered figures at most, and how far they are from the line.
 _SMALL, _RISE, _FALL = 0.62, 0.15, 0.08
+# Multiple of the size of type within which a figure stands at a letter.
+_NEAR = 0.3
 # Characters that a page with a picture on half of it has at most if its text is in the picture.
 _FEW = 40
-_SPACE, _FIGURES = re.compile(r"\s+"), re.compile(r"\d+")
+_SPACE, _FIGURES, _PART = re.compile(r"\s+"), re.compile(r"\d+"), re.compile(r"\S(?:[^\n]*[^\s])?")
+# What PDFium returns for a glyph whose font does not name it; "\x02" is a hyphen.
+_UNNAMED = re.compile(r"[\0\x01\x03-\x08\x0b\x0c\x0e-\x1f]")
+# Accents that are glyphs of their own, with those that combine, and what stands in the place of one that is combined.
+_SPACING = "`´ˆ˜¨¯˘˙˚˝ˇ¸˛^~"
+_COMBINING = "\u0300\u0301\u0302\u0303\u0308\u0304\u0306\u0307\u030a\u030b\u030c\u0327\u0328\u0302\u0303"
+_DOTLESS = {"ı": "i", "ȷ": "j"}
+_ACCENT, _COMBINED = re.compile(f"[{_SPACING}]"), "\u2060"
+# The beginning of a note, its number and its text; a number that goes on after a point.
+_BODY = re.compile(r"\s*[^\W\d_]|\s*[\"'(\[\\“„«‘]")
+_NUMBERED = re.compile(rf"^[^\S\n]*\[?(\d{{1,3}})[\].)]?(?={_BODY.pattern})", re.MULTILINE)
+_DECIMAL = re.compile(r"(?<!\d)\d{1,2}[.,]$")
+# Share of pages at the end of a file that may have the notes of all, as its divisor.
+_END = 5
 # The mark of a list item, which word processors set apart; some are letters of a font of symbols.
 _MARK = re.compile(r"([•◦▪‣●○∙·o–—\uf000-\uf0ff]|\(?(?:\d{1,3}|[a-z])[.)])\s+(?=\S)")
 # The space that PDFium adds between a raised or lowered figure and a sign.
@@ -133,6 +152,8 @@ def _parsed(
     title, pages = plausible_title(pdf.title) or heading, page_offsets(layout, count)
     if lost:
         incomplete.append(f"tables on {_named(sorted(lost), count)} may be misread (columns, or words that are cut)")
+    if unnamed := [at + 1 for at, page in enumerate(pdf.pages) if any(_UNNAMED.search(one.text) for one in page.lines)]:
+        incomplete.append(f"letters or signs on {_named(unnamed, count)} that their fonts do not name are left out")
     if not layout.text.strip():
         reason = f"{blob.name}: no text on its {count} pages (OCR of scanned pages needs {ocr.PROGRAM})"
         return Unsupported(reason), pdf.pictures
@@ -159,11 +180,12 @@ def read_pdf(data: bytes) -> Pdf:
     pdf = PdfDocument(data)
     try:
         pdf.init_forms()
-        pages, pictures = [], []
-        for number in range(min(len(pdf), _PAGES)):
+        pages, pictures, count = [], [], min(len(pdf), _PAGES)
+        end_notes = {note for number in range(count - -(-count // _END), count) for note in _notes(pdf[number])}
+        for number in range(count):
             page = pdf[number]
             try:
-                pages.append(Page(_with_fields(page, _lines(page, number)), page.get_height()))
+                pages.append(Page(_with_fields(page, _lines(page, number, end_notes)), page.get_height()))
                 if _is_picture(page, pages[-1].lines):
                     pictures.append(number)
             finally:
@@ -210,24 +232,45 @@ def _outline(pdf: Any) -> list[Title]:
     return found
 
 
-def _lines(page: Any, number: int) -> list[Line]:
+def _text(text_page: Any) -> str:
+    """Return the text of a page, in which each character stands where PDFium counts it."""
+    from pypdfium2 import raw as pdfium
+
+    count = min(text_page.count_chars(), _CHARACTERS)
+    text: str = text_page.get_text_range(0, count) if count > 0 else ""
+    if len(text) == count:
+        return text
+    # PDFium counts the halves of characters, and those without Unicode, which it leaves out of texts.
+    return "".join(chr(pdfium.FPDFText_GetUnicode(text_page.raw, at)) for at in range(count))
+
+
+def _notes(page: Any) -> set[str]:
+    """Return the numbers with which lines of a page begin."""
     text_page = page.get_textpage()
     try:
-        count = min(text_page.count_chars(), _CHARACTERS)
-        text = text_page.get_text_range(0, count) if count > 0 else ""
-        if max(text, default="") > "\uffff":  # PDFium counts the halves of characters
-            text = "".join(map(chr, array("H", text.encode("utf-16-le"))))
-        lines = _Lines(text_page.raw, text, page)
+        return set(_NUMBERED.findall(_text(text_page)))
+    finally:
+        text_page.close()
+
+
+def _lines(page: Any, number: int, end_notes: set[str]) -> list[Line]:
+    text_page = page.get_textpage()
+    try:
+        text = _text(text_page)
+        lines = _Lines(text_page.raw, text, page, end_notes.union(_NUMBERED.findall(text)))
+        text = lines.combine()
+        spans: list[tuple[int, int]] = []
+        for part in _PART.finditer(text):
+            first, last = part.start(), part.end() - 1
+            if spans and lines.goes_on(*spans[-1], first):
+                first = spans.pop()[0]
+            spans.append((first, last))
         found: list[Line] = []
-        start = 0
-        for part in text.split("\n"):
-            if part.strip():
-                first = start + len(part) - len(part.lstrip())
-                line = lines.line(number, first, start + len(part.rstrip()) - 1)
-                if found and found[-1].text.isdecimal() and is_note_of(found[-1], line):
-                    line = replace(line, text=f"[^{found.pop().text}] {line.text}")
-                found.append(line)
-            start += len(part) + 1
+        for first, last in spans:
+            line = lines.line(number, first, last)
+            if found and found[-1].text.isdecimal() and is_note_of(found[-1], line):
+                line = replace(line, text=f"[^{found.pop().text}] {line.text}")
+            found.append(line)
         return found
     finally:
         text_page.close()
@@ -248,12 +291,50 @@ def _turned(rotation: int, width: float, height: float, x: float, y: float) -> t
 class _Lines:
     """Reads the lines of a page, each by its first and last character, both inclusive."""
 
-    def __init__(self, raw: Any, text: str, page: Any) -> None:
+    def __init__(self, raw: Any, text: str, page: Any, notes: set[str]) -> None:
         from pypdfium2 import raw as pdfium
 
-        self._raw, self._text, self._turned, self._is_turned = raw, text, _turning(page), bool(page.get_rotation())
-        # Asked for each word.
+        self._raw, self._text, self._notes = raw, text, notes
+        self._turned, self._is_turned = _turning(page), bool(page.get_rotation())
+        self._loose_box, self._rectangle = pdfium.FPDFText_GetLooseCharBox, pdfium.FS_RECTF()
+        # Asked for each letter.
         self._char_box, self._sides = pdfium.FPDFText_GetCharBox, tuple(ctypes.c_double() for _ in range(4))
+
+    def combine(self) -> str:
+        """Combine accents that are glyphs of their own with the letters that they stand over; return the text."""
+        for accent in _ACCENT.finditer(self._text):
+            at = accent.start()
+            over = self._box(at)
+            for letter in (at + 1, at - 1, at + 2, at - 2):
+                sign = self._text[letter : letter + 1] if letter >= 0 else ""
+                under = self._box(letter) if sign.isalpha() else None
+                if not over or not under or not under[0] <= (over[0] + over[1]) / 2 <= under[1]:
+                    continue
+                both = unicodedata.normalize("NFC", _DOTLESS.get(sign, sign) + _COMBINING[_SPACING.index(accent[0])])
+                if len(both) == 1:
+                    first, last = sorted((at, letter))
+                    blank = _COMBINED * (last - first)
+                    middle = both + blank if letter < at else blank + both
+                    self._text = self._text[:first] + middle + self._text[last + 1 :]
+                    break
+        return self._text
+
+    def goes_on(self, first: int, last: int, start: int) -> bool:
+        """Return whether PDFium has broken a line at a raised or lowered figure."""
+        before, after = self._box(last), self._box(start)
+        letter = next((at for at in range(last, first - 1, -1) if self._text[at].isalpha()), None)
+        if letter is None or not before or not after:
+            return False
+        size, baseline = self._size(letter), self._origin(letter)[1]
+        gap, rise = after[0] - before[1], abs(self._origin(start)[1] - baseline)
+        if self._text[start].isdecimal() and self._place(start, size, baseline):
+            return abs(gap) < _NEAR * size and rise < size
+        return self._text[last].isdecimal() and 0 < gap < size and rise < _FALL * size
+
+    def _size(self, at: int) -> float:
+        from pypdfium2 import raw as pdfium
+
+        return float(pdfium.FPDFText_GetFontSize(self._raw, at))
 
     def line(self, page: int, first: int, last: int) -> Line:
         from pypdfium2 import raw as pdfium
@@ -267,7 +348,7 @@ class _Lines:
             shown = place if self._text[place].strip() else place + 1 if place < last else place - 1
             pdfium.FPDFText_GetFontInfo(self._raw, shown, name, len(name), flags)
             fixed = fixed and bool(flags.value & _FIXED_PITCH or _MONOSPACED.search(name.value.decode("latin-1")))
-            sizes.append(pdfium.FPDFText_GetFontSize(self._raw, shown))
+            sizes.append(self._size(shown))
         size, baseline = sorted(sizes)[len(sizes) // 2], self._origin(middle)[1]
         mark = None if fixed else self._mark(first, last, size)
         begin, lead = (mark.end(), f"{mark[1] if mark[1][-1] in '.)' else '•'} ") if mark else (first, "")
@@ -334,12 +415,47 @@ class _Lines:
             places = (self._place(at, size, baseline) for at in range(*figures.span()))
             for place, group in groupby(zip(places, figures.group(), strict=True), lambda pair: pair[0]):
                 shown = "".join(figure for _, figure in group)
-                text += self._text[start : figures.start()]
+                text += self._spaced(start, figures.start(), size)
+                if place and self._stands_at(beside, figures.start(), size):
+                    text = text.rstrip()
                 start = figures.end()
-                mark = raised if place > 0 else lowered
-                text += f"[^{shown}] " if place > 0 and not text.strip() else mark(shown, text) if place else shown
+                text += self._figures(shown, place, text, _BODY.match(self._text, start, last + 1) is not None)
                 start += bool(place and _ADDED.match(self._text, start, last + 1))
-        return (text + self._text[start : last + 1]).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        text = (text + self._spaced(start, last + 1, size)).replace(_COMBINED, "")
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+    def _spaced(self, start: int, end: int, size: float) -> str:
+        """Return the text of characters, with spaces that PDFium takes for kerning."""
+        gaps = []
+        for word in () if self._is_turned else _WORD.finditer(self._text, start, end):
+            advances = [self._advance(at) for at in range(*word.span())]
+            edges = enumerate(pairwise(advances), word.start() + 1)
+            gaps += [at for at, ((_, before), (after, _)) in edges if after - before > _WORD_GAP * size]
+        if len(gaps) * _LETTERSPACED > end - start:
+            return self._text[start:end]
+        return " ".join(self._text[first:last] for first, last in pairwise([start, *gaps, end]))
+
+    def _advance(self, at: int) -> tuple[float, float]:
+        """Return where a character begins and where the next one would."""
+        self._loose_box(self._raw, at, self._rectangle)
+        return self._rectangle.left, self._rectangle.right
+
+    def _figures(self, figures: str, place: int, before: str, begins: bool) -> str:
+        """Return figures with their mark; `begins` says whether a text follows, as it does after the mark of a note."""
+        if not place or (figures not in self._notes and _DECIMAL.search(before)):
+            return figures
+        if place < 0:
+            return lowered(figures, before)
+        if not before.strip():
+            return f"[^{figures}] " if begins else figures
+        mark = raised(figures, before)
+        return mark if figures in self._notes or not mark.startswith("[") else f"^{figures}"
+
+    def _stands_at(self, letter: int | None, figure: int, size: float) -> bool:
+        if letter is None or letter > figure:
+            return False
+        before, after = self._box(letter), self._box(figure)
+        return bool(before and after and after[0] - before[1] < _NEAR * size)
 
     def _place(self, at: int, size: float, baseline: float | None) -> int:
         """Return 1 for a raised character, -1 for a lowered one, else 0."""

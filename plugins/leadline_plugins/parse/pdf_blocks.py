@@ -49,8 +49,8 @@ _EDGE = 0.12
 _RECURS, _RECURS_SHARE, _RECURS_SURELY = 3, 0.02, 5
 # Lines up to which a page has no running heads.
 _SHORTEST = 2
-# Share of contents lines from which a whole page is contents.
-_CONTENTS = 0.4
+# Share of contents lines from which a page has a list of contents, and lines of one of its entries at most.
+_CONTENTS, _WRAPS = 0.4, 3
 # Multiple of the usual line distance from which a gap separates paragraphs.
 _GAP = 1.3
 # Rows of a table of two columns, multiples of the size of type between two rows at most, and between lines of a cell.
@@ -183,8 +183,24 @@ def _without_contents(pages: list[list[Line]], titles: set[str]) -> list[list[Li
             or (bool(_TRAILING_NUMBER.search(line.text)) and _key(_TRAILING_NUMBER.sub("", line.text)) in titles)
             for line in lines
         ]
-        whole = sum(contents) > _CONTENTS * max(1, len(lines))
-        found.append([] if whole else [line for line, one in zip(lines, contents, strict=True) if not one])
+        if sum(contents) > _CONTENTS * max(1, len(lines)):
+            contents = _with_gaps(contents, [bool(_TRAILING_NUMBER.search(line.text)) for line in lines])
+        found.append([line for line, is_entry in zip(lines, contents, strict=True) if not is_entry])
+    return found
+
+
+def _with_gaps(contents: list[bool], numbered: list[bool]) -> list[bool]:
+    """Add the lines that wrap between entries of contents, and entries without leaders beside them."""
+    first, last = contents.index(True), len(contents) - contents[::-1].index(True) - 1
+    while first and numbered[first - 1]:
+        first -= 1
+    while last + 1 < len(contents) and numbered[last + 1]:
+        last += 1
+    entries = [at for at in range(first, last + 1) if contents[at] or numbered[at]]
+    found = [False] * len(contents)
+    for before, after in zip(entries, [*entries[1:], last + 1], strict=True):
+        wraps = after - before <= _WRAPS
+        found[before : after if wraps else before + 1] = [True] * (after - before if wraps else 1)
     return found
 
 

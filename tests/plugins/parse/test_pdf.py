@@ -51,8 +51,11 @@ PICTURE = ") Tj ET q 500 0 0 700 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID x EI Q BT 
 @pytest.mark.parametrize(
     ("line", "text"),
     [
+        (f"It is y{SMALL.format(7, 2)} + y = x{SMALL.format(7, 3)} - 7x.", "It is y^2 + y = x^3 - 7x."),
+        (f"It was in 1990.{SMALL.format(5, 3)} So", "It was in 1990.^3 So"),
+        (f"It grew by 0.{SMALL.format(5, 1)} %.", "It grew by 0.1 %."),
         (f"It counted 10{SMALL.format(5, 6)} fish.", "It counted 10^6 fish."),
-        (f"More than the year before.{SMALL.format(5, 3)} The wall", "More than the year before.[^3] The wall"),
+        (f"More than the year before.{SMALL.format(5, 3)} The wall", "More than the year before.^3 The wall"),
         (
             f"The area is 14 m{SMALL.format(5, 2)} and CO{SMALL.format(-3, 2)} rises.",
             "The area is 14 m^2 and CO₂ rises.",
@@ -62,6 +65,33 @@ PICTURE = ") Tj ET q 500 0 0 700 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID x EI Q BT 
 )
 def test_raised_and_lowered_figures_are_marked(pdf: Make, line: str, text: str) -> None:
     assert parse(blob(pdf([[line]]))).text == text
+
+
+def test_a_raised_number_is_the_mark_of_a_note_on_its_page_or_at_the_end(pdf: Make) -> None:
+    marked = f"More than before.{SMALL.format(5, 3)}"
+    assert parse(blob(pdf([[marked, f"{SMALL.format(5, 3)}By count."]]))).text == "More than before.[^3] [^3] By count."
+    assert parse(blob(pdf([[marked], ["", "3. By count."]]))).text.startswith("More than before.[^3]")
+
+
+def test_glyphs_without_unicode_shift_no_figures(pdf: Make) -> None:
+    lines = [r"\000\000\000It is 'so'", "", "", "4 Tools"]
+    assert parse(blob(pdf([lines]))).text == "It is ’so’\n\n4 Tools"
+
+
+def test_letters_that_a_font_does_not_name_are_told(pdf: Make) -> None:
+    assert parse(blob(pdf([["Find it."], [r"O\033ce"]]))).incomplete == (
+        "letters or signs on page 2 of 2 that their fonts do not name are left out"
+    )
+
+
+def test_accents_that_are_glyphs_are_combined_with_their_letters(pdf: Make) -> None:
+    lines = [r") Tj [(Cio\301) 333 (e vero, perch)] TJ [(e) 445 (\302)] TJ (.", "", "", r"The sign \301 stays."]
+    assert parse(blob(pdf([lines]))).text == "Cioè vero, perché.\n\nThe sign ` stays."
+
+
+def test_words_that_only_a_gap_separates_have_a_space(pdf: Make) -> None:
+    assert parse(blob(pdf([["W) Tj 13.18 0 Td (Winds are of the west."]]))).text == "W Winds are of the west."
+    assert parse(blob(pdf([[") Tj 1.84 Tc (WWWWW) Tj 0 Tc ("]]))).text == "WWWWW"
 
 
 def test_a_mark_with_a_wide_gap_makes_a_list_and_no_table(pdf: Make) -> None:

@@ -118,8 +118,14 @@ def test_running_heads_page_numbers_and_contents_lines_go() -> None:
         for n in range(6)
     ]
     assert texts(*pages) == [text for n in range(6) for text in (f"Text of page {n} is here.", "More.")]
-    contents = [line("Leads . . . . . . . . 12", 1), line("Lines ........ 13", 2), line("End of it.", 9)]
-    assert texts(contents) == []
+
+
+def test_only_the_lines_of_a_list_of_contents_go() -> None:
+    page = [line("A title", 1, SHORT), line("In short.", 3, SHORT), line("1 Leads 12", 5)]
+    page += [line("1.1 Leads of lead . . . . . . . . 12", 6), line("1.2 Lines, and what they", 7)]
+    page += [line("are made of ........ 13", 8), line("2 Ports ........ 14", 9), line("3 Quays ........ 14", 10)]
+    page += [line("4 Poles ........ 15", 11), line("A few words 15", 12), line("The lead is heavy.", 14)]
+    assert " ".join(texts(page)) == "A title In short. The lead is heavy."
 
 
 def row(number: float, *cells: tuple[str, float, float]) -> Line:
