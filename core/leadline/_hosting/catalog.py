@@ -184,13 +184,13 @@ class PluginCatalog:
     def _entry(self, point: EntryPoint) -> InstalledPlugin:
         distribution, version = origin(point)
         entry = InstalledPlugin(name=point.name, distribution=distribution, version=version, status="ready")
-        fault = refusal = _refusal(point)
+        fault = _refusal(point)
         try:
-            plugin = None if refusal else self._load(point)
+            plugin = None if fault else self._load(point)
         except PluginError as error:
             plugin, fault = None, str(error)
         if plugin is None:
-            return entry.model_copy(update={"status": "other API" if refusal else "broken", "lacks": fault})
+            return entry.model_copy(update={"status": "broken" if point.group == GROUP else "other API", "lacks": fault})
         missing = (missing_packages(plugin, offer) for offer in plugin.offers.values())
         lacks = "; ".join(dict.fromkeys(filter(None, missing)))
         status = "incomplete" if lacks else "ready"
