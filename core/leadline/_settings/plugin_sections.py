@@ -27,7 +27,7 @@ class RequiredSettingMissing(ConfigError):
 
     def __init__(self, key: str, variable: str, file: str) -> None:
         super().__init__(f"{key} is not set: set {f'{variable}, or ' if variable else ''}{key} in {file}")
-        self.variable = variable
+        self.key, self.variable = key, variable
 
 
 class InvalidSection(ConfigError):

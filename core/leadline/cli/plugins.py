@@ -22,6 +22,7 @@ from textwrap import indent
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+from pydantic import AnyUrl
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
@@ -29,7 +30,8 @@ from leadline import __version__
 from leadline._hosting.catalog import PluginCatalog
 from leadline._hosting.loading import NAME, AnyOffer, Plugin, load_plugin
 from leadline._settings.load import Loaded, plugins_of
-from leadline._settings.plugin_sections import variable_of
+from leadline._settings.plugin_sections import RequiredSettingMissing, variable_of
+from leadline._settings.schema import USE, is_secret
 from leadline._settings.selection import KIND_OF_KEY
 from leadline.commands import client_of
 from leadline.commands.output import say, table, write, write_json
@@ -218,7 +220,8 @@ def new(args: argparse.Namespace) -> int:
     if not NAME.fullmatch(args.name):
         raise UsageError(f"{args.name!r} is no name for a plugin: use small letters, digits and _, a letter first")
     module, text, test = example(kind, args.name)
-    choose = _choice(kind, args.name, "" if args.project else f'[plugins.{args.name}]\nuse = "./{args.name}.py"\n')
+    section = f"[plugins.{args.name}]\n" + ("" if args.project else f'use = "./{args.name}.py"\n') + _required(text)
+    choose = _choice(kind, args.name, section if section.count("\n") > 1 else "")
     if args.project:
         major, minor, *_ = __version__.split(".")
         about = {
@@ -268,6 +271,16 @@ def example(kind: str, name: str) -> tuple[str, str, str]:
     return new, renamed(text), renamed((folder / f"test_{old}.py").read_text("utf-8"))
 
 
+def _required(text: str) -> str:
+    """Return the required settings of an example as TOML, and the variable of each secret as a comment."""
+    lines = []
+    model = re.search(r"^class \w+\(PluginSettings\):\n((?:    .*\n)+)", text, re.MULTILINE)
+    for name, kind in re.findall(r"^    (\w+): (\w+)$", model[1] if model else "", re.MULTILINE):
+        variable = re.search(rf'"{name}": "(\w+)"', text)
+        lines.append(f"# {name}: in the variable {variable[1]}\n" if variable else f'{name} = "…"  # {kind}\n')
+    return "".join(lines)
+
+
 def _examples() -> Path:
     """Return the folder of examples: data of the wheel, or of the source tree."""
     return _CORE / "examples" if (_CORE / "examples").is_dir() else _CORE.parents[1] / "examples"
@@ -293,35 +306,63 @@ def _write(files: dict[Path, str]) -> None:
         raise LeadlineError(f"cannot write {path}: {error.strerror or error}") from error
 
 
+# --- checking one -----------------------------------------------------------------------------------------------------
+
+
 def check(args: argparse.Namespace) -> int:
-    """Run the tests by pytest; 0 if all pass. Raises `LeadlineError` without pytest."""
+    """Run the tests by pytest; 0 if all pass. Raises `LeadlineError` without pytest, `ConfigError` for settings."""
     if lacking := [name for name in ("pytest", "pytest_asyncio") if find_spec(name) is None]:
         install = " ".join(name.replace("_", "-") for name in lacking)
-        raise LeadlineError(f"plugins check runs tests by pytest: pip install {install}")
+        raise LeadlineError(f"plugins check needs pytest, which Leadline does not install: pip install {install}")
     # By name: the kit imports the command line, for the contract of commands.
     check = import_module("leadline.testing.check").check
-    file = Path(args.name)
-    plugin = _of_file(file) if file.suffix == ".py" else client_of(args).catalog.load(args.name)
-    code: int = check(plugin, None if file.suffix == ".py" else _settings_of(plugin, args), live=args.live)
+    loaded = client_of(args).load(complete=False)
+    file = Path(args.name) if args.name.endswith(".py") else None
+    if file and not file.is_file():
+        raise UsageError(f"there is no file {file}; leadline plugins new KIND NAME writes one")
+    name, sets = args.name, list[str]()
+    if file:
+        names = [name for name in loaded.selector.sections.names() if loaded.selector.sections.has_file(name)]
+        named = [name for name in (*names, file.stem) if _file_of(loaded.catalog, name) == file.resolve()]
+        name = named[0] if named else file.stem
+        sets = [] if named else [f'plugins.{name}.use="{file.resolve()}"']
+        loaded = client_of(args, set=sets).load(complete=False)
+    base = loaded.selector.sections.base(name)
+    plugin = loaded.catalog.load(base)
+    settings = _settings_of(plugin, name, args, sets)
+    if plugin.file:  # by its own name, under which every process can import it
+        sys.path.insert(0, str(plugin.file.parent.absolute()))
+        plugin = load_plugin(EntryPoint(base, plugin.file.stem, GROUP))
+        settings = plugin.settings(**settings.model_dump(exclude_unset=True, exclude={USE}))
+    code: int = check(plugin, settings, live=args.live)
     return code
 
 
-def _of_file(file: Path) -> Plugin:
-    """Return the plugin of a file."""
-    if not file.is_file():
-        raise UsageError(f"there is no file {file}; leadline plugins new KIND NAME writes one")
-    sys.path.insert(0, str(file.parent.absolute()))
-    return load_plugin(EntryPoint(file.stem, file.stem, GROUP))
+def _file_of(catalog: PluginCatalog, name: str) -> Path | None:
+    """Return the file of a plugin; None for a plugin that is installed or broken."""
+    files = [plugin.file for plugin in catalog.same_name(name) if plugin.file]
+    return files[0].resolve() if files else None
 
 
-def _settings_of(plugin: Plugin, args: argparse.Namespace) -> PluginSettings | None:
-    """Return the settings of a plugin if it were selected; None, with the reason, if they are incomplete."""
-    key = next((key for key, kind in KIND_OF_KEY.items() if kind in plugin.offers), "")
-    loaded = client_of(args, set=[f"{key}={plugin.name}"] if key else []).load(complete=False)
-    if plugin.name in loaded.plugins:
-        settings: PluginSettings = loaded.settings.plugin(plugin.name)
-        return settings
-    for reason in (loaded.dropped.get(plugin.name, ""), *loaded.problems) if plugin.settings.model_fields else ():
-        if reason:
-            say(f"tested with default settings: {reason}")
-    return None
+def _settings_of(plugin: Plugin, name: str, args: argparse.Namespace, sets: Sequence[str]) -> PluginSettings:
+    """Return the settings of a plugin, with a test value for each required one that is missing, but for real calls."""
+    values = list(sets)
+    for _ in plugin.settings.model_fields:
+        sections = client_of(args, set=values).load(complete=False).selector.sections
+        try:
+            return sections.read(name, plugin)
+        except RequiredSettingMissing as error:
+            field = plugin.settings.model_fields[error.key.rpartition(".")[2]]
+            value = _stand_in(field.annotation)
+            if args.live or not value:
+                raise UsageError(f"{error}; or here: --set {error.key}=…") from None
+            values.append(f"{error.key}={value}")
+    return client_of(args, set=values).load(complete=False).selector.sections.read(name, plugin)
+
+
+def _stand_in(annotation: Any) -> str:
+    """Return a test value for a setting that is a text, an address or a secret; empty for others."""
+    if is_secret(annotation):
+        return "leadline-test-key-of-32-letters!"
+    is_text = isinstance(annotation, type) and (annotation is str or issubclass(annotation, AnyUrl))
+    return "https://service.example" if is_text or "Url" in str(annotation) else ""

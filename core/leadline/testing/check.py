@@ -1,49 +1,97 @@
 """The contract tests of a plugin as it is installed, with its settings, for `leadline plugins check`.
 
-Tests that would reach a service are left out: they need a server, as in a project's own tests. With `live`, one real
-request is made instead.
+No test contacts a service: one in this process answers HTTP requests with what fits most readers, and then refuses
+them. What depends on the content of a real answer is left out, by name; with `live`, one real request is made.
 """
 
 from __future__ import annotations
 
+import ast
+import asyncio
+import inspect
 import os
+import socket
+import sys
 import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
+from pydantic import SecretStr
 
+from leadline._hosting.faults import words
 from leadline._hosting.loading import AnyOffer, Plugin
+from leadline._settings.schema import is_secret
+from leadline._settings.secrets import SHORTEST
+from leadline.display import choose_from
+from leadline.errors import PluginError
 from leadline.hookspecs import PluginSettings, map_stage
+from leadline.records import Record
 from leadline.testing import contracts
+from leadline.testing.contracts.base import Subject
+from leadline.testing.contracts.blame import BlockedEventLoop, modules_of
+from leadline.testing.contracts.checks import line_of, must
 
-# The tests of a contract that make calls take one of these.
-_CALLING = {"requests", "subject", "failing"}
-# The kinds whose plugins may contact a service.
-_REMOTE = ("ai_providers", "search_providers", "fetchers", "embedders", "vector_stores", "rerankers", "claim_judges")
 _REAL = "test_it_answers_a_real_request"
+_FREE = "test_it_leaves_the_event_loop_free"
+_REFUSAL = "test_a_refusal_is_raised"
+# Tests that say something about a plugin that cannot read the answer of the faked service.
+_WITHOUT_REPLY = {
+    _FREE,
+    "test_it_lets_itself_be_cancelled",
+    "test_it_leaves_nothing_running",
+    "test_it_closes_what_it_opens",
+    "test_its_secrets_stay_inside",
+}
+_UNREAD = "they depend on what the service answers; `--live` makes one real call"
+_NO_REQUESTS = "they need requests that fit the plugin: write a test with the contract, as `plugins new --project` does"
 # pytest imports its tests from a file.
 _FILE = "from leadline.testing.check import CLASSES\n\nglobals().update(CLASSES)\n"
 CLASSES: dict[str, Any] = {}
 
 
-def check(plugin: Plugin, settings: PluginSettings | None, *, live: bool) -> int:
+def check(plugin: Plugin, settings: PluginSettings, *, live: bool) -> int:
     """Run the contract tests of all kinds of a plugin, and return the exit code of pytest."""
     CLASSES.clear()
+    service = _Service()
     for kind, offer in plugin.offers.items():
         name = f"Test_{plugin.name}_{kind}"
         fixtures: dict[str, Any] = {"offer": _fixture(offer), "tested": offer.make, "offered": offer}
-        if settings is not None:
-            fixtures["settings"] = _fixture(settings)
-        if live and offer.work == "remote":
-            fixtures[_REAL] = _real_request
+        fixtures |= {
+            "settings": _fixture(settings if live else _with_stand_ins(settings)),
+            "test_its_records_have_the_fields": _fields_exist,
+        }
+        if offer.work == "remote":
+            fixtures |= {"subject": service.subject(), "refused": service.refused()}
+            if live:
+                fixtures[_REAL] = _real_request
         CLASSES[name] = type(name, (_contract(kind, offer),), fixtures)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         file = Path(folder) / f"test_{plugin.name}.py"
         file.write_text(_FILE, encoding="utf-8")
-        options = ["-q", "--tb=short", "--disable-warnings", "-p", "no:cacheprovider", "-c", os.devnull]
+        options = ["-q", "--tb=no", "-rN", "--disable-warnings", "-p", "no:cacheprovider", "-c", os.devnull]
         options += ["-o", "asyncio_default_fixture_loop_scope=function", "--rootdir", folder, str(file)]
-        return int(pytest.main(options, plugins=[_Selection()]))
+        if any(offer.work == "remote" for offer in plugin.offers.values()):
+            service.replace_network(patch)
+        return int(pytest.main(options, plugins=[_Report(service)]))
+
+
+def _with_stand_ins(settings: PluginSettings) -> PluginSettings:
+    """Return settings with a test value for each secret that is unset, or too short to be found in a text."""
+    secrets = {
+        name: getattr(settings, name)
+        for name, field in type(settings).model_fields.items()
+        if is_secret(field.annotation)
+    }
+    short = {
+        name
+        for name, secret in secrets.items()
+        if not isinstance(secret, SecretStr) or len(secret.get_secret_value()) < SHORTEST
+    }
+    return settings.model_copy(update=dict.fromkeys(short, SecretStr(contracts.KEY)))
 
 
 def _fixture(value: Any) -> Any:
@@ -64,18 +112,186 @@ def _contract(kind: str, offer: AnyOffer) -> type[contracts.PluginContract[Any, 
     return next(each for each in known if isinstance(each, type) and getattr(each, "kind", "") == kind)
 
 
-class _Selection:
-    """Leaves out tests that lack requests, and those of remote providers that make calls."""
-
-    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Function]) -> None:
-        selected = [item for item in items if _runs(item)]
-        config.hook.pytest_deselected(items=[item for item in items if item not in selected])
-        items[:] = selected
+async def _fields_exist(self: Any, offer: AnyOffer) -> None:
+    """Find misspelt fields without a call: a test may never come to the line."""
+    unknown = [fault for name in modules_of(offer.make, offer.settings) for fault in _unknown_fields(sys.modules[name])]
+    must(not unknown, "; ".join(unknown))
 
 
-def _runs(item: pytest.Function) -> bool:
-    needs, tested = set(item.fixturenames), item.cls
-    if "requests" in needs and not hasattr(tested, "requests"):
-        return False
-    is_remote = tested.kind in (*_REMOTE, "observers") and tested.offered.work == "remote"
-    return not (needs & _CALLING and is_remote) or item.originalname == _REAL
+def _unknown_fields(module: Any) -> Iterator[str]:
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            record = getattr(module, node.func.id, None)
+            if isinstance(record, type) and issubclass(record, Record):
+                aliases = {field.alias for field in record.model_fields.values()}
+                for name in [word.arg for word in node.keywords if word.arg]:
+                    if name not in {*record.model_fields, *aliases}:
+                        choices = choose_from(name, record.model_fields)
+                        yield f"{record.__name__} has no field {name!r} at {module.__file__}:{node.lineno}; {choices}"
+
+
+# --- the service ------------------------------------------------------------------------------------------------------
+
+
+class _Sample(str):
+    """A value of a faked answer: a text that is also a number and a year, and a table or list of such values."""
+
+    __slots__ = ()
+
+    def __new__(cls) -> _Sample:
+        return super().__new__(cls, "2000")
+
+    def __getitem__(self, key: Any) -> Any:
+        return str(self)[key] if isinstance(key, slice) else self
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self])
+
+    def get(self, key: str, default: Any = None) -> _Sample:
+        return self
+
+    def keys(self) -> tuple[str, ...]:
+        return "url", "title", "snippet"
+
+    def values(self) -> list[_Sample]:
+        return [self]
+
+    def items(self) -> list[tuple[str, _Sample]]:
+        return [(key, self) for key in self.keys()]
+
+
+class _Response(httpx.Response):
+    def json(self, **options: Any) -> Any:
+        return _Sample()
+
+
+class _Unread(Record):
+    """Stands for the reply of a plugin that could not read the answer of the faked service."""
+
+
+class _Service:
+    """Answers all HTTP requests of the process; other connections are refused."""
+
+    def __init__(self) -> None:
+        self.requests, self.status, self.is_real = 0, 200, False
+
+    def restart(self, *, is_real: bool) -> None:
+        """Answer the next test; one with a real request is let through."""
+        self.requests, self.status, self.is_real = 0, 200, is_real
+
+    def replace_network(self, patch: pytest.MonkeyPatch) -> None:
+        """Send the requests of httpx to this service, and refuse what connects by other means."""
+        send, connect, resolve = (
+            httpx.AsyncHTTPTransport.handle_async_request,
+            socket.socket.connect,
+            socket.getaddrinfo,
+        )
+
+        async def answer(transport: Any, request: httpx.Request) -> httpx.Response:
+            if self.is_real:
+                return await send(transport, request)
+            self.requests += 1
+            await asyncio.sleep(0.01)  # a cancellation comes while the plugin waits
+            headers = {"content-type": "application/json"}
+            return _Response(self.status, headers=headers, content=b"{}", request=request)
+
+        def refuse(self_: socket.socket, address: Any) -> None:
+            if self.is_real or self_.family not in (socket.AF_INET, socket.AF_INET6):
+                return connect(self_, address)
+            self.requests += 1
+            raise ConnectionRefusedError("`leadline plugins check` makes no connections without --live")
+
+        def local(host: Any, port: Any, *args: Any, **options: Any) -> Any:
+            return resolve(host if self.is_real else "127.0.0.1", port, *args, **options)
+
+        patch.setattr(httpx.AsyncHTTPTransport, "handle_async_request", answer)
+        patch.setattr(socket.socket, "connect", refuse)
+        patch.setattr(socket, "getaddrinfo", local)
+
+    def subject(self) -> Any:
+        """Return the fixture of a subject that may be unable to read the answers."""
+
+        def subject(contract: Any, request: Any, plugin: Any, new_call: Any, secrets: Any) -> _FakedSubject:
+            return _FakedSubject(self, request, contract, plugin, new_call, secrets)
+
+        return pytest.fixture(subject)
+
+    def refused(self) -> Any:
+        """Return the fixture of a plugin whose service refuses its requests."""
+
+        def refused(contract: Any, plugin: Any) -> Any:
+            self.status = 401
+            return plugin
+
+        return pytest.fixture(refused)
+
+    def may_cause(self, error: BaseException | None) -> bool:
+        """Return whether an error may come from the content of an answer, and not from the plugin."""
+        cause = error.__cause__ or error if error else None
+        if isinstance(cause, AttributeError):
+            return bool(self.requests) and isinstance(cause.obj, str | dict | list | None)
+        return bool(self.requests) and not isinstance(cause, BlockedEventLoop | NameError | PluginError)
+
+
+class _FakedSubject(Subject[Any, Any]):
+    def __init__(self, service: _Service, request: Any, *parts: Any) -> None:
+        super().__init__(*parts)
+        self.service, self.needs_reply = service, request.node.originalname not in _WITHOUT_REPLY
+
+    async def reply(self, request: Any, call: Any = None) -> Any:
+        try:
+            return await super().reply(request, call)
+        except AssertionError as error:
+            if self.needs_reply or not self.service.may_cause(error):
+                raise
+            return _Unread()
+
+
+# --- the report -------------------------------------------------------------------------------------------------------
+
+
+class _Report:
+    """Selects the tests, and lists by name what failed and what could not be checked."""
+
+    def __init__(self, service: _Service) -> None:
+        self.service = service
+        self.failed, self.left_out = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
+        """Leave out tests that lack requests; that of the event loop comes first, since others would wait as often."""
+        lacking = [item for item in items if "requests" in item.fixturenames and not hasattr(item.cls, "requests")]
+        self.left_out[_NO_REQUESTS] += map(_title, lacking)
+        items[:] = sorted((item for item in items if item not in lacking), key=lambda item: item.originalname != _FREE)
+
+    def pytest_runtest_setup(self, item: pytest.Function) -> None:
+        self.service.restart(is_real=item.originalname == _REAL)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Function, call: pytest.CallInfo[None]) -> Any:
+        report = yield
+        error = call.excinfo.value if call.excinfo else None
+        if report.failed and item.originalname != _REAL and item.originalname not in _WITHOUT_REPLY:
+            is_left_out = self.service.may_cause(error)
+            if item.originalname == _REFUSAL:
+                is_left_out = not self.service.requests
+            if is_left_out:
+                report.outcome, report.longrepr = "skipped", ("", 0, f"Skipped: {_UNREAD}")
+        if report.skipped:
+            self.left_out[report.longrepr[2].removeprefix("Skipped: ")].append(_title(item))
+        elif report.failed and error:
+            text = str(error) if isinstance(error, AssertionError) else f"{words(error)}{line_of(error)}"
+            self.failed[text].append(_title(item))
+            if item.originalname == _FREE:
+                item.session.shouldstop = "each further test would wait as long"
+        return report
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        for text, titles in self.failed.items():
+            terminalreporter.write_line(f"failed: {', '.join(dict.fromkeys(titles))}: {text}")
+        for reason, titles in self.left_out.items():
+            if titles:
+                terminalreporter.write_line(f"left out: {', '.join(dict.fromkeys(titles))}: {reason}")
+
+
+def _title(item: pytest.Function) -> str:
+    return item.originalname.removeprefix("test_").replace("_", " ")

@@ -46,6 +46,7 @@ from leadline.testing.contracts.checks import (
     must,
     outcome,
     record_tasks,
+    start,
     succeeded,
     within,
 )
@@ -196,7 +197,9 @@ class PluginContract(Generic[Q, R]):
         ready = partial(awaitable, kinds=[self.kind], who="the plugin")
         lifecycle = PluginLifecycle("plugin 'tested'", partial(offer.create, settings, context), ready)
         try:
-            yield await lifecycle.get()
+            plugin = await lifecycle.get()
+            must(hasattr(plugin, self.verb), f"has no method `{self.verb}`: write `async def {self.verb}(self, …)`")
+            yield plugin
         finally:
             await lifecycle.close()
 
@@ -251,7 +254,7 @@ class PluginContract(Generic[Q, R]):
     async def test_it_lets_itself_be_cancelled(self, subject: Subject[Q, R], requests: Sequence[Q]) -> None:
         for turns in _TURNS:
             work = self.ask(subject.plugin, requests[0], subject.new_call())
-            task = asyncio.create_task(outcome(work, subject.secrets))
+            task = start(outcome(work, subject.secrets))
             for _ in range(turns):
                 await asyncio.sleep(0)
             if not task.done():

@@ -75,16 +75,16 @@ def _read(error: BaseException, secrets: Secrets) -> Failure:
         raise AssertionError(str(error)) from error  # the message already names the plugin
     failure = translate(error) if isinstance(error, Exception) else None
     if failure is None and isinstance(error, _BUGS):
-        raise AssertionError(f"raised {text}{_where(error)}: this is a bug in the plugin") from error
+        raise AssertionError(f"raised {text}{line_of(error)}: this is a bug in the plugin") from error
     if failure is None:
         raise AssertionError(
-            f"raised {text}: Leadline treats this as a bug of the plugin, without retry or fallback; "
+            f"raised {text}{line_of(error)}: Leadline treats this as a bug of the plugin, without retry or fallback; "
             "raise the matching error of leadline.errors"
         ) from error
     return failure
 
 
-def _where(error: BaseException) -> str:
+def line_of(error: BaseException) -> str:
     """Return the innermost line of the plugin in the traceback of an error."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if PluginCode().contains(frame.filename)]
@@ -118,9 +118,16 @@ async def all_end(tasks: Collection[Task[Any]], seconds: float) -> bool:
     return all(task.done() for task in tasks)
 
 
+def start(work: Coroutine[Any, Any, T]) -> Task[T]:
+    """Start a task whose error is not logged when it is collected: inside of `ast.parse`, the log crashes pytest."""
+    task = asyncio.create_task(work)
+    task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+    return task
+
+
 async def within(seconds: float, work: Coroutine[Any, Any, T]) -> T:
     """Await work for a number of seconds; end it by force if it takes longer."""
-    task = asyncio.create_task(work)
+    task = start(work)
     if not await all_end([task], seconds):
         await force_end(task)
         raise AssertionError(f"did not answer within {seconds:g} s")
