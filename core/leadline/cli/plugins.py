@@ -328,6 +328,8 @@ def check(args: argparse.Namespace) -> int:
         sets = [] if named else [f'plugins.{name}.use="{file.resolve()}"']
         loaded = client_of(args, set=sets).load(complete=False)
     base = loaded.selector.sections.base(name)
+    if loaded.untrusted and not loaded.catalog.has(base):  # its file may be among what needs consent
+        raise loaded.untrusted
     plugin = loaded.catalog.load(base)
     settings = _settings_of(plugin, name, args, sets)
     if plugin.file:  # by its own name, under which every process can import it

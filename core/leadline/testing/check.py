@@ -46,8 +46,10 @@ _WITHOUT_REPLY = {
     "test_it_closes_what_it_opens",
     "test_its_secrets_stay_inside",
 }
-_UNREAD = "they depend on what the service answers; `--live` makes one real call"
-_NO_REQUESTS = "they need requests that fit the plugin: write a test with the contract, as `plugins new --project` does"
+_FIELDS = "test_its_records_have_the_fields"
+_UNREAD = "depends on what the service answers; `--live` makes one real call"
+_NO_SERVICE = "it made no request"
+_NO_REQUESTS = "needs requests that fit the plugin: write a test with the contract, as `plugins new --project` does"
 # pytest imports its tests from a file.
 _FILE = "from leadline.testing.check import CLASSES\n\nglobals().update(CLASSES)\n"
 CLASSES: dict[str, Any] = {}
@@ -62,7 +64,7 @@ def check(plugin: Plugin, settings: PluginSettings, *, live: bool) -> int:
         fixtures: dict[str, Any] = {"offer": _fixture(offer), "tested": offer.make, "offered": offer}
         fixtures |= {
             "settings": _fixture(settings if live else _with_stand_ins(settings)),
-            "test_its_records_have_the_fields": _fields_exist,
+            _FIELDS: _fields_exist,
         }
         if offer.work == "remote":
             fixtures |= {"subject": service.subject(), "refused": service.refused()}
@@ -76,7 +78,8 @@ def check(plugin: Plugin, settings: PluginSettings, *, live: bool) -> int:
         options += ["-o", "asyncio_default_fixture_loop_scope=function", "--rootdir", folder, str(file)]
         if any(offer.work == "remote" for offer in plugin.offers.values()):
             service.replace_network(patch)
-        return int(pytest.main(options, plugins=[_Report(service)]))
+        code = pytest.main(options, plugins=[report := _Report(service)])
+        return 1 if report.failed else int(code)
 
 
 def _with_stand_ins(settings: PluginSettings) -> PluginSettings:
@@ -258,10 +261,12 @@ class _Report:
         self.failed, self.left_out = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
-        """Leave out tests that lack requests; that of the event loop comes first, since others would wait as often."""
+        """Leave out tests that lack requests. Those come first after which the others would only repeat a failure."""
         lacking = [item for item in items if "requests" in item.fixturenames and not hasattr(item.cls, "requests")]
         self.left_out[_NO_REQUESTS] += map(_title, lacking)
-        items[:] = sorted((item for item in items if item not in lacking), key=lambda item: item.originalname != _FREE)
+        order = [_FIELDS, _FREE]
+        items[:] = [item for item in items if item not in lacking]
+        items.sort(key=lambda item: order.index(item.originalname) if item.originalname in order else len(order))
 
     def pytest_runtest_setup(self, item: pytest.Function) -> None:
         self.service.restart(is_real=item.originalname == _REAL)
@@ -271,18 +276,17 @@ class _Report:
         report = yield
         error = call.excinfo.value if call.excinfo else None
         if report.failed and item.originalname != _REAL and item.originalname not in _WITHOUT_REPLY:
-            is_left_out = self.service.may_cause(error)
-            if item.originalname == _REFUSAL:
-                is_left_out = not self.service.requests
-            if is_left_out:
-                report.outcome, report.longrepr = "skipped", ("", 0, f"Skipped: {_UNREAD}")
+            is_refusal, was_asked = item.originalname == _REFUSAL, self.service.requests > 0
+            if not was_asked if is_refusal else self.service.may_cause(error):
+                reason = _NO_SERVICE if is_refusal else _UNREAD
+                report.outcome, report.longrepr = "skipped", ("", 0, reason)
         if report.skipped:
             self.left_out[report.longrepr[2].removeprefix("Skipped: ")].append(_title(item))
         elif report.failed and error:
             text = str(error) if isinstance(error, AssertionError) else f"{words(error)}{line_of(error)}"
             self.failed[text].append(_title(item))
             if item.originalname == _FREE:
-                item.session.shouldstop = "each further test would wait as long"
+                item.session.shouldstop = "the other tests would repeat this"
         return report
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:

@@ -31,7 +31,7 @@ T = TypeVar("T")
 R = TypeVar("R", bound=Record)
 Failure = ProviderError | CallFailed
 # Errors that cannot describe a failure of the service. Others may, such as a ValueError or the error of an SDK.
-_BUGS = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError, BlockedEventLoop)
+_BUGS = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError)
 _recording: ContextVar[bool] = ContextVar("_recording", default=False)
 
 
@@ -71,8 +71,8 @@ def _read(error: BaseException, secrets: Secrets) -> Failure:
     )
     if isinstance(error, CallFailed):
         return error  # from a call that it made through its run
-    if isinstance(error, PluginError):
-        raise AssertionError(str(error)) from error  # the message already names the plugin
+    if isinstance(error, PluginError | BlockedEventLoop):
+        raise AssertionError(str(error)) from error  # the message already names the plugin, or its line
     failure = translate(error) if isinstance(error, Exception) else None
     if failure is None and isinstance(error, _BUGS):
         raise AssertionError(f"raised {text}{line_of(error)}: this is a bug in the plugin") from error
