@@ -48,6 +48,7 @@ from leadline.testing.contracts.checks import (
     record_tasks,
     start,
     succeeded,
+    waiting_at,
     within,
 )
 from leadline.testing.plugins import plugin as entry_point
@@ -251,16 +252,19 @@ class PluginContract(Generic[Q, R]):
             count = f"{len(mixed)} of {AT_ONCE} concurrent requests got a different reply than alone"
             must(not mixed, f"{count} ({where}): {_MIXED}")
 
-    async def test_it_lets_itself_be_cancelled(self, subject: Subject[Q, R], requests: Sequence[Q]) -> None:
+    async def test_it_lets_itself_be_cancelled(
+        self, subject: Subject[Q, R], requests: Sequence[Q], code: PluginCode
+    ) -> None:
         for turns in _TURNS:
             work = self.ask(subject.plugin, requests[0], subject.new_call())
             task = start(outcome(work, subject.secrets))
             for _ in range(turns):
                 await asyncio.sleep(0)
             if not task.done():
-                must(await force_end(task), f"does not end within {GRACE:g} s after its cancellation")
+                line = waiting_at(task, code)
+                must(await force_end(task), f"does not end within {GRACE:g} s after its cancellation{line}")
                 if not task.cancelled():
-                    raise AssertionError(f"{ended(task)} although it was cancelled: let CancelledError propagate")
+                    raise AssertionError(f"{ended(task)} although it was cancelled{line}: let CancelledError propagate")
         await subject.reply(requests[0])
 
     async def test_it_leaves_nothing_running(

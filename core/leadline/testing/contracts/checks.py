@@ -149,6 +149,18 @@ async def force_end(task: Task[Any]) -> bool:
     return False
 
 
+def waiting_at(task: Task[Any], code: PluginCode) -> str:
+    """Return the innermost line of the plugin at which a task waits, as ` at file:line`; empty if there is none."""
+    awaited: Any = task.get_coro()
+    line = ""
+    while awaited is not None:
+        frame = getattr(awaited, "cr_frame", None)
+        if frame and code.contains(frame.f_code.co_filename):
+            line = f" at {frame.f_code.co_filename}:{frame.f_lineno}, in {frame.f_code.co_name}"
+        awaited = getattr(awaited, "cr_await", None)
+    return line
+
+
 @contextmanager
 def record_tasks(code: PluginCode) -> Iterator[dict[Task[Any], str]]:
     """Record the tasks started by the code in the block, and the lines that started them; without test servers'."""
