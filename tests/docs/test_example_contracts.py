@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from leadline._hosting.loading import Plugin
 from leadline.cli import main
 from leadline.cli.plugins import example
-from leadline.hookspecs import KINDS
+from leadline.hookspecs import KINDS, PluginSettings
 from leadline.testing.contracts import CommandContract
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -91,26 +94,122 @@ def test_a_project_is_written_that_its_test_accepts_and_the_command_checks(
     assert "did you mean 'search_providers'?" in capfd.readouterr().err
 
 
+@pytest.fixture
+def settings_of_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Return the settings with which `plugins check` would run the tests of a new search provider."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setenv("LEADLINE_TRUST", "1")
+
+    received = []
+
+    def check(plugin: Plugin, settings: PluginSettings, *, live: bool) -> int:
+        received.append(settings)
+        return 0
+
+    monkeypatch.setattr("leadline.testing.check.check", check)
+
+    def settings(*options: str) -> Any:
+        assert main(["plugins", "check", *options]) == 0
+        return received[-1]
+
+    return settings
+
+
+def test_check_reads_the_section_of_a_file_and_fills_what_is_required(
+    settings_of_check: Callable[..., Any], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plugins", "new", "search_provider", "acme_one"]) == 0
+    output = capfd.readouterr().out
+    assert 'use = "./acme_one.py"\nurl = "…"  # str\n# token: in the variable ACME_ONE_TOKEN' in output
+    assert settings_of_check("acme_one.py").url == "https://service.example"
+    assert settings_of_check("acme_one.py", "--set", "plugins.acme_one.url=http://a.example").url == "http://a.example"
+    section = '[plugins.acme_two]\nuse = "./acme_one.py"\nurl = "http://b.example"\n'
+    (tmp_path / "leadline.toml").write_text(section)
+    assert settings_of_check("acme_two").url == settings_of_check("acme_one.py").url == "http://b.example"
+    (tmp_path / "other.toml").write_text('plugin_folder = "."\n[plugins.acme_one]\nurl = "http://c.example"\n')
+    assert settings_of_check("acme_one", "--settings", "other.toml").url == "http://c.example"
+    assert main(["plugins", "check", "acme_two", "--live"]) == 64
+    assert "plugins.acme_two.token is not set" in capfd.readouterr().err
+    file = tmp_path / "acme_one.py"
+    file.write_text(file.read_text().replace("url: str", "url: str\n    size: int"))
+    assert main(["plugins", "check", "acme_two"]) == 64
+    assert "in leadline.toml; or here: --set plugins.acme_two.size=…" in capfd.readouterr().err
+
+
+def test_check_without_pytest_says_how_to_install_it(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("leadline.cli.plugins.find_spec", lambda name: None)
+    assert main(["plugins", "check", "wikipedia"]) != 0
+    error = capfd.readouterr().err
+    assert "needs pytest, which Leadline does not install: pip install pytest pytest-asyncio" in error
+
+
+def check_in_process_of_its_own(folder: Path, file: str) -> tuple[int, str]:
+    command = [sys.executable, "-m", "leadline", "plugins", "check", file]
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, cwd=folder, timeout=100)
+    return done.returncode, done.stdout + done.stderr
+
+
+GET = "        reply = await self._http.get("
+MISTAKES = {
+    "sleep": (GET, f"        __import__('time').sleep(0.6)\n{GET}", "blocked the event loop", "sleep.py:16, in search"),
+    "sync": (
+        GET,
+        f"        __import__('httpx').get('https://a.example')\n{GET}",
+        "makes a synchronous request",
+        "sync.py:16, in search",
+    ),
+    "verb": ("def search", "def find", "has no method `search`: write `async def search(self, …)`", ""),
+    "typo": ("Hit(**page)", "Hit(titel='', **page)", "no field 'titel'", "typo.py:17; did you mean 'title'?"),
+    "leak": (GET, f"        self.c = __import__('httpx').AsyncClient()\n{GET}", "leaves open", "leak.py:16, in search"),
+    "held": (
+        f'{GET}"/search", params={{"q": request.query, "limit": request.limit}})',
+        "        try:\n          reply = await self._http.get('/x')\n        except BaseException:\n          return []",
+        "although it was cancelled at",
+        "held.py:17, in search",
+    ),
+    "told": (
+        "        return [Hit",
+        "        print(self._http.headers['Authorization'])\n        return [Hit",
+        "a secret is in what it",
+        "",
+    ),
+}
+
+
 @pytest.mark.slow
-def test_check_runs_the_contract_of_a_file_and_names_what_is_wrong(
+@pytest.mark.parametrize("name", MISTAKES)
+def test_check_finds_mistakes_of_a_plugin_that_contacts_a_service(tmp_path: Path, name: str) -> None:
+    before, after, *words = MISTAKES[name]
+    _, text, _ = example("search_providers", "acme")
+    assert before in text
+    (tmp_path / f"{name}.py").write_text(text.replace(before, after))
+    code, output = check_in_process_of_its_own(tmp_path, f"{name}.py")
+    assert code == 1, output
+    assert "failed: " in output
+    assert all(word in output for word in words), output
+
+
+@pytest.mark.slow
+def test_check_accepts_what_new_writes_and_names_what_it_leaves_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    def check() -> tuple[int, str]:
-        command = [sys.executable, "-m", "leadline", "plugins", "check", "slides.py"]
-        environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        done = subprocess.run(command, env=environ, capture_output=True, text=True, cwd=tmp_path, timeout=100)
-        return done.returncode, done.stdout + done.stderr
-
     monkeypatch.chdir(tmp_path)
-    assert main(["plugins", "new", "report_formatter", "slides"]) == 0
-    assert "leadline plugins check slides.py" in capfd.readouterr().out
-    code, output = check()
-    assert (code, "passed" in output, "deselected" in output) == (0, True, False), output
-    file = tmp_path / "slides.py"
-    file.write_text(file.read_text().replace('name="quotes.csv"', 'name="../quotes.csv"'))
-    code, output = check()
-    assert (code, "returns a file name outside the folder of the run" in output) == (1, True), output
+    for kind, name in (("search_provider", "acme"), ("report_formatter", "slides")):
+        assert main(["plugins", "new", kind, name]) == 0
+        assert f"leadline plugins check {name}.py" in capfd.readouterr().out
+        code, output = check_in_process_of_its_own(tmp_path, f"{name}.py")
+        assert (code, " passed" in output, "failed" in output) == (0, True, False), output
+    assert "left out: its secrets stay inside: its settings have no secret" in output
+    file = tmp_path / "acme.py"
+    file.write_text(file.read_text().replace('.json()["pages"]', '.json()["pages"].no_list()'))
+    code, output = check_in_process_of_its_own(tmp_path, "acme.py")
+    assert (code, "`--live` makes one real call" in output) == (0, True), output
     file.write_text("def broken(:")
     monkeypatch.setattr(sys, "path", [*sys.path])
-    assert main(["plugins", "check", "slides.py"]) == 78
-    assert "plugin 'slides' cannot be imported: slides raised SyntaxError" in capfd.readouterr().err
+    assert main(["plugins", "check", "acme.py"]) == 78
+    assert "plugin 'acme' (acme.py in" in (error := capfd.readouterr().err)
+    assert "cannot be imported: acme.py raised SyntaxError" in error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
 import os
 import re
@@ -9,10 +11,12 @@ import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import leadline
+from leadline.testing.contracts.checks import start
 
 # One of the tests waits for several hundred others, also on a machine that is busy.
 pytestmark = pytest.mark.timeout(1800)
@@ -175,3 +179,16 @@ def test_nothing_but_tests_imports_pytest() -> None:
         [sys.executable, "-c", f"{code}; print('pytest' in sys.modules)"], capture_output=True, text=True
     )
     assert done.stdout == "False\n", done.stderr
+
+
+async def test_an_error_that_comes_after_the_end_of_a_test_is_not_logged_when_its_task_is_collected() -> None:
+    """In Python 3.11 a traceback that is logged by the collector during `ast.parse` makes that raise SystemError."""
+
+    async def fail() -> None:
+        raise AssertionError
+
+    logged: list[Any] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, details: logged.append(details))
+    await asyncio.wait({start(fail())})
+    gc.collect()
+    assert not logged
