@@ -167,7 +167,7 @@ MISTAKES = {
     "leak": (GET, f"        self.c = __import__('httpx').AsyncClient()\n{GET}", "leaves open", "leak.py:16, in search"),
     "held": (
         f'{GET}"/search", params={{"q": request.query, "limit": request.limit}})',
-        "        try:\n          reply = await self._http.get('/x')\n        except BaseException:\n          return []",
+        "        try:\n          reply = await self._http.get('')\n        except BaseException:\n          return []",
         "although it was cancelled at",
         "held.py:17, in search",
     ),
