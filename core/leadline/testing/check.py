@@ -78,7 +78,15 @@ def check(plugin: Plugin, settings: PluginSettings, *, live: bool) -> int:
         file = Path(folder) / f"test_{plugin.name}.py"
         file.write_text(_FILE, encoding="utf-8")
         options = ["-q", "--tb=no", "-rN", "-W", "ignore", "-p", "no:cacheprovider", "-c", os.devnull]
-        options += ["-o", "asyncio_default_fixture_loop_scope=function", "--rootdir", folder, str(file)]
+        options += [
+            "-o",
+            "asyncio_default_fixture_loop_scope=function",
+            "-o",
+            "python_functions=test_*",
+            "--rootdir",
+            folder,
+            str(file),
+        ]
         if any(offer.work == "remote" for offer in plugin.offers.values()):
             service.replace_network(patch)
         code = pytest.main(options, plugins=[report := _Report(service)])
@@ -87,16 +95,16 @@ def check(plugin: Plugin, settings: PluginSettings, *, live: bool) -> int:
 
 def _with_stand_ins(settings: PluginSettings) -> PluginSettings:
     """Return settings with a test value for each secret that is unset, or too short to be found in a text."""
-    secrets = {
+    values = {
         name: getattr(settings, name)
         for name, field in type(settings).model_fields.items()
         if is_secret(field.annotation)
     }
-    short = {
+    short = [
         name
-        for name, secret in secrets.items()
-        if not isinstance(secret, SecretStr) or len(secret.get_secret_value()) < SHORTEST
-    }
+        for name, value in values.items()
+        if value is None or (isinstance(value, SecretStr) and len(value.get_secret_value()) < SHORTEST)
+    ]
     return settings.model_copy(update=dict.fromkeys(short, SecretStr(contracts.KEY)))
 
 
@@ -125,10 +133,14 @@ async def _fields_exist(self: Any, offer: AnyOffer) -> None:
 
 
 def _unknown_fields(module: Any) -> Iterator[str]:
-    for node in ast.walk(ast.parse(inspect.getsource(module))):
+    try:
+        source = inspect.getsource(module)
+    except OSError:  # it has none
+        return
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             record = getattr(module, node.func.id, None)
-            if isinstance(record, type) and issubclass(record, Record):
+            if isinstance(record, type) and issubclass(record, Record) and record.__init__ is Record.__init__:
                 aliases = {field.alias for field in record.model_fields.values()}
                 for name in [word.arg for word in node.keywords if word.arg]:
                     if name not in {*record.model_fields, *aliases}:
