@@ -33,7 +33,7 @@ from leadline.records import Record
 from leadline.testing import contracts
 from leadline.testing.contracts.base import Subject
 from leadline.testing.contracts.blame import BlockedEventLoop, modules_of
-from leadline.testing.contracts.checks import line_of, must
+from leadline.testing.contracts.checks import Failure, line_of, must, without_method
 
 _REAL = "test_it_answers_a_real_request"
 _FREE = "test_it_leaves_the_event_loop_free"
@@ -46,11 +46,13 @@ _WITHOUT_REPLY = {
     "test_it_closes_what_it_opens",
     "test_its_secrets_stay_inside",
 }
+_METHOD = "test_it_has_the_method_of_its_kind"
 _FIELDS = "test_its_records_have_the_fields"
 # Tests of what a plugin may decide: code in another language than Python, vectors that end with the process.
 _MAY_BE_MEANT = {"test_code_that_ends_well_ends_with_0", "test_it_keeps_its_vectors"}
 _MEANT = "if that is meant, say so in a test with the contract (`requests`, `lasting`)"
 _UNREAD = "depends on what the service answers; `--live` makes one real call"
+_WRITES = "would write to the store of the settings: write a test with the contract, as `plugins new --project` does"
 _NO_SERVICE = "it made no request"
 _NO_REQUESTS = "needs requests that fit the plugin: write a test with the contract, as `plugins new --project` does"
 # pytest imports its tests from a file.
@@ -68,6 +70,7 @@ def check(plugin: Plugin, settings: PluginSettings, *, live: bool) -> int:
         fixtures |= {
             "settings": _fixture(settings if live else _with_stand_ins(settings)),
             _FIELDS: _fields_exist,
+            _METHOD: _method_exists,
         }
         if offer.work == "remote":
             fixtures |= {"subject": service.subject(), "refused": service.refused()}
@@ -124,6 +127,11 @@ def _contract(kind: str, offer: AnyOffer) -> type[contracts.PluginContract[Any, 
         return contracts.TaskProviderContract
     known = (getattr(contracts, name) for name in contracts.__all__)
     return next(each for each in known if isinstance(each, type) and getattr(each, "kind", "") == kind)
+
+
+async def _method_exists(self: Any, offer: AnyOffer) -> None:
+    if isinstance(offer.make, type) and not hasattr(offer.make, "__getattr__"):
+        must(hasattr(offer.make, self.verb), without_method(self.verb))
 
 
 async def _fields_exist(self: Any, offer: AnyOffer) -> None:
@@ -246,6 +254,8 @@ class _Service:
     def may_cause(self, error: BaseException | None) -> bool:
         """Return whether an error may come from the content of an answer, and not from the plugin."""
         cause = error.__cause__ or error if error else None
+        if isinstance(cause, Failure):
+            return True  # of a client that is not Python's, too
         if isinstance(cause, AttributeError):
             return bool(self.requests) and isinstance(cause.obj, str | dict | list | None)
         return bool(self.requests) and not isinstance(cause, BlockedEventLoop | NameError | PluginError)
@@ -279,8 +289,10 @@ class _Report:
         """Leave out tests that lack requests. Those come first after which the others would only repeat a failure."""
         lacking = [item for item in items if "requests" in item.fixturenames and not hasattr(item.cls, "requests")]
         self.left_out[_NO_REQUESTS] += map(_title, lacking)
-        order = [_FIELDS, _FREE]
-        items[:] = [item for item in items if item not in lacking]
+        order = [_METHOD, _FIELDS, _FREE]
+        writing = [item for item in items if item not in lacking and _writes(item)]
+        self.left_out[_WRITES] += map(_title, writing)
+        items[:] = [item for item in items if item not in (*lacking, *writing)]
         items.sort(key=lambda item: order.index(item.originalname) if item.originalname in order else len(order))
 
     def pytest_runtest_setup(self, item: pytest.Function) -> None:
@@ -292,7 +304,8 @@ class _Report:
         error = call.excinfo.value if call.excinfo else None
         if report.failed and item.originalname != _REAL and item.originalname not in _WITHOUT_REPLY:
             is_refusal, was_asked = item.originalname == _REFUSAL, self.service.requests > 0
-            if not was_asked if is_refusal else self.service.may_cause(error):
+            is_remote = item.cls.offered.work == "remote"
+            if is_remote and (not was_asked if is_refusal else self.service.may_cause(error)):
                 reason = _NO_SERVICE if is_refusal else _UNREAD
                 report.outcome, report.longrepr = "skipped", ("", 0, reason)
             elif item.originalname in _MAY_BE_MEANT:
@@ -302,7 +315,7 @@ class _Report:
         elif report.failed and error:
             text = str(error) if isinstance(error, AssertionError) else f"{words(error)}{line_of(error)}"
             self.failed[text].append(_title(item))
-            if item.originalname == _FREE:
+            if item.originalname in (_METHOD, _FREE):
                 item.session.shouldstop = "the other tests would repeat this"
         return report
 
@@ -312,6 +325,11 @@ class _Report:
         for reason, titles in self.left_out.items():
             if titles:
                 terminalreporter.write_line(f"left out: {', '.join(dict.fromkeys(titles))}: {reason}")
+
+
+def _writes(item: pytest.Function) -> bool:
+    """Return whether a test would write to the store that the settings name, which may not be reached by HTTP."""
+    return item.cls.kind == "vector_stores" and item.cls.offered.work == "remote" and "context" in item.fixturenames
 
 
 def _title(item: pytest.Function) -> str:

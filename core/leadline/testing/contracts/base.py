@@ -50,6 +50,7 @@ from leadline.testing.contracts.checks import (
     succeeded,
     waiting_at,
     within,
+    without_method,
 )
 from leadline.testing.plugins import plugin as entry_point
 
@@ -199,7 +200,7 @@ class PluginContract(Generic[Q, R]):
         lifecycle = PluginLifecycle("plugin 'tested'", partial(offer.create, settings, context), ready)
         try:
             plugin = await lifecycle.get()
-            must(hasattr(plugin, self.verb), f"has no method `{self.verb}`: write `async def {self.verb}(self, …)`")
+            must(hasattr(plugin, self.verb), without_method(self.verb))
             yield plugin
         finally:
             await lifecycle.close()

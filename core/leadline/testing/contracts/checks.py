@@ -41,6 +41,11 @@ def must(holds: bool, message: str) -> None:
         raise AssertionError(message)
 
 
+def without_method(name: str) -> str:
+    """Return what a run says of a plugin without a method."""
+    return f"has no method `{name}`: write `async def {name}(self, …)`"
+
+
 async def outcome(work: object, secrets: Secrets) -> object:
     """Return the result of a plugin, or the failure it raised as Leadline translates it.
 
