@@ -190,7 +190,9 @@ class PluginCatalog:
         except PluginError as error:
             plugin, fault = None, str(error)
         if plugin is None:
-            return entry.model_copy(update={"status": "broken" if point.group == GROUP else "other API", "lacks": fault})
+            return entry.model_copy(
+                update={"status": "broken" if point.group == GROUP else "other API", "lacks": fault}
+            )
         missing = (missing_packages(plugin, offer) for offer in plugin.offers.values())
         lacks = "; ".join(dict.fromkeys(filter(None, missing)))
         status = "incomplete" if lacks else "ready"
