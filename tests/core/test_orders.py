@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -104,6 +106,18 @@ async def test_an_order_that_was_killed_before_it_was_stored_is_started(tmp_path
         order = runs.order(QUESTION)
         journal = await Journal.open(tmp_path / "runs" / order.run_id / JOURNAL)
         await journal.close()
+        assert (await (await runs.run(order)).result()).status == "complete"
+
+
+@pytest.mark.parametrize("pages", [0, 1])
+async def test_an_order_that_was_killed_while_its_journal_was_made_is_started(tmp_path: Path, pages: int) -> None:
+    async with client(tmp_path) as runs:
+        order = runs.order(QUESTION)
+        folder = tmp_path / "runs" / order.run_id
+        folder.mkdir(parents=True)
+        with closing(sqlite3.connect(folder / JOURNAL)) as db:
+            db.executescript("create table t (x); drop table t;" if pages else "")
+        (folder / JOURNAL).touch()
         assert (await (await runs.run(order)).result()).status == "complete"
 
 

@@ -285,6 +285,8 @@ class Journal:
 
 def _entries(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
     """Return all entries. Raises JournalError if they would fill the memory."""
+    if not db.execute("select 1 from sqlite_master where name = 'entries'").fetchone():
+        return []  # killed while it made the file: nothing was called yet
     size = db.execute("select sum(length(space) + length(name) + length(value)) from entries").fetchone()[0]
     if (size or 0) > _LARGEST:
         raise JournalError(f"the entries of the journal have more than {_LARGEST >> 20} MB, and are not read")
