@@ -251,5 +251,5 @@ def test_a_folder_of_another_user_as_working_folder_is_no_fault(monkeypatch: pyt
 
     for look in ("is_file", "exists"):
         monkeypatch.setattr(Path, look, forbidden)
-    assert read_dotenv(Path("/root/.env")) == {}
+    assert read_dotenv(Path("home/.env")) == {}
     assert main(["serve", "--help-of-nothing"]) == 64

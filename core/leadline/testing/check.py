@@ -1,7 +1,8 @@
 """The contract tests of a plugin as it is installed, with its settings, for `leadline plugins check`.
 
-No test contacts a service: one in this process answers HTTP requests with what fits most readers, and then refuses
-them. What depends on the content of a real answer is left out, by name; with `live`, one real request is made.
+No test contacts a service, unless native code does: one in this process answers HTTP requests with what fits most
+readers, and then refuses them. What depends on the content of a real answer is left out, by name; with `live`, one real
+request is made.
 """
 
 from __future__ import annotations
