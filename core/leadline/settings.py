@@ -184,6 +184,9 @@ class Research(Section):
     pages_per_query: Count = Field(3, description="Pages to read for each query.")
     section_tokens: Count = Field(1_500, description="Tokens of passages to select for each key question.")
     evidence_tokens: Count = Field(24_000, description="Tokens of all passages that a report is written from.")
+    retention: Annotated[float, Field(ge=0, le=1)] = Field(
+        0, description="Share of the fetched text that reaches the writers at least, within 40 % of `budget.tokens`."
+    )
     synthesizer: str = Field("", description="The plugin that writes the sections.")
 
 

@@ -33,6 +33,7 @@ from leadline.records import (
     Principal,
     Record,
 )
+from leadline.settings import Settings
 
 
 @asynccontextmanager
@@ -90,6 +91,11 @@ class KnowledgeClient:
 
     def __init__(self, plugins: Callable[[], PluginRuntime]) -> None:
         self._plugins = plugins
+
+    @property
+    def settings(self) -> Settings:
+        """The settings with which documents are kept."""
+        return self._plugins().settings
 
     async def add(
         self,
