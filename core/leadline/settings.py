@@ -255,6 +255,7 @@ class Knowledge(Section):
     store: str = Field("", description="The vector store of their passages.")
     embedder: Model = Field("", description="The embedder of their passages, NAME or NAME:MODEL.")
     passages: Count = Field(5, description="Passages from which the pipeline `knowledge` answers a question.")
+    documents: Names = Field((), description="Documents to search, by id, name or folder; all if it is empty.")
 
 
 class Budget(Section):

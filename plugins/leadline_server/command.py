@@ -170,11 +170,16 @@ async def serve(
             client.plugins.pipeline()  # wrong settings are an error now, not with every run
             _check_vector_store(client)
             app.service.ready = True
-            keeping = asyncio.create_task(_delete_old(app.service), name="keep")
+            tasks = [
+                asyncio.create_task(_delete_old(app.service), name="keep"),
+                asyncio.create_task(app.service.documents.follow_folders(), name="folders"),
+            ]
             try:
                 await (work() if work else app.service.closing.wait())
             finally:
-                keeping.cancel()
+                for task in tasks:
+                    task.cancel()
+                await asyncio.wait(tasks)
 
         server.when_started = begin
         working = asyncio.create_task(ready(), name="work")

@@ -123,12 +123,12 @@ class RouteStage:
 
 
 def _has_documents(run: StageRun) -> bool:
-    """Return whether documents were added to the knowledge base; its section is the default until a stage uses it."""
+    """Return whether the run finds stored documents; their section is the default until a stage uses it."""
     section = dict(run.settings.plugins).get(run.settings.knowledge.base)
-    from leadline_plugins.knowledge.shelf import has_documents
+    from leadline_plugins.knowledge.base import finds_documents
 
     settings = section if isinstance(section, KnowledgeSettings) else KnowledgeSettings()
-    return has_documents(settings.folder.expanduser())
+    return finds_documents(settings, run.settings.knowledge.documents, run.principal)
 
 
 def _route(reply: Chosen) -> Route | None:
