@@ -39,7 +39,7 @@ def selected(browser: Browser) -> str:
 
 def change(browser: Browser, to: str, name: str, status: int = 200) -> str:
     """Send the form that changes documents, with one of them; return the page that follows."""
-    token = form(browser.open("/documents"), "/documents").css_first("input[name=form_token]").attributes["value"]
+    token = form(browser.open("/documents"), "/documents").css("input[name=form_token]")[0].attributes["value"]
     origin = str(browser.http.base_url).rstrip("/")
     data = {"form_token": token, "to": to, "document": name}
     reply = browser.http.post("/documents/change", data=data, headers={"Origin": origin})
@@ -68,7 +68,7 @@ def test_documents_are_added_found_and_removed_by_their_owner_alone(team: Served
     assert "1 document" in text(alice.open("/documents"))
     matches = alice.open("/documents?q=oak+pier+of+the+harbour")
     assert "of oak" in text(matches, ".found")
-    passage = matches.css_first(".found a").attributes["href"] or ""
+    passage = matches.css(".found a")[0].attributes["href"] or ""
     assert "of oak" in text(alice.open(passage), f"#{passage.partition('#')[2]}")
     assert "No documents yet" in text(bob.open("/documents"))
     bob.open(passage, 404)
