@@ -189,7 +189,7 @@ class StageRun(Run, Protocol):
         ...
 
     async def retrieve(self, request: PassageRequest, /) -> Passages:
-        """Return the passages of the knowledge base (`knowledge.base`) that answer a question best."""
+        """Return the passages of stored documents (`knowledge.base`) that answer a question best."""
         ...
 
     async def rerank(self, query: str, texts: Sequence[str], /) -> Ranking | None:

@@ -56,7 +56,7 @@
     }
     progress.remove();
     item.className = status === 200 ? "done" : "refused";
-    state.textContent = status === 200 ? "added" : reply.message || "could not be added";
+    state.textContent = status === 200 ? "added" : (reply.message || "could not be added").replace(`${name}: `, "");
     return status === 200;
   }
 
