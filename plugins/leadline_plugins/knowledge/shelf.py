@@ -122,7 +122,7 @@ class Shelf(DocumentStore):
     def drop_files(self, digests: Sequence[str]) -> None:
         """Delete files that no document has any more."""
         used = {state.digest for state in self.states().values()}
-        for digest in set(digests) - used:
+        for digest in {*filter(None, digests)} - used:
             self._file(digest).unlink(missing_ok=True)
 
     # --- removed documents, which can be restored -------------------------------------------------------------------
