@@ -140,6 +140,8 @@ class Shelf(DocumentStore):
         known = []
         for path in (self.folder / _REMOVED).glob("*.json"):
             document = StoredDocument.model_validate_json(read_limited(path, _BEGINNING))
+            if document.id != path.stem:  # the folder may be anybody's
+                continue
             if document.removed and datetime.now(UTC) - document.removed < _DAY:
                 known.append(document)
             else:
