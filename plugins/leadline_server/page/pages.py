@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import cast, get_args
 from urllib.parse import quote, urlencode, urlsplit
@@ -30,12 +29,8 @@ from leadline_server.service import Service, principal_of
 _SHOWN = 400_000
 
 
-@dataclass(frozen=True)
-class TextPage:
-    """A page of a document, in pieces: those that are passages have their ids."""
-
-    number: int
-    pieces: Sequence[tuple[str, str]]
+# A page of a document: its number, and its text in pieces, of which passages have their ids.
+TextPage = tuple[int, list[tuple[str, str]]]
 
 
 class DocumentPages:
@@ -133,7 +128,7 @@ class DocumentPages:
 def text_pages(text: str, starts: Sequence[int], passages: Sequence[Evidence]) -> list[TextPage]:
     """Return a text by its pages, which begin at `starts`; without pages, it is page 0."""
     bounds = [*starts, len(text)] if starts else [0, len(text)]
-    pages = []
+    pages = list[TextPage]()
     for number, (start, end) in enumerate(pairwise(bounds), start=1 if starts else 0):
         pieces, at = list[tuple[str, str]](), start
         for passage in sorted(passages, key=lambda passage: passage.span):
@@ -141,8 +136,8 @@ def text_pages(text: str, starts: Sequence[int], passages: Sequence[Evidence]) -
             if at <= first < end:
                 pieces += [("", text[at:first]), (passage.id, text[first:last])]
                 at = last
-        pages.append(TextPage(number, [piece for piece in (*pieces, ("", text[at:end])) if piece[1]]))
-    return [page for page in pages if page.pieces]
+        pages.append((number, [piece for piece in (*pieces, ("", text[at:end])) if piece[1]]))
+    return [page for page in pages if page[1]]
 
 
 def document_of(url: str) -> str:

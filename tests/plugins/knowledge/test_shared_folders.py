@@ -40,7 +40,7 @@ async def test_files_of_shared_folders_are_documents_of_everybody_and_follow_the
         ]
         assert [file.name for file in listed.unread] == ["handbook/broken.pdf"]
         again = await base.read_folders()
-        assert (again.added, again.unchanged, again.problems) == (0, 0, ()), "nothing is read twice"
+        assert (again.added, again.replaced, again.problems) == (0, 0, ()), "nothing is parsed twice"
         for to in ("removed", "private"):
             assert not (await base.change(to, "handbook/", principal="ada")).documents
             assert not (await base.change(to, "handbook/")).documents
