@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import time
 from collections.abc import Iterator
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -18,11 +17,7 @@ PIER = b"# Pier\n\nThe eastern pier of the harbour is of oak, and 40 fathoms lon
 @pytest.fixture(scope="module")
 def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("documents")
-    places: dict[str, Any] = {
-        "plugins.knowledge.folder": str(folder / "knowledge"),
-        "plugins.flat.folder": str(folder / "vectors"),
-    }
-    with running(folder, "alice", "bob", **places) as server:
+    with running(folder, "alice", "bob") as server:
         yield server
 
 
