@@ -115,6 +115,12 @@ def test_a_question_is_answered_from_the_chosen_documents(team: Served) -> None:
     report = http.get(f"/v1/runs/{run_id}/files/report.json")
     titles = {source["hit"]["title"] for source in report.json()["sources"]}
     assert titles == {"Pier"}
+    chat = {"model": "leadline-research", "messages": [{"role": "user", "content": question}]}
+    reply = http.post("/v1/chat/completions", json=chat)
+    assert reply.status_code == 200, reply.text
+    assert "of oak" in reply.json()["choices"][0]["message"]["content"]
+    short = http.post("/api/research/start", json={"query": question}).json()["task_id"]
+    assert "knowledge" in finish(http, short)["engines"]
     theirs = team.client("bob").post("/v1/runs", json={"question": question, "documents": [name]})
     assert (theirs.status_code, theirs.json()["code"]) == (422, "no_such_document")
     neither = http.post("/v1/runs", json={"question": question, "documents": [], "web": False})
