@@ -33,12 +33,13 @@ from leadline_plugins.documents.ranking import rank
 from leadline_plugins.documents.text_index import IndexReader
 from leadline_plugins.knowledge import KnowledgeSettings
 from leadline_plugins.knowledge.addition import Addition, shared_folders
-from leadline_plugins.knowledge.shelf import PROBE, Shelf, document_id, owner_of, parsed
+from leadline_plugins.knowledge.shelf import PROBE, Shelf, document_id, file_digest, owner_of, parsed
 from leadline_plugins.knowledge.writer import ShelfWriter
 from leadline_plugins.parse.media import bare_type
 from leadline_plugins.passages.cutting import as_passage
 from leadline_plugins.search.filters import page_start
 from leadline_plugins.search.local.folders import resolve
+from leadline_plugins.search.local.reading import batches
 
 # Passages of each ranking that are fused.
 DEPTH = 50
@@ -137,27 +138,35 @@ class Knowledge:
     async def change(self, request: DocumentChange, call: Call, /) -> DocumentList:
         """Change where documents of the call's principal are kept; return them as they were."""
         principal = call.run.principal
-        own, shared = self._shelves.own(principal), self._shelves.own(None)
         chosen = DocumentSelection(names=request.names, removed=request.to == "restored")
         documents = await self._context.in_thread(self._owned, chosen, call)
         if request.to in ("shared", "private"):  # without users, all documents are shared
             documents = [it for it in documents if principal and it.shared is (request.to == "private")]
-        files = [await self._context.in_thread(self._file, document, call) for document in documents]
-        if request.to == "removed":
+        changed = list[StoredDocument]()
+        for batch in batches(documents, lambda document: document.size):
+            changed += await self._move(batch, request.to, call)
+        return DocumentList(documents=tuple(changed))
+
+    async def _move(self, documents: Sequence[StoredDocument], to: str, call: Call) -> Sequence[StoredDocument]:
+        """Bring documents to another place, and take out those that arrived; what cannot be read again stays."""
+        own, in_thread = self._shelves.own(call.run.principal), self._context.in_thread
+        files = [await in_thread(self._file, document, call) for document in documents]
+        if to == "removed":
             for document, data in zip(documents, files, strict=True):
-                await self._context.in_thread(own.set_aside, document, data)
+                await in_thread(own.set_aside, document, data)
             await self._take_out(documents, call)
-            return DocumentList(documents=tuple(documents))
-        target, owner = (shared, owner_of(principal)) if request.to == "shared" else (own, "")
+            return documents
+        target, owner = (self._shelves.own(None), owner_of(call.run.principal)) if to == "shared" else (own, "")
         moved = [_moved(document, owner) for document in documents]
         await self._addition(target, call).bring(list(zip(moved, files, strict=True)))
-        stored = await self._context.in_thread(target.states)  # what could not be read again stays where it is
-        arrived = [before for before, after in zip(documents, moved, strict=True) if after.id in stored]
-        if request.to == "restored":
-            await self._context.in_thread(own.forget, [document.id for document in arrived])
+        stored = {(name, state.digest) for name, state in (await in_thread(target.states)).items()}
+        places = zip(documents, moved, files, strict=True)
+        arrived = [before for before, after, data in places if (after.id, file_digest(data)) in stored]
+        if to == "restored":
+            await in_thread(own.forget, [document.id for document in arrived])
         else:
             await self._take_out(arrived, call)
-        return DocumentList(documents=tuple(arrived))
+        return arrived
 
     def _owned(self, request: DocumentSelection, call: Call) -> list[StoredDocument]:
         """Return the documents of a selection that the principal may change: its own, and those that it shares."""
