@@ -162,7 +162,7 @@ class Client:
 
     @cached_property
     def knowledge(self) -> KnowledgeClient:
-        """The documents of the knowledge base. Its methods raise `ConfigError` if the settings are wrong."""
+        """The documents that Leadline keeps. Its methods raise `ConfigError` if the settings are wrong."""
         held: list[PluginRuntime] = []
 
         def plugins() -> PluginRuntime:

@@ -28,6 +28,7 @@ from leadline.records import (
     ChatRequest,
     Code,
     Document,
+    DocumentChange,
     DocumentList,
     DocumentSelection,
     Embeddings,
@@ -188,7 +189,7 @@ class StageRun(Run, Protocol):
         ...
 
     async def retrieve(self, request: PassageRequest, /) -> Passages:
-        """Return the passages of the knowledge base (`knowledge.base`) that answer a question best."""
+        """Return the passages of stored documents (`knowledge.base`) that answer a question best."""
         ...
 
     async def rerank(self, query: str, texts: Sequence[str], /) -> Ranking | None:
@@ -453,6 +454,7 @@ class KnowledgeBase(SearchProvider, Protocol):
 
     async def add(self, request: NewDocuments, call: Call, /) -> AddedDocuments: ...
     async def remove(self, request: DocumentSelection, call: Call, /) -> DocumentList: ...
+    async def change(self, request: DocumentChange, call: Call, /) -> DocumentList: ...
     async def documents(self, request: DocumentSelection, call: Call, /) -> DocumentList: ...
     async def retrieve(self, request: PassageRequest, call: Call, /) -> Passages: ...
 

@@ -34,7 +34,7 @@ The kinds of events and their `data`:
     call.finished   {kind, provider, task, key, outcome: reply | failure | refusal,
                     from: live | journal | cache | shared, seconds, attempts, usage}; a reply of a model also has
                     {model, finish_reason}
-    knowledge       {done, total, problems}: files of an addition to the knowledge base, which is no run
+    knowledge       {done, total, problems}: files of an addition of documents, which is no run
     gap             {after, before}: the events between these numbers are lost; only `Client.events` reports it
 
 A call that is answered by the journal, by the cache across runs or by an identical call in flight has no

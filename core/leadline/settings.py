@@ -184,6 +184,9 @@ class Research(Section):
     pages_per_query: Count = Field(3, description="Pages to read for each query.")
     section_tokens: Count = Field(1_500, description="Tokens of passages to select for each key question.")
     evidence_tokens: Count = Field(24_000, description="Tokens of all passages that a report is written from.")
+    retention: Annotated[float, Field(ge=0, le=1)] = Field(
+        0, description="Share of the fetched text that reaches the writers at least, within 40 % of `budget.tokens`."
+    )
     synthesizer: str = Field("", description="The plugin that writes the sections.")
 
 
@@ -252,6 +255,7 @@ class Knowledge(Section):
     store: str = Field("", description="The vector store of their passages.")
     embedder: Model = Field("", description="The embedder of their passages, NAME or NAME:MODEL.")
     passages: Count = Field(5, description="Passages from which the pipeline `knowledge` answers a question.")
+    documents: Names = Field((), description="Documents to search, by id, name or folder; all if it is empty.")
 
 
 class Budget(Section):

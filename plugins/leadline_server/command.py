@@ -168,12 +168,18 @@ async def serve(
         async def ready() -> None:
             await accepting.wait()
             client.plugins.pipeline()  # wrong settings are an error now, not with every run
+            _check_vector_store(client)
             app.service.ready = True
-            keeping = asyncio.create_task(_delete_old(app.service), name="keep")
+            tasks = [
+                asyncio.create_task(_delete_old(app.service), name="keep"),
+                asyncio.create_task(app.service.documents.follow_folders(), name="folders"),
+            ]
             try:
                 await (work() if work else app.service.closing.wait())
             finally:
-                keeping.cancel()
+                for task in tasks:
+                    task.cancel()
+                await asyncio.wait(tasks)
 
         server.when_started = begin
         working = asyncio.create_task(ready(), name="work")
@@ -185,6 +191,17 @@ async def serve(
             await asyncio.wait({working})
         if not working.cancelled():
             working.result()
+
+
+def _check_vector_store(client: Client) -> None:
+    """Raise `UsageError` for a vector store in a folder that only one process can open: a server has several."""
+    settings = client.knowledge.settings
+    name = settings.knowledge.store
+    if getattr(dict(settings.plugins).get(name), "url", None) == "":
+        raise UsageError(
+            f"knowledge.store: {name} without an address belongs to one process, and a server has several: set "
+            f"plugins.{name}.url, such as --set plugins.{name}.url=http://127.0.0.1:6333, or --set knowledge.store=flat"
+        )
 
 
 async def _delete_old(service: Service) -> None:

@@ -1,14 +1,15 @@
-"""The routes of the knowledge base: each principal lists, adds, removes and searches documents of its own.
+"""The routes of documents: each principal lists, opens, adds, removes, shares and searches documents of its own.
 
-What a principal finds are its documents and those of the operator. A file arrives as the body of a request, is parsed
-in a worker process, and never leaves the folder of its principal.
+What a principal finds are its documents and those that the operator and other users share. A file arrives as the body
+of a request, is parsed in a worker process, and leaves the folder of its principal only when it is shared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from itertools import accumulate
+from typing import Literal
 
 from starlette.requests import Request
 
@@ -17,11 +18,12 @@ from leadline.records import AddedDocuments, Blob, Document, DocumentList, Passa
 from leadline_server.endpoint import Endpoint
 from leadline_server.limits import Slots
 from leadline_server.problems import Problem
-from leadline_server.requests import read_body
+from leadline_server.requests import UPLOAD_TIMEOUT, ChangedDocuments, read, read_body
 from leadline_server.run_routes import number
 from leadline_server.service import Service, principal_of
 from leadline_server.views import Done
 
+Change = Literal["removed", "restored", "shared", "private"]
 # Passages of one reply, and their characters.
 _MOST, _CHARACTERS = 50, 1_000_000
 # Characters of the name of a file.
@@ -39,7 +41,13 @@ class KnowledgeRoutes:
     def endpoints(self) -> list[Endpoint]:
         """Return the routes."""
         return [
-            Endpoint("GET", "/v1/knowledge", self.list_, DocumentList),
+            Endpoint(
+                "GET",
+                "/v1/knowledge",
+                self.list_,
+                DocumentList,
+                query={"removed": "1 for the removed documents, which can be restored for a day"},
+            ),
             Endpoint(
                 "POST",
                 "/v1/knowledge",
@@ -49,7 +57,15 @@ class KnowledgeRoutes:
                 errors=(408, 409, 413, 422),
                 upload=True,
             ),
-            Endpoint("DELETE", "/v1/knowledge/{document_id}", self.remove, Done, errors=(404,)),
+            Endpoint("POST", "/v1/knowledge/changes", self.change, DocumentList, ChangedDocuments, errors=(404,)),
+            Endpoint(
+                "DELETE",
+                "/v1/knowledge/{document_id}",
+                self.remove,
+                Done,
+                query={"purge": "1 to delete it at once; else it can be restored for a day"},
+                errors=(404,),
+            ),
             Endpoint(
                 "GET",
                 "/v1/knowledge/search",
@@ -58,11 +74,24 @@ class KnowledgeRoutes:
                 query={"q": "the question", "limit": "at most so many passages: 1 to 50"},
                 errors=(409, 422),
             ),
+            Endpoint("GET", "/v1/knowledge/{document_id}", self.open, DocumentList, errors=(404,)),
         ]
 
     async def list_(self, request: Request) -> DocumentList:
         """Return the documents that the principal finds: its own, and the shared ones."""
-        return await self._base.documents(principal=principal_of(request))
+        return await self.listed(principal_of(request), removed=request.query_params.get("removed", "") == "1")
+
+    async def listed(self, principal: str | None, *, removed: bool = False) -> DocumentList:
+        """Return the documents that a principal finds, or those that it removed and can restore."""
+        return await self._base.documents(removed=removed, principal=principal)
+
+    async def open(self, request: Request) -> DocumentList:
+        """Return a document with its text and its passages."""
+        wanted, principal = request.path_params["document_id"], principal_of(request)
+        listed = await self._base.documents(wanted, whole=True, principal=principal)
+        if [document.id for document in listed.documents] != [wanted]:
+            raise _no_such_document()
+        return listed
 
     async def add(self, request: Request) -> AddedDocuments:
         """Add the file in the body; one with the same name is replaced."""
@@ -70,20 +99,20 @@ class KnowledgeRoutes:
         file = Blob(name=request.query_params.get("name", "").strip(), media_type=media_type, data=b"")
         principal = principal_of(request)
         with self.adding.taken(principal):
-            return await self.store(principal, file, partial(read_body, request, self._limits.upload))
+            return await self.store(principal, file, partial(read_body, request, self._limits.upload, UPLOAD_TIMEOUT))
 
     async def store(
         self, principal: str | None, file: Blob, read: Callable[[], Awaitable[bytes]] | None = None
     ) -> AddedDocuments:
         """Add a file, whose bytes are read when there is room for it; hold `adding` meanwhile. Raises `Problem`."""
-        name = file.name
+        name = file.name.lstrip("/")
         if not name or len(name) > _LONGEST or not name.isprintable():
             example = "POST /v1/knowledge?name=minutes.pdf"
             raise Problem(
                 422, "invalid_request", f"name: the file needs a name of at most {_LONGEST} characters", example
             )
         await self._check_room(principal, name)
-        file = file.model_copy(update={"data": await read()}) if read else file
+        file = file.model_copy(update={"name": name, "data": await read() if read else file.data})
         try:
             added = await self._base.add(files=[file], principal=principal)
         except CallFailed as failed:
@@ -94,22 +123,40 @@ class KnowledgeRoutes:
         return added
 
     async def remove(self, request: Request) -> Done:
-        """Remove a document of the principal."""
-        await self.delete(principal_of(request), request.path_params["document_id"])
+        """Remove a document of the principal; it can be restored for a day."""
+        names, principal = [request.path_params["document_id"]], principal_of(request)
+        if request.query_params.get("purge", "") == "1":
+            await self.purge(principal, names)
+        else:
+            await self.move(principal, names, "removed")
         return Done()
 
-    async def delete(self, principal: str | None, wanted: str) -> None:
-        """Remove a document of a principal. Raises `Problem`."""
-        listed = await self._base.documents(principal=principal)
-        own = [
-            document
-            for document in listed.documents
-            if document.id == wanted and document.shared == (principal is None)
-        ]
-        if not own:
-            raise Problem(404, "not_found", "there is no such document of yours", "GET /v1/knowledge lists them")
-        await self._base.remove(wanted, principal=principal)
-        self._audit.write("document removed", principal, document=own[0].name)
+    async def change(self, request: Request) -> DocumentList:
+        """Remove, restore or share documents of the principal, or make them private again."""
+        body = await read(request, ChangedDocuments, self._limits.body)
+        return await self.move(principal_of(request), body.names, body.to)
+
+    async def move(self, principal: str | None, names: Sequence[str], to: Change) -> DocumentList:
+        """Change where documents of a principal are kept. Raises `Problem` if it has none of these."""
+        try:
+            changed = await self._base.change(to, *names, principal=principal)
+        except CallFailed as failed:
+            raise _problem(failed) from failed
+        return self._noted(changed, principal, to)
+
+    async def purge(self, principal: str | None, names: Sequence[str]) -> DocumentList:
+        """Delete documents of a principal for good, also removed ones. Raises `Problem` if it has none of these."""
+        there = await self._base.remove(*names, principal=principal)
+        aside = await self._base.remove(*names, removed=True, principal=principal)
+        both = there.model_copy(update={"documents": (*there.documents, *aside.documents)})
+        return self._noted(both, principal, "deleted")
+
+    def _noted(self, changed: DocumentList, principal: str | None, how: str) -> DocumentList:
+        if not changed.documents:
+            raise _no_such_document()
+        for document in changed.documents:
+            self._audit.write(f"document {how}", principal, document=document.name)
+        return changed
 
     async def search(self, request: Request) -> Passages:
         """Return the passages that answer a question best, without the whole texts of their documents."""
@@ -138,7 +185,7 @@ class KnowledgeRoutes:
         own = [
             document.name
             for document in (await self._base.documents(principal=principal)).documents
-            if document.shared == (principal is None)
+            if not document.from_folder and (not document.shared or document.owner == (principal or ""))
         ]
         if len(own) >= self._limits.documents and name not in own:
             message = f"you have {len(own):,} documents, which is the limit"
@@ -150,4 +197,8 @@ def _problem(failed: CallFailed) -> Problem:
     if failed.record.message.code == "reembed":
         message = "the documents were embedded with another model than the server now uses"
         return Problem(409, "embedder_changed", message, "the operator of the server has them embedded again")
-    return Problem(500, "failed", "the knowledge base could not be used", "the log of the server has the details")
+    return Problem(500, "failed", "the documents could not be used", "the log of the server has the details")
+
+
+def _no_such_document() -> Problem:
+    return Problem(404, "not_found", "there is no such document of yours", "GET /v1/knowledge lists them")

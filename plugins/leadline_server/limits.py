@@ -25,9 +25,9 @@ class Limits:
     requests: int = 600
     body: int = 256 * 1024
     upload: int = 50_000_000
-    """Bytes of a document that is added to the knowledge base."""
+    """Bytes of a document that is added."""
     documents: int = 1_000
-    """Documents of each principal in the knowledge base."""
+    """Documents of each principal."""
     quota: Quota = field(default_factory=Quota)
     """What each principal may spend."""
     guesses: int = 20

@@ -16,8 +16,8 @@ from leadline_server.problems import Problem
 
 # Nothing else becomes the path of a run.
 RUN_ID = re.compile(r"[0-9a-f]{8}_[0-9]{8}_[0-9]{6}")
-# Seconds in which a body must arrive.
-BODY_TIMEOUT = 30.0
+# Seconds in which a body must arrive, and a file.
+BODY_TIMEOUT, UPLOAD_TIMEOUT = 30.0, 600.0
 # Settings that a request may change: they choose the extent and the form of a report. None names a folder, a key, an
 # address, a plugin or a program; those are the operator's.
 ALLOWED = (
@@ -73,6 +73,10 @@ class NewRun(RequestBody):
     """The id of a conversation, whose last run this one follows; a new id begins a conversation."""
     follows: Name = ""
     """The id of the run that this one follows, instead of the last one."""
+    documents: list[Name] | None = Field(None, max_length=1_000)
+    """Documents to search, by id, name or folder: all without this field, none if it is empty."""
+    web: bool = True
+    """Whether the web is searched, as far as the server searches it."""
 
 
 def order(**fields: Any) -> NewRun:
@@ -89,6 +93,13 @@ class NewAnswer(RequestBody):
     question_id: Name
     action: Literal["accept", "decline", "cancel"] = "accept"
     content: dict[Name, JsonValue] = Field({}, max_length=100)
+
+
+class ChangedDocuments(RequestBody):
+    """Documents by id, name or folder: to set aside for a day, or to restore; to share with all users, or no more."""
+
+    names: list[Name] = Field(min_length=1, max_length=1_000)
+    to: Literal["removed", "restored", "shared", "private"]
 
 
 class Reason(RequestBody):
@@ -112,7 +123,7 @@ class Login(RequestBody):
 Body = TypeVar("Body", bound=BaseModel)
 
 
-async def read_body(request: Request, limit: int) -> bytes:
+async def read_body(request: Request, limit: int, seconds: float = BODY_TIMEOUT) -> bytes:
     """Return the body. Raises `Problem` if it is too long or too slow."""
     close = {"Connection": "close"}  # the rest of the body is not read
     too_large = Problem(413, "too_large", f"the body has more than {limit:,} bytes", headers=close)
@@ -121,13 +132,13 @@ async def read_body(request: Request, limit: int) -> bytes:
         raise too_large
     data = bytearray()
     try:
-        async with asyncio.timeout(BODY_TIMEOUT):
+        async with asyncio.timeout(seconds):
             async for piece in request.stream():
                 data += piece
                 if len(data) > limit:
                     raise too_large
     except TimeoutError:
-        message = f"the body did not arrive within {BODY_TIMEOUT:g} s"
+        message = f"the body did not arrive within {seconds:g} s"
         raise Problem(408, "timeout", message, headers=close) from None
     except ClientDisconnect:
         raise Problem(400, "disconnected", "the client disconnected") from None

@@ -31,6 +31,7 @@ from leadline.run_summary import ACTIVE
 from leadline.runs import Metadata, RunInfo
 from leadline_server import logs
 from leadline_server.access import Identity, unknown_token
+from leadline_server.documents import Documents
 from leadline_server.evidence import evidence_view
 from leadline_server.limits import Limits, Rate, Slots
 from leadline_server.metrics import ServerMetrics
@@ -187,6 +188,7 @@ class Service:
         self.closing = asyncio.Event()
         self.active = ActiveRuns(self.queue)
         self.pipelines = Pipelines(self.client)
+        self.documents = Documents(self.client)
         self.active.when_ended = self._count
         self._reports: OrderedDict[Path, tuple[tuple[int, ...], Report]] = OrderedDict()
         self._reading = asyncio.Lock()
@@ -209,6 +211,7 @@ class Service:
         if key is not None and not 0 < len(key) <= _MAX_KEY:
             raise Problem(422, "invalid_request", f"Idempotency-Key: 1 to {_MAX_KEY} characters")
         changed = overrides(body, self.client.plugins.settings)
+        changed |= await self.documents.sources(body, principal)
         new = partial(self.client.order, body.question, set=changed, tags=body.tags, principal=principal)
         earlier: Any = {"conversation": body.conversation, "follows": body.follows or None, "turns": tuple(turns)}
         limit, refusal = self.limits.runs, None

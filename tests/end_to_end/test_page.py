@@ -280,21 +280,47 @@ async def test_a_run_survives_its_tab_and_its_server_and_is_read_with_its_eviden
         await visitor.look("10-not-found")
 
 
-async def test_documents_are_added_and_asked(server: Server) -> None:
+_DROP = """() => {
+    const data = new DataTransfer();
+    data.items.add(new File(["# Pier\\n\\nThe eastern pier is of oak, 40 fathoms long.\\n"], "pier.md"));
+    return data;
+}"""
+
+
+async def test_documents_are_dropped_opened_removed_and_asked(server: Server, tmp_path: Path) -> None:
+    soundings = tmp_path / "soundings"
+    soundings.mkdir()
+    (soundings / "second.md").write_text(
+        "# Second sounding\n\nThe second sounding was of 12 fathoms in 1871.\n", "utf-8"
+    )
     async with visiting(server) as visitor:
-        await visitor.page.goto(f"{server.url}/documents")
-        await visitor.look("documents-empty")
-        await visitor.page.set_input_files("#file", server.folder / "docs" / "harbour.md")
-        await visitor.page.click("form[enctype] button")
-        await visitor.page.wait_for_selector("tbody tr")
-        await visitor.page.fill("#q", "second sounding")
-        await visitor.page.keyboard.press("Enter")
-        await visitor.page.wait_for_selector(".found")
+        page = visitor.page
+        await page.goto(f"{server.url}/documents")
+        await page.wait_for_selector("text=shared folder")
         await visitor.look("documents")
-        await visitor.page.fill("#question", QUESTION)
-        await visitor.page.click("form[action='/runs'] button.main")
-        await visitor.page.wait_for_selector(".report .citation")
-        await visitor.look("documents-answer")
+        await page.dispatch_event("#upload", "drop", {"dataTransfer": await page.evaluate_handle(_DROP)})
+        await page.wait_for_selector("tr:has-text('pier.md')")
+        await page.set_input_files("input[webkitdirectory]", soundings)
+        await page.wait_for_selector(".collection-name:has-text('soundings')")
+        await visitor.look("documents-collections")
+        await page.check("tr:has-text('pier.md') input")
+        await page.click("button[value=removed]")
+        await visitor.look("documents-removed")
+        await page.click("text=Undo")
+        await page.wait_for_selector("tr:has-text('pier.md')")
+        await page.fill("#q", "second sounding")
+        await page.keyboard.press("Enter")
+        await page.click(".found a >> nth=0")
+        await page.wait_for_selector(".piece")
+        await visitor.look("document")
+        await page.goto(f"{server.url}/documents")
+        await page.check("input[value='soundings/']")
+        await page.click("button[value=ask]")
+        await page.fill("#question", "How deep was the second sounding of the harbour, and in which year?")
+        await visitor.look("documents-ask")
+        await page.click(".ask button.main")
+        await page.wait_for_selector(".report .citation")
+        assert "12 fathoms" in await page.inner_text(".report")
         assert visitor.told == []
 
 

@@ -97,5 +97,16 @@ async def test_own_documents_are_asked_once_there_are_some(tmp_path: Path, monke
         await runs.knowledge.add(handbook)
     async with leadline.Client(set={"ai.providers": ["embedded"]}, **options) as runs:
         result = await runs.research(question)
+        mixed = f"{question} And what do laws of other countries say?"
+        half = await runs.research(mixed)
+        order = runs.order(mixed, set={"search.engines": ["knowledge"]})
+        whole = await (await runs.run(order)).result()
     assert (result.status, result.metadata.pipeline) == ("complete", "knowledge")
     assert "thirty days" in result.text
+    assert "left out" not in " ".join(map(str, result.metadata.notices))
+    assert half.metadata.pipeline == "knowledge"
+    assert "left out: everything but a question about your own documents" in " ".join(map(str, half.metadata.notices))
+    assert half.report
+    assert "everything but" in json.dumps(half.report.metadata["method"])
+    assert whole.metadata.pipeline == "research", "it reads the documents as well"
+    assert "thirty days" in whole.text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leadline_plugins.routing import Rule, by_rules, rules
+from leadline_plugins.routing import Rule, by_rules, may_ask_more, rules
 from leadline_plugins.stages.route import RouteSettings
 
 ALL = RouteSettings().pipelines
@@ -47,6 +47,23 @@ def test_own_documents_come_before_everything_else() -> None:
     found = by_rules("How many days of leave, compared with last year, does our handbook allow?", ALL)
     assert found
     assert found.pipeline == "knowledge"
+
+
+@pytest.mark.parametrize(
+    ("question", "more"),
+    [
+        ("Search my documents for shore power and write a research report", True),
+        ("在我的文档中查找岸电，再写一份调研报告", True),
+        ("Write a requirements document for a booking system. Also survey what rivals offer.", True),
+        ("How many days of leave does our employee handbook allow?", False),
+        ("我们的员工手册规定年假有几天？", False),
+        ("Think this through step by step: is it ever right to lie and to steal?", False),
+    ],
+)
+def test_a_rule_that_may_cover_half_of_a_question_is_no_last_word(question: str, more: bool) -> None:
+    route = by_rules(question, ALL)
+    assert route
+    assert may_ask_more(question, route) is more
 
 
 def test_a_report_is_long_although_it_compares() -> None:

@@ -89,8 +89,7 @@ async def test_five_phases_compose_a_cited_report(tools: Any, world: Any, tmp_pa
 async def test_routers_choose_the_mode_and_say_why(
     tools: Any, world: Any, tmp_path: Path, name: str, question: str, pipeline: str
 ) -> None:
-    settings = system(name, **({"knowledge__store": "flat"} if name == "six_modes" else {}))
-    result = await run(tools, world, tmp_path, settings, question)
+    result = await run(tools, world, tmp_path, system(name), question)
     assert (result.status, result.metadata.pipeline) == ("complete", pipeline)
     (route,) = kinds(result, "route")
     assert route["reason"]

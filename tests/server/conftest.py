@@ -102,7 +102,13 @@ def running(
     gate, store = Gate(), Store(folder / "runs")
     known = {token.name for token in store.tokens()}
     tokens = {user: store.add_token(user, user) for user in users if user not in known}
-    values = SETTINGS | {"middleware": ["gate"]} | {name.replace("__", "."): value for name, value in settings.items()}
+    places = {"plugins.knowledge.folder": str(folder / "knowledge"), "plugins.flat.folder": str(folder / "vectors")}
+    values = (
+        SETTINGS
+        | places
+        | {"middleware": ["gate"]}
+        | {name.replace("__", "."): value for name, value in settings.items()}
+    )
     started, found, failures = threading.Event(), list[tuple[asyncio.AbstractEventLoop, Running]](), []
     offer = middleware("For a test")(lambda: gate)
 

@@ -151,6 +151,7 @@ def test_the_folder_may_stand_before_or_after_the_subcommand() -> None:
         (["--host", "192.0.2.1", "--port", "1"], 64, ""),
         (["--port", "70000"], 64, "is not a port"),
         (["--set", "search.engines=nothing"], 78, "nothing"),
+        (["--port", "0", "--set", "knowledge.store=qdrant"], 64, "set plugins.qdrant.url"),
     ],
 )
 def test_settings_that_cannot_work_are_refused_at_the_start(

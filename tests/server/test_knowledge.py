@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -20,11 +19,7 @@ HARBOUR = b"# Harbour\n\nThe harbour is nine fathoms deep at the mole.\n"
 def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("knowledge")
     limits = Limits(requests=100_000, upload=20_000, documents=3)
-    places: dict[str, Any] = {
-        "plugins.knowledge.folder": str(folder / "knowledge"),
-        "plugins.flat.folder": str(folder / "vectors"),
-    }
-    with running(folder, "alice", "bob", limits=limits, **places) as server:
+    with running(folder, "alice", "bob", limits=limits) as server:
         yield server
 
 

@@ -68,11 +68,14 @@ def test_real_replies_are_as_described(http: httpx.Client, routes: list[Endpoint
         "/api/research/start": {"question": QUESTION},
     }
     queries = {"/v1/compare": {"a": done, "b": done}, "/api/research/status": {"task_id": done}}
+    queries["/v1/knowledge/search"] = {"q": "pier"}
+    added = http.post("/v1/knowledge?name=pier.md", content=b"# Pier\n\nThe pier is of oak.\n")
+    document = _checked(_reply(routes, "POST", "/v1/knowledge"), added)["documents"][0]["id"]
     checked = 0
     for route in routes:
         if not isinstance(route.reply, type) or (route.method != "GET" and route.path not in bodies):
             continue
-        path = route.path.format(run_id=run, evidence_id=evidence, task_id=run)
+        path = route.path.format(run_id=run, evidence_id=evidence, task_id=run, document_id=document)
         if "evidence" in path:
             path = path.replace(run, done)
         reply = http.request(route.method, path, json=bodies.get(route.path), params=queries.get(route.path))
@@ -82,6 +85,7 @@ def test_real_replies_are_as_described(http: httpx.Client, routes: list[Endpoint
         if route.method == "POST":
             finish(http, data.get("id") or data["task_id"])
     assert checked >= 12
+    http.delete(f"/v1/knowledge/{document}?purge=1")  # the server is that of other tests
     _checked(_reply(routes, "DELETE", "/v1/runs/{run_id}"), http.delete(f"/v1/runs/{run}"))
 
 

@@ -40,6 +40,7 @@ from leadline.records.documents import (
 )
 from leadline.records.knowledge import (
     AddedDocuments,
+    DocumentChange,
     DocumentList,
     DocumentSelection,
     DocumentVectors,
@@ -120,6 +121,7 @@ __all__ = [
     "Correction",
     "DataPoint",
     "Document",
+    "DocumentChange",
     "DocumentList",
     "DocumentSelection",
     "DocumentVectors",

@@ -1,9 +1,10 @@
-"""Documents of the knowledge base, the passages that it finds, and their vectors in a vector store."""
+"""Documents that Leadline keeps, the passages that answer a question, and their vectors in a vector store."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Literal
 
 from leadline.records.base import Record, Text
 from leadline.records.documents import Blob, Evidence, Source
@@ -16,10 +17,12 @@ class NewDocuments(Record):
     files: tuple[Blob, ...] = ()
     reembed: bool = False
     """True if all documents of the collection are embedded again, with the embedder of the settings."""
+    folders: bool = False
+    """True if the shared documents of folders are brought up to date: those of the settings of `local`."""
 
 
 class StoredDocument(Record):
-    """A document of the knowledge base."""
+    """A document that Leadline keeps. The part of its name before the first `/` is its collection."""
 
     id: str
     name: str
@@ -34,6 +37,12 @@ class StoredDocument(Record):
     added: datetime
     shared: bool = True
     """True if every user finds it; false if it belongs to the principal of the call."""
+    owner: str = ""
+    """The principal who shares it; empty for a document of the operator, and for a private one."""
+    from_folder: bool = False
+    """True if it is a file of a folder that the operator shares; it changes with the file."""
+    removed: datetime | None = None
+    """When it was removed; it can be restored for a day."""
 
 
 class UnreadFile(Record):
@@ -61,26 +70,10 @@ class DocumentSelection(Record):
     """Documents by id or name; a name ending in `/` stands for everything below a folder. None stands for all."""
 
     names: tuple[str, ...] | None = None
-
-
-class DocumentList(Record):
-    """Documents of the knowledge base, by name, and what their passages were embedded with."""
-
-    documents: tuple[StoredDocument, ...] = ()
-    embedder: str = ""
-    unfinished: int = 0
-    """Documents that an interrupted addition left out."""
-    version: str = ""
-    """Changes with the documents that the caller finds, whichever were asked for; empty if the base cannot tell."""
-
-
-class PassageRequest(Record):
-    """A question to answer from the passages of the knowledge base."""
-
-    query: Text
-    limit: int = 5
-    whole: bool = True
-    """Whether the sources have the texts of their documents."""
+    removed: bool = False
+    """True if the removed documents are meant, which can be restored."""
+    whole: bool = False
+    """True if the texts and passages of the documents are wanted."""
 
 
 class Passages(Record):
@@ -88,6 +81,37 @@ class Passages(Record):
 
     evidence: tuple[Evidence, ...] = ()
     sources: tuple[Source, ...] = ()
+
+
+class DocumentChange(Record):
+    """A change of documents of the call's principal: set aside for a day, or back; shared with all users, or not."""
+
+    names: tuple[str, ...]
+    to: Literal["removed", "restored", "shared", "private"]
+
+
+class DocumentList(Record):
+    """Documents by name, and what their passages were embedded with."""
+
+    documents: tuple[StoredDocument, ...] = ()
+    embedder: str = ""
+    unfinished: int = 0
+    """Documents that an interrupted addition left out."""
+    version: str = ""
+    """Changes with the documents that the caller finds, whichever were asked for; empty without any."""
+    unread: tuple[UnreadFile, ...] = ()
+    """Files of shared folders that could not be read."""
+    opened: Passages | None = None
+    """The texts and all passages of the documents, if they were wanted."""
+
+
+class PassageRequest(Record):
+    """A question to answer from the passages of documents."""
+
+    query: Text
+    limit: int = 5
+    whole: bool = True
+    """Whether the sources have the texts of their documents."""
 
 
 # --- vectors of passages ----------------------------------------------------------------------------------------------

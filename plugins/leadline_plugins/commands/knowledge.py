@@ -126,7 +126,7 @@ def _ask(args: Namespace) -> int:
 
 
 def _run(args: Namespace, work: Callable[[Any], Awaitable[T]]) -> T:
-    """Return what a method of the knowledge base returns; a failed call is told without its number."""
+    """Return what a method of `Client.knowledge` returns; a failed call is told without its number."""
 
     async def run() -> T:
         async with client_of(args) as client:

@@ -11,6 +11,7 @@ import json
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -159,6 +160,14 @@ def _unpack(document: tantivy.Document) -> IndexedPassage:
 class IndexReader:
     """A snapshot of the index; safe to use from any thread."""
 
+    _only: frozenset[str] | None = None
+
+    def within(self, keys: Iterable[str]) -> IndexReader:
+        """Return a reader that answers questions from these versions alone."""
+        reader = copy(self)
+        reader._only = frozenset(keys)
+        return reader
+
     @_guarded
     def __init__(self, index: Path | tantivy.Index) -> None:
         self._commit = index / "meta.json" if isinstance(index, Path) else None
@@ -191,15 +200,17 @@ class IndexReader:
     def best(self, words: Sequence[str], limit: int, key: str = "") -> list[Match]:
         """Return the best passages for some words by BM25, of all documents or of the version with this key."""
         any_word = Query.boolean_query([(Occur.Should, self._term("words", word)) for word in words])
-        if not key:
-            return self._search(any_word, limit)
-        return self._search(
-            Query.boolean_query([(Occur.Must, self._term("key", key)), (Occur.Should, any_word)]), limit
-        )
+        if key:
+            any_word = Query.boolean_query([(Occur.Must, self._term("key", key)), (Occur.Should, any_word)])
+        elif self._only is not None:
+            chosen = Query.term_set_query(self._index.schema, "key", sorted(self._only))
+            any_word = Query.boolean_query([(Occur.Must, any_word), (Occur.Must, Query.const_score_query(chosen, 0.0))])
+        return self._search(any_word, limit)
 
     def named(self, title: str) -> list[IndexedPassage]:
         """Return the first passages of the documents whose title is this name."""
-        return [match.passage for match in self._search(self._term("name", title), _NAMESAKES)]
+        passages = [match.passage for match in self._search(self._term("name", title), _NAMESAKES)]
+        return [passage for passage in passages if self._only is None or passage.key in self._only]
 
     def passage(self, key: str, number: int) -> IndexedPassage | None:
         """Return a passage of a version by its number; None if the index does not have it."""

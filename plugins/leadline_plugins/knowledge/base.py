@@ -1,9 +1,10 @@
-"""The knowledge base: a search engine whose documents Leadline keeps, and the fetcher of their files."""
+"""The documents that Leadline keeps, as a search engine, and the fetcher of their files."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from leadline.contracts import Call, Context
@@ -11,6 +12,7 @@ from leadline.errors import Unsupported
 from leadline.records import (
     AddedDocuments,
     Blob,
+    DocumentChange,
     DocumentList,
     DocumentSelection,
     Evidence,
@@ -30,13 +32,14 @@ from leadline.records import (
 from leadline_plugins.documents.ranking import rank
 from leadline_plugins.documents.text_index import IndexReader
 from leadline_plugins.knowledge import KnowledgeSettings
-from leadline_plugins.knowledge.addition import Addition
-from leadline_plugins.knowledge.shelf import PROBE, Shelf, document_id, owner_of, parsed
+from leadline_plugins.knowledge.addition import Addition, shared_folders
+from leadline_plugins.knowledge.shelf import PROBE, Shelf, document_id, file_digest, owner_of, parsed
 from leadline_plugins.knowledge.writer import ShelfWriter
 from leadline_plugins.parse.media import bare_type
 from leadline_plugins.passages.cutting import as_passage
 from leadline_plugins.search.filters import page_start
 from leadline_plugins.search.local.folders import resolve
+from leadline_plugins.search.local.reading import batches
 
 # Passages of each ranking that are fused.
 DEPTH = 50
@@ -69,7 +72,10 @@ def fused(words: Sequence[Place], vectors: Sequence[Place], weight: float) -> Sc
     return dict(sorted(scores.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-_EMPTY = "the knowledge base has no documents: add some with `leadline knowledge add PATH`"
+_EMPTY = "there are no documents: add some with `leadline knowledge add PATH`"
+_NONE_CHOSEN = "the chosen documents are not there (any more): `leadline knowledge list` shows those that are"
+# Nearest passages of which those of chosen documents are taken.
+_NEAR = 20 * DEPTH
 
 
 class Shelves:
@@ -90,6 +96,12 @@ class Shelves:
         return [shelf for shelf in shelves if shelf.count()]
 
 
+def finds_documents(settings: KnowledgeSettings, names: Sequence[str], principal: Principal | None) -> bool:
+    """Return whether a principal finds documents, or some of those with these names."""
+    shelves = Shelves(settings).visible(principal)
+    return bool(_listed(shelves, DocumentSelection(names=tuple(names))) if names else shelves)
+
+
 class Knowledge:
     """Implements `leadline.contracts.KnowledgeBase`."""
 
@@ -102,23 +114,90 @@ class Knowledge:
 
     async def add(self, request: NewDocuments, call: Call, /) -> AddedDocuments:
         """Add files to the collection of the call's principal, or embed all of its documents again."""
-        shelf = self._shelves.own(call.run.principal)
-        return await Addition(shelf, self._settings, self._context, call).add(request)
+        shelf = self._shelves.own(None if request.folders else call.run.principal)
+        if request.folders and not shelf.exists() and not shared_folders(call.run.settings):
+            return AddedDocuments()
+        return await self._addition(shelf, call).add(request)
+
+    def _addition(self, shelf: Shelf, call: Call) -> Addition:
+        return Addition(shelf, self._settings, self._context, call)
 
     async def remove(self, request: DocumentSelection, call: Call, /) -> DocumentList:
-        """Remove documents of the call's principal, and return them. Names without a document are ignored."""
-        shelf = self._shelves.own(call.run.principal)
-        if not shelf.exists():
-            return DocumentList()
-        writer = ShelfWriter(shelf, self._context, call)
-        async with writer.exclusive():
-            documents = await writer.in_thread(_listed, [shelf], request)
-            await writer.remove([document.id for document in documents])
+        """Delete documents of the call's principal for good, and return them; with `removed`, those set aside.
+
+        Names without a document are ignored.
+        """
+        own = self._shelves.own(call.run.principal)
+        documents = await self._context.in_thread(self._owned, request, call)
+        if request.removed:
+            await self._context.in_thread(own.forget, [document.id for document in documents])
+        else:
+            await self._take_out(documents, call)
         return DocumentList(documents=tuple(documents))
+
+    async def change(self, request: DocumentChange, call: Call, /) -> DocumentList:
+        """Change where documents of the call's principal are kept; return them as they were."""
+        principal = call.run.principal
+        chosen = DocumentSelection(names=request.names, removed=request.to == "restored")
+        documents = await self._context.in_thread(self._owned, chosen, call)
+        if request.to in ("shared", "private"):  # without users, all documents are shared
+            documents = [it for it in documents if principal and it.shared is (request.to == "private")]
+        changed = list[StoredDocument]()
+        for batch in batches(documents, lambda document: document.size):
+            changed += await self._move(batch, request.to, call)
+        return DocumentList(documents=tuple(changed))
+
+    async def _move(self, documents: Sequence[StoredDocument], to: str, call: Call) -> Sequence[StoredDocument]:
+        """Bring documents to another place, and take out those that arrived; what cannot be read again stays."""
+        own, in_thread = self._shelves.own(call.run.principal), self._context.in_thread
+        files = [await in_thread(self._file, document, call) for document in documents]
+        if to == "removed":
+            for document, data in zip(documents, files, strict=True):
+                await in_thread(own.set_aside, document, data)
+            await self._take_out(documents, call)
+            return documents
+        target, owner = (self._shelves.own(None), owner_of(call.run.principal)) if to == "shared" else (own, "")
+        moved = [_moved(document, owner) for document in documents]
+        await self._addition(target, call).bring(list(zip(moved, files, strict=True)))
+        stored = {(name, state.digest) for name, state in (await in_thread(target.states)).items()}
+        places = zip(documents, moved, files, strict=True)
+        arrived = [before for before, after, data in places if (after.id, file_digest(data)) in stored]
+        if to == "restored":
+            await in_thread(own.forget, [document.id for document in arrived])
+        else:
+            await self._take_out(arrived, call)
+        return arrived
+
+    def _owned(self, request: DocumentSelection, call: Call) -> list[StoredDocument]:
+        """Return the documents of a selection that the principal may change: its own, and those that it shares."""
+        principal, owner = call.run.principal, owner_of(call.run.principal)
+        if request.removed:
+            removed = self._shelves.own(principal).removed()
+            return [it for it in removed if request.names is None or it.id in request.names]
+        documents = _listed(self._shelves.visible(principal), request)
+        return [it for it in documents if not it.from_folder and (it.owner == owner or not it.shared or not owner)]
+
+    def _file(self, document: StoredDocument, call: Call) -> bytes:
+        own = self._shelves.own(call.run.principal)
+        if document.removed:
+            return own.removed_file(document.id)
+        shelf = self._shelves.own(None) if document.shared else own
+        return shelf.read_file(shelf.states()[document.id].digest)
+
+    async def _take_out(self, documents: Sequence[StoredDocument], call: Call) -> None:
+        """Delete documents from the collections that have them."""
+        for shelf in {self._shelves.own(None), self._shelves.own(call.run.principal)}:
+            ids = [document.id for document in documents if document.shared == shelf.shared]
+            if ids:
+                writer = ShelfWriter(shelf, self._context, call)
+                async with writer.exclusive():
+                    await writer.remove(ids)
 
     async def documents(self, request: DocumentSelection, call: Call, /) -> DocumentList:
         """Return the documents that the call's principal finds."""
         own = self._shelves.own(call.run.principal)
+        if request.removed:
+            return DocumentList(documents=tuple(await self._context.in_thread(own.removed)))
         shelves = await self._context.in_thread(self._shelves.visible, call.run.principal)
         return await self._context.in_thread(_list, own, shelves, request)
 
@@ -152,13 +231,36 @@ class Knowledge:
         for shelf in shelves:
             await self._context.in_thread(shelf.check_vectors, embedder, store, probe)
         names = [await self._context.in_thread(shelf.vectors) for shelf in shelves]
-        near = await run.vectors.search(VectorQuery(collections=tuple(names), vector=asked, limit=DEPTH))
-        words = await self._context.in_thread(_by_words, shelves, query)
-        return fused(words, by_vectors(near.matches), self._settings.vector_weight)
+        chosen = await self._context.in_thread(_chosen, shelves, run.settings.knowledge.documents)
+        depth = DEPTH if chosen is None else _NEAR
+        near = await run.vectors.search(VectorQuery(collections=tuple(names), vector=asked, limit=depth))
+        matches = [match for match in near.matches if chosen is None or match.document in chosen]
+        words = await self._context.in_thread(_by_words, shelves, query, chosen)
+        return fused(words, by_vectors(matches[:DEPTH]), self._settings.vector_weight)
 
 
-def _by_words(shelves: Sequence[Shelf], query: str) -> list[Place]:
-    return by_words([shelf.reader() for shelf in shelves], query)
+def _chosen(shelves: Sequence[Shelf], names: Sequence[str]) -> set[str] | None:
+    """Return the keys of the versions of chosen documents; None for all. Raises `Unsupported` if there is none."""
+    if not names:
+        return None
+    ids = {document.id for document in _listed(shelves, DocumentSelection(names=tuple(names)))}
+    keys = {state.key for shelf in shelves for name, state in shelf.states().items() if name in ids}
+    if not keys:
+        raise Unsupported(_NONE_CHOSEN)
+    return keys
+
+
+def _by_words(shelves: Sequence[Shelf], query: str, chosen: set[str] | None) -> list[Place]:
+    readers = [shelf.reader() for shelf in shelves]
+    return by_words(readers if chosen is None else [reader.within(chosen) for reader in readers], query)
+
+
+def _moved(document: StoredDocument, owner: str) -> StoredDocument:
+    """Return a document as that of another owner; in the shared collection, names of several may be the same."""
+    if document.owner == owner:
+        return document
+    identity = f"{owner}\0{document.name}" if owner else document.name
+    return document.model_copy(update={"id": document_id(identity), "owner": owner})
 
 
 def _scored(shelves: Sequence[Shelf], scores: Scores) -> list[tuple[Shelf, str, Evidence]]:
@@ -198,12 +300,26 @@ def _hits(shelves: Sequence[Shelf], scores: Scores) -> list[Hit]:
 
 
 def _list(own: Shelf, shelves: Sequence[Shelf], request: DocumentSelection) -> DocumentList:
+    documents = _listed(shelves, request) if request.names != () else []
     return DocumentList(
-        documents=tuple(_listed(shelves, request) if request.names != () else ()),
+        documents=tuple(documents),
+        opened=_opened(shelves, documents) if request.whole else None,
+        unread=tuple(file for shelf in shelves for file in shelf.unread()) if request.names is None else (),
         embedder=own.about().get("embedder", ""),
         unfinished=len(own.unused()) if own.exists() else 0,
         version=" ".join(shelf.fingerprint() for shelf in shelves),
     )
+
+
+def _opened(shelves: Sequence[Shelf], documents: Sequence[StoredDocument]) -> Passages:
+    """Return the texts of documents with all their passages."""
+    evidence, sources = list[Evidence](), list[Source]()
+    for shelf in shelves:
+        wanted = {document.id for document in documents if document.shared == shelf.shared}
+        keys = [state.key for name, state in shelf.states().items() if name in wanted]
+        sources += shelf.read_sources(keys).values()
+        evidence += [passage.evidence for key in keys for passage in shelf.reader().version(key)]
+    return Passages(evidence=tuple(evidence), sources=tuple(sources))
 
 
 def _listed(shelves: Sequence[Shelf], request: DocumentSelection) -> list[StoredDocument]:
@@ -212,12 +328,13 @@ def _listed(shelves: Sequence[Shelf], request: DocumentSelection) -> list[Stored
     if request.names is None:
         return documents
     names = {name.rstrip("/") for name in request.names}
-    ids = {document_id(str(path)) for path in resolve([Path(name) for name in names])} | names
+    with suppress(ValueError, RuntimeError):  # a name may be no path: with a zero byte, or of an unknown user's home
+        names |= {document_id(str(path)) for path in resolve([Path(name) for name in names])}
     folders = tuple(f"{name}/" for name in names)
     return [
         document
         for document in documents
-        if document.id in ids or document.name in names or document.name.startswith(folders)
+        if document.id in names or document.name in names or document.name.startswith(folders)
     ]
 
 
@@ -251,7 +368,7 @@ class KnowledgeFetcher:
         shelf = self._shelves.own(None if shared else principal)
         document, state = shelf.document(name), shelf.states().get(name)
         if document is None or state is None:
-            raise Unsupported(f"{url}: the knowledge base has no such document")
+            raise Unsupported(f"{url}: there is no such document (any more)")
         try:
             return Blob(name=document.name, media_type=document.media_type, data=shelf.read_file(state.digest))
         except OSError as error:

@@ -10,16 +10,18 @@ import json
 import os
 import zlib
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
 from pydantic_core import from_json
 
+from leadline.encoding import json_bytes
 from leadline.errors import Denied, Unsupported
-from leadline.files import private_file, read_limited
-from leadline.records import Document, Hit, Notice, Principal, Source, StoredDocument
-from leadline_plugins.documents.store import FILE, DocumentStore
+from leadline.files import private_file, private_folder, read_limited
+from leadline.records import Document, Hit, Notice, Principal, Source, StoredDocument, UnreadFile
+from leadline_plugins.documents.store import DocumentStore
 from leadline_plugins.passages.ranking import cosine
 from leadline_plugins.vectors import safe_name
 
@@ -30,6 +32,8 @@ PROBE = "The tide tables of a harbour list the depth of its water by the hour."
 _SAME = 0.98
 # Bytes of a stored file, and of a document: the folder may be anybody's.
 _LARGEST = 2**28
+# The folder of removed documents, and how long they stay there.
+_REMOVED, _DAY = "removed", timedelta(days=1)
 # Bytes of a packed or unpacked source that have its hit.
 _BEGINNING = 65_536
 
@@ -52,11 +56,22 @@ class Shelf(DocumentStore):
         return f"{self.name} {self.about().get('embedded', '1')}"
 
     def documents(self) -> list[StoredDocument]:
-        documents = [
-            StoredDocument.model_validate_json(about).model_copy(update={"shared": self.shared})
-            for about in self.abouts().values()
-        ]
+        unread = dict(self.problems())
+        documents = [document for document in self._abouts() if document.id not in unread]
         return sorted(documents, key=lambda document: (document.name, document.id))
+
+    def unread(self) -> list[UnreadFile]:
+        """Return the files of shared folders that could not be read."""
+        reasons = dict(self.problems())
+        return [UnreadFile(name=it.name, reason=reasons[it.id]) for it in self._abouts() if it.id in reasons]
+
+    def from_folders(self) -> set[str]:
+        """Return the ids of the files of shared folders."""
+        return {document.id for document in self._abouts() if document.from_folder}
+
+    def _abouts(self) -> list[StoredDocument]:
+        stored = map(StoredDocument.model_validate_json, self.abouts().values())
+        return [document.model_copy(update={"shared": self.shared}) for document in stored]
 
     def document(self, document_id: str) -> StoredDocument | None:
         about = self.abouts().get(document_id)
@@ -107,8 +122,41 @@ class Shelf(DocumentStore):
     def drop_files(self, digests: Sequence[str]) -> None:
         """Delete files that no document has any more."""
         used = {state.digest for state in self.states().values()}
-        for digest in set(digests) - used:
+        for digest in {*filter(None, digests)} - used:
             self._file(digest).unlink(missing_ok=True)
+
+    # --- removed documents, which can be restored -------------------------------------------------------------------
+
+    def set_aside(self, document: StoredDocument, data: bytes) -> None:
+        """Keep a document and the bytes of its file for a day; it is not found meanwhile."""
+        folder = private_folder(self.folder / _REMOVED)
+        about = json_bytes(document.model_copy(update={"removed": datetime.now(UTC)}))
+        for name, content in ((document.id, data), (f"{document.id}.json", about)):
+            (folder / name).unlink(missing_ok=True)
+            private_file(folder / name).write_bytes(content)
+
+    def removed(self) -> list[StoredDocument]:
+        """Return the documents that can be restored, the last removed first; older ones are deleted."""
+        known = []
+        for path in (self.folder / _REMOVED).glob("*.json"):
+            document = StoredDocument.model_validate_json(read_limited(path, _BEGINNING))
+            if document.id != path.stem:  # the folder may be anybody's
+                continue
+            if document.removed and datetime.now(UTC) - document.removed < _DAY:
+                known.append(document)
+            else:
+                self.forget([document.id])
+        return sorted(known, key=lambda document: (document.removed, document.id), reverse=True)
+
+    def removed_file(self, document_id: str) -> bytes:
+        """Return the bytes of the file of a removed document."""
+        return read_limited(self.folder / _REMOVED / document_id, _LARGEST)
+
+    def forget(self, ids: Iterable[str]) -> None:
+        """Delete removed documents for good."""
+        for name in ids:
+            for path in (self.folder / _REMOVED / name, self.folder / _REMOVED / f"{name}.json"):
+                path.unlink(missing_ok=True)
 
     # --- the vectors -------------------------------------------------------------------------------------------------
 
@@ -165,15 +213,10 @@ def parsed(url: str) -> tuple[bool, str, str]:
         raise Unsupported(f"{url} is not a URL ({error})") from None
     key, _, name = parts.path.lstrip("/").partition("/")
     if parts.scheme != SCHEME or parts.netloc not in ("own", "shared") or not key.isalnum():
-        raise Unsupported(f"{url} is no address of the knowledge base")
+        raise Unsupported(f"{url} is no address of a stored document")
     return parts.netloc == "shared", key, unquote(name)
 
 
 def as_vector(text: str) -> list[float]:
     """Return the vector of a fact about the collection."""
     return list(map(float, json.loads(text)))
-
-
-def has_documents(folder: Path) -> bool:
-    """Return whether anything was ever added to a collection of a base in this folder."""
-    return any(path for part in ("shared", "users/*") for path in folder.glob(f"{part}/{FILE}"))

@@ -21,6 +21,13 @@ from leadline.research_findings import Route
 MIXED = "research"
 # A question about somebody's own documents is answered from these, whatever else it asks.
 FIRST = "knowledge"
+# What may be asked for together with something that only another pipeline does.
+PARTIAL = (FIRST, "requirements")
+# Words and sentences that join requests, in the languages of the rules. They decide nothing: a model is asked, or a
+# notice names what may be missing. Of 54 labelled questions that rules decide, 1 of these pipelines has one.
+_JOINED = re.compile(
+    r"\b(?:and|then)\b|[.!?。！？;；]\s*\S|再|并|並|然后|然後|同时|同時|そして|その後|さらに|うえで", re.IGNORECASE
+)
 # Greetings and small talk, which only a language model answers.
 TALK = "chat"
 # A long report is research, too, and takes its place where there is no other.
@@ -60,6 +67,11 @@ async def refuse_small_talk(question: str, run: StageRun) -> None:
             "only a language model answers a greeting or small talk, and none is set up: ask a question, such as "
             '"How does …?", or set up a model (see `leadline doctor`)'
         )
+
+
+def may_ask_more(question: str, route: Route) -> bool:
+    """Return whether a question may ask for something beside what the pipeline of a rule does."""
+    return route.pipeline in PARTIAL and bool(_JOINED.search(" ".join(question.split())))
 
 
 def by_rules(question: str, pipelines: Collection[str]) -> Route | None:

@@ -1,4 +1,4 @@
-"""Stage `retrieve`: finds the passages of the knowledge base that answer the question."""
+"""Stage `retrieve`: finds the passages of stored documents that answer the question."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from leadline_plugins.stages.fetch import announce
 
 
 @stage(
-    "Finds the passages of the knowledge base that answer the question",
+    "Finds the passages of your documents that answer the question",
     needs=(QUESTION,),
     gives=(FOUND, SOURCES, EVIDENCE),
     uses=("knowledge.base",),

@@ -44,8 +44,8 @@ from leadline_plugins.stages.chart import plan_ahead
 from leadline_plugins.verification.verdicts import prejudge
 from leadline_plugins.writing.methodology import failed_engines
 
-# With `preset = "full"`, the share of the fetched text to select; the promise is .16.
-_FULL_SHARE = 0.17
+# Characters to select beyond `research.retention`: the white space between passages counts as fetched.
+_MARGIN = 1.06
 # The stage that removes repeated statements, and has the claims judged after that.
 CONDENSE = "condense"
 # The stage whose plan is made while the sections are written.
@@ -153,10 +153,9 @@ async def collected(
     asked = [_key_questions(section, inquiry.question, inquiry.tasks) for section in plan.sections]
     research, limit = run.settings.research, run.settings.budget.tokens * _BUDGET_SHARE
     tokens = min(research.evidence_tokens, limit)
-    full, characters = run.settings.preset == "full", sum(len(source.document.text) for source in sources)
-    if full:  # a share of the fetched text is to be selected
+    aim = _MARGIN * research.retention * sum(len(source.document.text) for source in sources)
+    if aim:
         tokens = limit
-    aim = _FULL_SHARE * characters if full else 0.0
     answers = [digest.answers.get(section.id, ()) for section in plan.sections]
     budget = PassageBudget(research.section_tokens, tokens, aim)
     chosen = await select_passages(evidence, sources, asked, budget, run, answers)

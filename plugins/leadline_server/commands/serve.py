@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -104,6 +105,9 @@ def run(args: Namespace) -> int:
     from leadline_server.queue import Quota
     from leadline_server.supervisor import Supervisor
 
+    if args.docs:  # their files are documents of everybody, beside those that users add
+        folders = [str(Path(folder).expanduser().absolute()) for folder in args.docs]
+        args.set, args.docs = [*args.set, f"plugins.local.folders={json.dumps(folders)}"], []
     quota = Quota(None, args.max_tokens_day, args.max_tokens_month, args.max_money_day, args.max_money_month)
     limits = Limits(runs=args.max_runs, requests=args.max_requests, streams=args.max_streams, quota=quota)
     address = Address(args.host, args.port, tuple(args.allow_host), limits, args.url)

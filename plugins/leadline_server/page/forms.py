@@ -21,14 +21,13 @@ from starlette.responses import Response
 
 from leadline.records import Answer, Blob
 from leadline_server.problems import Problem
-from leadline_server.requests import NewRun, order, read_body
+from leadline_server.requests import UPLOAD_TIMEOUT, NewRun, order, read_body
 
 COOKIE = "leadline_form"
 FIELD = "form_token"
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
-_MOST_FIELDS = 100
+_MOST_FIELDS = 1_100
 _SECONDS = 30 * 86_400
-_UPLOAD_SECONDS = 600
 _BYTES = "application/octet-stream"
 
 Form = Mapping[str, list[str]]
@@ -73,13 +72,18 @@ async def read_files(request: Request, limit: int) -> list[Blob]:
         raise Problem(413, "too_large", f"the files have more than {limit / 1e6:,.0f} MB", headers=close)
     try:
         async with (
-            asyncio.timeout(_UPLOAD_SECONDS),
+            asyncio.timeout(UPLOAD_TIMEOUT),
             request.form(max_files=_MOST_FIELDS, max_fields=_MOST_FIELDS) as form,
         ):
             _check_token(request, str(form.get(FIELD, "")))
             files = [file for file in form.getlist("file") if isinstance(file, UploadFile) and file.filename]
+            folder = str(form.get("collection", "")).strip().strip("/")
             return [
-                Blob(name=file.filename or "", media_type=file.content_type or _BYTES, data=await file.read())
+                Blob(
+                    name="/".join(filter(None, (folder, file.filename))),
+                    media_type=file.content_type or _BYTES,
+                    data=await file.read(),
+                )
                 for file in files
             ]
     except (ClientDisconnect, HTTPException, TimeoutError, UnicodeError):  # of a charset that the form names
@@ -95,7 +99,7 @@ def _check_token(request: Request, given: str) -> None:
 
 def first(form: Form, name: str, default: str = "") -> str:
     """Return a field of a form, with the line ends of Python."""
-    return form.get(name, [default])[0].replace("\r\n", "\n")
+    return (form.get(name) or [default])[0].replace("\r\n", "\n")
 
 
 def new_run(form: Form) -> NewRun:
@@ -112,6 +116,8 @@ def new_run(form: Form) -> NewRun:
         set=changed,
         tags=tags,
         follows=first(form, "follows"),
+        documents={"none": [], "some": form.get("document", [])}.get(first(form, "documents")),
+        web="sources" not in form or "web" in form,
     )
 
 

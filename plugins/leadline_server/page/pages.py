@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
-from urllib.parse import quote
+from collections.abc import Awaitable, Callable, Sequence
+from itertools import pairwise
+from typing import cast, get_args
+from urllib.parse import quote, urlencode, urlsplit
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from leadline.errors import LeadlineError
-from leadline.records import DocumentList, Passages
+from leadline.records import DocumentList, Evidence, Passages
+from leadline_server.documents import in_collections
 from leadline_server.downloads import Downloads
-from leadline_server.knowledge_routes import KnowledgeRoutes
+from leadline_server.knowledge_routes import Change, KnowledgeRoutes
 from leadline_server.page import forms
 from leadline_server.page.run_pages import ACTIONS, RunPages
 from leadline_server.page.site_pages import SitePages
@@ -22,8 +25,12 @@ from leadline_server.page.watching import Trails
 from leadline_server.problems import Problem, problem_of
 from leadline_server.service import Service, principal_of
 
-# The pipeline that answers from the documents.
-PIPELINE = "knowledge"
+# Characters of a document that its page shows.
+_SHOWN = 400_000
+
+
+# A page of a document: its number, and its text in pieces, of which passages have their ids.
+TextPage = tuple[int, list[tuple[str, str]]]
 
 
 class DocumentPages:
@@ -35,6 +42,20 @@ class DocumentPages:
     async def show(self, request: Request) -> Response:
         """Show the documents, and the passages that a search finds."""
         return await self._page(request)
+
+    async def open(self, request: Request) -> Response:
+        """Show the text of a document, by pages and passages."""
+        listed = await self._knowledge.open(request)
+        opened = listed.opened or Passages()
+        text = "".join(source.document.text for source in opened.sources)
+        starts = [start for source in opened.sources for start in source.document.pages]
+        return self._templates.page(
+            request,
+            "document.html",
+            document=listed.documents[0],
+            pages=text_pages(text[:_SHOWN], starts, opened.evidence),
+            is_cut=len(text) > _SHOWN,
+        )
 
     async def add(self, request: Request) -> Response:
         """Add the files of a form; those that cannot be read are named."""
@@ -49,34 +70,79 @@ class DocumentPages:
                     problems.append(problem)
         return await self._page(request, problems) if problems else RedirectResponse("/documents", 303)
 
-    async def remove(self, request: Request) -> Response:
+    async def change(self, request: Request) -> Response:
+        """Remove, restore, share or delete the selected documents, or ask about them."""
         form = await forms.read_form(request, self._service.limits.body)
-        await self._knowledge.delete(principal_of(request), forms.first(form, "document"))
+        to, names, principal = forms.first(form, "to"), form.get("document", []), principal_of(request)
+        if not names:
+            return await self._page(request, [Problem(422, "invalid_request", "select one or more documents first")])
+        if to == "ask":
+            return RedirectResponse("/?" + urlencode({"documents": "some", "document": names}, doseq=True), 303)
+        try:
+            if to == "deleted":
+                await self._knowledge.purge(principal, names)
+            elif to in get_args(Change):
+                changed = await self._knowledge.move(principal, names, cast("Change", to))
+                if to == "removed":
+                    undo = [document.id for document in changed.documents]
+                    return RedirectResponse("/documents?" + urlencode({"undo": undo}, doseq=True), 303)
+        except Problem as problem:
+            if problem.status == 404:
+                problem = Problem(404, "not_found", "only documents that you added can be changed")
+            return await self._page(request, [problem])
         return RedirectResponse("/documents", 303)
 
     async def _page(self, request: Request, problems: list[Problem] | None = None) -> Response:
-        problems, listed, passages = problems or [], DocumentList(), Passages()
-        wanted = request.query_params.get("q", "").strip()
+        problems, listed, removed, passages = problems or [], DocumentList(), DocumentList(), Passages()
+        wanted, base, principal = request.query_params.get("q", "").strip(), self._knowledge, principal_of(request)
         try:
-            listed = await self._knowledge.list_(request)
-            passages = await self._knowledge.search(request) if wanted and listed.documents else passages
+            listed, removed = await base.listed(principal), await base.listed(principal, removed=True)
+            passages = await base.search(request) if wanted and listed.documents else passages
         except Problem as problem:
             problems.append(problem)
         except LeadlineError as error:
             problems.append(problem_of(error))
-        titles = {source.id: source for source in passages.sources}
+        sources = {source.id: source for source in passages.sources}
+        restorable = {document.id for document in removed.documents}
         return self._templates.page(
             request,
             "documents.html",
             problems[0].status if problems else 200,
             problems=[problem.body for problem in problems],
-            documents=listed.documents,
+            collections=in_collections(listed.documents),
+            count=len(listed.documents),
+            removed=removed.documents,
+            undo=[name for name in request.query_params.getlist("undo") if name in restorable],
+            unread=listed.unread,
             unfinished=listed.unfinished,
             wanted=wanted,
-            found=[(passage, titles[passage.source_id]) for passage in passages.evidence],
+            passages=[
+                (passage, source, document_of(source.hit.url))
+                for passage in passages.evidence
+                if (source := sources[passage.source_id])
+            ],
             limit=self._service.limits.upload,
-            pipeline=PIPELINE,
         )
+
+
+def text_pages(text: str, starts: Sequence[int], passages: Sequence[Evidence]) -> list[TextPage]:
+    """Return a text by its pages, which begin at `starts`; without pages, it is page 0."""
+    bounds = [*starts, len(text)] if starts else [0, len(text)]
+    pages = list[TextPage]()
+    for number, (start, end) in enumerate(pairwise(bounds), start=1 if starts else 0):
+        pieces, at = list[tuple[str, str]](), start
+        for passage in sorted(passages, key=lambda passage: passage.span):
+            first, last = passage.span[0], min(passage.span[1], end)
+            if at <= first < end:
+                pieces += [("", text[at:first]), (passage.id, text[first:last])]
+                at = last
+        pages.append((number, [piece for piece in (*pieces, ("", text[at:end])) if piece[1]]))
+    return [page for page in pages if page[1]]
+
+
+def document_of(url: str) -> str:
+    """Return the id of the document that an address names."""
+    return urlsplit(url).path.strip("/").partition("/")[0]
 
 
 Handler = Callable[[Request], Awaitable[Response]]
@@ -101,7 +167,8 @@ class Pages:
             ("GET", "/compare", site.compare),
             ("GET", "/documents", documents.show),
             ("POST", "/documents", documents.add),
-            ("POST", "/documents/remove", documents.remove),
+            ("POST", "/documents/change", documents.change),
+            ("GET", "/documents/{document_id}", documents.open),
             ("GET", "/settings", site.settings),
             ("GET", "/login", site.log_in_form),
             ("POST", "/login", site.log_in),

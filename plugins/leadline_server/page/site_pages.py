@@ -74,7 +74,8 @@ class SitePages:
 
     async def home(self, request: Request) -> Response:
         """Show the form to ask, and the latest runs."""
-        return await self._home(request, {"question": [request.query_params.get("question", "")]})
+        query = request.query_params
+        return await self._home(request, {name: query.getlist(name) for name in ("question", "documents", "document")})
 
     async def _home(self, request: Request, form: forms.Form, problem: Problem | None = None) -> Response:
         principal, settings = principal_of(request), self._settings
@@ -97,6 +98,7 @@ class SitePages:
             settings=settings,
             languages=_LANGUAGES,
             earlier=earlier,
+            sources=await self._service.documents.choice(form, principal),
             recent=recent.runs,
         )
 

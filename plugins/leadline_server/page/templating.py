@@ -40,6 +40,7 @@ _REQUESTS = ("GET ", "POST ", "DELETE ", "its `files` ")
 _STATIC = {
     "page.css": "text/css; charset=utf-8",
     "page.js": "text/javascript; charset=utf-8",
+    "documents.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
 

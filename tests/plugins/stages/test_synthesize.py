@@ -259,16 +259,16 @@ async def test_each_question_has_a_budget_of_its_own() -> None:
     assert ids(small) < ids(large)
 
 
-@pytest.mark.parametrize(("preset", "enough"), [("lean", False), ("full", True)])
-async def test_with_the_full_preset_a_sixth_of_the_text_reaches_the_writers(preset: str, enough: bool) -> None:
-    runs = Runs(preset=preset, research={"section_tokens": 300}, budget={"tokens": 100_000})
+@pytest.mark.parametrize(("share", "enough"), [(0.0, False), (0.16, True)])
+async def test_the_share_of_the_text_that_is_to_be_retained_reaches_the_writers(share: float, enough: bool) -> None:
+    runs = Runs(research={"section_tokens": 300, "retention": share}, budget={"tokens": 100_000})
     made = await passages(runs, SECTIONS_OF_TWO, MANUAL)
     assert (retention(made, MANUAL[0]) >= 0.16) is enough
 
 
-@pytest.mark.parametrize("preset", ["lean", "full"])
-async def test_passages_leave_the_rest_of_the_budget_of_tokens_to_the_writing(preset: str) -> None:
-    runs = Runs(preset=preset, budget={"tokens": 2_000})
+@pytest.mark.parametrize("share", [0.0, 0.16])
+async def test_passages_leave_the_rest_of_the_budget_of_tokens_to_the_writing(share: float) -> None:
+    runs = Runs(research={"retention": share}, budget={"tokens": 2_000})
     made = await passages(runs, SECTIONS_OF_TWO, MANUAL)
     assert 0 < tokens({item.id: item for section in made for item in section}.values()) <= 0.4 * 2_000
 

@@ -1,4 +1,4 @@
-"""The page of the documents of the knowledge base."""
+"""The page of documents: what a user adds, opens, shares, removes and asks about, without JavaScript."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from tests.server.conftest import PATIENCE, Served, running
+from tests.server.conftest import PATIENCE, Served, finish, order, running
 from tests.server.page.conftest import Browser, browser_of, form, text
 
 PIER = b"# Pier\n\nThe eastern pier of the harbour is of oak, and 40 fathoms long since the storm of 1952.\n"
@@ -16,7 +16,8 @@ PIER = b"# Pier\n\nThe eastern pier of the harbour is of oak, and 40 fathoms lon
 
 @pytest.fixture(scope="module")
 def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with running(tmp_path_factory.mktemp("documents"), "alice", "bob") as server:
+    folder = tmp_path_factory.mktemp("documents")
+    with running(folder, "alice", "bob") as server:
         yield server
 
 
@@ -26,14 +27,29 @@ def visitor(team: Served, name: str) -> Browser:
     return browser
 
 
-def add(browser: Browser, *files: tuple[str, bytes], token: str = "") -> str:
+def selected(browser: Browser) -> str:
+    """Return the id of the last document of the list."""
+    return browser.open("/documents").css("#list tbody input")[-1].attributes["value"] or ""
+
+
+def change(browser: Browser, to: str, name: str, status: int = 200) -> str:
+    """Send the form that changes documents, with one of them; return the page that follows."""
+    token = form(browser.open("/documents"), "/documents").css("input[name=form_token]")[0].attributes["value"]
+    origin = str(browser.http.base_url).rstrip("/")
+    data = {"form_token": token, "to": to, "document": name}
+    reply = browser.http.post("/documents/change", data=data, headers={"Origin": origin})
+    assert reply.status_code == status, reply.text
+    return reply.text
+
+
+def add(browser: Browser, *files: tuple[str, bytes], token: str = "", collection: str = "") -> str:
     """Add files; return the text of the reply."""
     given = form(browser.open("/documents"), "/documents").css_first("input[name=form_token]")
     assert given is not None
     origin = str(browser.http.base_url).rstrip("/")
     reply = browser.http.post(
         "/documents",
-        data={"form_token": token or given.attributes["value"] or ""},
+        data={"form_token": token or given.attributes["value"] or "", "collection": collection},
         files=[("file", file) for file in files],
         headers={"Origin": origin},
     )
@@ -45,13 +61,72 @@ def test_documents_are_added_found_and_removed_by_their_owner_alone(team: Served
     assert "No documents yet" in text(alice.open("/documents"))
     assert add(alice, ("pier.md", PIER)).startswith("200")
     assert "1 document" in text(alice.open("/documents"))
-    assert "of oak" in text(alice.open("/documents?q=oak+pier+of+the+harbour"), ".found")
+    matches = alice.open("/documents?q=oak+pier+of+the+harbour")
+    assert "of oak" in text(matches, ".found")
+    passage = matches.css(".found a")[0].attributes["href"] or ""
+    assert "of oak" in text(alice.open(passage), f"#{passage.partition('#')[2]}")
     assert "No documents yet" in text(bob.open("/documents"))
-    stranger = form(alice.open("/documents"), "/documents/remove").css_first("input[name=document]")
-    assert stranger is not None
-    removing = form(alice.open("/documents"), "/documents/remove")
-    alice.submit(removing)
+    bob.open(passage, 404)
+    name = selected(alice)
+    for to in ("removed", "deleted", "shared"):
+        change(bob, to, name, status=404)
+    assert "1 document removed" in change(alice, "removed", name)
     assert "No documents yet" in text(alice.open("/documents"))
+    assert "1 document" in change(alice, "restored", name)
+    assert "of oak" in text(alice.open("/documents?q=oak+pier+of+the+harbour"), ".found")
+    change(alice, "removed", name)
+    change(alice, "deleted", name)
+    assert "removed" not in text(alice.open("/documents"))
+
+
+def test_a_shared_collection_is_found_by_everybody_and_changed_by_its_owner_alone(team: Served) -> None:
+    alice, bob = visitor(team, "alice"), visitor(team, "bob")
+    assert add(alice, ("pier.md", PIER), collection="Port").startswith("200")
+    assert add(alice, ("secret.md", b"# Secret\n\nThe lighthouse is of gold.\n")).startswith("200")
+    change(alice, "shared", "Port/")
+    assert "shared by alice" in text(bob.open("/documents"))
+    assert "of oak" in text(bob.open("/documents?q=oak+pier+of+the+harbour"), ".found")
+    assert "of gold" not in text(bob.open("/documents?q=lighthouse+of+gold"))
+    for to in ("private", "removed", "deleted"):
+        change(bob, to, "Port/", status=404)
+    change(alice, "private", "Port/")
+    assert "No documents yet" in text(bob.open("/documents"))
+    for name in ("Port/", "secret.md"):
+        change(alice, "deleted", name)
+
+
+def test_a_question_is_answered_from_the_chosen_documents(team: Served) -> None:
+    alice = visitor(team, "alice")
+    add(alice, ("pier.md", PIER))
+    name, http = selected(alice), team.client("alice")
+    add(alice, ("mole.md", b"# Mole\n\nThe mole of the harbour is of oak, too, since 1961.\n"))
+    asking = change(alice, "ask", name)
+    assert f'value="{name}" checked' in asking
+    question = "Of what is the pier of the harbour, and since when?"
+    for body, engines in (
+        ({}, ["knowledge", "fakeweb"]),
+        ({"documents": [name], "web": False}, ["knowledge"]),
+        ({"documents": []}, ["fakeweb"]),
+    ):
+        view = finish(http, order(http, question=question, **body))
+        assert sorted(view["engines"]) == sorted(engines), body
+    run_id = order(http, question=question, documents=[name], web=False)
+    finish(http, run_id)
+    report = http.get(f"/v1/runs/{run_id}/files/report.json")
+    titles = {source["hit"]["title"] for source in report.json()["sources"]}
+    assert titles == {"Pier"}
+    chat = {"model": "leadline-research", "messages": [{"role": "user", "content": question}]}
+    reply = http.post("/v1/chat/completions", json=chat)
+    assert reply.status_code == 200, reply.text
+    assert "of oak" in reply.json()["choices"][0]["message"]["content"]
+    short = http.post("/api/research/start", json={"query": question}).json()["task_id"]
+    assert "knowledge" in finish(http, short)["engines"]
+    theirs = team.client("bob").post("/v1/runs", json={"question": question, "documents": [name]})
+    assert (theirs.status_code, theirs.json()["code"]) == (422, "no_such_document")
+    neither = http.post("/v1/runs", json={"question": question, "documents": [], "web": False})
+    assert (neither.status_code, neither.json()["code"]) == (422, "nothing_to_search")
+    for document in http.get("/v1/knowledge").json()["documents"]:
+        assert http.delete(f"/v1/knowledge/{document['id']}?purge=1").status_code == 200
 
 
 def test_a_form_takes_its_turn_before_its_files_are_read(team: Served) -> None:
@@ -77,7 +152,7 @@ def test_a_form_takes_its_turn_before_its_files_are_read(team: Served) -> None:
     assert waiting.getresponse().status == 422, "no file was chosen"
     waiting.close()
     assert add(alice, ("pier.md", PIER)).startswith("200")
-    alice.submit(form(alice.open("/documents"), "/documents/remove"))
+    change(alice, "deleted", selected(alice))
 
 
 def test_a_file_that_cannot_be_read_and_a_form_of_another_site_are_refused(team: Served) -> None:

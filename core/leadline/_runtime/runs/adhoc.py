@@ -1,4 +1,4 @@
-"""Runs that do not walk: plugins that perform tasks, fetch, format or judge for a command; the knowledge base."""
+"""Runs that do not walk: plugins that perform tasks, fetch, format or judge for a command; stored documents."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from leadline._runtime.calls.job import Kind
 from leadline._runtime.calls.limits import ClientLimits
@@ -25,6 +25,7 @@ from leadline.errors import UsageError
 from leadline.records import (
     AddedDocuments,
     Blob,
+    DocumentChange,
     DocumentList,
     DocumentSelection,
     NewDocuments,
@@ -33,6 +34,7 @@ from leadline.records import (
     Principal,
     Record,
 )
+from leadline.settings import Settings
 
 
 @asynccontextmanager
@@ -69,7 +71,7 @@ async def adhoc_run(
             await plugins.close()
 
 
-# --- the knowledge base -----------------------------------------------------------------------------------------------
+# --- documents --------------------------------------------------------------------------------------------------------
 
 
 R = TypeVar("R", bound=Record)
@@ -82,7 +84,7 @@ Progress = Callable[[int, int, int], object]
 
 
 class KnowledgeClient:
-    """Adds, lists, removes and searches documents of the knowledge base.
+    """Adds, lists, removes, shares and searches documents that Leadline keeps.
 
     Without a principal, methods work on the documents that all users share. A principal has documents of its own, and
     finds the shared ones as well. `budget.money` limits what one call may cost.
@@ -90,6 +92,11 @@ class KnowledgeClient:
 
     def __init__(self, plugins: Callable[[], PluginRuntime]) -> None:
         self._plugins = plugins
+
+    @property
+    def settings(self) -> Settings:
+        """The settings with which documents are kept."""
+        return self._plugins().settings
 
     async def add(
         self,
@@ -109,15 +116,43 @@ class KnowledgeClient:
         request = NewDocuments(paths=places, files=tuple(files), reembed=reembed)
         return await self._call("add", request, AddedDocuments, principal, progress)
 
-    async def remove(self, *names: str, principal: Principal | str | None = None) -> DocumentList:
-        """Remove documents by id, name, path or folder, and return them. Raises `UsageError` without a name."""
+    async def read_folders(self) -> AddedDocuments:
+        """Bring the shared documents of the folders of the settings (`plugins.local.folders`) up to date."""
+        return await self._call("add", NewDocuments(folders=True), AddedDocuments, None)
+
+    async def remove(
+        self, *names: str, removed: bool = False, principal: Principal | str | None = None
+    ) -> DocumentList:
+        """Delete documents by id, name, path or folder for good, and return them; with `removed`, those set aside.
+
+        Raises `UsageError` without a name.
+        """
         if not names:
             raise UsageError("no document is named: give an id, a name or a folder, as `leadline knowledge list` shows")
-        return await self._call("remove", DocumentSelection(names=names), DocumentList, principal)
+        return await self._call("remove", DocumentSelection(names=names, removed=removed), DocumentList, principal)
 
-    async def documents(self, *names: str, principal: Principal | str | None = None) -> DocumentList:
-        """Return the documents, or those with these ids, names or folders."""
-        return await self._call("documents", DocumentSelection(names=names or None), DocumentList, principal)
+    async def change(
+        self,
+        to: Literal["removed", "restored", "shared", "private"],
+        *names: str,
+        principal: Principal | str | None = None,
+    ) -> DocumentList:
+        """Set documents of the principal aside for a day, or bring them back; share them with all users, or not."""
+        return await self._call("change", DocumentChange(names=names, to=to), DocumentList, principal)
+
+    async def documents(
+        self, *names: str, removed: bool = False, whole: bool = False, principal: Principal | str | None = None
+    ) -> DocumentList:
+        """Return the documents, or those with these ids, names or folders; with `whole`, their texts and passages.
+
+        With `removed`, return those that were set aside and can be restored.
+        """
+        request = DocumentSelection(names=names or None, removed=removed, whole=whole)
+        return await self._call("documents", request, DocumentList, principal)
+
+    async def version(self, *, principal: Principal | str | None = None) -> str:
+        """Return what changes with the documents that the principal finds; empty if it finds none."""
+        return (await self._call("documents", DocumentSelection(names=()), DocumentList, principal)).version
 
     async def search(
         self, query: str, *, limit: int = 5, whole: bool = True, principal: Principal | str | None = None

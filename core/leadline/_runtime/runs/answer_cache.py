@@ -1,7 +1,7 @@
 """Answers of fast pipelines that other runs may use: `cache.answers`.
 
 The key is a SHA-256 of everything that an answer depends on: pipeline, question, conversation, principal, and the
-settings except those that only say where and how a report is written, and the documents of the knowledge base if the
+settings except those that only say where and how a report is written, and the stored documents if the
 run uses it. The report is kept as its stages left it, so that
 a run that finds it only writes the formats. What was found is stored in the journal: a resumed or replayed run has it.
 """
@@ -100,7 +100,7 @@ class AnswerCache:
         return tuple(step for step in steps[first + 1 :] if not cached & {key.name for key in step.writes})
 
     async def _documents(self) -> str | None:
-        """Return the version of the knowledge base, empty without one; None if it does not tell."""
+        """Return the version of the stored documents, empty without any; None if it does not tell."""
         run, base = self._run, self._run.settings.knowledge.base
         if not any(base in run.plugins.chosen.get(key, ()) for key in ("knowledge.base", "search.engines")):
             return ""

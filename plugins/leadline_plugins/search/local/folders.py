@@ -26,7 +26,7 @@ from leadline.display import missing_path
 from leadline.plugin import PluginSettings
 from leadline_plugins.parse.media import media_type
 
-# A folder with the first two files is the folder of a run; one with the other file, of the knowledge base.
+# A folder with the first two files is the folder of a run; one with the other file, of stored documents.
 _OWN = {"journal.sqlite", "metadata.json", "documents.sqlite"}
 # Extensions that a message names.
 _EXTENSIONS = 8

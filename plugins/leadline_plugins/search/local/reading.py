@@ -34,7 +34,7 @@ async def parsed(context: Context, blob: Blob, call: Call) -> Document | str:
     try:
         return await context.parse(blob, call)
     except ProviderError as error:
-        return str(error)
+        return str(error).removeprefix(f"{blob.name}: ")
     except Exception as error:  # noqa: BLE001 - a parser may raise anything; it costs its file only
         reason = str(error) if isinstance(error, PluginError) else f"{type(error).__name__}: {error}"
         return f"its parser failed: {reason}"

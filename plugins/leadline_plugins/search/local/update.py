@@ -45,12 +45,13 @@ def changes(files: Mapping[str, File], states: Mapping[str, State]) -> Changes:
         state = states.get(path)
         if state is None:
             stale.append((file, ""))
-        elif not _is_same(file, state):
+        elif not is_same(file, state):
             stale.append((file, "" if state.problem else state.digest))
     return Changes(sorted(stale), sorted(states.keys() - files.keys()))
 
 
-def _is_same(file: File, state: State) -> bool:
+def is_same(file: File, state: State) -> bool:
+    """Return whether a file is as it was when it was stored."""
     if (state.size, state.mtime_ns) != (file.size, file.mtime_ns):
         return False
     if file.problem or (state.problem and not state.digest):

@@ -83,7 +83,7 @@ async def test_unread_files_are_reported_in_every_run(desk: Any, pdf: Any, monke
         await engine.search(SearchRequest(query="tallow"), desk.call)
         told = [data["message"] for kind, data in desk.call.run.emitted if kind == "notice"]
         assert told == [
-            "1 file was not read: docs/empty.md (empty.md: no text)",
+            "1 file was not read: docs/empty.md (no text)",
             "1 file was read in part: docs/scan.pdf "
             "(page 2 of 2 is a picture, whose text was not read (OCR needs tesseract))",
             "1 file is of a kind that no parser of read.parsers reads: 1 .png",

@@ -1,0 +1,126 @@
+"""Which documents a run searches, and the folders whose files are documents of everybody."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from leadline import Client
+from leadline.errors import CallFailed, ConfigError, LeadlineError
+from leadline.records import StoredDocument
+from leadline.settings import Settings
+from leadline_server.problems import Problem
+from leadline_server.requests import NewRun
+
+# No document has this name.
+_NONE = "/"
+log = logging.getLogger("leadline.server")
+# Seconds between two looks at the shared folders, and those that a question waits for the first.
+_REFRESH, _PATIENCE = 30.0, 15.0
+
+
+@dataclass(frozen=True)
+class SourceChoice:
+    """What the form to ask offers as sources: the engines of the web, documents by collection, and what is chosen."""
+
+    web: Sequence[str]
+    collections: Sequence[tuple[str, Sequence[StoredDocument]]]
+    chosen: Sequence[str] = ()
+    which: str = "all"
+    uses_web: bool = True
+
+    @property
+    def count(self) -> int:
+        """How many documents there are."""
+        return sum(len(documents) for _, documents in self.collections)
+
+
+def in_collections(documents: Iterable[StoredDocument]) -> list[tuple[str, list[StoredDocument]]]:
+    """Return documents by collection, the part of their names before the first slash; first those without one."""
+    collections: dict[str, list[StoredDocument]] = {}
+    for document in documents:
+        collections.setdefault(document.name.rpartition("/")[0].partition("/")[0], []).append(document)
+    return sorted(collections.items())
+
+
+class Documents:
+    """The documents of a server as sources of its runs."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        # Set when the shared folders were read for the first time.
+        self._read = asyncio.Event()
+
+    async def follow_folders(self) -> None:
+        """Keep the documents of the shared folders up to date until this is cancelled."""
+        while True:
+            try:
+                await self._client.knowledge.read_folders()
+            except (LeadlineError, OSError):
+                log.exception("the shared folders cannot be read now")
+            self._read.set()
+            if not self._folders():
+                return
+            await asyncio.sleep(_REFRESH)
+
+    def _folders(self) -> set[str]:
+        """Return the names of the engines that search folders; on a server, their files are documents."""
+        sections = dict(self._client.knowledge.settings.plugins)
+        return {name for name, section in sections.items() if getattr(section, "folders", ())}
+
+    def web(self, pipeline: str = "") -> Sequence[str]:
+        """Return the engines of a pipeline that search elsewhere than in documents."""
+        loaded = self._client.plugins.loaded
+        own = loaded.settings.pipelines[pipeline].settings.get("search.engines") if pipeline else None
+        engines = own if isinstance(own, list | tuple) else loaded.chosen["search.engines"]
+        return [name for name in engines if name not in {*self._folders(), loaded.settings.knowledge.base}]
+
+    async def choice(self, form: Mapping[str, list[str]], principal: str | None) -> SourceChoice:
+        """Return the sources that a form offers, and those that it chooses."""
+        try:
+            documents, web = (await self._client.knowledge.documents(principal=principal)).documents, self.web()
+        except LeadlineError:  # the page of documents tells why
+            documents, web = (), ()
+        which = (form.get("documents") or ["all"])[0]
+        uses_web = "web" in form or "sources" not in form
+        return SourceChoice(web, in_collections(documents), form.get("document") or (), which, uses_web)
+
+    async def sources(self, body: NewRun, principal: str | None) -> dict[str, Any]:
+        """Return the settings by which a run searches what a request asks for: documents, the web, or both.
+
+        By default these are all documents that the principal finds, and the web if the server searches it. Raises
+        `Problem` if there is nothing to search, or no such document.
+        """
+        base, changed = self._settings.knowledge.base, dict[str, Any]()
+        try:
+            if self._folders():
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._read.wait(), _PATIENCE)
+            if body.documents:
+                listed = await self._client.knowledge.documents(*body.documents, principal=principal)
+                if not listed.documents:
+                    known = "GET /v1/knowledge lists them"
+                    raise Problem(422, "no_such_document", "documents: there is none of these", known)
+            has_documents = body.documents != [] and await self._client.knowledge.version(principal=principal)
+        except (CallFailed, ConfigError):  # a run that needs them tells why
+            return {}
+        web = self.web(body.pipeline) if body.web else []
+        engines = [*([base] if has_documents else []), *web]
+        if not engines and (body.documents is not None or not body.web):
+            raise Problem(422, "nothing_to_search", "neither documents nor the web are to be searched", "choose one")
+        chosen = self._client.plugins.loaded.chosen
+        if engines and engines != [*chosen["search.engines"]]:
+            changed["search.engines"] = engines
+            if has_documents and base not in chosen["read.fetchers"]:
+                changed["read.fetchers"] = [base, *chosen["read.fetchers"]]
+        if body.documents is not None:
+            changed["knowledge.documents"] = body.documents or [_NONE]
+        return changed
+
+    @property
+    def _settings(self) -> Settings:
+        return self._client.plugins.settings
