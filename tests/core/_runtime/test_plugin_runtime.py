@@ -12,7 +12,6 @@ import pytest
 
 from leadline._hosting.context import PluginContext
 from leadline._hosting.lifecycle import PluginLifecycle
-from leadline.errors import PluginError
 from leadline.testing.context import fake_context
 
 
@@ -72,14 +71,6 @@ async def test_a_plugin_that_cannot_be_entered_says_so_each_time() -> None:
         with pytest.raises(OSError, match="no such server"):
             await lifecycle.get()
     await lifecycle.close()
-
-
-async def test_a_plugin_that_cannot_be_made_is_named() -> None:
-    def make() -> object:
-        raise KeyError("region")
-
-    with pytest.raises(PluginError, match="plugin 'mine' could not be created: KeyError: 'region'"):
-        await PluginLifecycle("plugin 'mine'", make).get()
 
 
 async def test_the_context_lends_threads_of_the_plugins_own_and_clients_that_the_house_closes(tmp_path: Path) -> None:

@@ -272,12 +272,3 @@ class TestEngines(SearchProviderContract):
     async def refused(self, name: str, make: Callable[..., Any]) -> AsyncIterator[Any]:
         async with scripted_server(json_answer({"error": f"no such account: {KEY}"}, 401)) as shut:
             yield make(name, base_url=shut.url)
-
-
-@ENGINES
-def test_every_setting_has_a_description(name: str, offer_of: Callable[[str], Offer[Any]]) -> None:
-    offer = offer_of(name)
-    assert all(field.description for field in offer.settings.model_fields.values())
-    if "api_key" in offer.settings.model_fields and offer.settings.model_fields["api_key"].is_required():
-        assert offer.env["api_key"].endswith("_API_KEY")
-        assert offer.priced

@@ -92,49 +92,6 @@ def test_lists_of_sources(listed: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "title",
-    [
-        *(
-            "Literaturverzeichnis",
-            "Quellen",
-            "Quellen- und Literaturverzeichnis",
-            "Références",
-            "Sources et références",
-        ),
-        *(
-            "Referencias",
-            "Bibliografía",
-            "Bibliografia",
-            "Fonti",
-            "Referências",
-            "Bronnen",
-            "Källor",
-            "Źródła",
-            "Kaynakça",
-        ),
-        *("Список литературы", "5. Список использованных источников", "Джерела", "Βιβλιογραφία", "참고문헌", "출처"),
-        *(
-            "المراجع",
-            "المصادر والمراجع",
-            "منابع",
-            "מקורות",
-            "เอกสารอ้างอิง",
-            "संदर्भ",
-            "Tài liệu tham khảo",
-            "參考資料",
-            "引用文献",
-        ),
-    ],
-)
-def test_lists_of_sources_without_addresses_have_names_in_many_languages(title: str) -> None:
-    report = read_report(
-        f"# T\n\nDeep. [1] Wide. [2]\n\n## {title}\n\n1. Wang: Depths, 2020.\n2. Li: Widths, 2021.\n\n## More\n\nText."
-    )
-    assert [report.entries[key].text for key in ("1", "2")] == ["Wang: Depths, 2020.", "Li: Widths, 2021."]
-    assert not list(report.dangling())
-
-
-@pytest.mark.parametrize(
     "title", ["Risiken", "Die Quellen der Donau", "Источники энергии", "المياه", "The sources of rivers"]
 )
 def test_other_headings_name_no_list(title: str) -> None:

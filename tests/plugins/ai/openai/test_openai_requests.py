@@ -236,17 +236,6 @@ async def test_other_refusals_teach_nothing(
     assert first == second
 
 
-async def test_a_lesson_is_kept_after_it_succeeded(
-    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
-) -> None:
-    server.answers = [refused("temperature is not supported"), refused("down", 503), spoken()]
-    model = provider()
-    with pytest.raises(Unavailable):
-        await model.chat(request_of(**FULL), call)
-    await model.chat(request_of(**FULL), call)
-    assert ["temperature" in asked.body for asked in server.asked] == [True, False, True]
-
-
 async def test_instructions_move_to_the_user_without_a_system_role(
     server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
 ) -> None:
