@@ -17,8 +17,8 @@ from leadline import hookspecs
 from leadline._runtime.runs.folder import write_metadata
 from leadline.contracts import Call
 from leadline.errors import CallFailed, Denied, Refused, Unavailable, UsageError
-from leadline.plugin import stage
-from leadline.records import SearchPage, SearchRequest
+from leadline.plugin import observer, stage
+from leadline.records import Event, SearchPage, SearchRequest
 from leadline.research_findings import QUESTION, REPORT
 from leadline.runs import Metadata
 from leadline.testing.fakes import fake_web
@@ -360,3 +360,25 @@ async def test_the_events_of_a_run_are_complete_and_in_order(tmp_path: Path) -> 
     assert events[-1].data["claims"]
     started = {event.data["step"] for event in events if event.kind == "progress" and event.data["status"] == "started"}
     assert started >= {"clarify", "plan", "query", "search", "fetch", "extract", "write", "export"}
+
+
+class Breaks:
+    """An observer that fails at one kind of event."""
+
+    def __init__(self, at: str) -> None:
+        self.at = at
+
+    async def observe(self, event: Event, /) -> None:
+        if event.kind == self.at:
+            raise RuntimeError(f"no {self.at}")
+
+
+@pytest.mark.parametrize("at", ["run.started", "run.finished"])
+async def test_an_error_of_an_observer_reaches_everybody_even_one_at_the_end(at: str, tmp_path: Path) -> None:
+    broken = plugin("raising", observer("For a test")(lambda: Breaks(at)))
+    values = WEB | {"observers": ["raising", "jsonl"], "ai.providers": ["embedded"]}
+    async with leadline.Client(plugins=[fake_web(), broken], folder=tmp_path, set=values) as client:
+        result = await client.research(QUESTION_TEXT)
+    said = f"observer raising: RuntimeError: no {at}"
+    stored = Metadata.model_validate_json((result.folder / "metadata.json").read_text())
+    assert [error.message for error in result.metadata.errors] == [error.message for error in stored.errors] == [said]
