@@ -26,20 +26,6 @@ async def test_nor_from_a_coroutine() -> None:
         await asyncio.open_connection("192.0.2.1", 80)
 
 
-async def test_this_machine_can() -> None:
-    async def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"hello")
-        writer.close()
-        await writer.wait_closed()
-
-    server = await asyncio.start_server(greet, "127.0.0.1", 0)
-    async with server:
-        reader, writer = await asyncio.open_connection("localhost", server.sockets[0].getsockname()[1])
-        assert await reader.read() == b"hello"
-        writer.close()
-        await writer.wait_closed()
-
-
 def test_the_folders_are_the_test_s_own(own_folders: Path) -> None:
     assert Path.home().parent == own_folders
     assert Path(os.environ["XDG_CACHE_HOME"]).parent == own_folders

@@ -16,7 +16,8 @@ from leadline.contracts import Call, StageRun
 from leadline.errors import CallFailed, Unavailable
 from leadline.findings import Findings, Key
 from leadline.plugin import embedder, search_provider
-from leadline.records import Embeddings, EmbedRequest, Hit, Record, SearchPage, SearchRequest, Section
+from leadline.records import Embeddings, EmbedRequest, Hit, Record, Report, SearchPage, SearchRequest, Section
+from leadline.research_findings import REPORT, SOURCES
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
 
@@ -163,6 +164,17 @@ async def test_the_core_sets_the_engine_and_the_tier_of_a_hit(tmp_path: Path) ->
     settings = {"search.engines": ["lying"], "search.tiers": {"3": ["blog.example"]}}
     await run_stage(tmp_path, search, lying, settings=settings)
     assert [(hit.engine, hit.tier) for hit in found] == [("lying", 3)]
+
+
+async def test_a_report_without_sources_is_no_evidence_if_a_stage_may_find_some(tmp_path: Path) -> None:
+    async def answer(findings: Findings, run: StageRun) -> None:
+        section = Section(id="answer", title="Answer", text="Nine fathoms.")
+        findings[REPORT] = Report(title="Depth", language="en", sections=(section,), sources=(), evidence=())
+
+    exported = {"pipelines": {"mine": {"stages": ["tested", "export"]}}}
+    assert (await run_stage(tmp_path, answer, settings=exported, gives=(REPORT,))).status == "complete"
+    result = await run_stage(tmp_path, answer, settings=exported, gives=(REPORT,), may_give=(SOURCES,))
+    assert (result.status, result.reason) == ("no_evidence", "the report has no sources")
 
 
 async def test_the_text_of_a_result_has_no_sections_without_text(tmp_path: Path) -> None:

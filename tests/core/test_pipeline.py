@@ -50,27 +50,6 @@ def test_a_pipeline_that_can_work_is_taken() -> None:
     assert names == ["plan", "query", "search", "digest", "review", "refine", "write"]
 
 
-@pytest.mark.parametrize(
-    ("layout", "says"),
-    [
-        (("query",), "pipeline 'mine': stage 'query' needs 'plan', which no earlier stage gives"),
-        (("query", "plan"), "; 'plan' gives it, but runs later"),
-        (
-            ("plan", "maybe", "review"),
-            "needs 'digest', which no earlier stage gives; 'maybe' gives it only sometimes",
-        ),
-        (("plan", "query", "search", "write"), "stage 'write' needs 'digest'"),
-        (("plan", "again"), "stage 'again' would overwrite 'plan' of 'plan' unread; leave one of the two out"),
-        (("plan", "stranger"), "needs 'plan' as Question, but plan gives it as Plan"),
-        (("plan", Loop(loop=("query", "search"), at_most=2)), "has no stage that can end it; add one, such as"),
-    ],
-)
-def test_one_that_cannot_is_refused_naming_the_stage_and_what_is_missing(
-    layout: tuple[str | Loop, ...], says: str
-) -> None:
-    assert says in refused(*layout)
-
-
 def test_a_stage_is_not_told_to_wait_for_itself() -> None:
     stages = {**STAGES, "style": stage(needs=(REPORT,), gives=(REPORT,))}
     with pytest.raises(ConfigError, match="'write' gives it, but runs later"):

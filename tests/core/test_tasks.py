@@ -14,9 +14,8 @@ from tests.forms import Composition, WrittenSection
 import leadline
 from leadline import hookspecs
 from leadline._runtime.models.task_messages import instructions, render, talk
-from leadline._runtime.replies.parsing import parse
 from leadline.contracts import Call
-from leadline.errors import BadReply, CallFailed, Denied, ProviderError, QuotaSpent, TooLong, Unavailable
+from leadline.errors import CallFailed, Denied, TooLong
 from leadline.findings import Findings
 from leadline.plugin import ai_provider
 from leadline.records import ChatReply, ChatRequest, Message, ModelTraits, Record, Usage
@@ -42,32 +41,6 @@ class Exploration(Talk):
 
 
 QUESTION = "Was the harbour measured at each sounding, in fathoms?"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"is_sufficient": true}',
-        'Here it is:\n```json\n{"is_sufficient": true}\n```\nDone.',
-        '{"broken": {"is_sufficient": true}',
-        'Think {about} it. {"is_sufficient": false} {"is_sufficient": true}',
-    ],
-)
-def test_a_reply_is_found_in_what_stands_around_it(text: str) -> None:
-    assert parse(text, Review).is_sufficient is True
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("I cannot.", "the reply is no Review: there is no JSON object in it"),
-        ('{"is_sufficient": "perhaps"}', '"is_sufficient" must be true or false; you wrote "perhaps"'),
-        ('{"sections": [{"coverage": "covered"}]}', r'sections\[0\] lacks "id"'),
-    ],
-)
-def test_a_reply_that_does_not_fit_says_where(text: str, says: str) -> None:
-    with pytest.raises(BadReply, match=says):
-        parse(text, Review)
 
 
 def test_instructions_come_first_then_fenced_data_and_the_question_last() -> None:
@@ -377,23 +350,6 @@ async def performed(
     return (came[0] if came else None), asked, result.metadata.notices
 
 
-@pytest.mark.parametrize(("error", "requests"), [(Unavailable, 3), (QuotaSpent, 1), (Denied, 1)])
-async def test_a_provider_that_never_answered_is_left_out_of_the_run_where_another_is_left(
-    tmp_path: Path, error: type[ProviderError], requests: int
-) -> None:
-    replies = {"chat": [error("HTTP 503")] * 60}
-    settings: dict[str, Any] = {"ai__providers": ["chat", "embedded"], "ai__tasks": {}}
-    result, asked = await researched(tmp_path, replies, **settings)
-    assert len(asked) == requests
-    assert [text for text in result.metadata.notices if "chat" in text] == [
-        "chat is left out of this run: HTTP 503; embedded does its tasks"
-    ]
-    assert (result.status, result.reason) == ("partial", "chat did no task: HTTP 503")
-    alone, asked = await researched(tmp_path / "alone", replies, ai__providers=["chat"], ai__tasks={})
-    assert len(asked) == requests
-    assert (alone.status, alone.exit_code) == ("failed", 1)
-
-
 @pytest.mark.parametrize(
     ("replies", "status", "reason"),
     [
@@ -453,16 +409,6 @@ async def test_a_rejected_key_is_not_tried_again_and_the_next_is_asked(tmp_path:
     assert "chat is left out of this run: HTTP 401; embedded does its tasks" in result.metadata.notices
 
 
-async def test_when_the_whole_chain_fails_each_is_told_and_the_task_degrades(tmp_path: Path) -> None:
-    broken = plugin("nothing", ai_provider("Knows no task")(lambda: Nothing()))
-    values = {"ai.providers": ["nothing"], "search.engines": ["fakeweb"], "read.fetchers": ["fakeweb"], "retry.base": 0}
-    client = leadline.Client(plugins=[fake_web(), broken], folder=tmp_path / "r", cache=tmp_path / "c", set=values)
-    async with client as runs:
-        result = await runs.research(QUESTION)
-    assert any(text.startswith("no usable plan") and "HTTP 503" in text for text in result.metadata.notices)
-    assert any(text.startswith("no queries were proposed") for text in result.metadata.notices)
-
-
 @pytest.mark.parametrize(("model", "requests"), [("chat", 2), ("chat:small", 1)])
 async def test_material_over_the_context_is_shrunk_and_that_is_said(model: str, requests: int, tmp_path: Path) -> None:
     """The model says that it is too much, or the settings have said so before anything is sent."""
@@ -498,11 +444,6 @@ async def test_material_over_the_context_is_shrunk_and_that_is_said(model: str, 
     assert result.metadata.notices == (
         "review: the material was over the model's context, and the least relevant was left out",
     )
-
-
-class Nothing:
-    async def perform(self, task: Any, call: Call, /) -> Any:
-        raise Unavailable("HTTP 503")
 
 
 def test_what_a_vendor_wants_back_goes_to_no_other() -> None:

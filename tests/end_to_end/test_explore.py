@@ -6,14 +6,11 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-import leadline
 
 STAGES = ["clarify", "plan", "explore", "extract", "synthesize", "write", "verify", "audit", "export"]
 EXPLORING: dict[str, Any] = {"pipeline": "exploring", "pipelines.exploring.stages": STAGES}
@@ -23,32 +20,6 @@ EXPLORING: dict[str, Any] = {"pipeline": "exploring", "pipelines.exploring.stage
 def world(tools: Any) -> Iterator[Any]:
     with tools.emulator() as started:
         yield started
-
-
-def calls_of(result: leadline.Result) -> Counter[str]:
-    """Return how many chats each task took."""
-    lines = map(json.loads, (result.folder / "events.jsonl").read_text().splitlines())
-    done = [line["data"] for line in lines if line["kind"] == "call.finished"]
-    return Counter(data["task"] for data in done if data["kind"] == "chat")
-
-
-async def test_pages_read_with_tools_become_the_report(tools: Any, world: Any, tmp_path: Path) -> None:
-    async with tools.client(world, tmp_path, EXPLORING) as runs:
-        told = await runs.estimate(tools.question())
-        result = await runs.research(tools.question())
-        again = await runs.replay(result.folder)
-    assert (result.status, result.metadata.notices) == ("complete", ()), result.reason
-    assert calls_of(result)["explore"] == 3
-    assert (result.metadata.calls["query/batch"], result.metadata.calls["read/read"]) == (5, 10)
-    assert result.report
-    assert len(result.report.sources) == 10
-    assert result.metadata.verification
-    assert not result.metadata.verification["unknown_ids"]
-    assert again.report == result.report
-    assert max(world.tally()["asked"].values()) == 1
-    by_task: Any = result.metadata.usage["by_task"]
-    (one,) = (one for one in told.tasks if one.task == "explore")
-    assert 0.6 < by_task["explore"]["tokens"] / (one.input_tokens + one.output_tokens) < 1.4
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from importlib.resources import as_file, files
 
 from leadline.contracts import Call, Context
 from leadline.records import Blob, Files
@@ -17,7 +18,7 @@ MEDIUM = Medium(columns=10, pictures=("image/png", "image/jpeg"))
 
 
 async def write_docx(tree: Document, context: Context, call: Call) -> Files:
-    """Return `report.docx`: Pandoc writes the text, python-docx sets the styles."""
+    """Return `report.docx`: Pandoc writes the text in the styles of our file, python-docx adapts them to the report."""
     about = tree.about(call.run.now())
     metadata = {"title": meta(tree.title), "subtitle": meta(about), "lang": meta(tree.language or "en")}
     if right_to_left(tree.language):
@@ -25,7 +26,8 @@ async def write_docx(tree: Document, context: Context, call: Call) -> Files:
     blocks = list(tree.blocks)
     if tree.is_long:
         blocks.insert(tree.answer, contents_field(phrase("contents", tree.language), tree.depth))
-    data = await write(blocks, metadata, "docx", call)
+    with as_file(files("leadline_plugins.formats").joinpath("assets", "report.docx")) as styles:
+        data = await write(blocks, metadata, "docx", call, f"--reference-doc={styles}")
     data = await context.in_thread(_styled, data, tree)
     return Files(files=(Blob(name="report.docx", media_type=MEDIA_TYPE, data=data),))
 

@@ -1,7 +1,7 @@
 """The sources of a report: as a run stored them, from files in a folder, or from the web.
 
-A file is that of the source whose address ends with its name, else of that with its number, else of that with most
-words of its name.
+A file is that of the source whose address ends with its name, else of that with its number, else of that whose entry
+has all words of its name.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import asyncio
 import mimetypes
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,6 @@ AT_ONCE = 5
 # Characters after which no further source of the web is read: all are in memory at once.
 _MOST = 20_000_000
 _WEB = ("https://", "http://")
-# Share of the words of a file's name that must be in the entry of a source.
-_ENOUGH = 0.6
 # A number that a name begins with, by itself: not that of `3d-printing`, `1.5-degrees`, `10-K_2023`, `10.1000_182`.
 _NUMBER = re.compile(r"\W*0*(\d+)(?![^\W_])(?!\.\d)(?![\W_][b-zB-Z\d](?![^\W_]))")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -62,7 +60,7 @@ def from_run(report: Report, wanted: Iterable[CitedSource]) -> Found:
 async def from_folder(
     parse: Callable[[Blob], Awaitable[Document]], folder: Path, wanted: Sequence[CitedSource]
 ) -> Found:
-    """Read the sources whose files are named by their address, number or words of their titles."""
+    """Read the sources whose files are named by their address, number or title."""
     paths, problems = match_files(wanted, _files(folder), folder)
     result = Found(problems=problems)
     for key, path in paths.items():
@@ -120,33 +118,36 @@ def match_files(
     A file at the address of a source is no other's, whatever number it begins with; what the addresses of several end
     with, as `index.html`, is the name of none.
     """
-    places = {source.key: list(dict.fromkeys(_places(source))) for source in sources}
-    ends = Counter(name for own in places.values() for name in {name for address in own for name in _ends(address)})
-    matched = _addressed(places, ends, files)
+    ends = {source.key: [name for address in _addresses(source) for name in _ends(address)] for source in sources}
+    shared = Counter(name for names in ends.values() for name in set(names))
+    named = {path.stem: path for path in reversed(files)} | {path.name: path for path in files}
+    matched: dict[str, Path] = {}
+    for key, names in ends.items():
+        fits = [named[name] for name in names if name in named and _is_name(name) and shared[name] == 1]
+        if fits:
+            matched[key] = fits[0]
     left = [path for path in files if path not in matched.values()]
-    worded = [path for path in left if max(ends[path.name], ends[path.stem]) < 2]
     problems: dict[str, str] = {}
     for source in (source for source in sources if source.key not in matched):
-        number, by_words = source.key.lstrip("^#"), _worded(source, worded)
-        by_number = _distinct([path for path in left if (own := _NUMBER.match(path.stem)) and own[1] == number])
-        fits = [path for path in by_number if path in by_words] or by_number or by_words
+        number, words = source.key.lstrip("^#"), _words(f"{source.key} {source.text}")
+        fits = _distinct([path for path in left if (own := _NUMBER.match(path.stem)) and own[1] == number])
+        fits = fits or _distinct([path for path in left if shared[path.name] < 2 and _is_part(path.stem, words)])
         if len(fits) == 1:
             matched[source.key] = fits[0]
         elif fits:
-            names, phrase = ", ".join(path.name for path in fits), "only one" if by_number else "one"
-            way = f"as its number, {number}" if number.isdigit() else "as its address ends"
-            problems[source.key] = f"{len(fits)} files in {folder} fit: {names}; name {phrase} {way}"
+            listed = ", ".join(path.name for path in fits)
+            problems[source.key] = f"{len(fits)} files in {folder} fit: {listed}; name only one as its number, {number}"
         else:
             problems[source.key] = f"no file in {folder} is named as its number, title or address"
     return matched, problems
 
 
-def _places(source: CitedSource) -> Iterator[str]:
+def _addresses(source: CitedSource) -> Iterator[str]:
     """Yield the addresses of a source, and what else of its entry may be one: with a slash or the end of a name."""
     words = (word for word in source.text.split() if "/" in word or "." in word)
     for address in (*source.urls, *words):
         path, mark, query = address.strip(_AROUND).partition("#")[0].partition("?")
-        yield unquote(path.removeprefix("file://").rstrip("/.") + mark + query)
+        yield unquote(path.rstrip("/.") + mark + query)
 
 
 def _ends(address: str) -> tuple[str, ...]:
@@ -156,46 +157,21 @@ def _ends(address: str) -> tuple[str, ...]:
     return (f"{last}{mark}{query}", last) if mark else (last,)
 
 
-def _addressed(places: Mapping[str, Sequence[str]], ends: Mapping[str, int], files: Sequence[Path]) -> dict[str, Path]:
-    """Return the files that an entry names, by path or by name; `ends` counts the sources whose addresses end so."""
-    by_path = [(f"/{path.resolve()}", path) for path in files]
-    named = {path.stem: path for path in reversed(files)} | {path.name: path for path in files}
-    matched: dict[str, Path] = {}
-    for key, own in places.items():
-        paths = [address.partition("?")[0] for address in own]
-        fits = [file for address in paths if "/" in address for whole, file in by_path if whole.endswith(f"/{address}")]
-        names = (name for address in own for name in _ends(address))
-        fits += [named[name] for name in names if name in named and _is_name(name) and ends[name] == 1]
-        if fits:
-            matched[key] = fits[0]
-    return matched
-
-
 def _is_name(name: str) -> bool:
     """Return whether a name is more than a small number, which may count anything: `run_007`, `1706.03762`."""
     return bool(_LETTER.search(name.partition(".")[0]) or _IDENTIFIER.match(name))
 
 
-def _worded(source: CitedSource, files: Sequence[Path]) -> list[Path]:
-    """Return the files whose names share most words with an entry, and a number where both have some."""
-    words, numbers = _words(" ".join([source.text, *source.urls]))
-    ranked: list[tuple[tuple[float, int, int], Path]] = []
-    for path in files:
-        own, counted = _words(path.stem)
-        shared, same = own & words, counted & numbers
-        if own and len(shared) / len(own) >= _ENOUGH and (same or not counted or not numbers):
-            ranked.append(((len(shared) / len(own), len(same), len(shared)), path))
-    best = max((rank for rank, _ in ranked), default=None)
-    return _distinct([path for rank, path in ranked if rank == best])
+def _is_part(name: str, words: set[str]) -> bool:
+    """Return whether all words of a name are among those of an entry; a name of numbers alone has none."""
+    own = _words(name)
+    return own <= words and not all(map(str.isdigit, own))
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w{2,}", text.casefold().replace("_", " ")))
 
 
 def _distinct(files: Sequence[Path]) -> list[Path]:
     """Return the first of the files of each name: one document in several forms."""
     return sorted({path.stem: path for path in reversed(files)}.values())
-
-
-def _words(text: str) -> tuple[set[str], set[str]]:
-    """Return the words of a text, and the numbers in it."""
-    words = set(re.findall(r"\w{2,}", text.casefold().replace("_", " ")))
-    numbers = {word for word in words if word.isdigit()}
-    return words - numbers, numbers

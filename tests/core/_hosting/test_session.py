@@ -116,21 +116,6 @@ async def test_a_cancelled_caller_does_not_cancel_the_entry_and_the_next_gets_th
     assert made.log == ["enter", "entered", "leave", "left"]
 
 
-async def test_of_callers_that_wait_together_only_the_cancelled_one_stops() -> None:
-    go = asyncio.Event()
-    made = Made(enter=go.wait)
-    first = await started(made)
-    others = [asyncio.create_task(made.lifecycle.get()) for _ in range(3)]
-    await asyncio.sleep(0)
-    first.cancel()
-    await asyncio.wait({first})
-    go.set()
-    assert first.cancelled()
-    assert len({id(plugin) for plugin in await asyncio.gather(*others)}) == 1
-    await made.lifecycle.close()
-    assert made.log == ["enter", "entered", "leave", "left"]
-
-
 async def test_an_entry_whose_caller_was_cancelled_is_left_at_the_end() -> None:
     go = asyncio.Event()
     made = Made(enter=go.wait)

@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 
 from leadline._hosting.context import PluginContext
 from leadline._hosting.lifecycle import PluginLifecycle
-from leadline.errors import PluginError
 from leadline.testing.context import fake_context
 
 
@@ -54,32 +52,6 @@ async def test_one_task_enters_and_leaves_a_plugin() -> None:
     (first, entering), (last, leaving) = log
     assert (first, last) == ("in", "out")
     assert entering is leaving is not asyncio.current_task()
-
-
-async def test_a_restart_leaves_it_and_the_next_use_enters_it_anew() -> None:
-    log: list[tuple[str, Any]] = []
-    lifecycle = PluginLifecycle("plugin 'mine'", lambda: Session(log, fails="exit"))
-    before = await lifecycle.get()
-    await lifecycle.restart()
-    assert await lifecycle.get() is not before
-    await lifecycle.close()
-    assert [what for what, _ in log] == ["in", "out", "in", "out"]
-
-
-async def test_a_plugin_that_cannot_be_entered_says_so_each_time() -> None:
-    lifecycle = PluginLifecycle("plugin 'mine'", lambda: Session([], fails="enter"))
-    for _ in range(2):
-        with pytest.raises(OSError, match="no such server"):
-            await lifecycle.get()
-    await lifecycle.close()
-
-
-async def test_a_plugin_that_cannot_be_made_is_named() -> None:
-    def make() -> object:
-        raise KeyError("region")
-
-    with pytest.raises(PluginError, match="plugin 'mine' could not be created: KeyError: 'region'"):
-        await PluginLifecycle("plugin 'mine'", make).get()
 
 
 async def test_the_context_lends_threads_of_the_plugins_own_and_clients_that_the_house_closes(tmp_path: Path) -> None:

@@ -222,18 +222,3 @@ async def test_mistakes_are_refused_together_and_before_anything_is_made(text: s
     assert len(told) == len(errors), told
     assert all("(leadline.toml:" in line or "(pipeline own)" in line or "cannot set" in line for line in told), told
     assert not Path("runs").exists()
-
-
-async def test_stages_are_dropped_replaced_and_inserted_with_third_party_ones() -> None:
-    edits = '[pipelines.own.after]\nwrite = ["house_style"]\n[pipelines.own.replace]\nillustrate = ["rate"]'
-    Path("leadline.toml").write_text(own('without = ["chart"]', rest=edits))
-    Path("docs").mkdir()
-    Path("docs/harbour.md").write_text("# The harbour\n\nThe harbour of Kalmar was 7 fathoms deep in 1820.\n")
-    settings = {"ai.providers": "embedded", "report.formats": "json"}
-    async with leadline.Client(plugins=PLUGINS, docs="docs", set=settings) as client:
-        result = await client.research("How deep was the harbour of Kalmar?")
-    assert result.status == "complete", result.reason
-    names = [step.name for step in result.metadata.steps]
-    assert names[names.index("synthesize") + 1 : names.index("synthesize") + 3] == ["rate", "write"]
-    assert names[names.index("write") + 1 : names.index("write") + 3] == ["house_style", "verify"]
-    assert not {"chart", "illustrate"} & {*names}

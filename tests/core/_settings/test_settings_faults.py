@@ -113,12 +113,6 @@ def test_a_check_of_a_whole_section_is_reported_at_its_table(tmp_path: Path) -> 
         load_settings(PluginCatalog.discover(extra=[engine]), cwd=tmp_path, **sources)
 
 
-def test_a_key_that_is_set_twice_is_not_called_invalid(tmp_path: Path) -> None:
-    (found,) = problems(tmp_path, "[report]\nlength = 1\nlength = 2")
-    assert "line 3" in found
-    assert "not closed or not valid" not in found
-
-
 def test_a_folder_with_the_name_of_the_settings_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "leadline.toml").mkdir()
     with pytest.raises(ConfigError, match="leadline.toml cannot be read"):

@@ -120,18 +120,3 @@ def test_one_underscore_for_two_is_told(
         )
     told = f"{variable.removeprefix('LEADLINE_').lower()}: unknown setting: did you mean {meant}? "
     assert str(caught.value).splitlines()[0] == f"{told}Two underscores separate table and key ({place} {variable})"
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("[ai.roles]\nthinkng = 'x:y'", "ai.roles.thinkng: unknown setting: did you mean 'thinking'?"),
-        ("[report]\nfigures = 'inlne'", "did you mean 'inline'?"),
-    ],
-)
-def test_a_typo_in_a_value_that_names_something(host: PluginCatalog, tmp_path: Path, text: str, told: str) -> None:
-    (tmp_path / "leadline.toml").write_text(text)
-    with pytest.raises(ConfigError) as caught:
-        load_settings(host, cwd=tmp_path, environ={}, user_file=tmp_path / "none")
-    assert told in str(caught.value)
-    assert "(leadline.toml:" in str(caught.value)

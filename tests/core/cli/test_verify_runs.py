@@ -50,12 +50,6 @@ def test_a_run_is_judged_as_it_judged_itself(cli: Cli, folder: Path, named: str)
     assert found["unchecked"] == 0
 
 
-def test_a_run_is_known_by_the_beginning_of_its_id(cli: Cli, folder: Path) -> None:
-    done = cli("verify", folder.name[:8])
-    assert done.code == 0
-    assert "No source was read" not in done.err
-
-
 @pytest.mark.parametrize("named", ["", "report.md"])
 def test_a_run_without_its_report_as_data_is_gone_through_again(cli: Cli, folder: Path, named: str) -> None:
     before = cli("verify", str(folder / named), "--json").out

@@ -82,20 +82,6 @@ async def run(folder: Path, planner: Planner, plan_by: str, task: str = "plan", 
         return await client.research(QUESTION)
 
 
-async def test_the_same_question_gives_the_same_report(tmp_path: Path) -> None:
-    planner = Planner()
-    first = await run(tmp_path / "first", planner, "planner:big")
-    assert planner.asked == 1
-    again = await run(tmp_path / "again", planner, "recorded", run=first.folder)
-    assert planner.asked == 1
-    assert (first.status, again.status) == ("complete", "complete"), (first.reason, again.reason)
-    assert first.report is not None
-    assert again.report is not None
-    assert first.report.title == again.report.title
-    reports = [(result.folder / "report.md").read_bytes() for result in (first, again)]
-    assert reports[0] == reports[1]
-
-
 @pytest.mark.parametrize("first_of_all", [Babbler(), Absent()])
 async def test_a_task_of_another_provider_is_repeated_under_its_name(tmp_path: Path, first_of_all: Planner) -> None:
     """The first of the chain is of no use, and the next does what it could not."""

@@ -53,10 +53,6 @@ def test_no_title_is_a_command_of_tex() -> None:
     assert escaped("\\input{x} 50% & $y$") == r"\textbackslash{}input\{x\} 50\% \& \$y\$"
 
 
-async def test_our_own_style_needs_nothing(make_report: Callable[..., Report]) -> None:
-    assert await entries(make_report(), "numeric", FakeCall()) == {}
-
-
 async def test_references_follow_a_style_from_a_file(tmp_path: Path, make_report: Callable[..., Report]) -> None:
     pytest.importorskip("pypandoc", reason="needs pip install 'leadline[styles]'")
     (tmp_path / "mine.csl").write_text(STYLE)

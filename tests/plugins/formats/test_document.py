@@ -121,14 +121,6 @@ def test_small_tables_keep_their_width_and_large_ones_fill_the_page() -> None:
     assert 0.05 < year < what
 
 
-def test_columns_of_many_long_words_still_leave_the_longest_text_most_room() -> None:
-    head = [words(word) for word in ("Side", "Fundamentals", "Considerations", "Responsibility", "Methodological")]
-    body = [words(part) for part in ("Pro", "one thing", "evidence " * 90, "some more " * 9, "and others " * 9)]
-    side, _, evidence, *others = widths([[*head, *head[1:3]], [*body, *body[3:]]])
-    assert side == min(side, *others)
-    assert evidence > 1.8 * max(others)
-
-
 def test_short_rows_of_tables_stay_whole_and_long_ones_may_break() -> None:
     tree = blocks(f"- In a list\n\n  | a | b |\n  |---|---|\n  | x | short |\n  | y | {'long ' * 400} |\n")
     ((_, _, _, _, [(_, _, _, rows)], _),) = nodes(with_unbreakable_rows(tree), "Table")

@@ -24,11 +24,20 @@ Make = Callable[..., Any]
 
 
 @pytest.fixture
-def pdf(context: Context) -> Any:
-    pytest.importorskip("typst", reason="needs pip install 'leadline[pdf]'")
-    from leadline_plugins.formats.pdf import Pdf, PdfSettings
+def call(make_call: Make) -> FakeCall:
+    made: FakeCall = make_call()
+    return made
 
-    return Pdf(PdfSettings(), context)
+
+@pytest.fixture
+def write(context: Context, make_report: Make, call: FakeCall) -> Make:
+    """Return the first file of a format for a report, or for the usual one with these changes."""
+
+    async def write(name: str, report: Any = None, /, **changes: Any) -> bytes:
+        report = report if isinstance(report, Report) else make_report(*([report] if report else []), **changes)
+        return await data(maker(name, context), report, call)
+
+    return write
 
 
 def pdf_text(data: bytes) -> str:
@@ -38,25 +47,28 @@ def pdf_text(data: bytes) -> str:
     return "\n".join(page.get_textpage().get_text_range() for page in document)
 
 
+def maker(name: str, context: Context) -> Any:
+    if name == "pdf":
+        pytest.importorskip("typst", reason="needs pip install 'leadline[pdf]'")
+    offered = PluginCatalog.discover().offer("report_formatters", name)
+    return offered.create(offered.settings(), context)
+
+
 async def data(format_: Any, report: Report, call: FakeCall) -> bytes:
     blob = (await format_.format(report, call)).files[0]
     assert isinstance(blob.data, bytes)
     return blob.data
 
 
-async def test_every_script_shows_and_nothing_is_missing(pdf: Any, make_call: Make, make_report: Make) -> None:
-    call = make_call()
-    text = pdf_text(await data(pdf, make_report(), call))
+async def test_every_script_shows_and_nothing_is_missing(call: FakeCall, write: Make) -> None:
+    text = pdf_text(await write("pdf"))
     for word in ("中文", "日本語", "한국어", "Привет", "Ελλάδα", "How deep?", "Cited Sources", "contradicted"):
         assert word in text
     assert call.run.told == []
 
 
-async def test_a_character_without_a_glyph_is_replaced_with_a_notice(
-    pdf: Any, make_call: Make, make_report: Make
-) -> None:
-    call = make_call()
-    text = pdf_text(await data(pdf, make_report("Rare: \u0378 and private \ue000."), call))
+async def test_a_character_without_a_glyph_is_replaced_with_a_notice(call: FakeCall, write: Make) -> None:
+    text = pdf_text(await write("pdf", "Rare: \u0378 and private \ue000."))
     assert "[U+0378]" in text
     assert "[U+E000]" in text
     (told,) = call.run.told
@@ -77,13 +89,8 @@ def with_wrong_checksum(data: bytes) -> bytes:
 REFUSED = [r"\sqrt{}", r"\frac{}{}", r"\binom{}{}", r"\sqrt", r"\overbrace{}", r"\mathbb{}", "x^{{}" * 24 + "}" * 24]
 
 
-async def test_a_formula_that_typst_refuses_costs_that_formula_and_not_the_others(
-    pdf: Any, make_call: Make, make_report: Make
-) -> None:
-    call = make_call()
-    text = pdf_text(
-        await data(pdf, make_report(f"Known: $E = m$. Not: {' or '.join(f'${x}$' for x in REFUSED)}."), call)
-    )
+async def test_a_formula_that_typst_refuses_costs_that_formula_and_not_the_others(call: FakeCall, write: Make) -> None:
+    text = pdf_text(await write("pdf", f"Known: $E = m$. Not: {' or '.join(f'${x}$' for x in REFUSED)}."))
     assert "$" in text  # the deep one is no formula
     assert r"\frac{}{}" in text
     assert r"\overbrace{}" in text
@@ -92,15 +99,13 @@ async def test_a_formula_that_typst_refuses_costs_that_formula_and_not_the_other
 
 
 @pytest.mark.parametrize("name", ["docx", "epub", "latex"])
-async def test_no_formula_of_a_page_stops_a_format(
-    name: str, context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest
-) -> None:
+async def test_no_formula_of_a_page_stops_a_format(write: Make, name: str, make_report: Make) -> None:
     report = make_report(" and ".join(f"${tex}$" for tex in REFUSED))
-    assert await data(maker(name, context, request), report, make_call())
+    assert await write(name, report)
 
 
 async def test_a_report_that_pandoc_refuses_is_written_with_formulas_as_code(
-    context: Context, make_call: Make, make_report: Make
+    call: FakeCall, context: Context, make_report: Make
 ) -> None:
     from leadline_plugins.formats.pandoc_format import PandocFormat
     from leadline_plugins.formats.tree import formulas
@@ -110,7 +115,6 @@ async def test_a_report_that_pandoc_refuses_is_written_with_formulas_as_code(
             raise Unsupported("pandoc could not write it: it did not end within 30 s of processor time")
         return Files(files=(Blob(name="x", media_type="text/plain", data=str(tree.blocks).encode()),))
 
-    call = make_call()
     format_ = PandocFormat(Medium(), write, context)
     assert b"'Code', 'c': [['', [], []], 'E = m']" in await data(format_, make_report("So $E = m$."), call)
     assert call.run.told == ["formulas that could not be set are shown as TeX: 1"]
@@ -124,40 +128,37 @@ async def _refuse(tree: Any, context: Context, call: Any) -> Files:
 
 @pytest.mark.parametrize("spoil", [cut, with_wrong_checksum])
 async def test_a_broken_picture_costs_that_picture_and_not_the_others(
-    pdf: Any, make_call: Make, make_report: Make, spoil: Callable[[bytes], bytes]
+    call: FakeCall, write: Make, make_report: Make, spoil: Callable[[bytes], bytes]
 ) -> None:
     report = make_report()
     (good, picture) = report.figures
     broken = picture.model_copy(update={"media": {"image/png": spoil(picture.media["image/png"])}})
-    call = make_call()
-    text = pdf_text(await data(pdf, report.model_copy(update={"figures": (broken, good)}), call))
+    text = pdf_text(await write("pdf", report.model_copy(update={"figures": (broken, good)})))
     assert "How deep?" in text
     assert f"[{broken.alt}]" in text
     assert f"[{good.alt}]" not in text
     assert [told.partition(" could")[0] for told in call.run.told] == ["report.pdf: figure 2"]
 
 
-async def test_long_words_of_a_table_break_without_a_sign_that_is_copied(
-    pdf: Any, make_call: Make, make_report: Make
-) -> None:
+async def test_long_words_of_a_table_break_without_a_sign_that_is_copied(write: Make) -> None:
     words = ["an_identifier_of_some_length", "https://example.org/averylongfoldername/page", "read_committed_only"]
     heads = " | ".join(f"Head {n}" for n in range(7))
     table = f"| {heads} |\n{'|---' * 7}|\n| {' | '.join(words)} | {' | '.join(['and more text ' * 9] * 4)} |"
-    text = pdf_text(await data(pdf, make_report(table), make_call()))
+    text = pdf_text(await write("pdf", table))
     said = re.sub(r"\s", "", text)
     assert all(word in said for word in words)
     assert "\u200b" not in text
 
 
-async def test_a_long_title_is_cut_with_a_sign_above_the_pages(pdf: Any, make_call: Make, make_report: Make) -> None:
-    text = pdf_text(await data(pdf, make_report("word " * 3000, title="Long title " * 30), make_call()))
+async def test_a_long_title_is_cut_with_a_sign_above_the_pages(write: Make) -> None:
+    text = pdf_text(await write("pdf", "word " * 3000, title="Long title " * 30))
     assert re.search(r"Long[ \w]*…", text)
 
 
-async def test_the_pdf_has_title_bookmarks_links_and_alt(pdf: Any, make_call: Make, make_report: Make) -> None:
+async def test_the_pdf_has_title_bookmarks_links_and_alt(write: Make) -> None:
     from pypdfium2 import PdfDocument
 
-    made = await data(pdf, make_report(), make_call())
+    made = await write("pdf")
     document = PdfDocument(made)
     assert document.get_metadata_dict()["Title"] == "How deep?"
     assert "Depth" in [item.get_title() for item in document.get_toc()]
@@ -166,22 +167,18 @@ async def test_the_pdf_has_title_bookmarks_links_and_alt(pdf: Any, make_call: Ma
 
 
 @pytest.mark.parametrize("name", ["pdf", "docx", "epub", "latex"])
-async def test_code_of_a_report_is_text(
-    name: str, context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest
-) -> None:
+async def test_code_of_a_report_is_text(write: Make, name: str, make_report: Make) -> None:
     report = make_report(f"{INJECTION}\n\n```{{=typst}}\n#panic()\n```\n\n{INJECTION}", title=INJECTION)
-    made = await data(maker(name, context, request), report, make_call())
+    made = await write(name, report)
     if name == "latex":
         assert not re.search(rb"(?<!\\textbackslash)(?<![{a-z])\\input\{", made)
     assert made
 
 
-async def test_word_has_headings_properties_and_repeated_table_heads(
-    context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest
-) -> None:
+async def test_word_has_headings_properties_and_repeated_table_heads(write: Make) -> None:
     import docx
 
-    made = await data(maker("docx", context, request), make_report(), make_call())
+    made = await write("docx")
     word = docx.Document(BytesIO(made))
     assert word.core_properties.title == "How deep?"
     assert next(p.text for p in word.paragraphs if p.style and p.style.name == "Heading 1") == "Depth"
@@ -194,24 +191,20 @@ async def test_word_has_headings_properties_and_repeated_table_heads(
     )
 
 
-async def test_word_colours_the_marks_of_claims_that_are_not_borne(
-    context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest
-) -> None:
-    made = await data(maker("docx", context, request), make_report(), make_call())
+async def test_word_colours_the_marks_of_claims_that_are_not_borne(write: Make) -> None:
+    made = await write("docx")
     xml = ZipFile(BytesIO(made)).read("word/document.xml").decode()
     (run,) = {found for found in re.findall(r"<w:rPr>(?:(?!<w:rPr>).)*?≠", xml) if "Hyperlink" in found}
     assert '<w:color w:val="A3261B"/>' in run
     assert "superscript" not in run
 
 
-async def test_word_tables_have_styles_fitted_columns_and_space_after(
-    context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest
-) -> None:
+async def test_word_tables_have_styles_fitted_columns_and_space_after(write: Make) -> None:
     import docx
     from docx.oxml.ns import qn
 
     text = f"| a | some more words |\n|---|---|\n| 1 | 2 |\n\nBehind.\n\n---\n\n|{'h|' * 7}\n|{'-|' * 7}\n|{'c|' * 7}\n"
-    made = await data(maker("docx", context, request), make_report(text), make_call())
+    made = await write("docx", text)
     word = docx.Document(BytesIO(made))
     narrow, wide = (table for table in word.tables if table._tbl.tblStyle_val == "Table")
     styles = [table.cell(1, 0).paragraphs[0].style for table in (narrow, wide)]
@@ -227,13 +220,13 @@ async def test_word_tables_have_styles_fitted_columns_and_space_after(
 
 @pytest.mark.parametrize(("language", "turned"), [("ar", True), ("he-IL", True), ("en", False), ("zh-TW", False)])
 async def test_word_reads_from_right_to_left_where_the_language_does_but_for_code(
-    context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest, language: str, turned: bool
+    write: Make, language: str, turned: bool
 ) -> None:
     import docx
     from docx.oxml.ns import qn
 
     text = "Text.\n\n`x[1]`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```\ncode\n```\n"
-    made = await data(maker("docx", context, request), make_report(text, language=language), make_call())
+    made = await write("docx", text, language=language)
     word = docx.Document(BytesIO(made))
     normal = word.styles["Normal"].element
     paragraph, code, inline = (
@@ -261,19 +254,11 @@ async def test_word_reads_from_right_to_left_where_the_language_does_but_for_cod
         ("hi", "Microsoft YaHei", "Nirmala UI"),
     ],
 )
-async def test_word_names_fonts_of_the_language(
-    context: Context,
-    make_call: Make,
-    make_report: Make,
-    request: pytest.FixtureRequest,
-    language: str,
-    east: str,
-    complex_: str,
-) -> None:
+async def test_word_names_fonts_of_the_language(write: Make, language: str, east: str, complex_: str) -> None:
     import docx
     from docx.oxml.ns import qn
 
-    made = await data(maker("docx", context, request), make_report("Text.", language=language), make_call())
+    made = await write("docx", "Text.", language=language)
     for name in ("Normal", "Heading 1", "Table Text"):
         form = docx.Document(BytesIO(made)).styles[name].element.rPr
         assert form.rFonts.get(qn("w:eastAsia")) == east
@@ -281,19 +266,15 @@ async def test_word_names_fonts_of_the_language(
         assert form.find(qn("w:szCs")).get(qn("w:val")) == form.sz.get(qn("w:val"))
 
 
-async def test_epub_and_latex_have_the_direction(
-    context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest
-) -> None:
+async def test_epub_and_latex_have_the_direction(write: Make, make_report: Make) -> None:
     report = make_report("Text.", language="ar")
-    book = ZipFile(BytesIO(await data(maker("epub", context, request), report, make_call())))
+    book = ZipFile(BytesIO(await write("epub", report)))
     assert any(b'page-progression-direction="rtl"' in book.read(name) for name in book.namelist())
-    assert b"bidi" in await data(maker("latex", context, request), report, make_call())
+    assert b"bidi" in await write("latex", report)
 
 
-async def test_the_book_holds_quotes_and_formulas(
-    context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest
-) -> None:
-    book = ZipFile(BytesIO(await data(maker("epub", context, request), make_report(), make_call(passages=True))))
+async def test_the_book_holds_quotes_and_formulas(context: Context, make_call: Make, make_report: Make) -> None:
+    book = ZipFile(BytesIO(await data(maker("epub", context), make_report(), make_call(passages=True))))
     assert book.infolist()[0].filename == "mimetype"
     text = "".join(book.read(name).decode() for name in book.namelist() if name.endswith("xhtml"))
     assert "Passage 1." in text
@@ -301,30 +282,19 @@ async def test_the_book_holds_quotes_and_formulas(
     assert "a.citation" in book.read("EPUB/styles/stylesheet1.css").decode()
 
 
-async def test_latex_brings_its_pictures(
-    context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest
-) -> None:
-    files = (await maker("latex", context, request).format(make_report(), make_call())).files
+async def test_latex_brings_its_pictures(context: Context, make_call: Make, make_report: Make) -> None:
+    files = (await maker("latex", context).format(make_report(), make_call())).files
     assert [file.name for file in files] == ["report.tex", "figures/figure-1.png", "figures/figure-2.png"]
     assert b"figures/figure-2.png" in files[0].data
 
 
-def maker(name: str, context: Context, request: pytest.FixtureRequest) -> Any:
-    if name == "pdf":
-        return request.getfixturevalue(name)
-    offered = PluginCatalog.discover().offer("report_formatters", name)
-    return offered.create(offered.settings(), context)
-
-
-async def test_a_long_word_file_has_a_table_of_contents_with_links(
-    context: Context, make_call: Make, make_report: Make, request: pytest.FixtureRequest
-) -> None:
+async def test_a_long_word_file_has_a_table_of_contents_with_links(write: Make) -> None:
     import docx
     from docx.oxml.ns import qn
 
     body = "\n\n".join(f"### Part {n}\n\n{'Deep water and long piers. ' * 120}" for n in range(7))
     for text, listed in ((body, 7), ("Short.", 0)):
-        made = await data(maker("docx", context, request), make_report(text), make_call())
+        made = await write("docx", text)
         word = docx.Document(BytesIO(made))
         fields = [one for one in word.element.body.iter(qn("w:instrText")) if "TOC" in (one.text or "")]
         links = list(word.element.body.iter(qn("w:hyperlink")))

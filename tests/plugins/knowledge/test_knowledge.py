@@ -113,12 +113,6 @@ async def test_files_that_cannot_be_read_are_named_and_the_others_added(client: 
     assert all(one.reason for one in added.problems)
 
 
-async def test_a_path_that_does_not_exist_is_refused_before_anything_is_added(client: Client, docs: Path) -> None:
-    with pytest.raises(UsageError, match=r"harbor\.md \(did you mean 'harbour\.md'\?\); nothing was added"):
-        await client.knowledge.add(docs / "trade", docs / "harbor.md")
-    assert not (await client.knowledge.documents()).documents
-
-
 async def test_documents_are_removed_by_id_name_path_and_folder(client: Client, docs: Path) -> None:
     for name in ("docs/harbour.md", str(docs / "harbour.md"), "docs", "docs/", "ID"):
         await client.knowledge.add(docs)
@@ -208,12 +202,6 @@ async def test_an_answer_cites_the_page_of_a_document(tmp_path: Path, pdf: Any) 
     assert "#### *p. 2*\n\n> The harbour is nine fathoms deep at the mole. [1]" in result.text
     cited = (result.folder / "report.md").read_text().partition("## Cited Sources")[2]
     assert re.search(r"\[1\] Survey - knowledge://shared/\w+/survey\.pdf \(p\. 2\)", cited)
-
-
-async def test_an_empty_base_says_how_to_fill_it(client: Client) -> None:
-    with pytest.raises(CallFailed, match="leadline knowledge add PATH"):
-        await client.knowledge.search(DEPTH)
-    assert not (await client.knowledge.documents()).documents
 
 
 async def test_two_additions_at_once_wait_for_each_other(client: Client, docs: Path) -> None:

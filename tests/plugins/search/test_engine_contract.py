@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, quote, unquote_plus, urlsplit
 
 import pytest
 
-from leadline.errors import BadReply, Denied, ProviderError, QuotaSpent, RateLimited, Unavailable, Unsupported
+from leadline.errors import BadReply, Denied, ProviderError, RateLimited, Unavailable, Unsupported
 from leadline.hookspecs import Offer
 from leadline.records import SearchPage, SearchRequest
 from leadline.testing.context import FakeCall
@@ -172,33 +172,10 @@ async def test_a_rejected_key_is_denied(
 
 
 @ENGINES
-async def test_an_account_without_credit_has_no_quota(name: str, search: Search, server: ScriptedServer) -> None:
-    error = await failure(search, name, server, json_answer({"message": "out of credits"}, 402))
-    assert isinstance(error, QuotaSpent)
-    assert "out of credits" in str(error)
-
-
-@ENGINES
 async def test_a_rate_limit_keeps_its_wait(name: str, search: Search, server: ScriptedServer) -> None:
     error = await failure(search, name, server, json_answer({"error": "slow down"}, 429, retry_after="7"))
     assert isinstance(error, RateLimited)
     assert error.retry_after == 7
-
-
-@ENGINES
-@pytest.mark.parametrize("status", [500, 502, 503])
-async def test_a_failing_server_is_unavailable(name: str, status: int, search: Search, server: ScriptedServer) -> None:
-    error = await failure(search, name, server, json_answer({"error": "Bad\nGateway"}, status))
-    assert isinstance(error, Unavailable)
-    assert error.retry
-    assert "Bad Gateway" in str(error)
-
-
-@ENGINES
-async def test_a_refused_request_is_unsupported(name: str, search: Search, server: ScriptedServer) -> None:
-    error = await failure(search, name, server, json_answer({"error": "what is this?"}, 400))
-    assert type(error) is Unsupported
-    assert "what is this?" in str(error)
 
 
 @ENGINES
@@ -272,12 +249,3 @@ class TestEngines(SearchProviderContract):
     async def refused(self, name: str, make: Callable[..., Any]) -> AsyncIterator[Any]:
         async with scripted_server(json_answer({"error": f"no such account: {KEY}"}, 401)) as shut:
             yield make(name, base_url=shut.url)
-
-
-@ENGINES
-def test_every_setting_has_a_description(name: str, offer_of: Callable[[str], Offer[Any]]) -> None:
-    offer = offer_of(name)
-    assert all(field.description for field in offer.settings.model_fields.values())
-    if "api_key" in offer.settings.model_fields and offer.settings.model_fields["api_key"].is_required():
-        assert offer.env["api_key"].endswith("_API_KEY")
-        assert offer.priced

@@ -42,20 +42,6 @@ async def test_full_text_of_an_engine_is_read_quoted_and_cited(server: ScriptedS
     assert KEY.encode() not in written(tmp_path)
 
 
-async def test_a_rejected_key_is_reported_without_the_key(server: ScriptedServer, tmp_path: Path) -> None:
-    server.answers = [json_answer({"detail": {"error": f"Unauthorized: {KEY} is unknown"}}, 401)]
-    settings = {"plugins__tavily__api_key": KEY, "plugins__tavily__base_url": server.url}
-    async with client(tmp_path, ["tavily"], **settings) as runs:
-        result = await runs.research(QUESTION)
-    assert result.report is None
-    told = (result.folder / "search_results.json").read_text()
-    assert "Tavily does not accept the key (HTTP 401)" in told
-    assert "check plugins.tavily.api_key" in told
-    queries = [asked.body["query"] for asked in server.asked]
-    assert len(queries) == len(set(queries))  # such a refusal is not asked for again
-    assert KEY.encode() not in written(tmp_path)
-
-
 async def test_recalled_statements_are_never_cited(server: ScriptedServer, tmp_path: Path) -> None:
     told = json.dumps({"statements": [{"title": "Harbour", "text": TEXT}]})
     choice = {"message": {"role": "assistant", "content": told}, "finish_reason": "stop"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import tomllib
 from collections.abc import Sequence
@@ -95,20 +94,6 @@ async def test_a_question_that_was_declined_fails_the_run_and_is_asked_again_on_
         assert failed.reason.startswith("there was no usable answer to: The question is unclear: ")
         resumed = await (await client.resume(failed.folder, asker=answer)).result()
     assert (resumed.status, resumed.exit_code, answers) == ("complete", 0, [])
-
-
-async def test_a_question_that_nobody_answers_fails_and_one_to_nobody_waits(tmp_path: Path) -> None:
-    async def never(message: str, schema: Json) -> Answer:
-        await asyncio.Event().wait()
-        raise AssertionError
-
-    values = {"ai.providers": ["embedded"], "clarify.mode": "ask", "clarify.timeout": 0.05}
-    async with leadline.Client(folder=tmp_path / "runs", cache=tmp_path / "c", set=values) as client:
-        late = await client.research("How is it?", asker=never)
-        nobody = await client.research("How is it?")
-    assert (late.status, late.exit_code, late.reason) == ("failed", 1, "ask by person: nobody answered within 0.05 s")
-    assert (nobody.status, nobody.exit_code) == ("waiting", 2)
-    assert nobody.reason.endswith("Write the question more precisely, or add --set clarify.mode=assume")
 
 
 async def test_a_model_cannot_overrule_the_rules_that_find_a_question_unclear(tmp_path: Path) -> None:

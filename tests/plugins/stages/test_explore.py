@@ -121,23 +121,6 @@ def searches(result: leadline.Result) -> list[dict[str, Any]]:
     return found
 
 
-async def test_pages_read_with_tools_are_cited_like_those_of_the_stages(tmp_path: Path) -> None:
-    first = tool_turn(search("depth of the harbour", section="s1"), search("soundings of the harbour"))
-    result, _ = await explored(tmp_path, [first, read_first, ENOUGH])
-    assert (result.status, result.metadata.notices) == ("complete", ())
-    assert result.report
-    assert len(result.report.sources) == 2
-    assert {source.task_id for source in result.report.sources} == {"q1.1"}
-    assert [(one["id"], one["task"]["query"], one["task"]["section"]) for one in searches(result)] == [
-        ("q1.1", "depth of the harbour", "s1"),
-        ("q1.2", "soundings of the harbour", ""),
-    ]
-    assert result.report.evidence
-    by_task: Any = result.metadata.usage["by_task"]
-    assert by_task["explore"]["tokens"] == 330
-    assert result.metadata.budget["queries"] == 2
-
-
 async def test_messages_are_only_added_to_and_the_open_points_stand_last(tmp_path: Path) -> None:
     first = tool_turn(search("depth of the harbour", section="s1"), search("soundings of the harbour"))
     _, chat = await explored(tmp_path, [first, read_first, ENOUGH])

@@ -255,22 +255,6 @@ async def hang(asked: Any, writer: Any) -> None:
     await asyncio.sleep(30)
 
 
-async def test_a_resumed_run_and_a_replay_fetch_no_picture_again(tmp_path: Path) -> None:
-    async with scripted_server({}) as server:
-        engine = serve(server, lead=["/lead.png", "/gone.png"])
-        server.routes["/lead.png"] = picture(png())
-        async with client(tmp_path, server, engine, plugins__web__cache_size=0) as runs:
-            first = await runs.research(ASKED)
-            before = len(server.asked)
-            assert {"/lead.png", "/gone.png"} <= set(server.paths)
-            resumed = await (await runs.resume(first.folder.name)).result()
-            replayed = await runs.replay(first.folder)
-        assert len(server.asked) == before
-    assert first.report == resumed.report == replayed.report
-    assert first.report is not None
-    assert first.report.figures
-
-
 @pytest.mark.parametrize("off", [{"report__citation_images": False}, {"plugins__illustrate": {"max": 0}}])
 async def test_switched_off_nothing_is_fetched(tmp_path: Path, off: dict[str, Any]) -> None:
     async with scripted_server({}) as server:

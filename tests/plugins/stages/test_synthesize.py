@@ -314,14 +314,6 @@ async def test_a_section_that_answers_nothing_is_no_section_of_the_report() -> N
     assert runs.notices == [f"not found in the passages read: {FEES}"]
 
 
-async def test_a_run_in_which_no_section_has_an_answer_ends_without_evidence() -> None:
-    runs = Runs()
-    runs.reply = lambda section: {"text": " ", "unanswered": section.questions}
-    with pytest.raises(NoEvidence) as raised:
-        await run(runs)
-    assert str(raised.value) == f"no source found answers: {DEPTH}; {FEES}"
-
-
 async def test_without_a_passage_the_run_ends_without_evidence() -> None:
     with pytest.raises(NoEvidence, match="none of the 1 pages read has any text to cite"):
         await run(Runs(), pages=(source("s1"),))

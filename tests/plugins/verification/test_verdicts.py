@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -152,25 +151,6 @@ async def test_another_notation_and_computed_values_do_not_overrule(
     report = new_report(f"{claim} [@a]", passage)
     [found] = await judged(new_run({"own": Says(supports)}), report)
     assert found.verdict == "supported"
-
-
-async def test_the_verdicts_that_reach_the_report_are_as_right_as_the_judge(
-    new_run: NewRun, new_report: NewReport
-) -> None:
-    chance = random.Random(3)
-    truth = {f"Ship {chr(65 + n % 26)}{chr(97 + n // 26)} came home.": n % 2 == 0 for n in range(400)}
-    text = "\n\n".join(f"{claim} [@a]" for claim in truth)
-    right = {claim: chance.random() < 0.9 for claim in truth}
-
-    def decide(claim: Any, request: JudgeRequest) -> Judgement:
-        supported = truth[claim.text] == right[claim.text]
-        verdict: Any = "supported" if supported else "contradicted"
-        return Judgement(claim_id=claim.id, verdict=verdict, quote="ships came home")
-
-    found = await judged(new_run({"exact": exact(), "own": Says(decide)}), new_report(text, "Some ships came home."))
-    agree = [(one.verdict == "supported") == truth[one.claim.text] for one in found]
-    assert agree == [right[one.claim.text] for one in found]
-    assert sum(agree) / len(agree) == pytest.approx(0.9, abs=0.03)
 
 
 async def test_a_claim_whose_passage_is_not_in_the_stored_source_is_unsupported(

@@ -86,10 +86,10 @@ class Tracer:
 
     async def _end(self) -> None:
         delivered = await self._delivery.flush(self._flush)
-        lost, self._delivery.lost = self._delivery.lost, 0
+        lost, reason = self._delivery.take_lost()
         # An event would come after `run.finished`, where nobody expects one.
         if lost:
-            self._log.warning("opentelemetry: %d spans were not delivered: %s", lost, self._delivery.reason)
+            self._log.warning("opentelemetry: %d spans were not delivered: %s", lost, reason)
         if not delivered:
             address = self._delivery.address
             self._log.warning("opentelemetry: %s did not take the spans within %g s", address, self._flush)

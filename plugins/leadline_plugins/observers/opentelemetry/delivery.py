@@ -1,7 +1,7 @@
-"""Delivery of spans: a thread that sends them in batches by OTLP over HTTP.
+"""Delivery of spans in batches by OTLP over HTTP.
 
-Neither a run nor the end of the process waits for a receiver that is slow: the queue is limited, and the thread is a
-daemon. The SDK's own batch processor waits without a limit when it is flushed.
+Neither a run nor the end of the process waits for a receiver that is slow: the queue of the SDK's batch processor is
+limited, and its flush, which waits without a limit, is in a daemon thread.
 """
 
 from __future__ import annotations
@@ -9,14 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from contextlib import suppress
 
 from opentelemetry.exporter.otlp.proto.http import trace_exporter
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Event, ReadableSpan
-from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
 from opentelemetry.sdk.util import BoundedList
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
@@ -35,101 +34,42 @@ GATHERED = 1.0
 _SCOPE = InstrumentationScope("leadline", leadline.__version__, names.SCHEMA_URL)
 
 
-class Exporter(Protocol):
-    """The part of an exporter that is used."""
-
-    def export(self, spans: Sequence[ReadableSpan], /) -> SpanExportResult: ...
-    def shutdown(self) -> None: ...
-
-
 class Delivery:
-    """Sends spans in the order in which they ended; `lost` counts those that were dropped or refused."""
+    """Sends spans in the order in which they ended; `lost` counts those that were refused, for the `reason`."""
 
-    def __init__(self, exporter: Exporter, resource: Resource, address: str, gathered: float = GATHERED) -> None:
+    def __init__(self, exporter: SpanExporter, resource: Resource, address: str) -> None:
         self.address = address
-        self._exporter, self._resource, self._gathered = exporter, resource, gathered
-        self._queue: deque[Span] = deque()
-        self._marks: list[Callable[[], None]] = []
-        self._changed = threading.Condition()
-        self._closed = False
-        self.lost = 0
-        self.reason = ""
-        self._log = _Reasons(self)
-        self._thread = threading.Thread(target=self._work, name="leadline spans", daemon=True)
-        self._thread.start()
+        self._resource = resource
+        self._exporter = _Counting(exporter)
+        self._processor = BatchSpanProcessor(self._exporter, QUEUE, GATHERED * 1000, BATCH)
 
     def put(self, span: Span) -> None:
         """Queue a span; never waits."""
-        with self._changed:
-            if len(self._queue) >= QUEUE:
-                self._queue.popleft()
-                self.lost += 1
-                self.reason = self.reason or "the receiver is too slow"
-            self._queue.append(span)
-            if len(self._queue) == 1 or len(self._queue) >= BATCH:
-                self._changed.notify()
+        self._processor.on_end(self._readable(span))
 
     async def flush(self, seconds: float) -> bool:
         """Wait until the queued spans were sent or lost; return False if that takes longer than `seconds`."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[None] = loop.create_future()
 
-        def mark() -> None:
-            if not done.done():
-                done.set_result(None)
+        def flush() -> None:
+            self._processor.force_flush()  # ignores a limit of time
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(done.set_result, None)
 
-        with self._changed:
-            self._marks.append(lambda: _call_soon(loop, mark))
-            self._changed.notify()
+        _in_thread(flush)
         await asyncio.wait({done}, timeout=seconds)
         return done.done()
 
+    def take_lost(self) -> tuple[int, str]:
+        """Return how many spans were lost since the last time, and why."""
+        lost, self._exporter.lost = self._exporter.lost, 0
+        return lost, self._exporter.reason
+
     def close(self) -> None:
         """End the thread; a request in flight is not awaited."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify()
         self._exporter.shutdown()
-
-    def _work(self) -> None:
-        trace_exporter._logger.addFilter(self._log)
-        try:
-            while self._gather():
-                self._send()
-        finally:
-            trace_exporter._logger.removeFilter(self._log)
-
-    def _gather(self) -> bool:
-        """Wait until something is to be sent; return False at the end."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._queue or self._marks or self._closed)
-            self._changed.wait_for(
-                lambda: len(self._queue) >= BATCH or self._marks or self._closed, timeout=self._gathered
-            )
-            return not self._closed
-
-    def _send(self) -> None:
-        with self._changed:
-            marks, self._marks = self._marks, []
-            waiting = len(self._queue)
-        while waiting > 0 and not self._closed:
-            with self._changed:
-                batch = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
-            waiting -= len(batch) or waiting
-            self._export(batch)
-        for mark in marks:
-            mark()
-
-    def _export(self, batch: Sequence[Span]) -> None:
-        if not batch:
-            return
-        try:
-            sent = self._exporter.export([self._readable(span) for span in batch])
-        except Exception as error:  # noqa: BLE001 - whatever an exporter raises, the thread goes on
-            sent, self.reason = SpanExportResult.FAILURE, str(error)
-        if sent is not SpanExportResult.SUCCESS:
-            with self._changed:
-                self.lost += len(batch)
+        _in_thread(self._processor.shutdown)
 
     def _readable(self, span: Span) -> ReadableSpan:
         events: BoundedList[Event] = BoundedList(LIMIT)
@@ -152,30 +92,53 @@ class Delivery:
         )
 
 
+class _Counting(SpanExporter):
+    """Counts the spans that an exporter did not deliver, and keeps why instead of printing it."""
+
+    def __init__(self, exporter: SpanExporter) -> None:
+        self._exporter = exporter
+        self.lost = 0
+        self.reason = ""
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """Export spans; whatever the exporter raises counts as a loss."""
+        trace_exporter._logger.addFilter(reasons := _Reasons(self))
+        try:
+            sent = self._exporter.export(spans)
+        except Exception as error:  # noqa: BLE001 - whatever an exporter raises, the thread goes on
+            sent, self.reason = SpanExportResult.FAILURE, str(error)
+        finally:
+            trace_exporter._logger.removeFilter(reasons)
+        self.lost += len(spans) if sent is not SpanExportResult.SUCCESS else 0
+        return sent
+
+    def shutdown(self) -> None:
+        """Send nothing more."""
+        self._exporter.shutdown()
+
+
 class _Reasons(logging.Filter):
     """Keeps why the exporter failed in this thread, instead of printing it; other users of the exporter still log."""
 
-    def __init__(self, delivery: Delivery) -> None:
+    def __init__(self, counting: _Counting) -> None:
         super().__init__()
-        self._delivery = delivery
+        self._counting, self._thread = counting, threading.get_ident()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if record.thread != self._delivery._thread.ident:
+        if record.thread != self._thread:
             return True
         if record.levelno >= logging.WARNING:
-            self._delivery.reason = record.getMessage()
+            self._counting.reason = record.getMessage()
         return False
+
+
+def _in_thread(do: Callable[[], object]) -> None:
+    """Run what may wait for a receiver in a thread that keeps no process alive."""
+    threading.Thread(target=do, name="leadline spans", daemon=True).start()
 
 
 def _context(trace_id: str, span_id: str) -> SpanContext:
     return SpanContext(int(trace_id, 16), int(span_id, 16), is_remote=False, trace_flags=TraceFlags(1))
-
-
-def _call_soon(loop: asyncio.AbstractEventLoop, do: Callable[[], None]) -> None:
-    try:
-        loop.call_soon_threadsafe(do)
-    except RuntimeError:  # the loop is closed: nobody waits any more
-        return
 
 
 def otlp_exporter(endpoint: str, headers: dict[str, str]) -> SpanExporter:

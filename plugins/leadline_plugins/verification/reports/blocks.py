@@ -171,11 +171,6 @@ def addresses(text: str) -> Iterator[tuple[int, int]]:
         yield match.start(), match.start() + len(trimmed(match.group()))
 
 
-def host(url: str) -> str:
-    """Return the host of an address, in lower case and without `www.`."""
-    return re.sub(r"^\w+://(?:www\.)?", "", url.casefold()).partition("/")[0]
-
-
 def trimmed(url: str) -> str:
     """Return an address without trailing punctuation."""
     depth = dict.fromkeys(_PAIRS.values(), 0)

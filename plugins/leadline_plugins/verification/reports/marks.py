@@ -1,4 +1,4 @@
-"""Citation marks of a text: numbers in brackets, footnotes, links, authors with a year."""
+"""Citation marks of a text: numbers in brackets, footnotes, links."""
 
 from __future__ import annotations
 
@@ -18,12 +18,6 @@ _NUMBERED = re.compile(NUMBERS, re.IGNORECASE)
 _PART = re.compile(rf"({_ONE})(?:\s*[-–—~]\s*({_ONE}))?")
 _NOTE = re.compile(r"\[\^([^\]\s]+)\]")
 _LONGEST_RANGE = 60
-_YEAR = r"(?:(?:1[5-9]|20)\d\d[a-z]?|n\.d\.)"
-_SITE = r"(?:[a-z0-9-]{1,63}\.){1,5}[a-z]{2,24}"
-_NAME = rf"(?:[A-ZÀ-ÖØ-Þ\u4e00-\u9fff][^()\[\];\n]{{1,80}}?|{_SITE})"
-_PARENTHESIS = re.compile(rf"\(({_NAME},?\s+{_YEAR}(?:,\s*pp?\.\s*[\d–-]+)?(?:;\s*{_NAME},?\s+{_YEAR})*)\)")
-_NARRATIVE = re.compile(rf"\b([A-ZÀ-ÖØ-Þ][\w’'-]+(?:\s+et al\.?|\s+(?:and|&)\s+[A-ZÀ-ÖØ-Þ][\w’'-]+)?)\s+\(({_YEAR})\)")
-_AUTHOR = re.compile(rf"({_NAME}),?\s+({_YEAR})")
 _WEB = ("http://", "https://")
 
 
@@ -82,13 +76,3 @@ def linked(flat: VisibleText) -> Iterator[Mark]:
         anchor = flat.text[start:end]
         bare = left != start or anchor.startswith(_WEB) or bool(_NUMBERED.fullmatch(anchor)) or not anchor
         yield Mark(flat.text[left:right], left, right, url=url, silent=bare)
-
-
-def authored(flat: VisibleText) -> Iterator[tuple[Mark, tuple[tuple[str, str], ...]]]:
-    """Yield marks by author or site and year, each with its names and years."""
-    links = Spans(flat.links)
-    for match in _PARENTHESIS.finditer(flat.text):
-        if match.start() + 1 not in links:
-            yield Mark(match.group(), match.start(), match.end()), tuple(_AUTHOR.findall(match.group(1)))
-    for match in _NARRATIVE.finditer(flat.text):
-        yield Mark(match.group(), match.start(), match.end(), silent=False), (match.groups(),)  # type: ignore[misc]

@@ -9,21 +9,17 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, product
+from itertools import chain
 
 from leadline.citations import cite, uncitable
 from leadline_plugins.formats.marks import without_signs
-from leadline_plugins.verification.reports.blocks import ReportBlock, Spans, VisibleText, host, parse_blocks
-from leadline_plugins.verification.reports.marks import Entry, Mark, authored, linked, numbered
+from leadline_plugins.verification.reports.blocks import ReportBlock, Spans, parse_blocks
+from leadline_plugins.verification.reports.marks import Entry, Mark, linked, numbered
 from leadline_plugins.verification.reports.references import Covered, entries, lists
 from leadline_plugins.wording.phrases import languages, phrase
 
 _OF_ITSELF = ("contents", "open", "disagree")
 _RARE = ("method", "checks", "statistics")
-_OTHERS = re.compile(r"\s+et al|\s+(?:and|&)\s|,")
-# The first four characters of every year as marks write it; years may overlap, as in a number.
-_DATE = re.compile(r"(?=((?:1[5-9]|20)\d\d|n\.d\.))")
-_WORD = re.compile(r"\w+")
 _SPACED = re.compile(r"\s+")
 # YAML between two lines of dashes at the beginning.
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?:[\w-]+:.*\n|[ \t-].*\n)+?---[ \t]*\n")
@@ -62,13 +58,13 @@ def read_report(markdown: str) -> CitedReport:
             block.flat.escaped.clear()
         listed, covered = entries(blocks, lists(blocks), defined)
     all_marks: list[Mark] = []
-    prose, authors = _Prose(), _Authors(listed)
+    prose = _Prose()
     aside, level = _own_sections(blocks), 0
     for index, block in enumerate(blocks):
         if block.kind == "code":
             continue
         spans = _EntrySpans(covered.get(index, ()))
-        marks = (mark for mark in _marks(block.flat, authors) if spans.leave(mark))
+        marks = (mark for mark in chain(numbered(block.flat), linked(block.flat)) if spans.leave(mark))
         own = sorted(marks, key=lambda mark: mark.start)
         all_marks += own
         if block.kind == "heading":
@@ -110,42 +106,6 @@ def _urls(blocks: list[ReportBlock]) -> Iterator[str]:
     for block in blocks:
         links = sorted([*block.flat.links, *block.flat.bare()])
         yield from (url for _, _, url in links if url.lower().startswith(("http://", "https://")))
-
-
-def _marks(flat: VisibleText, authors: _Authors) -> Iterator[Mark]:
-    yield from numbered(flat)
-    yield from linked(flat)
-    for mark, names in authored(flat):
-        keys = tuple(key for name, year in names for key in [authors.key(name, year)] if key)
-        if keys:
-            yield Mark(mark.text, mark.start, mark.end, keys, silent=mark.silent)
-
-
-class _Authors:
-    """Finds the entry of an author or site and a year."""
-
-    def __init__(self, listed: Mapping[str, Entry]) -> None:
-        # By the beginning of a year and the first word of the entry, or a site: keys and texts.
-        self._dated: dict[tuple[str, str], list[tuple[str, str]]] = {}
-        for key, entry in listed.items():
-            names = {_first_word(entry.text), *map(host, entry.urls)}
-            for dated in product(dict.fromkeys(_DATE.findall(entry.text)), names):
-                self._dated.setdefault(dated, []).append((key, entry.text))
-
-    def key(self, name: str, year: str) -> str:
-        """Return the key of the first entry with this author or site and this year; empty if there is none."""
-        first = _OTHERS.split(name.strip())[0].casefold()
-        if len(first) < 2:
-            return ""
-        named = self._dated.get((year[:4], _first_word(first)), ())
-        at_site = self._dated.get((year[:4], first.removeprefix("www.")), ())
-        rows = chain((row for row in named if row[1].casefold().startswith(first)), at_site)
-        return next((key for key, text in rows if year in text), "")
-
-
-def _first_word(text: str) -> str:
-    match = _WORD.search(text.casefold())
-    return match[0] if match else ""
 
 
 def _own_sections(blocks: Sequence[ReportBlock]) -> frozenset[int]:

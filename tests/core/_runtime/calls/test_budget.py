@@ -84,13 +84,6 @@ def test_the_limit_that_a_refusal_names_is_enough(name: str, reserve: float, lim
         budget(float(named) if name == "money" else int(named)).reserve(need)
 
 
-def test_the_error_suggests_a_limit_that_is_large_enough() -> None:
-    budget = Budget(Limits(model_calls=3), reserve=0.0)
-    budget.restore(Need(model_calls=6))
-    with pytest.raises(Refused, match=r"6 of 3 taken, 1 more wanted; raise it with --set budget\.model_calls=7$"):
-        budget.reserve(CALL)
-
-
 def test_settling_returns_the_unused_part() -> None:
     budget = Budget(Limits(tokens=100), reserve=0)
     budget.settle(budget.reserve(Need(tokens=100)), Need(tokens=30))

@@ -18,16 +18,13 @@ from leadline._runtime.journal.rows import Need
 from leadline._settings.secrets import MASK, Secrets
 from leadline.contracts import Call
 from leadline.errors import (
-    BadReply,
     CallFailed,
     CallRefused,
     Denied,
-    Disconnected,
     JournalMissing,
     NoEvidence,
     PluginError,
     RateLimited,
-    Refused,
     Unavailable,
 )
 from leadline.records import Document, Record, SearchPage, SearchRequest, Usage
@@ -140,37 +137,6 @@ async def test_a_request_without_a_key_is_the_callers_fault(tmp_path: Path) -> N
 # --- errors and retries --------------------------------------------------------------------------------------------
 
 
-async def test_passing_errors_are_repeated_and_counted(tmp_path: Path) -> None:
-    engine = FakeSearch(errors={"a": [Unavailable("down"), BadReply("cut")]})
-    async with open_call_path(tmp_path) as opened:
-        await ask(opened, engine, "a")
-        assert [row.attempts for row in opened.calls.rows()] == [3]
-    assert engine.asked == ["a"] * 3
-
-
-async def test_attempts_end(tmp_path: Path) -> None:
-    engine = FakeSearch(errors={"a": [Unavailable("down")] * 9})
-    async with open_call_path(tmp_path) as opened:
-        with pytest.raises(CallFailed, match=r"search by fake: down \(after 3 attempts\)"):
-            await ask(opened, engine, "a")
-    assert engine.asked == ["a"] * 3
-    assert [(error["category"], error["type"]) for error in opened.seen.of("error")] == [("NETWORK", "Unavailable")]
-    retried = opened.seen.of("call.retried")
-    assert [(event["attempt"], event["type"], event["provider"]) for event in retried] == [
-        (1, "Unavailable", "fake"),
-        (2, "Unavailable", "fake"),
-    ]
-
-
-async def test_a_plugins_own_error_is_its_fault_and_not_repeated(tmp_path: Path) -> None:
-    engine = FakeSearch(errors={"a": [KeyError("hits")]})
-    async with open_call_path(tmp_path) as opened:
-        with pytest.raises(CallFailed) as caught:
-            await ask(opened, engine, "a")
-    assert (caught.value.record.category, caught.value.record.type) == ("BUSINESS", "KeyError")
-    assert engine.asked == ["a"]
-
-
 async def test_a_long_wait_for_a_provider_is_an_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("leadline._runtime.calls.attempt._NOTICEABLE", 0.2)
     limiter, errors = Limiter(2), [RateLimited("HTTP 429", retry_after=13), RateLimited("HTTP 429", retry_after=0.1)]
@@ -189,28 +155,6 @@ async def test_a_slow_call_is_cut_off_and_repeated(tmp_path: Path) -> None:
     async with open_call_path(tmp_path) as opened:
         with pytest.raises(CallFailed, match=r"no reply within 0\.01 s \(after 3 attempts\)"):
             await ask(opened, engine, "a", provider=ProviderIdentity("fake", timeout=0.01))
-
-
-async def test_a_disconnected_plugin_is_entered_anew_first(tmp_path: Path) -> None:
-    restarts = []
-
-    async def restart(since: float) -> None:
-        restarts.append((list(engine.asked), 0 < since <= asyncio.get_running_loop().time()))
-
-    engine = FakeSearch(errors={"a": [Disconnected("session gone"), Unavailable("down")]})
-    async with open_call_path(tmp_path) as opened:
-        await ask(opened, engine, "a", provider=ProviderIdentity("fake", restart=restart))
-    assert restarts == [(["a"], True)]
-
-
-async def test_a_plugin_that_cannot_be_entered_anew_has_failed(tmp_path: Path) -> None:
-    async def restart(since: float) -> None:
-        raise ValueError("no such server")
-
-    engine = FakeSearch(errors={"a": [Disconnected("session gone")]})
-    async with open_call_path(tmp_path) as opened:
-        with pytest.raises(CallFailed, match="ValueError: no such server"):
-            await ask(opened, engine, "a", provider=ProviderIdentity("fake", restart=restart))
 
 
 async def test_a_provider_makes_no_calls_of_its_own(tmp_path: Path) -> None:
@@ -325,28 +269,12 @@ class Shout:
         return page.model_copy(update={"cursor": (page.cursor or "") + self.mark})
 
 
-class Forbid:
-    live = True
-
-    async def around(self, request: Any, call: Call, proceed: Any, /) -> Any:
-        raise Refused("no money left in cost centre 7")
-
-
 async def test_middleware_wraps_leaves_the_first_one_outermost(tmp_path: Path) -> None:
     engine = FakeSearch()
     async with open_call_path(tmp_path, middleware={"a": Shout("1"), "b": Shout("2")}) as opened:
         page = await strategy(opened, "q", engine)
     assert engine.asked == ["q12"]
     assert page.cursor == "21"
-
-
-async def test_a_middlewares_refusal_is_final_and_replays(tmp_path: Path) -> None:
-    engine = FakeSearch()
-    for middleware in ({"cost": Forbid()}, {}):
-        async with open_call_path(tmp_path, middleware=middleware) as opened:
-            with pytest.raises(CallRefused, match="cost centre 7"):
-                await ask(opened, engine, "a")
-    assert engine.asked == []
 
 
 async def test_deltas_are_held_back_from_a_middleware_that_must_see_the_reply(tmp_path: Path) -> None:

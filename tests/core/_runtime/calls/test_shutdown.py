@@ -239,17 +239,6 @@ async def test_free_work_in_flight_ends_at_its_deadline(tmp_path: Path, monkeypa
 # --- reservations ------------------------------------------------------------------------------------------------
 
 
-async def test_calls_side_by_side_do_not_overrun_the_budget(tmp_path: Path) -> None:
-    engine = await held()
-    async with open_call_path(tmp_path, budget=Budget(Limits(tokens=30), reserve=0)) as opened:
-        callers = [start(opened, engine, str(number)) for number in range(10)]
-        await until(engine, 3)
-        engine.gate.set()
-        ended = await asyncio.gather(*callers, return_exceptions=True)
-    assert len(engine.asked) == 3
-    assert sum(isinstance(end, CallRefused) for end in ended) == 7
-
-
 @pytest.mark.parametrize(
     ("error", "tokens"), [(BadReply("cut off"), 10), (Unavailable("HTTP 503"), 0), (Denied("HTTP 401"), 0)]
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import sqlite3
 import subprocess
 import sys
@@ -77,75 +76,6 @@ async def test_the_file_holds_no_keys_and_no_questions_and_is_private(tmp_path: 
     assert files
     assert not any(key.encode() in data or query.encode() in data for data in files)
     assert (tmp_path / "answers.sqlite").stat().st_mode & 0o077 == 0
-
-
-async def test_the_least_recently_used_reply_is_removed_first(tmp_path: Path) -> None:
-    import random
-
-    now = 0.0
-    kept = answers(tmp_path, size=5_000, clock=lambda: now)
-    body = random.Random(7).randbytes(1_500)
-    for name in ("a", "b", "c"):
-        now += 1
-        kept.put_soon(name, "", body)
-        assert await kept.get(name, "", 60) == body
-    now += 1
-    assert await kept.get("a", "", 60) == body
-    now += 1
-    kept.put_soon("d", "", body)
-    assert [await kept.get(name, "", 60) is not None for name in "abcd"] == [True, False, True, True]
-    kept.put_soon("too large", "", random.Random(8).randbytes(6_000))
-    assert await kept.get("too large", "", 60) is None
-    await kept.close()
-
-
-def _garbage(path: Path) -> None:
-    path.write_bytes(b"no database at all " * 500)
-
-
-def _torn(path: Path) -> None:
-    path.write_bytes(path.read_bytes()[:5_000])
-
-
-def _other_layout(path: Path) -> None:
-    path.unlink()
-    with sqlite3.connect(path) as db:
-        db.execute("create table answers (something text)")
-    db.close()
-
-
-def _flipped(path: Path) -> None:
-    with sqlite3.connect(path) as db:
-        db.execute("update answers set body = ?", (b"\x00\x01",))
-    db.close()
-
-
-def _wrong_body(path: Path) -> None:
-    import zlib
-
-    with sqlite3.connect(path) as db:
-        db.execute("update answers set body = ?", (zlib.compress(b"another"),))
-    db.close()
-
-
-@pytest.mark.parametrize("damage", [_garbage, _torn, _other_layout, _flipped, _wrong_body])
-async def test_a_damaged_file_is_deleted_with_one_warning(
-    damage: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    kept = answers(tmp_path)
-    for number in range(40):
-        kept.put_soon(f"k{number}", "", bytes([number]) * 3_000)
-    await kept.close()
-    damage(tmp_path / "answers.sqlite")
-    kept = answers(tmp_path)
-    with caplog.at_level(logging.WARNING, "leadline._runtime.calls.store"):
-        found = [await kept.get(f"k{number}", "", 60) for number in range(40)]
-        assert found == [None] * 40
-        kept.put_soon("new", "", b"answer")
-        assert await kept.get("new", "", 60) == b"answer"
-    assert len(caplog.records) == 1
-    assert "deleting it" in caplog.text
-    await kept.close()
 
 
 async def test_a_file_that_cannot_be_opened_is_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -69,27 +69,6 @@ async def ended(folder: Path, *plugins: EntryPoint, **settings: Any) -> leadline
 # --- what is told --------------------------------------------------------------------------------------------------
 
 
-class Wordy(Model):
-    """A chat that hands over the text itself: the fault of whoever wrote it."""
-
-    async def chat(self, request: Any, call: Call, /) -> Any:
-        return "The text."
-
-
-async def test_the_failure_of_a_model_is_the_reason_of_a_partial_run(tmp_path: Path) -> None:
-    def does() -> Any:
-        raise Denied("HTTP 401: the key is wrong\n(ask for another)")
-
-    denied = await ended(tmp_path / "denied", modelled("denied", Model(does)), ai__providers=["denied", "embedded"])
-    assert (denied.status, denied.reason) == (
-        "partial",
-        "denied did no task: HTTP 401: the key is wrong (ask for another)",
-    )
-    wordy = await ended(tmp_path / "wordy", modelled("wordy", Wordy(does)), ai__providers=["wordy"])
-    assert wordy.status == "failed"
-    assert "str" in wordy.reason
-
-
 @pytest.mark.parametrize("error", [Unavailable("no connection"), Denied("no such key")], ids=repr)
 @pytest.mark.parametrize("names", [["one"], ["one", "other"]], ids="+".join)
 async def test_a_failed_call_is_not_listed_again_for_its_task(

@@ -101,18 +101,6 @@ def test_a_folder_is_named_by_trace_and_time() -> None:
     assert folder_name("0123456789abcdef", moment) == "01234567_20260131_235958"
 
 
-async def test_explain_returns_the_pipeline_and_its_calls_without_making_any(tmp_path: Path) -> None:
-    async with leadline.Client(plugins=[fake_web()], folder=tmp_path / "runs", set=WEB) as client:
-        told = client.explain()
-    assert [step.name for step in told.steps][:4] == ["clarify", "plan", "query", "search"]
-    assert told.rounds == 3
-    expected = {item.kind: (item.by, item.at_least, item.at_most) for item in told.expected}
-    assert expected["search"] == (("fakeweb",), 1, 18)
-    assert expected["fetch"] == (("fakeweb",), 0, 54)
-    assert not told.costs_money
-    assert not (tmp_path / "runs").exists()
-
-
 def test_research_sync_answers_outside_of_an_event_loop(tmp_path: Path) -> None:
     question = "How deep was the harbour measured at each sounding, in fathoms?"
     options: dict[str, Any] = {

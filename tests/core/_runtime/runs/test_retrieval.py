@@ -156,18 +156,6 @@ async def test_a_hit_names_no_address_that_only_another_plugin_reads(tmp_path: P
     assert {"doi:10.1/1", "private:own"} <= {source.hit.url for source in result.report.sources}
 
 
-async def test_a_hanging_engine_delays_a_batch_run_once(tmp_path: Path) -> None:
-    hanging = Scripted(lambda number: 3600.0)
-    engines = {"one": Scripted(), "hangs": hanging}
-    async with client(tmp_path, engines, search__straggler=0.3) as runs:
-        began = asyncio.get_running_loop().time()
-        result = await runs.research(QUESTION)
-        assert asyncio.get_running_loop().time() - began < 60
-    assert result.status == "complete"
-    assert "hangs returned nothing in" in (result.folder / "report.md").read_text()
-    assert hanging.out == 0
-
-
 async def test_no_more_engine_requests_at_once_than_the_settings_allow(tmp_path: Path) -> None:
     out = most = 0
 
@@ -304,22 +292,6 @@ async def test_a_second_run_within_the_hour_uses_the_cached_searches(strategy: s
     assert replayed.report == second.report
 
 
-async def test_a_second_run_without_the_cache_searches_again(tmp_path: Path) -> None:
-    for _ in range(2):
-        engines = {"one": Scripted()}
-        async with client(tmp_path, engines, cache__search="0") as runs:
-            await runs.research(QUESTION)
-        assert len(engines["one"].asked) == 8
-
-
-async def test_after_a_failure_only_the_failed_engine_is_called_again(tmp_path: Path) -> None:
-    for failing in (True, False):
-        engines = {"one": Scripted(), "two": Scripted(broken if failing else lambda number: None)}
-        async with client(tmp_path, engines) as runs:
-            await runs.research(QUESTION)
-    assert (len(engines["one"].asked), len(engines["two"].asked)) == (0, 8)
-
-
 async def test_engines_that_cost_nothing_are_called_in_every_run(tmp_path: Path) -> None:
     for _ in range(2):
         free, other = Scripted(), Scripted()
@@ -360,19 +332,6 @@ async def test_a_composite_engine_is_free_if_all_that_it_uses_is(work: Any, tmp_
     async with client(tmp_path, engines, plugins=own, **settings) as runs:
         await runs.research(QUESTION)
     assert seen.free == {"whole": False, "composite": work == "local"}
-
-
-async def test_the_open_circuit_breaker_of_the_only_engine_is_in_a_notice(tmp_path: Path) -> None:
-    engines = {"two": Scripted(lambda number: broken(number) if number > 2 else None)}
-    async with client(tmp_path, engines, search__batch_size=1) as runs:
-        handle = await runs.start(QUESTION)
-        events = [event async for event in handle.events()]
-        result = await handle.result()
-    notices = [str(event.data["message"]) for event in events if event.kind == "notice"]
-    (told,) = [text for text in notices if "rests" in text]
-    assert "two rests for 60 s after 3 failures in a row, the last: HTTP 503 from https://two.example/search" in told
-    assert result.status == "complete"
-    assert "6 searches failed" in (result.folder / "report.md").read_text()
 
 
 class Labelled:

@@ -128,27 +128,12 @@ def judging(run: Any) -> Any:
     return run.judge(REQUEST, "mine")
 
 
-async def test_the_configured_judge_is_called(tmp_path: Path) -> None:
-    judge = Judge(SUPPORTED)
-    mine = plugin("mine", judge_of(judge))
-    made, _ = await through(tmp_path, judging, mine, verify__judges=["mine"])
-    assert made == Judgements(judgements=(SUPPORTED,))
-    assert judge.asked == [REQUEST]
-
-
 async def test_judgements_on_other_claims_are_dropped_with_a_notice(tmp_path: Path) -> None:
     odd = SUPPORTED.model_copy(update={"claim_id": "9.9"})
     mine = plugin("mine", judge_of(Judge(odd, SUPPORTED)))
     made, notices = await through(tmp_path, judging, mine, verify__judges=["mine"])
     assert made.judgements == (SUPPORTED,)
     assert "judge mine: 1 judgement names a claim that it was not asked about; dropped" in notices
-
-
-async def test_an_unknown_quote_or_passage_does_not_fail_the_run(tmp_path: Path) -> None:
-    odd = SUPPORTED.model_copy(update={"quote": "Nine leagues.", "evidence_id": "e9"})
-    mine = plugin("mine", judge_of(Judge(odd)))
-    made, _ = await through(tmp_path, judging, mine, verify__judges=["mine"])
-    assert made.judgements == (odd,), "quotes are validated by whoever uses them"
 
 
 async def test_a_judge_may_call_a_model_through_its_run(tmp_path: Path) -> None:
@@ -193,15 +178,6 @@ async def test_a_configured_judge_that_cannot_work_is_an_error_before_the_run(
 
 def ranking(run: Any) -> Any:
     return run.rerank("How deep?", ["one", "two"])
-
-
-async def test_without_a_reranker_there_is_no_ranking(tmp_path: Path) -> None:
-    assert (await through(tmp_path, ranking))[0] is None
-
-
-async def test_the_configured_reranker_rates_the_texts(tmp_path: Path) -> None:
-    rates = plugin("rates", reranker("For a test")(lambda: Rate(0.1, 0.9)))
-    assert (await through(tmp_path, ranking, rates, ai__reranker="rates"))[0] == Ranking(scores=(0.1, 0.9))
 
 
 async def test_fewer_scores_than_texts_are_a_fault_of_the_reranker(tmp_path: Path) -> None:

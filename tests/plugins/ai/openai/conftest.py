@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from leadline._hosting.context import PluginContext
-from leadline.records import ChatRequest, Message
-from leadline.testing.context import fake_context
+from leadline.records import ChatReply, ChatRequest, Message
+from leadline.testing.context import FakeCall, fake_context
 from leadline.testing.servers import ScriptedServer
 from leadline_plugins.ai.openai.provider import OpenAI
 from leadline_plugins.ai.openai.settings import OpenAISettings
@@ -25,11 +25,18 @@ async def context(tmp_path: Path) -> AsyncIterator[PluginContext]:
 
 
 @pytest.fixture
-def provider(server: ScriptedServer, context: PluginContext) -> Callable[..., OpenAI]:
+def provider(
+    server: ScriptedServer, context: PluginContext, request_of: Callable[..., ChatRequest], call: FakeCall
+) -> Callable[..., OpenAI]:
     """Make a provider before the server, with these settings."""
 
-    def make(**settings: Any) -> OpenAI:
-        return OpenAI(OpenAISettings(**({"base_url": f"{server.url}/v1", "model": "m"} | settings)), context)
+    class Provider(OpenAI):
+        async def ask(self, **changes: Any) -> ChatReply:
+            """Send a small request, with these fields changed."""
+            return await self.chat(request_of(**changes), call)
+
+    def make(**settings: Any) -> Provider:
+        return Provider(OpenAISettings(**({"base_url": f"{server.url}/v1", "model": "m"} | settings)), context)
 
     return make
 

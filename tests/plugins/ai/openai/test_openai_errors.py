@@ -20,11 +20,10 @@ from leadline.errors import (
     Unavailable,
     Unsupported,
 )
-from leadline.records import ChatRequest
-from leadline.testing.context import FakeCall
 from leadline.testing.servers import ScriptedAnswer, ScriptedServer, json_answer
-from leadline_plugins.ai.openai.provider import OpenAI
 from leadline_plugins.service_errors import parse_duration, wait_seconds
+
+Make = Callable[..., Any]
 
 HTML = b"<!DOCTYPE html><html><head><title>502  Bad\nGateway</title></head><body>nginx</body></html>"
 
@@ -132,29 +131,21 @@ def error(message: str, status: int = 400, headers: dict[str, str] | None = None
     ],
 )
 async def test_refusals(
-    server: ScriptedServer,
-    provider: Callable[..., OpenAI],
-    request_of: Callable[..., ChatRequest],
-    call: FakeCall,
-    answer: ScriptedAnswer,
-    kind: type[ProviderError],
-    words: str,
+    server: ScriptedServer, provider: Make, answer: ScriptedAnswer, kind: type[ProviderError], words: str
 ) -> None:
     server.answers = [answer]
     with pytest.raises(ProviderError, match=words) as caught:
-        await provider().chat(request_of(), call)
+        await provider().ask()
     assert type(caught.value) is kind
     assert "127.0.0.1" in str(caught.value)
 
 
-async def test_messages_contain_no_key_and_no_header(
-    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
-) -> None:
+async def test_messages_contain_no_key_and_no_header(server: ScriptedServer, provider: Make) -> None:
     key, gate = "sk-0123456789abcdef", "gateway-secret-77"
     server.answers = [error(f"Incorrect API key provided: {key} by {gate}", 401)]
     model = provider(api_key=key, headers={"x-gate": gate})
     with pytest.raises(Denied) as caught:
-        await model.chat(request_of(), call)
+        await model.ask()
     assert key not in str(caught.value)
     assert gate not in str(caught.value)
     assert server.asked[0].headers["authorization"] == f"Bearer {key}"
@@ -162,58 +153,50 @@ async def test_messages_contain_no_key_and_no_header(
 
 
 async def test_an_unknown_model_is_reported_with_the_models_of_the_server(
-    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
+    server: ScriptedServer, provider: Make
 ) -> None:
     listed = json_answer({"data": [{"id": "gemma"}, {"id": "qwen"}]})
     server.answers = [error("model 'gema' not found", 404), listed]
     with pytest.raises(Unsupported, match="did you mean 'gemma'"):
-        await provider().chat(request_of(model="gema"), call)
+        await provider().ask(model="gema")
 
 
-async def test_silence_and_a_missing_connection_have_different_messages(
-    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
-) -> None:
+async def test_silence_and_a_missing_connection_have_different_messages(server: ScriptedServer, provider: Make) -> None:
     server.answers = [ScriptedAnswer(wait=1.0)]
     with pytest.raises(Unavailable, match="silent for 0.05 s"):
-        await provider(read_timeout=0.05).chat(request_of(), call)
+        await provider(read_timeout=0.05).ask()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         with pytest.raises(Unavailable, match="no connection"):
-            await provider(base_url=f"http://127.0.0.1:{free.getsockname()[1]}").chat(request_of(), call)
+            await provider(base_url=f"http://127.0.0.1:{free.getsockname()[1]}").ask()
     with pytest.raises(Unsupported, match="no readable certificates"):
-        await provider(ca_file=__file__, base_url="https://127.0.0.1:9").chat(request_of(), call)
+        await provider(ca_file=__file__, base_url="https://127.0.0.1:9").ask()
 
 
-async def test_a_proxy_of_the_settings_is_used(
-    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
-) -> None:
+async def test_a_proxy_of_the_settings_is_used(server: ScriptedServer, provider: Make) -> None:
     server.answers = [error("via proxy", 407)]
     with pytest.raises(Unsupported, match="via proxy"):
-        await provider(proxy=server.url, base_url="http://models.internal/v1").chat(request_of(), call)
+        await provider(proxy=server.url, base_url="http://models.internal/v1").ask()
     assert server.asked[0].path == "http://models.internal/v1/chat/completions"
 
 
 async def test_a_failing_proxy_is_named_instead_of_the_vendor(
-    server: ScriptedServer,
-    provider: Callable[..., OpenAI],
-    request_of: Callable[..., ChatRequest],
-    call: FakeCall,
-    monkeypatch: pytest.MonkeyPatch,
+    server: ScriptedServer, provider: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.answers = [error("who are you?", 407)]
     asks = rf"models.internal: the proxy {server.url.removeprefix('http://')} \(the setting proxy\) requires a name"
     with pytest.raises(Unsupported, match=asks):
-        await provider(proxy=server.url, base_url="http://models.internal/v1").chat(request_of(), call)
+        await provider(proxy=server.url, base_url="http://models.internal/v1").ask()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         dead = f"127.0.0.1:{free.getsockname()[1]}"
         monkeypatch.setenv("http_proxy", f"http://ann:pass@{dead}")
         with pytest.raises(Unavailable, match=rf"models.internal: no connection to the proxy {dead} \(http_proxy\)"):
-            await provider(base_url="http://models.internal/v1").chat(request_of(), call)
+            await provider(base_url="http://models.internal/v1").ask()
         monkeypatch.setenv("no_proxy", "127.0.0.1")
         server.answers = [error("nothing", 404)]
         with pytest.raises(Unsupported, match="check base_url"):
-            await provider().chat(request_of(), call)
+            await provider().ask()
 
 
 @pytest.mark.parametrize(
@@ -262,42 +245,34 @@ def test_a_wait_may_be_a_moment() -> None:
     assert [parse_duration(text) for text in ("", "x", "nan", "-1", "1h2m3s4ms")] == [None, None, None, None, 3723.004]
 
 
-async def test_the_wait_of_a_vendor_behind_openrouter_is_read(
-    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
-) -> None:
+async def test_the_wait_of_a_vendor_behind_openrouter_is_read(server: ScriptedServer, provider: Make) -> None:
     reset = str(int((time.time() + 30) * 1000))
     server.answers = [error("Rate limit exceeded", 429, metadata={"headers": {"X-RateLimit-Reset": reset}})]
     with pytest.raises(RateLimited) as caught:
-        await provider().chat(request_of(), call)
+        await provider().ask()
     assert caught.value.retry_after == pytest.approx(30, abs=2)
 
 
-async def test_the_reset_of_a_limit_is_ignored_after_a_failure(
-    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
-) -> None:
+async def test_the_reset_of_a_limit_is_ignored_after_a_failure(server: ScriptedServer, provider: Make) -> None:
     server.answers = [error("broken", 502, {"x-ratelimit-reset": "3600"})]
     with pytest.raises(Unavailable) as caught:
-        await provider().chat(request_of(), call)
+        await provider().ask()
     assert caught.value.retry_after is None
 
 
-async def test_a_loading_model_sets_the_wait(
-    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
-) -> None:
+async def test_a_loading_model_sets_the_wait(server: ScriptedServer, provider: Make) -> None:
     server.answers = [json_answer({"error": "Model m is currently loading", "estimated_time": 20.0}, 503)]
     with pytest.raises(Unavailable, match="loading") as caught:
-        await provider().chat(request_of(), call)
+        await provider().ask()
     assert caught.value.retry_after == 20.0
 
 
-async def test_a_dead_server_without_a_configured_model_is_unreachable(
-    provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
-) -> None:
+async def test_a_dead_server_without_a_configured_model_is_unreachable(provider: Make) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         host = f"127.0.0.1:{free.getsockname()[1]}"
         with pytest.raises(Unavailable, match=f"{host}: no connection"):
-            await provider(base_url=f"http://{host}/v1", model="").chat(request_of(), call)
+            await provider(base_url=f"http://{host}/v1", model="").ask()
 
 
 @pytest.mark.parametrize(
@@ -310,22 +285,14 @@ async def test_a_dead_server_without_a_configured_model_is_unreachable(
     ],
 )
 async def test_a_refused_list_of_models_gives_the_reason(
-    server: ScriptedServer,
-    provider: Callable[..., OpenAI],
-    request_of: Callable[..., ChatRequest],
-    call: FakeCall,
-    status: int,
-    kind: type[ProviderError],
-    told: str,
+    server: ScriptedServer, provider: Make, status: int, kind: type[ProviderError], told: str
 ) -> None:
     server.answers = [error("no", status)]
     with pytest.raises(kind, match=told):
-        await provider(model="").chat(request_of(), call)
+        await provider(model="").ask()
 
 
-async def test_an_unknown_model_is_reported_without_the_list(
-    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
-) -> None:
+async def test_an_unknown_model_is_reported_without_the_list(server: ScriptedServer, provider: Make) -> None:
     server.answers = [error("model not found", 404), error("overloaded", 503)]
     with pytest.raises(Unsupported, match="has no model 'm'"):
-        await provider().chat(request_of(), call)
+        await provider().ask()

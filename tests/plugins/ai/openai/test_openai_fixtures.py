@@ -14,10 +14,8 @@ from typing import Any
 import pytest
 
 from leadline.errors import BadReply, ProviderError, QuotaSpent, RateLimited, Unsupported
-from leadline.records import ChatRequest
 from leadline.testing.context import FakeCall
 from leadline.testing.servers import ScriptedAnswer, ScriptedServer
-from leadline_plugins.ai.openai.provider import OpenAI
 
 HERE = Path(__file__).parents[4]
 DATA = Path(os.environ.get("EVAL_DATA") or HERE.parent / "shared" / "data") / "apifix" / "fixtures.jsonl"
@@ -80,11 +78,7 @@ def dialect(row: dict[str, Any], body: bytes) -> str:
 @needs_data
 @pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
 async def test_every_recorded_answer_is_read_or_reported(
-    row: dict[str, Any],
-    server: ScriptedServer,
-    provider: Callable[..., OpenAI],
-    request_of: Callable[..., ChatRequest],
-    call: FakeCall,
+    row: dict[str, Any], server: ScriptedServer, provider: Callable[..., Any], call: FakeCall
 ) -> None:
     status, media_type, body = served(row)
     server.answers = [ScriptedAnswer(body, status, {"content-type": media_type})]
@@ -92,9 +86,9 @@ async def test_every_recorded_answer_is_read_or_reported(
     expected = next((error for part, error in ERRORS.items() if part in row["id"]), None)
     if expected:
         with pytest.raises(expected[0], match=expected[1]):
-            await model.chat(request_of(), call)
+            await model.ask()
         return
-    reply = await model.chat(request_of(), call)
+    reply = await model.ask()
     want = Oracle(body.decode())
     assert reply.message.text.strip() == want.text.strip()
     assert [(tool.name, dict(tool.arguments)) for tool in reply.message.tool_calls] == want.tools

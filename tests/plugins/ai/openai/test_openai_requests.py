@@ -29,7 +29,7 @@ from leadline_plugins.ai.openai.replies import parse_usage
 from leadline_plugins.ai.openai.settings import OpenAISettings, ready
 from leadline_plugins.service_errors import Refusal
 
-Make = Callable[..., OpenAI]
+Make = Callable[..., Any]
 Ask = Callable[..., ChatRequest]
 SCHEMA = {"title": "Plan 1", "type": "object", "properties": {"title": {"type": "string", "default": ""}}}
 FULL: dict[str, Any] = {"json_schema": SCHEMA, "max_tokens": 9, "temperature": 0.5, "effort": "low"}
@@ -44,7 +44,7 @@ def refused(message: str, status: int = 400, **parts: Any) -> ScriptedAnswer:
     return json_answer({"error": {"message": message, **parts}}, status)
 
 
-async def test_a_full_request(server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall) -> None:
+async def test_a_full_request(server: ScriptedServer, provider: Make) -> None:
     server.answers = [spoken()]
     find = Tool(name="find", description="finds", parameters={"type": "object"})
     messages = (
@@ -54,7 +54,7 @@ async def test_a_full_request(server: ScriptedServer, provider: Make, request_of
         Message(role="tool", text="found", tool_call_id="a"),
     )
     model = provider(extra_body={"top_k": 40}, organization="o", project="p")
-    await model.chat(request_of(messages=messages, tools=(find,), **FULL), call)
+    await model.ask(messages=messages, tools=(find,), **FULL)
     asked = server.asked[0]
     assert asked.path == "/v1/chat/completions"
     assert (asked.headers["openai-organization"], asked.headers["openai-project"]) == ("o", "p")
@@ -119,17 +119,12 @@ async def test_a_full_request(server: ScriptedServer, provider: Make, request_of
     ],
 )
 async def test_a_refused_part_is_replaced_and_remembered(
-    server: ScriptedServer,
-    provider: Make,
-    request_of: Ask,
-    call: FakeCall,
-    refusal: str,
-    differs: dict[str, Any],
+    server: ScriptedServer, provider: Make, refusal: str, differs: dict[str, Any]
 ) -> None:
     server.answers = [refused(refusal, type="unknown_parameter"), spoken()]
     model = provider()
-    await model.chat(request_of(**FULL), call)
-    await model.chat(request_of(**FULL), call)
+    await model.ask(**FULL)
+    await model.ask(**FULL)
     first, second, third = (asked.body for asked in server.asked)
     if "response_format" in differs:
         assert "schema" in second["messages"][0]["content"]
@@ -138,12 +133,10 @@ async def test_a_refused_part_is_replaced_and_remembered(
     assert second == third == changed
 
 
-async def test_json_mode_may_be_refused_too(
-    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
-) -> None:
+async def test_json_mode_may_be_refused_too(server: ScriptedServer, provider: Make) -> None:
     no = refused("response_format is not supported")
     server.answers = [no, no, spoken()]
-    reply = await provider().chat(request_of(**FULL), call)
+    reply = await provider().ask(**FULL)
     assert reply.message.text == '{"title": "x"}'
     assert [asked.body.get("response_format", {}).get("type") for asked in server.asked] == [
         "json_schema",
@@ -152,25 +145,21 @@ async def test_json_mode_may_be_refused_too(
     ]
 
 
-async def test_a_refusal_without_a_lesson_is_not_retried(
-    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
-) -> None:
+async def test_a_refusal_without_a_lesson_is_not_retried(server: ScriptedServer, provider: Make) -> None:
     server.answers = [refused("Invalid 'temperature': above maximum value")]
     with pytest.raises(Unsupported, match="refuses the request"):
-        await provider().chat(request_of(**FULL), call)
+        await provider().ask(**FULL)
     server.answers = [refused("temperature is not supported")]
     with pytest.raises(Unsupported, match="temperature is not supported"):
-        await provider().chat(request_of(**FULL), call)
+        await provider().ask(**FULL)
     assert len(server.asked) == 1 + 2
 
 
-async def test_a_refused_schema_is_relaxed_for_one_request(
-    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
-) -> None:
+async def test_a_refused_schema_is_relaxed_for_one_request(server: ScriptedServer, provider: Make) -> None:
     model = provider()
     server.answers = [refused("Invalid schema for response_format 'Plan'", code="invalid_json_schema"), spoken()]
-    await model.chat(request_of(**FULL), call)
-    await model.chat(request_of(**FULL), call)
+    await model.ask(**FULL)
+    await model.ask(**FULL)
     stricts = [asked.body["response_format"]["json_schema"]["strict"] for asked in server.asked]
     assert stricts == [True, False, True]
 
@@ -184,12 +173,12 @@ async def test_a_refused_schema_is_relaxed_for_one_request(
     ],
 )
 async def test_a_schema_too_complex_for_a_vendor_leaves_other_schemas_strict(
-    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall, refusal: ScriptedAnswer
+    server: ScriptedServer, provider: Make, refusal: ScriptedAnswer
 ) -> None:
     server.answers = [refusal, refusal, spoken()]
     model = provider()
-    await model.chat(request_of(**FULL), call)
-    await model.chat(request_of(**FULL), call)
+    await model.ask(**FULL)
+    await model.ask(**FULL)
     forms = [asked.body["response_format"]["type"] for asked in server.asked]
     assert forms == ["json_schema", "json_schema", "json_object", "json_schema"]
 
@@ -202,13 +191,11 @@ async def test_a_schema_too_complex_for_a_vendor_leaves_other_schemas_strict(
         refused("response_format: missing field `value`", 422),
     ],
 )
-async def test_an_unknown_form_is_learned(
-    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall, refusal: ScriptedAnswer
-) -> None:
+async def test_an_unknown_form_is_learned(server: ScriptedServer, provider: Make, refusal: ScriptedAnswer) -> None:
     server.answers = [refusal, spoken()]
     model = provider()
-    await model.chat(request_of(**FULL), call)
-    await model.chat(request_of(**FULL), call)
+    await model.ask(**FULL)
+    await model.ask(**FULL)
     forms = [asked.body["response_format"]["type"] for asked in server.asked]
     assert forms == ["json_schema", "json_object", "json_object"]
 
@@ -223,36 +210,21 @@ async def test_an_unknown_form_is_learned(
         refused("your prompt was flagged: see docs/guides/reasoning", type="invalid_request_error"),
     ],
 )
-async def test_other_refusals_teach_nothing(
-    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall, refusal: ScriptedAnswer
-) -> None:
+async def test_other_refusals_teach_nothing(server: ScriptedServer, provider: Make, refusal: ScriptedAnswer) -> None:
     server.answers = [refusal, spoken()]
     messages = (Message(role="system", text="Be brief."), Message(role="user", text="Hello?"))
     model = provider()
     with pytest.raises((BadReply, Unsupported)):
-        await model.chat(request_of(messages=messages, **FULL), call)
-    await model.chat(request_of(messages=messages, **FULL), call)
+        await model.ask(messages=messages, **FULL)
+    await model.ask(messages=messages, **FULL)
     first, second = (asked.body for asked in server.asked)
     assert first == second
 
 
-async def test_a_lesson_is_kept_after_it_succeeded(
-    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
-) -> None:
-    server.answers = [refused("temperature is not supported"), refused("down", 503), spoken()]
-    model = provider()
-    with pytest.raises(Unavailable):
-        await model.chat(request_of(**FULL), call)
-    await model.chat(request_of(**FULL), call)
-    assert ["temperature" in asked.body for asked in server.asked] == [True, False, True]
-
-
-async def test_instructions_move_to_the_user_without_a_system_role(
-    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
-) -> None:
+async def test_instructions_move_to_the_user_without_a_system_role(server: ScriptedServer, provider: Make) -> None:
     server.answers = [refused("System role not supported", 500), spoken("Hi")]
     messages = (Message(role="system", text="Be brief."), Message(role="user", text="Hello?"))
-    await provider().chat(request_of(messages=messages), call)
+    await provider().ask(messages=messages)
     assert server.asked[1].body["messages"] == [{"role": "user", "content": "Be brief.\n\nHello?"}]
 
 
@@ -269,7 +241,7 @@ async def test_a_model_of_the_responses_api_is_served(
     ]
     find = Tool(name="find", description="finds", parameters={"type": "object"})
     model = provider()
-    reply = await model.chat(request_of(tools=(find,), **FULL), call)
+    reply = await model.ask(tools=(find,), **FULL)
     assert reply.finish_reason == "tool_calls"
     again = request_of(messages=(reply.message, Message(role="tool", text="ok", tool_call_id="a")))
     await model.chat(again, call)
@@ -286,36 +258,30 @@ async def test_a_model_of_the_responses_api_is_served(
     ]
 
 
-async def test_opaque_data_returns_to_the_vendor(
-    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
-) -> None:
+async def test_opaque_data_returns_to_the_vendor(server: ScriptedServer, provider: Make) -> None:
     wish = {"index": 0, "id": "a", "function": {"name": "find", "arguments": {"q": 1}}, "extra_content": {"sig": "s"}}
     server.answers = [spoken("", reasoning_content="Hm", tool_calls=[wish])]
     model = provider()
-    reply = await model.chat(request_of(), call)
-    await model.chat(request_of(messages=(reply.message,)), call)
+    reply = await model.ask()
+    await model.ask(messages=(reply.message,))
     turn = server.asked[1].body["messages"][0]
     assert turn["reasoning_content"] == "Hm"
     assert turn["tool_calls"][0]["extra_content"] == {"sig": "s"}
 
 
-async def test_a_refusal_by_the_model_is_filtered_content(
-    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
-) -> None:
+async def test_a_refusal_by_the_model_is_filtered_content(server: ScriptedServer, provider: Make) -> None:
     server.answers = [spoken("", refusal="I cannot help with that.")]
-    reply = await provider().chat(request_of(), call)
+    reply = await provider().ask()
     assert (reply.message.text, reply.finish_reason) == ("I cannot help with that.", "content_filter")
 
 
-async def test_the_only_model_of_a_server_needs_no_name(
-    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
-) -> None:
+async def test_the_only_model_of_a_server_needs_no_name(server: ScriptedServer, provider: Make) -> None:
     server.answers = [json_answer({"data": [{"id": "gemma"}]}), spoken("Hi")]
-    await provider(model="").chat(request_of(), call)
+    await provider(model="").ask()
     assert server.asked[1].body["model"] == "gemma"
     server.answers = [json_answer({"data": [{"id": "a"}, {"id": "b"}]})]
     with pytest.raises(Unsupported, match="choose from: a, b"):
-        await provider(model="").chat(request_of(), call)
+        await provider(model="").ask()
 
 
 @pytest.mark.parametrize(
@@ -344,11 +310,9 @@ def test_addresses(settings: dict[str, Any], what: str, url: str, context: Plugi
     assert Endpoint(OpenAISettings(**settings), context).url(what, "my gpt") == url
 
 
-async def test_azure_takes_its_key_in_a_header_of_its_own(
-    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
-) -> None:
+async def test_azure_takes_its_key_in_a_header_of_its_own(server: ScriptedServer, provider: Make) -> None:
     server.answers = [spoken("Hi")]
-    await provider(base_url=server.url, api_version="2024-10-21", api_key="k" * 20).chat(request_of(), call)
+    await provider(base_url=server.url, api_version="2024-10-21", api_key="k" * 20).ask()
     assert server.asked[0].path == "/openai/deployments/m/chat/completions?api-version=2024-10-21"
     assert server.asked[0].headers["api-key"] == "k" * 20
     assert "authorization" not in server.asked[0].headers
@@ -402,13 +366,7 @@ def test_any_address_can_be_checked(address: str, proxy: str) -> None:
     ],
 )
 async def test_a_proxy_that_cannot_be_used_is_named(
-    server: ScriptedServer,
-    provider: Make,
-    request_of: Ask,
-    call: FakeCall,
-    monkeypatch: pytest.MonkeyPatch,
-    environment: dict[str, str],
-    words: str,
+    server: ScriptedServer, provider: Make, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], words: str
 ) -> None:
     monkeypatch.setattr("leadline_plugins.ai.openai.settings.find_spec", lambda name: None)
     for name, value in environment.items():
@@ -416,7 +374,7 @@ async def test_a_proxy_that_cannot_be_used_is_named(
     if "ALL_PROXY" in environment and find_spec("socksio"):
         pytest.skip("SOCKS proxies can be used here")
     with pytest.raises(Unsupported, match=words):
-        await provider().chat(request_of(), call)
+        await provider().ask()
 
 
 PASTED = "https://x.openai.azure.com/openai/deployments/my%20gpt/chat/completions?api-version=2024-10-21"
@@ -590,23 +548,21 @@ async def test_faults_of_embeddings_are_reported(
     ],
 )
 async def test_a_required_stream_is_used_without_a_follower(
-    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall, refusal: ScriptedAnswer
+    server: ScriptedServer, provider: Make, call: FakeCall, refusal: ScriptedAnswer
 ) -> None:
     call.followed = False
     server.answers = [refusal, spoken()]
     model = provider()
-    await model.chat(request_of(max_tokens=9), call)
-    await model.chat(request_of(max_tokens=9), call)
+    await model.ask(max_tokens=9)
+    await model.ask(max_tokens=9)
     assert ["stream" in asked.body for asked in server.asked] == [False, True, True]
     assert all(asked.body["max_tokens"] == 9 for asked in server.asked)
 
 
-async def test_streaming_that_is_switched_off_stays_off(
-    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
-) -> None:
+async def test_streaming_that_is_switched_off_stays_off(server: ScriptedServer, provider: Make) -> None:
     server.answers = [refused("gateway timeout", 504)]
     with pytest.raises(Unavailable):
-        await provider(stream=False).chat(request_of(), call)
+        await provider(stream=False).ask()
     assert len(server.asked) == 1
 
 
@@ -629,10 +585,8 @@ def test_allowed_tools_are_sent_to_official_endpoints(request_of: Ask) -> None:
     assert "tool_choice" not in chat_completions.request_body(masked, "m", Quirks(choice=False))
 
 
-async def test_allowed_tools_are_left_out_elsewhere(
-    server: ScriptedServer, provider: Make, request_of: Ask, call: FakeCall
-) -> None:
+async def test_allowed_tools_are_left_out_elsewhere(server: ScriptedServer, provider: Make) -> None:
     server.answers = [spoken()]
     find = Tool(name="find", description="finds", parameters={"type": "object"})
-    await provider().chat(request_of(tools=(find,), allowed=("find",)), call)
+    await provider().ask(tools=(find,), allowed=("find",))
     assert "tool_choice" not in server.asked[0].body

@@ -15,13 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leadline.errors import BadReply, ProviderError, QuotaSpent, TooLong
-from leadline.records import ChatRequest, Usage
+from leadline.records import Usage
 from leadline.testing.context import FakeCall
 from leadline.testing.servers import ScriptedAnswer, ScriptedServer
 from leadline_plugins.ai.openai.chat_completions import ChatReplyReader
 from leadline_plugins.ai.openai.endpoint import EventParser
-from leadline_plugins.ai.openai.provider import OpenAI
 from leadline_plugins.ai.openai.replies import ThinkingTags, parse_usage
+
+Make = Callable[..., Any]
 
 EVENTS = {"content-type": "text/event-stream; charset=utf-8"}
 TEXTS = st.text(alphabet=st.sampled_from("ab 海Ü\u2028\r\n:<>/thinkdata"), max_size=30)
@@ -96,12 +97,12 @@ def test_only_a_tag_at_the_beginning_opens_reasoning() -> None:
 
 
 async def test_text_and_reasoning_are_passed_on_separately(
-    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
+    server: ScriptedServer, provider: Make, call: FakeCall
 ) -> None:
     usage = {"id": "1", "choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 4}}
     body = frames(chunk(reasoning_content="Hm."), chunk(content="Hel"), chunk(content="lo"), chunk("stop"), usage)
     server.answers = [ScriptedAnswer(headers=EVENTS, pieces=cut_up(body, [5, 90, 91, 200]))]
-    reply = await provider().chat(request_of(), call)
+    reply = await provider().ask()
     assert (reply.message.text, reply.reasoning, reply.finish_reason) == ("Hello", "Hm.", "stop")
     # What came together is passed on together, and how the network cut it is not known.
     pieces = ((kind, "".join(words for _, words in said)) for kind, said in groupby(call.emitted, itemgetter(0)))
@@ -110,9 +111,7 @@ async def test_text_and_reasoning_are_passed_on_separately(
     assert server.asked[0].body["stream_options"] == {"include_usage": True}
 
 
-async def test_fragments_of_tool_calls_are_joined(
-    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
-) -> None:
+async def test_fragments_of_tool_calls_are_joined(server: ScriptedServer, provider: Make) -> None:
     def tool(index: int, **parts: Any) -> dict[str, Any]:
         identity = {name: parts.pop(name) for name in ("id",) if name in parts}
         return chunk(tool_calls=[{"index": index, **identity, "function": parts}])
@@ -125,27 +124,25 @@ async def test_fragments_of_tool_calls_are_joined(
         chunk("tool_calls"),
     )
     server.answers = [ScriptedAnswer(body, headers=EVENTS)]
-    reply = await provider().chat(request_of(), call)
+    reply = await provider().ask()
     made = [(one.id, one.name, dict(one.arguments)) for one in reply.message.tool_calls]
     assert made == [("a", "find", {"q": "x"}), ("b", "read", {}), ("c", "read", {"n": 2})]
     assert reply.finish_reason == "tool_calls"
     broken = (tool(0, id="a", name="find", arguments='{"q": "x'), tool(1, id="b", name="read", arguments="[1]"))
     body = frames(*broken, chunk("tool_calls"))
     server.answers = [ScriptedAnswer(body, headers=EVENTS)]
-    reply = await provider().chat(request_of(), call)
+    reply = await provider().ask()
     unread = [(one.name, dict(one.arguments), one.unread) for one in reply.message.tool_calls]
     assert unread == [("find", {}, '{"q": "x'), ("read", {}, "[1]")]
 
 
-async def test_parallel_calls_without_ids_are_separated(
-    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
-) -> None:
+async def test_parallel_calls_without_ids_are_separated(server: ScriptedServer, provider: Make) -> None:
     def tool(name: str, arguments: str) -> dict[str, Any]:
         return chunk(tool_calls=[{"index": 0, "id": "", "function": {"name": name, "arguments": arguments}}])
 
     body = frames(tool("find", '{"a": '), tool("find", "1}"), tool("find", '{"b": 2}'), tool("", " "), chunk("stop"))
     server.answers = [ScriptedAnswer(body, headers=EVENTS)]
-    reply = await provider().chat(request_of(), call)
+    reply = await provider().ask()
     assert [dict(one.arguments) for one in reply.message.tool_calls] == [{"a": 1}, {"b": 2}]
 
 
@@ -170,26 +167,18 @@ WHOLE = {"id": "1", "choices": [{"delta": {}, "message": {"content": "Hello"}, "
     ],
 )
 async def test_habits_of_vendors_are_read(
-    server: ScriptedServer,
-    provider: Callable[..., OpenAI],
-    request_of: Callable[..., ChatRequest],
-    call: FakeCall,
-    body: bytes,
-    text: str,
-    finish: str,
+    server: ScriptedServer, provider: Make, body: bytes, text: str, finish: str
 ) -> None:
     server.answers = [ScriptedAnswer(body, headers=EVENTS)]
-    reply = await provider().chat(request_of(), call)
+    reply = await provider().ask()
     assert (reply.message.text, reply.finish_reason) == (text, finish)
 
 
-async def test_usage_inside_a_choice_counts(
-    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
-) -> None:
+async def test_usage_inside_a_choice_counts(server: ScriptedServer, provider: Make, call: FakeCall) -> None:
     last = chunk("stop")
     last["choices"][0]["usage"] = {"prompt_tokens": 9, "completion_tokens": 1, "cached_tokens": 4}  # Moonshot
     server.answers = [ScriptedAnswer(frames(chunk(content="Hello"), last), headers=EVENTS)]
-    await provider().chat(request_of(), call)
+    await provider().ask()
     assert [(used.input_tokens, used.cached_tokens) for used in call.spent] == [(9, 4)]
 
 
@@ -210,17 +199,11 @@ LONG = {"code": 400, "message": "the request exceeds the available context size"
     ],
 )
 async def test_errors_inside_a_stream_are_raised(
-    server: ScriptedServer,
-    provider: Callable[..., OpenAI],
-    request_of: Callable[..., ChatRequest],
-    call: FakeCall,
-    body: bytes,
-    api: str,
-    error: type[Exception],
+    server: ScriptedServer, provider: Make, body: bytes, api: str, error: type[Exception]
 ) -> None:
     server.answers = [ScriptedAnswer(body, headers=EVENTS)]
     with pytest.raises(ProviderError) as caught:
-        await provider(api=api).chat(request_of(), call)
+        await provider(api=api).ask()
     assert type(caught.value) is error
 
 
@@ -250,17 +233,11 @@ async def test_errors_inside_a_stream_are_raised(
     ],
 )
 async def test_cut_and_malformed_streams_are_bad_replies(
-    server: ScriptedServer,
-    provider: Callable[..., OpenAI],
-    request_of: Callable[..., ChatRequest],
-    call: FakeCall,
-    answer: ScriptedAnswer,
-    error: type[Exception],
-    words: str,
+    server: ScriptedServer, provider: Make, answer: ScriptedAnswer, error: type[Exception], words: str
 ) -> None:
     server.answers = [answer]
     with pytest.raises(error, match=words):
-        await provider().chat(request_of(), call)
+        await provider().ask()
 
 
 @asynccontextmanager
@@ -298,31 +275,20 @@ USAGE = frames({"id": "1", "choices": [], "usage": {"prompt_tokens": 7}}, done=F
     ],
 )
 async def test_a_complete_reply_is_returned_before_the_connection_ends(
-    provider: Callable[..., OpenAI],
-    request_of: Callable[..., ChatRequest],
-    call: FakeCall,
-    api: str,
-    body: bytes,
-    more: bytes,
+    provider: Make, call: FakeCall, api: str, body: bytes, more: bytes
 ) -> None:
     async with holding(body, more) as url:
-        reply = await provider(base_url=url, api=api, read_timeout=5).chat(request_of(), call)
+        reply = await provider(base_url=url, api=api, read_timeout=5).ask()
     assert reply.message.text == "Hello"
     assert [used.input_tokens for used in call.spent] == [7]
 
 
 @pytest.mark.parametrize("media_type", ["text/plain", "application/json", ""])
-async def test_a_stream_is_recognized_by_its_content(
-    server: ScriptedServer,
-    provider: Callable[..., OpenAI],
-    request_of: Callable[..., ChatRequest],
-    call: FakeCall,
-    media_type: str,
-) -> None:
+async def test_a_stream_is_recognized_by_its_content(server: ScriptedServer, provider: Make, media_type: str) -> None:
     server.answers = [
         ScriptedAnswer(frames(chunk(content="Hello"), chunk("stop")), headers={"content-type": media_type})
     ]
-    assert (await provider().chat(request_of(), call)).message.text == "Hello"
+    assert (await provider().ask()).message.text == "Hello"
 
 
 @pytest.mark.parametrize(
@@ -350,13 +316,11 @@ async def test_unknown_shapes_are_ignored(odd: dict[str, Any], streamed: bool, c
     assert parse_usage(usage) == Usage(input_tokens=9)
 
 
-async def test_usage_of_a_cut_reply_still_counts(
-    server: ScriptedServer, provider: Callable[..., OpenAI], request_of: Callable[..., ChatRequest], call: FakeCall
-) -> None:
+async def test_usage_of_a_cut_reply_still_counts(server: ScriptedServer, provider: Make, call: FakeCall) -> None:
     told = chunk(content="Hel") | {"usage": {"prompt_tokens": 9, "completion_tokens": 1}}
     server.answers = [ScriptedAnswer(frames(told, done=False), headers=EVENTS, cut=True)]
     with pytest.raises(BadReply, match=r"^127\.0\.0\.1:\d+: the connection broke: peer closed connection"):
-        await provider().chat(request_of(), call)
+        await provider().ask()
     assert [used.input_tokens for used in call.spent] == [9]
 
 

@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
-from leadline._hosting.catalog import PluginCatalog
 from leadline.errors import Unsupported
 from leadline.records import FetchRequest, SearchRequest
 from leadline_plugins.search.local import LocalSettings
 from leadline_plugins.search.local.folders import ready
-from leadline_plugins.search.local.provider import LocalFetcher, LocalSearch
 
 TOPICS = ("tallow", "anchor", "sextant", "compass")
 
@@ -136,15 +134,6 @@ def test_a_missing_folder_is_reported_with_the_setting(desk: Any) -> None:
     assert ready(LocalSettings(folders=[desk.docs])) == f"{desk.docs} has no files to search"
     desk.write("a.txt", "Tallow.")
     assert ready(LocalSettings(folders=[desk.docs])) is None
-
-
-def test_the_plugin_offers_engine_and_fetcher(desk: Any) -> None:
-    settings = LocalSettings(folders=[desk.docs])
-    catalog = PluginCatalog.discover()
-    search, fetcher = catalog.offer("search_providers", "local"), catalog.offer("fetchers", "local")
-    assert isinstance(search.create(settings, desk.context), LocalSearch)
-    assert search.cache_key is None, "another run may find the documents changed"
-    assert isinstance(fetcher.create(settings, desk.context), LocalFetcher)
 
 
 @pytest.mark.parametrize(
