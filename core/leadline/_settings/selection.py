@@ -471,6 +471,8 @@ class Selector:
         base = self.sections.base(name)
         if self.catalog.has(base) or self.catalog.has(name):
             return
+        if self.sections.is_unread(name):
+            raise InvalidSection  # which is told already
         if self.distributions.get(f"{selection.kind}/{name}") == OBJECT:
             argument = "models" if selection.kind == "ai_providers" else "engines"
             client = f"Client({argument}={{{name!r}: …}})"

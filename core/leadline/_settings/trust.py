@@ -22,7 +22,7 @@ from typing import Any
 
 from pydantic import BaseModel, SecretBytes, SecretStr
 
-from leadline._settings.layers import TRUST_VARIABLE, Found, Layer, Leaf, Stored, leaves
+from leadline._settings.layers import TRUST_VARIABLE, Found, Layer, Leaf, Stored, Unresolved, leaves
 from leadline._settings.redaction import is_private_address, secrets_in_address
 from leadline._settings.schema import KeyPath, is_secret, names_code, scalars, unwrapped
 from leadline._settings.sources import EXTENDS, Sources, has_reference
@@ -87,7 +87,8 @@ def references_of(origins: Layer, extended: Iterable[Leaf]) -> list[Use]:
 
 def code_of(origins: Layer) -> list[Use]:
     """Return the files and the folder of plugins that the settings name: they must be trusted before they are read."""
-    return [Use(path, CODE, it.value, it.origin) for path, it in origins.leaves.items() if names_code(path, it.value)]
+    named = [(path, it) for path, it in origins.leaves.items() if names_code(path, it.value)]
+    return [Use(path, CODE, it.value, it.origin) for path, it in named if not isinstance(it.value, Unresolved)]
 
 
 def _kind(value: Any, folder: Path) -> str:

@@ -93,8 +93,9 @@ def test_a_found_file_is_not_imported_without_consent(load: Load, folder: Path, 
     with pytest.raises(UntrustedSettings) as caught:
         load(setting, **found)
     assert str(folder) in str(caught.value)
-    shown = load(setting, **found, complete=False)
+    shown = load(f'search.engines = ["wiki"]\nlimits.wiki.at_once = 1\n{setting}', **found, complete=False)
     assert shown.untrusted
+    assert shown.problems == (str(shown.untrusted),)
     assert not (folder / "imported").exists()
     trust(Sources(folder, {}, user_file=folder.parent / "none"), shown.untrusted.digests)
     load(setting, **found, sets=["search.engines=wiki"])
@@ -135,19 +136,22 @@ def test_a_run_is_no_source_of_a_file(load: Load, folder: Path) -> None:
     assert not [notice for notice in again.notices if "differ" in notice]
 
 
+def test_a_missing_file_is_the_only_message(load: Load, folder: Path) -> None:
+    (folder / "wiki.py").unlink()
+    with pytest.raises(ConfigError, match=r"^plugins\.wiki\.use: no file .*/wiki\.py \([^\n]*\)$"):
+        load()
+
+
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (None, "plugins.wiki.use: no file "),
         ("x = 1\nraise ValueError('no')\n", "cannot be imported: wiki.py raised ValueError: no (line 2); correct it"),
         ("x = 1\n", "offers nothing: wiki.py has no class with a decorator"),
         ('requires_leadline = ">=99"\nimport leadline.ledger', "is made for Leadline 99 or later, and this is "),
     ],
 )
-def test_a_file_at_fault_is_named_with_its_line(load: Load, folder: Path, source: str | None, message: str) -> None:
-    (folder / "wiki.py").unlink()
-    if source is not None:
-        (folder / "wiki.py").write_text(source)
+def test_a_file_at_fault_is_named_with_its_line(load: Load, folder: Path, source: str, message: str) -> None:
+    (folder / "wiki.py").write_text(source)
     with pytest.raises(ConfigError, match=re.escape(message)):
         load()
 
