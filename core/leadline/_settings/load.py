@@ -316,7 +316,7 @@ def _with_files(
     untrusted = review.untrusted(())
     if untrusted and complete:
         raise untrusted
-    files, problems = list[tuple[str, Path]](), dict[KeyPath, str]()
+    files, problems = dict[str, Path](), dict[KeyPath, str]()
     for use in code_of(origins):
         path, key = Path(use.value), ".".join(use.path)
         if untrusted and use.section in untrusted.digests:
@@ -327,13 +327,14 @@ def _with_files(
         # `Path.is_file` raises for a name that is too long.
         if use.path[0] == "plugins":
             fault = "" if path.suffix == ".py" and os.path.isfile(path) else f"no file {path}"  # noqa: PTH113
-            files += [] if fault else [(use.path[1], path)]
+            files |= {} if fault else {use.path[1]: path}
         else:
             fault = "" if os.path.isdir(path) else f"there is no folder {path}"  # noqa: PTH112
             names = [] if fault else sorted(path.glob("*.py"))
-            files += [(file.stem, file) for file in names if not file.stem.startswith("_")]
+            # A section that names its file is meant, and not a file of the same name in the folder.
+            files = {file.stem: file for file in names if not file.stem.startswith("_")} | files
         problems |= {use.path: f"{key}: {fault} ({use.origin})"} if fault else {}
-    return catalog.with_files(files), problems
+    return catalog.with_files(files.items()), problems
 
 
 def _with_sandbox(core: Settings, chosen: Sequence[str]) -> Settings:

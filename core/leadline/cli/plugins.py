@@ -322,8 +322,8 @@ def check(args: argparse.Namespace) -> int:
         raise UsageError(f"there is no file {file}; leadline plugins new KIND NAME writes one")
     name, sets = args.name, list[str]()
     if file:
-        names = [name for name in loaded.selector.sections.names() if loaded.selector.sections.has_file(name)]
-        named = [name for name in (*names, file.stem) if _file_of(loaded.catalog, name) == file.resolve()]
+        files = {name: loaded.catalog.file(name) for name in loaded.catalog.names()}
+        named = [name for name, own in files.items() if own and own.resolve() == file.resolve()]
         name = named[0] if named else file.stem
         sets = [] if named else [f'plugins.{name}.use="{file.resolve()}"']
         loaded = client_of(args, set=sets).load(complete=False)
@@ -338,12 +338,6 @@ def check(args: argparse.Namespace) -> int:
         settings = plugin.settings(**settings.model_dump(exclude_unset=True, exclude={USE}))
     code: int = check(plugin, settings, live=args.live)
     return code
-
-
-def _file_of(catalog: PluginCatalog, name: str) -> Path | None:
-    """Return the file of a plugin; None for a plugin that is installed or broken."""
-    files = [plugin.file for plugin in catalog.same_name(name) if plugin.file]
-    return files[0].resolve() if files else None
 
 
 def _settings_of(plugin: Plugin, name: str, args: argparse.Namespace, sets: Sequence[str]) -> PluginSettings:
