@@ -261,7 +261,7 @@ def example(kind: str, name: str) -> tuple[str, str, str]:
         text = f"{(folder / f'{sibling}.py').read_text('utf-8')}\n\n{text}"
     new, camel = f"leadline_{name}", "".join(part.capitalize() for part in name.split("_"))
     classes = "|".join(_DECORATED.findall(text))
-    settings = "|".join(re.findall(r"^class (\w+)\(PluginSettings\)", text, re.MULTILINE)) or "-"
+    settings = "|".join(re.findall(r"^class (\w+)\(PluginSettings\)", text, re.MULTILINE)) or "(?!)"
 
     def renamed(source: str) -> str:
         source = source.replace(module, new).replace(f"{old.upper()}_", f"{name.upper()}_")
@@ -333,6 +333,9 @@ def check(args: argparse.Namespace) -> int:
     plugin = loaded.catalog.load(base)
     settings = _settings_of(plugin, name, args, sets)
     if plugin.file:  # by its own name, under which every process can import it
+        same_name = sys.modules.get(plugin.file.stem)
+        if same_name and getattr(same_name, "__file__", "") != str(plugin.file.absolute()):
+            raise UsageError(f"{plugin.file.name} is also the name of another module: rename the file, to check it")
         sys.path.insert(0, str(plugin.file.parent.absolute()))
         plugin = load_plugin(EntryPoint(base, plugin.file.stem, GROUP))
         settings = plugin.settings(**settings.model_dump(exclude_unset=True, exclude={USE}))
