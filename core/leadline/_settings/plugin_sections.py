@@ -168,9 +168,12 @@ class PluginSections:
         choices = " or ".join(f'{USE} = "{base}"' for base in fitting[:3]) if len(fitting) <= 3 else f'{USE} = "PLUGIN"'
         return f"for a second instance of a plugin, add {choices} to [plugins.{name}]" if choices else ""
 
-    def read(self, name: str, plugin: Plugin, *, shipped: bool = True) -> PluginSettings:
+    def read(
+        self, name: str, plugin: Plugin, *, shipped: bool = True, otherwise: Mapping[str, str] | None = None
+    ) -> PluginSettings:
         """Return a plugin's settings, with what Leadline's defaults set in this section if `shipped`.
 
+        `otherwise` has values of fields that no source sets.
         Raises `RequiredSettingMissing`, or `InvalidSection`.
         """
         prefix, model = ("plugins", name), self._model(name, plugin)
@@ -178,7 +181,7 @@ class PluginSections:
         if isinstance(given, Mapping):
             if not shipped:
                 given = {key: given[key] for key in self.own(name)}
-            given = {**self._conventional(name, plugin, given), **given}
+            given = {**(otherwise or {}), **self._conventional(name, plugin, given), **given}
         given = read_text(given, model, prefix, self._refuse)
         given = self._with_files(given, model, prefix)
         messages = self._unresolved(prefix)

@@ -30,7 +30,7 @@ from leadline import records
 from leadline import research_findings as keys
 from leadline._hosting.faults import words
 from leadline._hosting.loading import AnyOffer, Plugin
-from leadline._settings.schema import is_secret
+from leadline._settings.schema import unwrapped
 from leadline._settings.secrets import SHORTEST
 from leadline.display import choose_from
 from leadline.errors import CallFailed, PluginError, ProviderError
@@ -115,16 +115,9 @@ def check(plugin: Plugin, settings: PluginSettings, *, live: bool) -> int:
 
 def _with_stand_ins(settings: PluginSettings) -> PluginSettings:
     """Return settings with a test value for each secret that is unset, or too short to be found in a text."""
-    values = {
-        name: getattr(settings, name)
-        for name, field in type(settings).model_fields.items()
-        if is_secret(field.annotation)
-    }
-    short = [
-        name
-        for name, value in values.items()
-        if value is None or (isinstance(value, SecretStr) and len(value.get_secret_value()) < SHORTEST)
-    ]
+    fields = type(settings).model_fields.items()
+    secrets = {name: getattr(settings, name) for name, field in fields if unwrapped(field.annotation) is SecretStr}
+    short = [name for name, value in secrets.items() if not value or len(value) < SHORTEST]
     return settings.model_copy(update=dict.fromkeys(short, SecretStr(contracts.KEY)))
 
 
@@ -190,16 +183,16 @@ def _unknown_fields(module: Any) -> Iterator[str]:
 # --- the service ------------------------------------------------------------------------------------------------------
 
 
-# The body of a faked answer, which Python's `json` reads as a `_Sample`.
+# The body of a faked answer, which Python's `json` reads as a `FakedValue`.
 _BODY = '{"answer": "faked"}'
 
 
-class _Sample(str):
+class FakedValue(str):
     """A value of a faked answer: a text that is also a number and a year, and a table or list of such values."""
 
     __slots__ = ()
 
-    def __new__(cls) -> _Sample:
+    def __new__(cls) -> FakedValue:
         return super().__new__(cls, "2000")
 
     def __getitem__(self, key: Any) -> Any:
@@ -208,16 +201,16 @@ class _Sample(str):
     def __iter__(self) -> Iterator[Any]:
         return iter([self])
 
-    def get(self, key: str, default: Any = None) -> _Sample:
+    def get(self, key: str, default: Any = None) -> FakedValue:
         return self
 
     def keys(self) -> tuple[str, ...]:
         return "url", "title", "snippet"
 
-    def values(self) -> list[_Sample]:
+    def values(self) -> list[FakedValue]:
         return [self]
 
-    def items(self) -> list[tuple[str, _Sample]]:
+    def items(self) -> list[tuple[str, FakedValue]]:
         return [(key, self) for key in self.keys()]
 
 
@@ -249,7 +242,7 @@ class _Service:
             return httpx.Response(self.status, headers=headers, content=_BODY.encode(), request=request)
 
         def read(decoder: json.JSONDecoder, text: str, *args: Any) -> Any:
-            return _Sample() if text.strip() == _BODY else decode(decoder, text, *args)
+            return FakedValue() if text.strip() == _BODY else decode(decoder, text, *args)
 
         def refuse(self_: socket.socket, address: Any) -> None:
             if self.is_real or self_.family not in (socket.AF_INET, socket.AF_INET6):
@@ -292,7 +285,7 @@ class _Service:
             case AttributeError() as cause:
                 may = isinstance(cause.obj, str | dict | list | None)
             case TypeError() as cause:
-                may = re.search(r"_Sample|'str'|to str", str(cause)) is not None
+                may = re.search(r"FakedValue|'str'|to str", str(cause)) is not None
             case ValidationError() as cause:
                 may = not (hasattr(records, cause.title) and any(it["type"] == "missing" for it in cause.errors()))
             case (

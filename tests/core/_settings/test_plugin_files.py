@@ -102,12 +102,15 @@ def test_a_found_file_is_not_imported_without_consent(load: Load, folder: Path, 
     assert (folder / "imported").exists()
 
 
-def test_consent_to_a_file_covers_its_section_and_stays_beside_that_of_an_environment(load: Load, folder: Path) -> None:
+@pytest.mark.parametrize("setting", [USE, 'search.engines = ["wiki"]\nplugin_folder = "."\n[plugins.wiki]\n'])
+def test_consent_to_a_file_covers_its_section_and_stays_beside_that_of_an_environment(
+    load: Load, folder: Path, setting: str
+) -> None:
     code = 'limit: int = 3\n    url: str = ""\n    token: SecretStr = SecretStr("")'
     (folder / "wiki.py").write_text(
         WIKI.replace("limit: int = 3", code).replace("PluginSettings,", "PluginSettings, SecretStr,")
     )
-    text = f'{USE}url = "https://wiki.example"\n[environments.prod.plugins.wiki]\nurl = "https://prod.example"\n'
+    text = f'{setting}url = "https://wiki.example"\n[environments.prod.plugins.wiki]\nurl = "https://prod.example"\n'
     found: dict[str, Any] = {"cwd": folder, "file": None, "environ": {"LEADLINE_SECRETS": str(folder)}}
     (folder / "wiki_token").write_text("of this machine")
     for environment, addresses in (("", ["https://wiki.example"]), ("prod", ["https://prod.example"]), ("", [])):
