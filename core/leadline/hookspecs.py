@@ -22,6 +22,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Annotated, Any, ClassVar, Generic, Literal, ParamSpec, TypeVar
 
+import pluggy
 from pydantic import AfterValidator, ConfigDict, Discriminator, InstanceOf, Tag
 
 from leadline.contracts import (
@@ -58,6 +59,8 @@ DEFAULTS = "leadline.defaults"
 AT_ONCE = 10
 # The item of `cache_key` that stands for all settings that are not secret, and that for the user of the run.
 ALL, PRINCIPAL = "*", "run.principal"
+hookspec = pluggy.HookspecMarker("leadline")
+hookimpl = pluggy.HookimplMarker("leadline")
 _REGISTERED = "__leadline_offers__"
 
 
@@ -346,6 +349,15 @@ class observer(Offer[Observer]):
     """Observers of events."""
 
     kind = "observers"
+
+
+class Hooks:
+    """What pluggy collects from the classes of a plugin."""
+
+    @hookspec
+    def leadline_offers(self) -> Mapping[str, Offer[Any]]:
+        """Return the offers of a class by kind."""
+        raise NotImplementedError
 
 
 # The kinds of plugins and their decorators; stages have a second one.

@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, fields
 from functools import cache
@@ -20,6 +20,7 @@ from pathlib import Path
 from traceback import walk_tb
 from typing import Any, get_type_hints
 
+import pluggy
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from leadline._hosting.faults import trace, words
@@ -30,8 +31,10 @@ from leadline.hookspecs import (
     GROUP,
     KINDS,
     PRINCIPAL,
+    Hooks,
     Offer,
     PluginSettings,
+    hookimpl,
     map_stage,
     offers_of,
 )
@@ -178,8 +181,8 @@ def _loaded(point: EntryPoint, who: str) -> Plugin:
     with naming_the_plugin(f"{who} cannot be imported: {value} raised ", advice):
         target = point.load()
     offers: dict[str, AnyOffer] = {}
-    for decorated in _decorated(target):
-        for kind, offer in offers_of(decorated).items():
+    for registered in _registered(_decorated(target)):
+        for kind, offer in registered.items():
             if kind in offers:
                 raise PluginError(
                     f"{who} has two {kind.replace('_', ' ')}, {offers[kind].make.__qualname__} and "
@@ -212,6 +215,30 @@ def _decorated(target: object) -> list[object]:
         return [target]
     members = {id(member): member for member in (getattr(target, name) for name in dir(target))}
     return [it for it in members.values() if f"{getattr(it, '__module__', '')}.".startswith(f"{target.__name__}.")]
+
+
+class _Registered:
+    """A class or function as pluggy registers it."""
+
+    def __init__(self, decorated: object) -> None:
+        self._decorated = decorated
+
+    def __dir__(self) -> list[str]:
+        return ["leadline_offers"]  # pluggy inspects each name, which would take 1 ms
+
+    @hookimpl
+    def leadline_offers(self) -> Mapping[str, AnyOffer]:
+        return offers_of(self._decorated)
+
+
+def _registered(decorated: Iterable[object]) -> list[Mapping[str, AnyOffer]]:
+    """Return the offers of classes and functions, from a manager of their own."""
+    manager = pluggy.PluginManager("leadline")
+    manager.add_hookspecs(Hooks)
+    for item in decorated:
+        manager.register(_Registered(item))
+    offers: list[Mapping[str, AnyOffer]] = manager.hook.leadline_offers()
+    return offers
 
 
 def _checked(offer: AnyOffer, who: str) -> AnyOffer:

@@ -183,16 +183,16 @@ def _unknown_fields(module: Any) -> Iterator[str]:
 # --- the service ------------------------------------------------------------------------------------------------------
 
 
-# The body of a faked answer, which Python's `json` reads as a `FakedValue`.
+# The body of a faked answer, which Python's `json` reads as a `_FakedValue`.
 _BODY = '{"answer": "faked"}'
 
 
-class FakedValue(str):
+class _FakedValue(str):
     """A value of a faked answer: a text that is also a number and a year, and a table or list of such values."""
 
     __slots__ = ()
 
-    def __new__(cls) -> FakedValue:
+    def __new__(cls) -> _FakedValue:
         return super().__new__(cls, "2000")
 
     def __getitem__(self, key: Any) -> Any:
@@ -201,16 +201,16 @@ class FakedValue(str):
     def __iter__(self) -> Iterator[Any]:
         return iter([self])
 
-    def get(self, key: str, default: Any = None) -> FakedValue:
+    def get(self, key: str, default: Any = None) -> _FakedValue:
         return self
 
     def keys(self) -> tuple[str, ...]:
         return "url", "title", "snippet"
 
-    def values(self) -> list[FakedValue]:
+    def values(self) -> list[_FakedValue]:
         return [self]
 
-    def items(self) -> list[tuple[str, FakedValue]]:
+    def items(self) -> list[tuple[str, _FakedValue]]:
         return [(key, self) for key in self.keys()]
 
 
@@ -242,7 +242,7 @@ class _Service:
             return httpx.Response(self.status, headers=headers, content=_BODY.encode(), request=request)
 
         def read(decoder: json.JSONDecoder, text: str, *args: Any) -> Any:
-            return FakedValue() if text.strip() == _BODY else decode(decoder, text, *args)
+            return _FakedValue() if text.strip() == _BODY else decode(decoder, text, *args)
 
         def refuse(self_: socket.socket, address: Any) -> None:
             if self.is_real or self_.family not in (socket.AF_INET, socket.AF_INET6):
@@ -285,7 +285,7 @@ class _Service:
             case AttributeError() as cause:
                 may = isinstance(cause.obj, str | dict | list | None)
             case TypeError() as cause:
-                may = re.search(r"FakedValue|'str'|to str", str(cause)) is not None
+                may = re.search(r"_FakedValue|'str'|to str", str(cause)) is not None
             case ValidationError() as cause:
                 may = not (hasattr(records, cause.title) and any(it["type"] == "missing" for it in cause.errors()))
             case (
@@ -380,7 +380,8 @@ def _writes(item: pytest.Function) -> bool:
 
 def _method(item: pytest.Function, text: str) -> str:
     """Return the place of the method that a message is about, if the message names no line of its file."""
-    code = getattr(inspect.unwrap(getattr(item.cls.offered.make, item.cls.verb, None)), "__code__", None)
+    method: Any = getattr(item.cls.offered.make, item.cls.verb, None)
+    code = getattr(inspect.unwrap(method), "__code__", None)
     if code is None or f"{code.co_filename}:" in text:
         return ""
     return f" (`{code.co_name}` at {code.co_filename}:{code.co_firstlineno})"
