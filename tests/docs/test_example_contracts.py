@@ -238,6 +238,24 @@ def test_check_finds_mistakes_of_a_plugin_and_names_their_lines(tmp_path: Path, 
     assert all(word in output.replace(f"{tmp_path}/", "") for word in words), output
 
 
+STAGE = """
+from leadline.plugin import EVIDENCE, Findings, StageRun, stage
+
+@stage("Asks", needs=(EVIDENCE,))
+class Asks:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
+        await run.ask("Go on?", {"type": "object"})
+"""
+
+
+@pytest.mark.slow
+def test_check_leaves_out_what_a_stage_asks_its_run_for(tmp_path: Path) -> None:
+    (tmp_path / "acme.py").write_text(STAGE)
+    code, output = check_in_process_of_its_own(tmp_path, "acme.py")
+    assert code == 0, output
+    assert re.search("left out: it answers, .*: it asks its run for 'ask', which needs requests", output)
+
+
 @pytest.mark.slow
 def test_check_says_why_a_reply_to_the_faked_answer_failed(tmp_path: Path) -> None:
     _, text, _ = example("ai_providers", "acme")

@@ -35,7 +35,7 @@ from leadline._settings.secrets import SHORTEST
 from leadline.display import choose_from
 from leadline.errors import CallFailed, PluginError, ProviderError
 from leadline.hookspecs import PluginSettings, map_stage
-from leadline.records import Book, Record
+from leadline.records import Answer, Book, Record
 from leadline.testing import contracts
 from leadline.testing.context import FakeRun
 from leadline.testing.contracts.base import Subject
@@ -137,6 +137,11 @@ class _Run(FakeRun):
     async def _reply(self, key: str, *request: Any, **options: Any) -> Any:
         raise pytest.skip.Exception(f"it asks its run for {key!r}, which {_NO_REQUESTS}")
 
+    async def ask(self, message: str, json_schema: Any, default: Any = None, *, wait: float = 300) -> Answer:
+        if default is None:
+            await self._reply("ask")
+        return await super().ask(message, json_schema, default, wait=wait)
+
 
 async def _real_request(self: Any, subject: Any, requests: Any) -> None:
     await subject.reply(requests[0])
@@ -144,8 +149,8 @@ async def _real_request(self: Any, subject: Any, requests: Any) -> None:
 
 def _contract(kind: str, offer: AnyOffer) -> type[contracts.PluginContract[Any, Any]]:
     """Return the contract of an offer."""
-    if isinstance(offer, map_stage):
-        return contracts.MapStageContract
+    if kind == "stages":
+        return contracts.MapStageContract if isinstance(offer, map_stage) else contracts.StageContract
     if kind == "ai_providers" and not hasattr(offer.make, "chat") and hasattr(offer.make, "perform"):
         return contracts.TaskProviderContract
     known = (getattr(contracts, name) for name in contracts.__all__)
@@ -343,13 +348,13 @@ class _Report:
     def pytest_runtest_makereport(self, item: pytest.Function, call: pytest.CallInfo[None]) -> Any:
         report = yield
         error = call.excinfo.value if call.excinfo else None
-        if report.failed and item.originalname != _REAL and item.originalname not in _WITHOUT_REPLY:
+        cause = _cause(error)
+        if report.failed and isinstance(cause, pytest.skip.Exception):
+            report.outcome, report.longrepr = "skipped", ("", 0, str(cause))
+        elif report.failed and item.originalname != _REAL and item.originalname not in _WITHOUT_REPLY:
             is_refusal, was_asked = item.originalname == _REFUSAL, self.service.requests > 0
             is_remote = item.cls.offered.work == "remote"
-            cause = _cause(error)
-            if isinstance(cause, pytest.skip.Exception):
-                report.outcome, report.longrepr = "skipped", ("", 0, str(cause))
-            elif is_remote and is_refusal and not was_asked:
+            if is_remote and is_refusal and not was_asked:
                 report.outcome, report.longrepr = "skipped", ("", 0, _NO_SERVICE)
             elif is_remote and not is_refusal and cause and self.service.may_cause(error):
                 report.outcome, report.longrepr = "skipped", ("", 0, f"{words(cause)}{line_of(cause)}: {_UNREAD}")
