@@ -372,7 +372,7 @@ class _Report:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         for text, titles in self.failed.items():
-            terminalreporter.write_line(f"failed: {', '.join(dict.fromkeys(titles))}: {text}")
+            terminalreporter.write_line(f"failed: {', '.join(dict.fromkeys(titles))}: {' '.join(text.split())}")
         for reason, titles in self.left_out.items():
             if titles:
                 terminalreporter.write_line(f"left out: {', '.join(dict.fromkeys(titles))}: {reason}")
