@@ -288,7 +288,7 @@ def line_of_import(module: str, heavy: Iterable[str]) -> str:
     tops = {text.partition(" ")[0].partition(".")[0] for text in heavy}
     try:
         source = inspect.getsource(sys.modules[module])
-    except OSError:  # it has none
+    except (KeyError, OSError):  # it has none, or is not imported here
         return ""
     for node in ast.parse(source).body:
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
