@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -64,6 +65,7 @@ def test_examples_under_other_names_fulfil_their_contracts(tmp_path: Path) -> No
     for kind in KINDS:
         module, text, test = example(kind, f"acme_{kind}")
         assert "acme" in test
+        assert kind != "stages" or r"\b(?:1[5-9]|20)\d\d\b" in text
         (tmp_path / f"{module}.py").write_text(text, encoding="utf-8")
         files.append(tmp_path / f"test_{module}.py")
         files[-1].write_text(test, encoding="utf-8")
@@ -153,44 +155,115 @@ def check_in_process_of_its_own(folder: Path, file: str) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-GET = "        reply = await self._http.get("
+GET, RETURN = "        reply = await self._http.get(", "        return ["
 MISTAKES = {
-    "sleep": (GET, f"        __import__('time').sleep(0.6)\n{GET}", "blocked the event loop", "sleep.py:16, in search"),
+    "sleep": (
+        "search_providers",
+        GET,
+        f"        __import__('time').sleep(0.6)\n{GET}",
+        "blocked the event loop",
+        "sleep.py:16, in search",
+    ),
     "sync": (
+        "search_providers",
         GET,
         f"        __import__('httpx').get('https://a.example')\n{GET}",
         "makes a synchronous request",
         "sync.py:16, in search",
     ),
-    "verb": ("def search", "def find", "has no method `search`: write `async def search(self, …)`", ""),
-    "typo": ("Hit(**page)", "Hit(titel='', **page)", "no field 'titel'", "typo.py:17; did you mean 'title'?"),
-    "leak": (GET, f"        self.c = __import__('httpx').AsyncClient()\n{GET}", "leaves open", "leak.py:16, in search"),
+    "verb": (
+        "search_providers",
+        "def search",
+        "def find",
+        "has no method `search`: write `async def search(self, …)`",
+        "",
+    ),
+    "typo": (
+        "search_providers",
+        "Hit(**page)",
+        "Hit(titel='', **page)",
+        "no field 'titel'",
+        "typo.py:17; did you mean 'title'?",
+    ),
+    "leak": (
+        "search_providers",
+        GET,
+        f"        self.c = __import__('httpx').AsyncClient()\n{GET}",
+        "leaves open",
+        "leak.py:16, in search",
+    ),
     "held": (
+        "search_providers",
         f'{GET}"/search", params={{"q": request.query, "limit": request.limit}})',
         "        try:\n          reply = await self._http.get('')\n        except BaseException:\n          return []",
         "although it was cancelled at",
         "held.py:17, in search",
     ),
     "told": (
+        "search_providers",
         "        return [Hit",
         "        print(self._http.headers['Authorization'])\n        return [Hit",
         "a secret is in what it",
-        "",
+        "(`search` at told.py:",
+    ),
+    "key": (
+        "search_providers",
+        RETURN,
+        f"        {{}}['b']\n{RETURN}",
+        "raised KeyError: 'b' at",
+        "key.py:17, in search",
+    ),
+    "role": ("ai_providers", '="assistant"', '="user"', "the role of the reply is 'user'", "(`chat` at role.py:"),
+    "field": ("ai_providers", "message=Message", "text=Message", "no field 'text'", "field.py:19"),
+    "reads": (
+        "stages",
+        RETURN,
+        f"        findings.get(Key('x', int))\n{RETURN}",
+        "reads 'x', but its offer needs",
+        "(`map` at ",
     ),
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MISTAKES)
-def test_check_finds_mistakes_of_a_plugin_that_contacts_a_service(tmp_path: Path, name: str) -> None:
-    before, after, *words = MISTAKES[name]
-    _, text, _ = example("search_providers", "acme")
+def test_check_finds_mistakes_of_a_plugin_and_names_their_lines(tmp_path: Path, name: str) -> None:
+    kind, before, after, *words = MISTAKES[name]
+    _, text, _ = example(kind, "acme")
     assert before in text
     (tmp_path / f"{name}.py").write_text(text.replace(before, after))
     code, output = check_in_process_of_its_own(tmp_path, f"{name}.py")
     assert code == 1, output
     assert "failed: " in output
-    assert all(word in output for word in words), output
+    assert all(word in output.replace(f"{tmp_path}/", "") for word in words), output
+
+
+STAGE = """
+from leadline.plugin import EVIDENCE, Findings, StageRun, stage
+
+@stage("Asks", needs=(EVIDENCE,))
+class Asks:
+    async def run(self, findings: Findings, run: StageRun, /) -> None:
+        await run.ask("Go on?", {"type": "object"})
+"""
+
+
+@pytest.mark.slow
+def test_check_leaves_out_what_a_stage_asks_its_run_for(tmp_path: Path) -> None:
+    (tmp_path / "acme.py").write_text(STAGE)
+    code, output = check_in_process_of_its_own(tmp_path, "acme.py")
+    assert code == 0, output
+    assert re.search("left out: it answers .*: it asks its run for 'ask', which needs requests", output)
+
+
+@pytest.mark.slow
+def test_check_says_why_a_reply_to_the_faked_answer_failed(tmp_path: Path) -> None:
+    _, text, _ = example("ai_providers", "acme")
+    fault = "        raise __import__('leadline').plugin.BadReply('no usage')\n        return ChatReply"
+    (tmp_path / "acme.py").write_text(text.replace("        return ChatReply", fault))
+    code, output = check_in_process_of_its_own(tmp_path, "acme.py")
+    assert code == 0
+    assert re.search(r"left out: it answers, .*: BadReply: no usage at .*acme\.py:\d+, in chat: may come from", output)
 
 
 @pytest.mark.slow

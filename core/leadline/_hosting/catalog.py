@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from leadline._hosting.commands import GROUP as COMMANDS
-from leadline._hosting.loading import NAME, AnyOffer, Plugin, file_point, load_plugin, named, origin
+from leadline._hosting.loading import NAME, AnyOffer, Plugin, file_of, file_point, load_plugin, named, origin
 from leadline.display import choose_from
 from leadline.errors import PluginError
 from leadline.hookspecs import DEFAULTS, GROUP, Offer, PluginSettings
@@ -86,12 +86,20 @@ class PluginCatalog:
         """Return whether a plugin of this NAME or NAME@DISTRIBUTION is installed."""
         return bool(self._candidates(name))
 
+    def file(self, name: str) -> Path | None:
+        """Return the file that the settings name for a plugin; None for one that is installed."""
+        return next(filter(None, map(file_of, self._candidates(name))), None)
+
     def load(self, name: str) -> Plugin:
-        """Return a plugin, of several of one name Leadline's; the first call imports it. Raises `PluginError`."""
+        """Return a plugin; the first call imports it. Raises `PluginError`.
+
+        Of several of one name, it is that of a file that the settings name, or else Leadline's.
+        """
         candidates = self._candidates(name)
         if not candidates:
             raise PluginError(self._unknown(name))
-        own = [point for point in candidates if len(candidates) == 1 or origin(point)[0] == OWN]
+        own = [point for point in candidates if file_of(point)]
+        own = own or [point for point in candidates if len(candidates) == 1 or origin(point)[0] == OWN]
         if not own:
             raise PluginError(_ambiguous(f"plugin {name!r}", name, [origin(point) for point in candidates]))
         return self._load(own[0])
@@ -99,8 +107,8 @@ class PluginCatalog:
     def pick(self, kind: str, name: str, *, asked: bool = False, distribution: str = "") -> Plugin:
         """Return the plugin of a kind that a name stands for. Raises `PluginError`.
 
-        Of several, it is that of a distribution, if one is given; else a third party's for a name that the user
-        `asked` for, and Leadline's for one of Leadline's defaults.
+        Of several, it is that of a distribution, if one is given; else for a name that the user `asked` for the file
+        that the settings name, or a third party's, and Leadline's for one of Leadline's defaults.
         """
         candidates = self._candidates(name)
         if len(candidates) <= 1:
@@ -115,6 +123,7 @@ class PluginCatalog:
             )
         preferred = (
             [plugin for plugin in fitting if distribution and plugin.distribution == distribution]
+            or [plugin for plugin in fitting if plugin.file and asked]
             or [plugin for plugin in fitting if (plugin.distribution == OWN) != asked]
             or fitting
         )

@@ -112,6 +112,12 @@ class Unpackaged:
         return point
 
 
+def file_of(point: EntryPoint) -> Path | None:
+    """Return the file of a plugin of one file."""
+    source: Any = point.dist
+    return source.path if isinstance(source, Unpackaged) else None
+
+
 def file_point(name: str, path: Path) -> EntryPoint:
     """Return the entry point of a plugin of one file, which may name the version of Leadline that it needs.
 
@@ -157,8 +163,7 @@ def load_plugin(point: EntryPoint) -> Plugin:
 
 
 def _loaded(point: EntryPoint, who: str) -> Plugin:
-    source, value = point.dist, point.value
-    file = source.path if isinstance(source, Unpackaged) else None
+    value, file = point.value, file_of(point)
     remedy = f"update or uninstall {origin(point)[0] or 'it'}"
     if file:
         value, remedy = file.name, "correct it"
@@ -217,6 +222,9 @@ class _Registered:
 
     def __init__(self, decorated: object) -> None:
         self._decorated = decorated
+
+    def __dir__(self) -> list[str]:
+        return ["leadline_offers"]  # pluggy inspects each name, which would take 1 ms
 
     @hookimpl
     def leadline_offers(self) -> Mapping[str, AnyOffer]:

@@ -36,18 +36,13 @@ def points_of(argument: str, objects: Mapping[str, Any]) -> list[EntryPoint]:
             raise UsageError(f"{argument}: {name!r} has no method `{method}` and is no function")
         provider = given if hasattr(given, method) else _OfFunction(name, given)
         module = ModuleType(f"leadline_object_{name}_{id(given):x}")
-        vars(module)["make"] = decorate(_maker(method, provider))
+        methods = {name: getattr(provider, name) for name in (method, "traits") if hasattr(provider, name)}
+        # A class with the methods alone, so that the object of the program is not entered.
+        provider_class = type("Provider", (), {name: staticmethod(value) for name, value in methods.items()})
+        vars(module)["make"] = decorate(provider_class)
         sys.modules[module.__name__] = module
         made.append(Unpackaged(OBJECT, "of this program").point(name, f"{module.__name__}:make"))
     return made
-
-
-def _maker(method: str, provider: Any) -> Callable[[], Any]:
-    def make() -> Any:  # a new object, so that that of the program is not entered
-        methods = {name: getattr(provider, name) for name in (method, "traits") if hasattr(provider, name)}
-        return type("Provider", (), {name: staticmethod(value) for name, value in methods.items()})()
-
-    return make
 
 
 class _OfFunction:

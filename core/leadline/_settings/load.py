@@ -21,7 +21,7 @@ from leadline._hosting.catalog import OWN, Plugin, PluginCatalog
 from leadline._hosting.loading import AnyOffer
 from leadline._settings.defaults import Defaults, preset_layer, read_defaults
 from leadline._settings.drift import Comparison, compare, drift_notices, find_drift, outdated_notices, tags_of
-from leadline._settings.layers import Found, Layer, Stored, Unresolved, leaves, nested, refusal, strongest
+from leadline._settings.layers import Found, Layer, Stored, leaves, nested, refusal, strongest
 from leadline._settings.partial_validation import validate_partially
 from leadline._settings.pipelines import pipeline_layer
 from leadline._settings.plugin_sections import PluginSections, has_variable
@@ -205,7 +205,8 @@ def load_settings(
         raise ConfigError(NO_PLUGINS)
     review = Review(sources, origins, lambda name, key: has_variable(selected.plugins.get(name), key), given.reads)
     catalog, no_files = _with_files(catalog, origins, review, stored, complete=complete)
-    sections = PluginSections(core.plugins, origins, sources.variables, sources.file_name, invalid_keys)
+    unread = invalid_keys | no_files.keys()
+    sections = PluginSections(core.plugins, origins, sources.variables, sources.file_name, unread)
     core = _with_documents(core, defaults.documents, sections) if given.docs else core
     distributions = stored.plugins if stored else {}
     selector = Selector(catalog, sections, defaults, distributions=distributions, has_docs=bool(given.docs))
@@ -226,8 +227,8 @@ def load_settings(
     if not untrusted:  # reading a template executes it
         settings, unreadable = read_prompts(settings, sources.cwd, plugins, origins)
     unknown = unknown_names(settings, catalog, plugins, sections.place, defaults.tools)
-    unresolved = [it.value.fault for it in origins.leaves.values() if isinstance(it.value, Unresolved)]
-    problems = [*unresolved, *unknown_preset, *unfit, *invalid, *no_files, *selected.problems, *unreadable, *unknown]
+    missing = filter(None, no_files.values())
+    problems = [*unknown_preset, *unfit, *invalid, *missing, *selected.problems, *unreadable, *unknown]
     problems += [str(untrusted)] if untrusted else []
     if problems and complete:
         if not selected.traces:
@@ -306,31 +307,34 @@ def _resolved(stored: StoredRun, sources: Sources) -> tuple[StoredRun, dict[KeyP
 
 def _with_files(
     catalog: PluginCatalog, origins: Layer, review: Review, stored: StoredRun | None, *, complete: bool
-) -> tuple[PluginCatalog, list[str]]:
-    """Return the catalog with the plugins of the files that the settings name, and the problems.
+) -> tuple[PluginCatalog, dict[KeyPath, str]]:
+    """Return the catalog with the plugins of files that the settings name, and the problem of each that is not read.
 
-    Raises `ConfigError` for files that only a run names, if this machine did not write it.
+    The problem is empty for one that needs consent. Raises `ConfigError` for files that only a run names, if this
+    machine did not write it.
     """
     untrusted = review.untrusted(())
     if untrusted and complete:
         raise untrusted
-    files, problems = list[tuple[str, Path]](), list[str]()
+    files, problems = dict[str, Path](), dict[KeyPath, str]()
     for use in code_of(origins):
         path, key = Path(use.value), ".".join(use.path)
         if untrusted and use.section in untrusted.digests:
+            problems[use.path] = ""
             continue
         if isinstance(use.origin, Stored) and not (stored and stored.sealed):
             raise ConfigError(f"{use}: a run is no source of it: to use it, add --set {key}=…")
         # `Path.is_file` raises for a name that is too long.
         if use.path[0] == "plugins":
-            files.append((use.path[1], path))
             fault = "" if path.suffix == ".py" and os.path.isfile(path) else f"no file {path}"  # noqa: PTH113
+            files |= {} if fault else {use.path[1]: path}
         else:
             fault = "" if os.path.isdir(path) else f"there is no folder {path}"  # noqa: PTH112
             names = [] if fault else sorted(path.glob("*.py"))
-            files += [(file.stem, file) for file in names if not file.stem.startswith("_")]
-        problems += [f"{key}: {fault} ({use.origin})"] if fault else []
-    return catalog.with_files(files), problems
+            # A section that names its file is meant, and not a file of the same name in the folder.
+            files = {file.stem: file for file in names if not file.stem.startswith("_")} | files
+        problems |= {use.path: f"{key}: {fault} ({use.origin})"} if fault else {}
+    return catalog.with_files(files.items()), problems
 
 
 def _with_sandbox(core: Settings, chosen: Sequence[str]) -> Settings:

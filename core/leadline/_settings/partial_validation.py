@@ -12,7 +12,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from leadline._settings.layers import PREFIX, Layer, Stored, validated
+from leadline._settings.layers import PREFIX, Layer, Stored, Unresolved, validated
 from leadline._settings.redaction import secrets_in_address
 from leadline._settings.schema import KeyPath, annotation_at, fields_of, is_secret, model_of, secret_texts, unwrapped
 from leadline.display import choose_from, nearest
@@ -33,15 +33,19 @@ def validate_partially(
     At last the paths of values of a run that this version does not know. `origins` has the strongest value at each
     path. Raises `ConfigError` if the settings are invalid with the defaults, too.
     """
-    given = origins.nested()
+    faults = {path: leaf.value.fault for path, leaf in origins.leaves.items() if isinstance(leaf.value, Unresolved)}
+    # Those of sections are told when these are read.
+    unresolved = [fault for path, fault in faults.items() if path[0] != "plugins"]
+    given = origins.nested(without=faults)
     try:
-        return validated(given), [], set(), set()
+        return validated(given), unresolved, {*faults}, set()
     except ValidationError as error:
         details = [(_path_of(detail, given), detail) for detail in error.errors()]
     unknown = {path for path, detail in details if is_outdated(detail, path, origins)}
     details = [(path, detail) for path, detail in details if path not in unknown]
     messages = [*error_messages([detail for _, detail in details], Settings, given, origins, plugins=plugins)]
-    invalid = {path for path, _ in details}
+    messages = unresolved + messages
+    invalid = {path for path, _ in details} | {*faults}
     try:
         return validated(origins.nested(without=invalid | unknown)), messages, invalid, unknown
     except ValidationError:

@@ -11,7 +11,7 @@ from pydantic import Field, SecretStr, ValidationError, create_model
 
 from leadline._hosting.catalog import Plugin, PluginCatalog
 from leadline._hosting.loading import NAME, AnyOffer
-from leadline._settings.layers import PREFIX, Layer, Leaf, Shipped, Stored, leaves
+from leadline._settings.layers import PREFIX, Layer, Leaf, Shipped, Stored, Unresolved, leaves
 from leadline._settings.partial_validation import error_messages
 from leadline._settings.redaction import public
 from leadline._settings.schema import USE, KeyPath, is_secret, names_code, read_text, unquoted
@@ -45,7 +45,7 @@ class PluginSections:
         file: str,
         invalid: Collection[KeyPath] = (),
     ) -> None:
-        """`invalid` are the paths of the core whose values are defaults, in place of invalid ones."""
+        """`invalid` are the paths of invalid and unresolved values, and of plugins' files that were not read."""
         self.invalid = invalid
         # The paths of values of a run that this version does not know.
         self.outdated: set[KeyPath] = set()
@@ -119,13 +119,23 @@ class PluginSections:
         path = tuple(key.split("."))
         return any(path[: len(other)] == other[: len(path)] for other in self.invalid)
 
+    def is_unread(self, name: str) -> bool:
+        """Return whether it is unknown what a name stands for: its file or the folder of plugins was not read."""
+        return self.is_invalid(f"plugins.{name}.{USE}") or self.is_invalid("plugin_folder")
+
+    def _unresolved(self, prefix: KeyPath) -> list[str]:
+        """Return the faults of the references below a path, or at it."""
+        values = (self._origins.value(path) for path in self.invalid if path[: len(prefix)] == prefix)
+        return sorted(value.fault for value in values if isinstance(value, Unresolved))
+
     def naming_problems(self, catalog: PluginCatalog, limits: Iterable[str]) -> Iterator[str]:
         """Yield the problems with the names of sections, and of the tables of `[limits]`."""
         if self._malformed:
             yield f"plugins: this is a table, not a value: write [plugins.NAME] for each plugin{self.place('plugins')}"
         known = {*catalog.names(), *self.instances()}
         for name in self._values:
-            if name in known or catalog.has(name):
+            yield from self._unresolved(("plugins", name, USE))
+            if name in known or catalog.has(name) or self.is_unread(name):
                 continue
             if isinstance(self._origins.origin(("plugins", name)), Stored):
                 self.outdated.add(("plugins", name))
@@ -138,7 +148,7 @@ class PluginSections:
             elif not NAME.fullmatch(name):
                 yield f"plugins.{name}: a name has lower-case letters, digits and _ only, a letter first"
         for name in limits:
-            if name not in known and not catalog.has(name):
+            if name not in known and not catalog.has(name) and not self.is_unread(name):
                 yield self._unknown("limits", name, known)
 
     def _unknown(self, key: str, name: str, known: Iterable[str], hint: str = "") -> str:
@@ -158,9 +168,12 @@ class PluginSections:
         choices = " or ".join(f'{USE} = "{base}"' for base in fitting[:3]) if len(fitting) <= 3 else f'{USE} = "PLUGIN"'
         return f"for a second instance of a plugin, add {choices} to [plugins.{name}]" if choices else ""
 
-    def read(self, name: str, plugin: Plugin, *, shipped: bool = True) -> PluginSettings:
+    def read(
+        self, name: str, plugin: Plugin, *, shipped: bool = True, otherwise: Mapping[str, str] | None = None
+    ) -> PluginSettings:
         """Return a plugin's settings, with what Leadline's defaults set in this section if `shipped`.
 
+        `otherwise` has values of fields that no source sets.
         Raises `RequiredSettingMissing`, or `InvalidSection`.
         """
         prefix, model = ("plugins", name), self._model(name, plugin)
@@ -168,10 +181,10 @@ class PluginSections:
         if isinstance(given, Mapping):
             if not shipped:
                 given = {key: given[key] for key in self.own(name)}
-            given = {**self._conventional(name, plugin, given), **given}
+            given = {**(otherwise or {}), **self._conventional(name, plugin, given), **given}
         given = read_text(given, model, prefix, self._refuse)
         given = self._with_files(given, model, prefix)
-        messages: list[str] = []
+        messages = self._unresolved(prefix)
         unknown = {key for key in given if key not in model.model_fields} if isinstance(given, Mapping) else set()
         old = {key for key in unknown if isinstance(self._origins.origin((*prefix, key)), Stored)}
         self.outdated |= {(*prefix, key) for key in old}
@@ -186,7 +199,7 @@ class PluginSections:
             details = error.errors()
             missing = [".".join(map(str, detail["loc"])) for detail in details if detail["type"] == "missing"]
             invalid = [detail for detail in details if detail["type"] != "missing"]
-            messages = [*error_messages(invalid, model, given, self._origins, prefix)]
+            messages += error_messages(invalid, model, given, self._origins, prefix)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - reported without its text, which may contain a secret

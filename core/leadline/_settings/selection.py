@@ -21,6 +21,7 @@ from leadline._hosting.objects import OBJECT
 from leadline._settings.defaults import AutoOrder, Defaults
 from leadline._settings.pipelines import Steps, examine, keys_of_stages, stage_names
 from leadline._settings.plugin_sections import InvalidSection, PluginSections, RequiredSettingMissing, plain
+from leadline._settings.schema import USE
 from leadline._settings.secrets import Secrets
 from leadline.display import choose_from, nearest
 from leadline.errors import ConfigError, PluginError
@@ -431,10 +432,16 @@ class Selector:
 
     def _pick(self, kind: str, name: str) -> Plugin:
         """Return the plugin that a name stands for, or that its section `use`s. Raises `PluginError`."""
-        if self._is_instance(kind, name):
-            return self.catalog.pick(kind, self.sections.base(name), asked=True)
+        _, written, asked = self._naming(kind, name)
         distribution = self.distributions.get(f"{kind}/{name}", "")
-        return self.catalog.pick(kind, name, asked=(kind, name) in self._asked, distribution=distribution)
+        return self.catalog.pick(kind, written, asked=asked, distribution=distribution)
+
+    def _naming(self, kind: str, name: str, key: str = "") -> tuple[str, str, bool]:
+        """Return the key that names the plugin of `name`, how it is written there, and whether a user wrote it."""
+        if not self._is_instance(kind, name):
+            return key, name, (kind, name) in self._asked
+        key = f"plugins.{name}.{USE}"
+        return key, self.sections.base(name), self.sections.is_users(key)
 
     def _is_instance(self, kind: str, name: str) -> bool:
         """Return whether a name stands for a second instance; in Leadline's defaults it means the installed plugin."""
@@ -443,12 +450,13 @@ class Selector:
 
     def _tell_rivals(self, selection: Selection, name: str, plugin: Plugin) -> None:
         """Report that a plugin is used instead of Leadline's of the same name, because the user named it."""
-        if plugin.distribution == OWN or "@" in name or (selection.kind, name) not in self._asked:
+        key, written, _ = self._naming(selection.kind, name, selection.key_of(name))
+        if plugin.distribution == OWN or "@" in written or not self.sections.is_users(key):
             return
         rivals = [it for it in self.catalog.same_name(plugin.name) if selection.kind in it.offers and it is not plugin]
-        if rivals and not self._is_instance(selection.kind, name):
-            key, others = selection.key_of(name), " or ".join(map(qualified, rivals))
-            notice = f"{key}: {name} is {plugin}; to use the other of this name, write {others}"
+        if rivals:
+            others = " or ".join(map(qualified, rivals))
+            notice = f"{key}: {written} is {plugin}; to use the other of this name, write {others}"
             self._selected.notices += [notice] if notice not in self._selected.notices else []
 
     def _section(self, plugin: Plugin) -> str:
@@ -471,6 +479,8 @@ class Selector:
         base = self.sections.base(name)
         if self.catalog.has(base) or self.catalog.has(name):
             return
+        if self.sections.is_unread(name):
+            raise InvalidSection  # which is told already
         if self.distributions.get(f"{selection.kind}/{name}") == OBJECT:
             argument = "models" if selection.kind == "ai_providers" else "engines"
             client = f"Client({argument}={{{name!r}: …}})"
@@ -482,16 +492,21 @@ class Selector:
         if base == name and self.sections.is_set(name) and not nearest(base, choices):
             raise ConfigError(f"no plugin {base!r} is installed, and [plugins.{name}] names none with `use`")
         message = f"no plugin {base!r} is installed: {choose_from(base, choices)}"
-        raise ConfigError(f"{message}{self._model_hint(selection)}; see `leadline plugins`")
+        raise ConfigError(f"{message}{self._model_hint(selection, base)}; see `leadline plugins`")
 
-    def _model_hint(self, selection: Selection) -> str:
-        """Return how to write a model that was named without its provider; else empty."""
+    def _model_hint(self, selection: Selection, name: str) -> str:
+        """Return how to write a model that was named without its provider, or in place of one; else empty."""
+        usual = next(iter(self.defaults.auto.get("ai.providers", _NO_ORDER).names), "PROVIDER")
+        if selection.key == "ai.providers" and ":" in name:
+            provider, _, model = name.partition(":")
+            provider = provider if self.catalog.has(provider) else usual
+            roles = f'ai.roles={{ thinking = "{provider}:{model}", task = "{provider}:{model}" }}'
+            return f"; name providers alone, and models in ai.roles: --set ai.providers={provider} --set '{roles}'"
         if not selection.model or ":" in selection.model:
             return ""
         chosen = self._selected.names["ai.providers"]
         offers = {name: self._selected.plugin("ai_providers", name).offers["ai_providers"] for name in chosen}
         models = (name for name, offer in offers.items() if offer.work != "local")
-        usual = next(iter(self.defaults.auto.get("ai.providers", _NO_ORDER).names), "PROVIDER")
         return f"; a model is written PROVIDER:MODEL, such as '{next(models, usual)}:{selection.model}'"
 
     def _configure(self, plugin: Plugin, offer: AnyOffer, name: str) -> str:

@@ -318,7 +318,7 @@ def _values(path: Path, label: str) -> dict[KeyPath, Leaf]:
 def with_paths(layer: Layer, folder: Path) -> Layer:
     """Make the paths of plugins' files absolute: they are relative to the folder of what names them."""
     for path, leaf in layer.leaves.items():
-        if names_code(path, leaf.value):
+        if names_code(path, leaf.value) and not isinstance(leaf.value, Unresolved):
             file = os.path.abspath(folder / Path(unquoted(leaf.value)).expanduser())  # noqa: PTH100 - links stay
             layer.leaves[path] = leaf._replace(value=file)
     return layer

@@ -22,7 +22,7 @@ from typing import Any
 
 from pydantic import BaseModel, SecretBytes, SecretStr
 
-from leadline._settings.layers import TRUST_VARIABLE, Found, Layer, Leaf, Stored, leaves
+from leadline._settings.layers import TRUST_VARIABLE, Found, Layer, Leaf, Stored, Unresolved, leaves
 from leadline._settings.redaction import is_private_address, secrets_in_address
 from leadline._settings.schema import KeyPath, is_secret, names_code, scalars, unwrapped
 from leadline._settings.sources import EXTENDS, Sources, has_reference
@@ -87,7 +87,8 @@ def references_of(origins: Layer, extended: Iterable[Leaf]) -> list[Use]:
 
 def code_of(origins: Layer) -> list[Use]:
     """Return the files and the folder of plugins that the settings name: they must be trusted before they are read."""
-    return [Use(path, CODE, it.value, it.origin) for path, it in origins.leaves.items() if names_code(path, it.value)]
+    named = [(path, it) for path, it in origins.leaves.items() if names_code(path, it.value)]
+    return [Use(path, CODE, it.value, it.origin) for path, it in named if not isinstance(it.value, Unresolved)]
 
 
 def _kind(value: Any, folder: Path) -> str:
@@ -189,7 +190,10 @@ class Review:
 
     def _beside_code(self) -> Iterator[Use]:
         """Yield the values that need consent in the sections of plugins that are files."""
-        sections = {use.path[:2] for use in code_of(self.origins) if use.path[0] == "plugins"}
+        files = [use for use in code_of(self.origins) if use.path[0] == "plugins"]
+        folders = [Path(use.value) for use in code_of(self.origins) if use not in files]
+        sections = {use.path[:2] for use in files}
+        sections |= {("plugins", file.stem) for folder in folders for file in folder.glob("*.py")}
         for path, leaf in self.origins.leaves.items():
             if path[:2] in sections and (what := _kind(leaf.value, self.sources.cwd)):
                 yield Use(path, what, leaf.value, leaf.origin)

@@ -30,7 +30,7 @@ from leadline import __version__
 from leadline._hosting.catalog import PluginCatalog
 from leadline._hosting.loading import NAME, AnyOffer, Plugin, load_plugin
 from leadline._settings.load import Loaded, plugins_of
-from leadline._settings.plugin_sections import RequiredSettingMissing, variable_of
+from leadline._settings.plugin_sections import PluginSections, RequiredSettingMissing, variable_of
 from leadline._settings.schema import USE, is_secret
 from leadline._settings.selection import KIND_OF_KEY
 from leadline.commands import client_of
@@ -261,7 +261,7 @@ def example(kind: str, name: str) -> tuple[str, str, str]:
         text = f"{(folder / f'{sibling}.py').read_text('utf-8')}\n\n{text}"
     new, camel = f"leadline_{name}", "".join(part.capitalize() for part in name.split("_"))
     classes = "|".join(_DECORATED.findall(text))
-    settings = "|".join(re.findall(r"^class (\w+)\(PluginSettings\)", text, re.MULTILINE)) or "-"
+    settings = "|".join(re.findall(r"^class (\w+)\(PluginSettings\)", text, re.MULTILINE)) or "(?!)"
 
     def renamed(source: str) -> str:
         source = source.replace(module, new).replace(f"{old.upper()}_", f"{name.upper()}_")
@@ -320,19 +320,22 @@ def check(args: argparse.Namespace) -> int:
     file = Path(args.name) if args.name.endswith(".py") else None
     if file and not file.is_file():
         raise UsageError(f"there is no file {file}; leadline plugins new KIND NAME writes one")
-    name, sets = args.name, list[str]()
+    name = args.name
     if file:
-        names = [name for name in loaded.selector.sections.names() if loaded.selector.sections.has_file(name)]
-        named = [name for name in (*names, file.stem) if _file_of(loaded.catalog, name) == file.resolve()]
+        files = {name: loaded.catalog.file(name) for name in loaded.catalog.names()}
+        named = [name for name, own in files.items() if own and own.resolve() == file.resolve()]
         name = named[0] if named else file.stem
-        sets = [] if named else [f'plugins.{name}.use="{file.resolve()}"']
-        loaded = client_of(args, set=sets).load(complete=False)
+        if not named:
+            loaded = client_of(args, set=[f'plugins.{name}.use="{file.resolve()}"']).load(complete=False)
     base = loaded.selector.sections.base(name)
     if loaded.untrusted and not loaded.catalog.has(base):  # its file may be among what needs consent
         raise loaded.untrusted
     plugin = loaded.catalog.load(base)
-    settings = _settings_of(plugin, name, args, sets)
+    settings = _settings_of(plugin, name, loaded.selector.sections, live=args.live)
     if plugin.file:  # by its own name, under which every process can import it
+        same_name = sys.modules.get(plugin.file.stem)
+        if same_name and getattr(same_name, "__file__", "") != str(plugin.file.absolute()):
+            raise UsageError(f"{plugin.file.name} is also the name of another module: rename the file, to check it")
         sys.path.insert(0, str(plugin.file.parent.absolute()))
         plugin = load_plugin(EntryPoint(base, plugin.file.stem, GROUP))
         settings = plugin.settings(**settings.model_dump(exclude_unset=True, exclude={USE}))
@@ -340,26 +343,17 @@ def check(args: argparse.Namespace) -> int:
     return code
 
 
-def _file_of(catalog: PluginCatalog, name: str) -> Path | None:
-    """Return the file of a plugin; None for a plugin that is installed or broken."""
-    files = [plugin.file for plugin in catalog.same_name(name) if plugin.file]
-    return files[0].resolve() if files else None
-
-
-def _settings_of(plugin: Plugin, name: str, args: argparse.Namespace, sets: Sequence[str]) -> PluginSettings:
+def _settings_of(plugin: Plugin, name: str, sections: PluginSections, *, live: bool) -> PluginSettings:
     """Return the settings of a plugin, with a test value for each required one that is missing, but for real calls."""
-    values = list(sets)
-    for _ in plugin.settings.model_fields:
-        sections = client_of(args, set=values).load(complete=False).selector.sections
+    values = dict[str, str]()
+    while True:
         try:
-            return sections.read(name, plugin)
+            return sections.read(name, plugin, otherwise=values)
         except RequiredSettingMissing as error:
-            field = plugin.settings.model_fields[error.key.rpartition(".")[2]]
-            value = _stand_in(field.annotation)
-            if args.live or not value:
+            key = error.key.rpartition(".")[2]
+            if live or key in values or not (value := _stand_in(plugin.settings.model_fields[key].annotation)):
                 raise UsageError(f"{error}; or here: --set {error.key}=…") from None
-            values.append(f"{error.key}={value}")
-    return client_of(args, set=values).load(complete=False).selector.sections.read(name, plugin)
+            values[key] = value
 
 
 def _stand_in(annotation: Any) -> str:

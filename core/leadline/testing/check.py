@@ -1,8 +1,8 @@
 """The contract tests of a plugin as it is installed, with its settings, for `leadline plugins check`.
 
 No test contacts a service, unless native code does: one in this process answers HTTP requests with what fits most
-readers, and then refuses them. What depends on the content of a real answer is left out, by name; with `live`, one real
-request is made.
+readers, and then refuses them. What may fail because of the faked answer is left out, with the error; with `live`, one
+real request is made.
 """
 
 from __future__ import annotations
@@ -10,8 +10,11 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
+import json
 import os
+import re
 import socket
+import ssl
 import sys
 import tempfile
 from collections import defaultdict
@@ -21,20 +24,24 @@ from typing import Any
 
 import httpx
 import pytest
-from pydantic import SecretStr
+from pydantic import SecretStr, ValidationError
 
+from leadline import records
+from leadline import research_findings as keys
 from leadline._hosting.faults import words
 from leadline._hosting.loading import AnyOffer, Plugin
-from leadline._settings.schema import is_secret
+from leadline._settings.schema import unwrapped
 from leadline._settings.secrets import SHORTEST
 from leadline.display import choose_from
-from leadline.errors import PluginError
+from leadline.errors import CallFailed, PluginError, ProviderError
 from leadline.hookspecs import PluginSettings, map_stage
-from leadline.records import Record
+from leadline.records import Answer, Book, Record
 from leadline.testing import contracts
+from leadline.testing.context import FakeRun
 from leadline.testing.contracts.base import Subject
 from leadline.testing.contracts.blame import BlockedEventLoop, modules_of
-from leadline.testing.contracts.checks import Failure, line_of, must, without_method
+from leadline.testing.contracts.checks import line_of, must, without_method
+from leadline.testing.contracts.reports import REPORT
 
 _REAL = "test_it_answers_a_real_request"
 _FREE = "test_it_leaves_the_event_loop_free"
@@ -52,13 +59,24 @@ _FIELDS = "test_its_records_have_the_fields"
 # Tests of what a plugin may decide: code in another language than Python, vectors that end with the process.
 _MAY_BE_MEANT = {"test_code_that_ends_well_ends_with_0", "test_it_keeps_its_vectors"}
 _MEANT = "if that is meant, say so in a test with the contract (`requests`, `lasting`)"
-_UNREAD = "depends on what the service answers; `--live` makes one real call"
+_UNREAD = "may come from the faked answer; `--live` makes one real call"
 _WRITES = "would write to the store of the settings: write a test with the contract, as `plugins new --project` does"
 _NO_SERVICE = "it made no request"
 _NO_REQUESTS = "needs requests that fit the plugin: write a test with the contract, as `plugins new --project` does"
 # pytest imports its tests from a file.
 _FILE = "from leadline.testing.check import CLASSES\n\nglobals().update(CLASSES)\n"
 CLASSES: dict[str, Any] = {}
+# What a stage may need, by the name of the key.
+_BOOK = Book(outline=REPORT.sections, evidence=REPORT.evidence, sources=REPORT.sources)
+_FINDINGS: dict[str, Any] = {
+    keys.QUESTION.name: keys.Question(text="How deep is the harbour of Port Ellery?"),
+    keys.SOURCES.name: REPORT.sources,
+    keys.EVIDENCE.name: REPORT.evidence,
+    keys.BOOK.name: _BOOK,
+    keys.PARTS.name: REPORT.sections,
+    keys.SECTIONS.name: REPORT.sections,
+    keys.REPORT.name: REPORT,
+}
 
 
 def check(plugin: Plugin, settings: PluginSettings, *, live: bool) -> int:
@@ -70,9 +88,12 @@ def check(plugin: Plugin, settings: PluginSettings, *, live: bool) -> int:
         fixtures: dict[str, Any] = {"offer": _fixture(offer), "tested": offer.make, "offered": offer}
         fixtures |= {
             "settings": _fixture(settings if live else _with_stand_ins(settings)),
+            "new_run": _fixture(_Run),
             _FIELDS: _fields_exist,
             _METHOD: _method_exists,
         }
+        if kind == "stages" and (findings := _findings(offer)) is not None:
+            fixtures["requests"] = _fixture([findings])
         if offer.work == "remote":
             fixtures |= {"subject": service.subject(), "refused": service.refused()}
             if live:
@@ -81,39 +102,45 @@ def check(plugin: Plugin, settings: PluginSettings, *, live: bool) -> int:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         file = Path(folder) / f"test_{plugin.name}.py"
         file.write_text(_FILE, encoding="utf-8")
-        options = ["-q", "--tb=no", "-rN", "-W", "ignore", "-p", "no:cacheprovider", "-c", os.devnull]
-        options += [
-            "-o",
-            "asyncio_default_fixture_loop_scope=function",
-            "-o",
-            "python_functions=test_*",
-            "--rootdir",
-            folder,
-            str(file),
-        ]
+        # Of the plugins of pytest only this one: others cost up to a second.
+        patch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        options = ["-q", "--tb=no", "-rN", "-W", "ignore", "-p", "pytest_asyncio.plugin", "-p", "no:cacheprovider"]
+        options += ["-o", "asyncio_default_fixture_loop_scope=function", "-o", "python_functions=test_*"]
+        options += ["-c", os.devnull, "--rootdir", folder, str(file)]
         if any(offer.work == "remote" for offer in plugin.offers.values()):
-            service.replace_network(patch)
+            service.replace_network(patch, live=live)
         code = pytest.main(options, plugins=[report := _Report(service)])
         return 1 if report.failed else int(code)
 
 
 def _with_stand_ins(settings: PluginSettings) -> PluginSettings:
     """Return settings with a test value for each secret that is unset, or too short to be found in a text."""
-    values = {
-        name: getattr(settings, name)
-        for name, field in type(settings).model_fields.items()
-        if is_secret(field.annotation)
-    }
-    short = [
-        name
-        for name, value in values.items()
-        if value is None or (isinstance(value, SecretStr) and len(value.get_secret_value()) < SHORTEST)
-    ]
+    fields = type(settings).model_fields.items()
+    secrets = {name: getattr(settings, name) for name, field in fields if unwrapped(field.annotation) is SecretStr}
+    short = [name for name, value in secrets.items() if not value or len(value) < SHORTEST]
     return settings.model_copy(update=dict.fromkeys(short, SecretStr(contracts.KEY)))
 
 
 def _fixture(value: Any) -> Any:
     return pytest.fixture(lambda self: value)
+
+
+def _findings(offer: Any) -> dict[Any, Any] | None:
+    """Return what a stage needs; None if that is not known here."""
+    needs = (*([offer.over] if isinstance(offer, map_stage) else []), *offer.needs, *offer.wants)
+    return {key: _FINDINGS[key.name] for key in needs} if all(key.name in _FINDINGS for key in needs) else None
+
+
+class _Run(FakeRun):
+    """A run without replies: a test that needs one is left out."""
+
+    async def _reply(self, key: str, *request: Any, **options: Any) -> Any:
+        raise pytest.skip.Exception(f"it asks its run for {key!r}, which {_NO_REQUESTS}")
+
+    async def ask(self, message: str, json_schema: Any, default: Any = None, *, wait: float = 300) -> Answer:
+        if default is None:
+            await self._reply("ask")
+        return await super().ask(message, json_schema, default, wait=wait)
 
 
 async def _real_request(self: Any, subject: Any, requests: Any) -> None:
@@ -122,8 +149,8 @@ async def _real_request(self: Any, subject: Any, requests: Any) -> None:
 
 def _contract(kind: str, offer: AnyOffer) -> type[contracts.PluginContract[Any, Any]]:
     """Return the contract of an offer."""
-    if isinstance(offer, map_stage):
-        return contracts.MapStageContract
+    if kind == "stages":
+        return contracts.MapStageContract if isinstance(offer, map_stage) else contracts.StageContract
     if kind == "ai_providers" and not hasattr(offer.make, "chat") and hasattr(offer.make, "perform"):
         return contracts.TaskProviderContract
     known = (getattr(contracts, name) for name in contracts.__all__)
@@ -132,7 +159,8 @@ def _contract(kind: str, offer: AnyOffer) -> type[contracts.PluginContract[Any, 
 
 async def _method_exists(self: Any, offer: AnyOffer) -> None:
     if isinstance(offer.make, type) and not hasattr(offer.make, "__getattr__"):
-        must(hasattr(offer.make, self.verb), without_method(self.verb))
+        line = inspect.getsourcelines(offer.make)[1]
+        must(hasattr(offer.make, self.verb), f"{without_method(self.verb)} ({inspect.getfile(offer.make)}:{line})")
 
 
 async def _fields_exist(self: Any, offer: AnyOffer) -> None:
@@ -160,12 +188,16 @@ def _unknown_fields(module: Any) -> Iterator[str]:
 # --- the service ------------------------------------------------------------------------------------------------------
 
 
-class _Sample(str):
+# The body of a faked answer, which Python's `json` reads as a `_FakedValue`.
+_BODY = '{"answer": "faked"}'
+
+
+class _FakedValue(str):
     """A value of a faked answer: a text that is also a number and a year, and a table or list of such values."""
 
     __slots__ = ()
 
-    def __new__(cls) -> _Sample:
+    def __new__(cls) -> _FakedValue:
         return super().__new__(cls, "2000")
 
     def __getitem__(self, key: Any) -> Any:
@@ -174,22 +206,17 @@ class _Sample(str):
     def __iter__(self) -> Iterator[Any]:
         return iter([self])
 
-    def get(self, key: str, default: Any = None) -> _Sample:
+    def get(self, key: str, default: Any = None) -> _FakedValue:
         return self
 
     def keys(self) -> tuple[str, ...]:
         return "url", "title", "snippet"
 
-    def values(self) -> list[_Sample]:
+    def values(self) -> list[_FakedValue]:
         return [self]
 
-    def items(self) -> list[tuple[str, _Sample]]:
+    def items(self) -> list[tuple[str, _FakedValue]]:
         return [(key, self) for key in self.keys()]
-
-
-class _Response(httpx.Response):
-    def json(self, **options: Any) -> Any:
-        return _Sample()
 
 
 class _Unread(Record):
@@ -206,13 +233,10 @@ class _Service:
         """Answer the next test; one with a real request is let through."""
         self.requests, self.status, self.is_real = 0, 200, is_real
 
-    def replace_network(self, patch: pytest.MonkeyPatch) -> None:
+    def replace_network(self, patch: pytest.MonkeyPatch, *, live: bool) -> None:
         """Send the requests of httpx to this service, and refuse what connects by other means."""
-        send, connect, resolve = (
-            httpx.AsyncHTTPTransport.handle_async_request,
-            socket.socket.connect,
-            socket.getaddrinfo,
-        )
+        send, decode = httpx.AsyncHTTPTransport.handle_async_request, json.JSONDecoder.decode
+        connect, resolve = socket.socket.connect, socket.getaddrinfo
 
         async def answer(transport: Any, request: httpx.Request) -> httpx.Response:
             if self.is_real:
@@ -220,7 +244,10 @@ class _Service:
             self.requests += 1
             await asyncio.sleep(0.01)  # a cancellation comes while the plugin waits
             headers = {"content-type": "application/json"}
-            return _Response(self.status, headers=headers, content=b"{}", request=request)
+            return httpx.Response(self.status, headers=headers, content=_BODY.encode(), request=request)
+
+        def read(decoder: json.JSONDecoder, text: str, *args: Any) -> Any:
+            return _FakedValue() if text.strip() == _BODY else decode(decoder, text, *args)
 
         def refuse(self_: socket.socket, address: Any) -> None:
             if self.is_real or self_.family not in (socket.AF_INET, socket.AF_INET6):
@@ -232,8 +259,11 @@ class _Service:
             return resolve(host if self.is_real else "127.0.0.1", port, *args, **options)
 
         patch.setattr(httpx.AsyncHTTPTransport, "handle_async_request", answer)
+        patch.setattr(json.JSONDecoder, "decode", read)
         patch.setattr(socket.socket, "connect", refuse)
         patch.setattr(socket, "getaddrinfo", local)
+        if not live:  # each client reads all certificates, in 20 ms
+            patch.setattr(ssl.SSLContext, "load_verify_locations", lambda *args, **options: None)
 
     def subject(self) -> Any:
         """Return the fixture of a subject that may be unable to read the answers."""
@@ -254,12 +284,27 @@ class _Service:
 
     def may_cause(self, error: BaseException | None) -> bool:
         """Return whether an error may come from the content of an answer, and not from the plugin."""
-        cause = error.__cause__ or error if error else None
-        if isinstance(cause, Failure):
-            return True  # of a client that is not Python's, too
-        if isinstance(cause, AttributeError):
-            return bool(self.requests) and isinstance(cause.obj, str | dict | list | None)
-        return bool(self.requests) and not isinstance(cause, BlockedEventLoop | NameError | PluginError)
+        match _cause(error):
+            case ProviderError() | CallFailed():
+                return True  # of a client that is not Python's, too
+            case AttributeError() as cause:
+                may = isinstance(cause.obj, str | dict | list | None)
+            case TypeError() as cause:
+                may = re.search(r"_FakedValue|'str'|to str", str(cause)) is not None
+            case ValidationError() as cause:
+                may = not (hasattr(records, cause.title) and any(it["type"] == "missing" for it in cause.errors()))
+            case (
+                AssertionError() | KeyError() | NameError() | ImportError() | PluginError() | BlockedEventLoop() | None
+            ):
+                may = False
+            case _:
+                may = True
+        return may and self.requests > 0
+
+
+def _cause(error: BaseException | None) -> BaseException | None:
+    """Return what a plugin raised, where a test says that it did."""
+    return (error.__cause__ if isinstance(error, AssertionError) else None) or error
 
 
 class _FakedSubject(Subject[Any, Any]):
@@ -303,18 +348,23 @@ class _Report:
     def pytest_runtest_makereport(self, item: pytest.Function, call: pytest.CallInfo[None]) -> Any:
         report = yield
         error = call.excinfo.value if call.excinfo else None
-        if report.failed and item.originalname != _REAL and item.originalname not in _WITHOUT_REPLY:
+        cause = _cause(error)
+        if report.failed and isinstance(cause, pytest.skip.Exception):
+            report.outcome, report.longrepr = "skipped", ("", 0, str(cause))
+        elif report.failed and item.originalname != _REAL and item.originalname not in _WITHOUT_REPLY:
             is_refusal, was_asked = item.originalname == _REFUSAL, self.service.requests > 0
             is_remote = item.cls.offered.work == "remote"
-            if is_remote and (not was_asked if is_refusal else self.service.may_cause(error)):
-                reason = _NO_SERVICE if is_refusal else _UNREAD
-                report.outcome, report.longrepr = "skipped", ("", 0, reason)
+            if is_remote and is_refusal and not was_asked:
+                report.outcome, report.longrepr = "skipped", ("", 0, _NO_SERVICE)
+            elif is_remote and not is_refusal and cause and self.service.may_cause(error):
+                report.outcome, report.longrepr = "skipped", ("", 0, f"{words(cause)}{line_of(cause)}: {_UNREAD}")
             elif item.originalname in _MAY_BE_MEANT:
                 report.outcome, report.longrepr = "skipped", ("", 0, f"{error}; {_MEANT}")
         if report.skipped:
             self.left_out[report.longrepr[2].removeprefix("Skipped: ")].append(_title(item))
         elif report.failed and error:
             text = str(error) if isinstance(error, AssertionError) else f"{words(error)}{line_of(error)}"
+            text += _method(item, text) if {"subject", "plugin"} & {*item.fixturenames} else ""
             self.failed[text].append(_title(item))
             if item.originalname in (_METHOD, _FREE):
                 item.session.shouldstop = "the other tests would repeat this"
@@ -322,7 +372,7 @@ class _Report:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         for text, titles in self.failed.items():
-            terminalreporter.write_line(f"failed: {', '.join(dict.fromkeys(titles))}: {text}")
+            terminalreporter.write_line(f"failed: {', '.join(dict.fromkeys(titles))}: {' '.join(text.split())}")
         for reason, titles in self.left_out.items():
             if titles:
                 terminalreporter.write_line(f"left out: {', '.join(dict.fromkeys(titles))}: {reason}")
@@ -333,5 +383,16 @@ def _writes(item: pytest.Function) -> bool:
     return item.cls.kind == "vector_stores" and item.cls.offered.work == "remote" and "context" in item.fixturenames
 
 
+def _method(item: pytest.Function, text: str) -> str:
+    """Return the place of the method that a message is about, if the message names no line of its file."""
+    method: Any = getattr(item.cls.offered.make, item.cls.verb, None)
+    code = getattr(inspect.unwrap(method), "__code__", None)
+    if code is None or f"{code.co_filename}:" in text:
+        return ""
+    return f" (`{code.co_name}` at {code.co_filename}:{code.co_firstlineno})"
+
+
 def _title(item: pytest.Function) -> str:
+    if item.originalname == _FREE:
+        return "it answers and leaves the event loop free"  # it asks before it measures
     return item.originalname.removeprefix("test_").replace("_", " ")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,10 @@ from leadline.errors import ConfigError
 from leadline.hookspecs import GROUP
 
 MODULE = """
-from leadline.plugin import PluginSettings, claim_judge, search_provider, stage
+from leadline.plugin import (
+    PluginSettings, ai_provider, claim_judge, observer, report_formatter, search_provider, search_strategy, stage,
+    synthesizer,
+)
 
 class Settings(PluginSettings):
     depth: int = 1
@@ -34,14 +37,30 @@ class Engine: pass
 
 @stage("A stage", settings=Settings)
 class Stage: pass
+
+@search_strategy("A strategy", settings=Settings)
+class Strategy: pass
+
+@ai_provider("A model", settings=Settings)
+class Model: pass
+
+@report_formatter("A format", settings=Settings)
+class Format: pass
+
+@observer("An observer", settings=Settings)
+class Observer: pass
+
+@synthesizer("A synthesizer", settings=Settings)
+class Synthesizer: pass
 """
+AFTER = 'pipeline = "mine"\n[pipelines.mine]\nextends = "research"\nafter = { plan = ["chart"] }'
 Load = Callable[..., Loaded]
 
 
 @pytest.fixture
 def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Load]:
     """Load settings where the distribution `acme-judge` has plugins named like some of Leadline's."""
-    site, names = tmp_path / "site", ("exact", "html", "chart")
+    site, names = tmp_path / "site", ("exact", "html", "chart", "batch", "embedded", "markdown", "jsonl", "prose")
     info = site / "acme_judge-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme_judge\nVersion: 1.0\n")
@@ -54,9 +73,9 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Load]:
     def load(*sets: str, file: str = "", **options: Any) -> Loaded:
         settings = tmp_path / "settings.toml"
         settings.write_text(file)
-        given: Mapping[str, Any] = {"environ": {}, "user_file": tmp_path / "none", "cwd": tmp_path, "file": settings}
+        given: dict[str, Any] = {"environ": {}, "user_file": tmp_path / "none", "cwd": tmp_path, "file": settings}
         return load_settings(
-            PluginCatalog.discover(), sets=[f"plugins.local.folders={tmp_path}/docs", *sets], **given, **options
+            PluginCatalog.discover(), sets=[f"plugins.local.folders={tmp_path}/docs", *sets], **given | options
         )
 
     yield load
@@ -78,8 +97,41 @@ def test_a_name_that_a_user_writes_prefers_the_plugin_of_another_distribution_an
     loaded = load("verify.judges=exact", "plugins.exact.depth=3")
     assert distribution(loaded, "claim_judges", "exact") == "acme_judge"
     assert loaded.settings.plugin("exact").depth == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "given"),
+    [
+        ("exact", "verify.judges", {"file": 'verify.judges = ["exact"]'}),
+        ("batch", "search.strategy", {"environ": {"LEADLINE_SEARCH__STRATEGY": "batch"}}),
+        ("batch", "search.strategy", {"arguments": {"search.strategy": "batch"}}),
+        ("batch", "plugins.mine.use", {"file": 'search.strategy = "mine"\nplugins.mine.use = "batch"'}),
+        ("embedded", "ai.providers", {"file": 'ai.providers = ["embedded"]'}),
+        ("embedded", "ai.roles.task", {"file": 'ai.roles.task = "embedded:small"'}),
+        ("markdown", "report.formats", {"file": 'report.formats = ["markdown"]'}),
+        ("jsonl", "observers", {"file": 'observers = ["jsonl"]'}),
+        ("prose", "research.synthesizer", {"file": 'research.synthesizer = "prose"'}),
+        ("chart", "pipelines.mine.after.plan", {"file": AFTER}),
+    ],
+)
+def test_every_key_of_a_user_names_the_other_plugin_of_its_name(
+    load: Load, name: str, key: str, given: dict[str, Any]
+) -> None:
+    notices = [notice for notice in load(complete=False, **given).notices if "to use the other" in notice]
+    assert notices == [
+        f"{key}: {name} is plugin '{name}' (acme_judge 1.0); to use the other of this name, write {name}@leadline"
+    ]
+
+
+def test_a_file_that_the_settings_name_precedes_an_installed_plugin(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "batch.py").write_text(MODULE)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "batch.py").write_text(MODULE)
+    loaded = load(file='search.strategy = "batch"\nplugin_folder = "folder"\nplugins.batch.use = "./batch.py"')
+    assert loaded.plugins["batch"].file == tmp_path / "batch.py"
     assert loaded.notices == (
-        "verify.judges: exact is plugin 'exact' (acme_judge 1.0); to use the other of this name, write exact@leadline",
+        f"search.strategy: batch is plugin 'batch' (batch.py in {tmp_path}); to use the other of this name, "
+        "write batch@acme-judge or batch@leadline",
     )
 
 
@@ -136,6 +188,18 @@ def test_a_resumed_run_keeps_its_plugins(load: Load) -> None:
         assert run.distributions == ({"claim_judges/exact": "acme_judge"} if sets else {})
         again = load(stored=public(run.settings), tags=run.tags, plugins=run.distributions, sealed=True)
         assert distribution(again, "claim_judges", "exact") == expected
+
+
+def test_a_resumed_second_instance_keeps_its_plugin(load: Load) -> None:
+    mine = ["search.strategy=mine", "plugins.mine.use=batch"]
+    for use, expected in (("batch", "acme_judge"), ("batch@leadline", "leadline")):
+        run = load(mine[0], f"plugins.mine.use={use}")
+        again = load(stored=public(run.settings), tags=run.tags, plugins=run.distributions, sealed=True)
+        assert distribution(again, "search_strategies", "mine") == expected
+    stored = public(load(mine[0], "plugins.mine.use=batch@leadline").settings)
+    stored["plugins"]["mine"]["use"] = "batch"  # of a run before the other distribution was installed
+    again = load(stored=stored, sealed=True)
+    assert distribution(again, "search_strategies", "mine") == "leadline"
 
 
 def test_a_second_instance_may_have_the_name_of_an_installed_plugin(load: Load, tmp_path: Path) -> None:

@@ -93,20 +93,24 @@ def test_a_found_file_is_not_imported_without_consent(load: Load, folder: Path, 
     with pytest.raises(UntrustedSettings) as caught:
         load(setting, **found)
     assert str(folder) in str(caught.value)
-    shown = load(setting, **found, complete=False)
+    shown = load(f'search.engines = ["wiki"]\nlimits.wiki.at_once = 1\n{setting}', **found, complete=False)
     assert shown.untrusted
+    assert shown.problems == (str(shown.untrusted),)
     assert not (folder / "imported").exists()
     trust(Sources(folder, {}, user_file=folder.parent / "none"), shown.untrusted.digests)
     load(setting, **found, sets=["search.engines=wiki"])
     assert (folder / "imported").exists()
 
 
-def test_consent_to_a_file_covers_its_section_and_stays_beside_that_of_an_environment(load: Load, folder: Path) -> None:
+@pytest.mark.parametrize("setting", [USE, 'search.engines = ["wiki"]\nplugin_folder = "."\n[plugins.wiki]\n'])
+def test_consent_to_a_file_covers_its_section_and_stays_beside_that_of_an_environment(
+    load: Load, folder: Path, setting: str
+) -> None:
     code = 'limit: int = 3\n    url: str = ""\n    token: SecretStr = SecretStr("")'
     (folder / "wiki.py").write_text(
         WIKI.replace("limit: int = 3", code).replace("PluginSettings,", "PluginSettings, SecretStr,")
     )
-    text = f'{USE}url = "https://wiki.example"\n[environments.prod.plugins.wiki]\nurl = "https://prod.example"\n'
+    text = f'{setting}url = "https://wiki.example"\n[environments.prod.plugins.wiki]\nurl = "https://prod.example"\n'
     found: dict[str, Any] = {"cwd": folder, "file": None, "environ": {"LEADLINE_SECRETS": str(folder)}}
     (folder / "wiki_token").write_text("of this machine")
     for environment, addresses in (("", ["https://wiki.example"]), ("prod", ["https://prod.example"]), ("", [])):
@@ -135,19 +139,22 @@ def test_a_run_is_no_source_of_a_file(load: Load, folder: Path) -> None:
     assert not [notice for notice in again.notices if "differ" in notice]
 
 
+def test_a_missing_file_is_the_only_message(load: Load, folder: Path) -> None:
+    (folder / "wiki.py").unlink()
+    with pytest.raises(ConfigError, match=r"^plugins\.wiki\.use: no file .*/wiki\.py \([^\n]*\)$"):
+        load()
+
+
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        (None, "plugins.wiki.use: no file "),
         ("x = 1\nraise ValueError('no')\n", "cannot be imported: wiki.py raised ValueError: no (line 2); correct it"),
         ("x = 1\n", "offers nothing: wiki.py has no class with a decorator"),
         ('requires_leadline = ">=99"\nimport leadline.ledger', "is made for Leadline 99 or later, and this is "),
     ],
 )
-def test_a_file_at_fault_is_named_with_its_line(load: Load, folder: Path, source: str | None, message: str) -> None:
-    (folder / "wiki.py").unlink()
-    if source is not None:
-        (folder / "wiki.py").write_text(source)
+def test_a_file_at_fault_is_named_with_its_line(load: Load, folder: Path, source: str, message: str) -> None:
+    (folder / "wiki.py").write_text(source)
     with pytest.raises(ConfigError, match=re.escape(message)):
         load()
 

@@ -30,6 +30,7 @@ from leadline.testing.contracts.blame import (
     PluginCode,
     heavy_imports,
     held_by,
+    line_of_import,
     modules_of,
     record_clock_reads,
     record_opened,
@@ -304,7 +305,8 @@ class PluginContract(Generic[Q, R]):
         for module in modules_of(offer.make, offer.settings):
             if module != type(self).__module__:
                 heavy = await asyncio.to_thread(heavy_imports, module, required)
-                must(not heavy, f"the module {module} imports {', '.join(heavy)} at its top: {_HEAVY}")
+                line = line_of_import(module, heavy) if heavy else ""
+                must(not heavy, f"the module {module} imports {', '.join(heavy)} at its top{line}: {_HEAVY}")
 
     async def test_it_leaves_the_event_loop_free(
         self, subject: Subject[Q, R], requests: Sequence[Q], code: PluginCode

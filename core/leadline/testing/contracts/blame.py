@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import atexit
+import inspect
 import json
 import re
 import socket
@@ -13,7 +15,7 @@ import sysconfig
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -279,6 +281,22 @@ def heavy_imports(module: str, required: tuple[str, ...]) -> list[str]:
     if native.total() > MOST_NATIVE:
         heavy += [f"{top} ({size / 1e6:.0f} MB of native code)" for top, size in native.most_common(3)]
     return heavy
+
+
+def line_of_import(module: str, heavy: Iterable[str]) -> str:
+    """Return where a module imports one of these packages, as ` (file:line)`; empty if another module does."""
+    tops = {text.partition(" ")[0].partition(".")[0] for text in heavy}
+    try:
+        source = inspect.getsource(sys.modules[module])
+    except (KeyError, OSError):  # it has none, or is not imported here
+        return ""
+    for node in ast.parse(source).body:
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        roots = [name.partition(".")[0] for name in names]
+        if any(top == root or top.startswith(f"{root}_") for top in tops for root in roots):
+            return f" ({sys.modules[module].__file__}:{node.lineno})"
+    return ""
 
 
 @cache
