@@ -17,6 +17,7 @@ from typing import Any
 
 from leadline import Client
 from leadline.errors import LeadlineError, UsageError
+from leadline.records import DocumentList
 from leadline_server.queue import Queue, QueuedRun
 from leadline_server.store import Store
 
@@ -41,15 +42,17 @@ async def export(user: str, client: Client, store: Store, queue: Queue, into: Pa
     """Write everything of a user to an archive, and return the number of its files. Raises `LeadlineError`."""
     check_user(user, client, store, queue)
     async with client:
-        documents = await client.knowledge.folder(principal=user)
+        folder_of_documents, own = await client.knowledge.folder(principal=user), await _documents(user, client)
+        listed = await client.knowledge.documents(*own, whole=True, principal=user) if own else DocumentList()
     tokens = [asdict(token) for token in store.tokens() if token.principal == user]
     tables: Mapping[str, Any] = {
         "tokens.json": [{key: value for key, value in token.items() if key != "hash"} for token in tokens],
+        "documents.json": listed.model_dump(mode="json"),
         "orders.json": [asdict(run) for run in queue.orders(user)],
         "usage.json": [asdict(item) for item in queue.spent("") if item.principal == user],
         "audit.json": [json.loads(line) for line in store.audit.records(user)],
     }
-    folders = {"runs": client.runs_folder(principal=user), "documents": documents}
+    folders = {"runs": client.runs_folder(principal=user), "documents": folder_of_documents}
     count = 0
     try:
         with (
@@ -87,8 +90,7 @@ async def erase(user: str, client: Client, store: Store, queue: Queue) -> None:
                 ids = ", ".join(run.run_id for run in active)
                 raise UsageError(f"no worker ends the runs {ids}: start `leadline worker`, then erase again")
             await asyncio.sleep(0.2)
-        listed = await client.knowledge.documents(principal=user)
-        if own := [document.id for document in listed.documents if not document.shared]:
+        if own := await _documents(user, client):
             await client.knowledge.remove(*own, principal=user)  # with their vectors, wherever they are
         for folder in (await client.knowledge.folder(principal=user), client.runs_folder(principal=user)):
             if folder.exists():
@@ -97,6 +99,12 @@ async def erase(user: str, client: Client, store: Store, queue: Queue) -> None:
         raise UsageError(f"{user} has begun another run meanwhile: erase again")
     store.audit.write("user erased", None, erased=user)
     store.audit.erase(user)
+
+
+async def _documents(user: str, client: Client) -> list[str]:
+    """Return the ids of the documents of a user, and of those that the user shares."""
+    listed = await client.knowledge.documents(principal=user)
+    return [document.id for document in listed.documents if not document.shared or document.owner == user]
 
 
 async def _end_runs(user: str, client: Client, queue: Queue) -> list[QueuedRun]:

@@ -168,9 +168,12 @@ def test_everything_of_a_user_is_exported_and_erased_also_while_a_run_works(
     secret = "the quicksilver barometer of {}'s aunt"
     with running(tmp_path, "alice", "bob", plugins__knowledge__folder=str(tmp_path / "leadline-knowledge")) as server:
         alice, bob = server.client("alice"), server.client("bob")
-        for http, user in ((alice, "alice"), (bob, "bob")):
+        for http, user in ((bob, "bob"), (alice, "alice")):
             text = f"# Aunt\n\nIn 1901 {secret.format(user)} fell."
             assert http.post("/v1/knowledge?name=aunt.txt", content=text.encode()).status_code == 200
+            added = http.post("/v1/knowledge?name=barometer.txt", content=text.encode()).json()["documents"]
+            shared = http.post("/v1/knowledge/changes", json={"names": [added[0]["id"]], "to": "shared"})
+            assert shared.status_code == 200, shared.text
             finish(http, order(http, f"How deep is {secret.format(user)}?"))
         assert leadline(tmp_path, "export", "../alice", "x.tar.gz") == 64
         assert leadline(tmp_path, "erase", "", "--yes") == 64
@@ -180,7 +183,13 @@ def test_everything_of_a_user_is_exported_and_erased_also_while_a_run_works(
         with tarfile.open(tmp_path / "alice.tar.gz") as archive:
             names = archive.getnames()
             usage = json.load(archive.extractfile("usage.json") or pytest.fail("no usage"))
+            documents = json.load(archive.extractfile("documents.json") or pytest.fail("no documents"))
         assert {item["principal"] for item in usage} == {"alice"}
+        assert [(item["name"], item["shared"]) for item in documents["documents"]] == [
+            ("aunt.txt", False),
+            ("barometer.txt", True),
+        ]
+        assert "alice's aunt" in json.dumps(documents)
         assert any(name.endswith("report.md") for name in names)
         assert any(name.startswith("documents/files/") for name in names)
         assert (tmp_path / "alice.tar.gz").stat().st_mode & 0o077 == 0
@@ -193,7 +202,7 @@ def test_everything_of_a_user_is_exported_and_erased_also_while_a_run_works(
             assert leadline(tmp_path, "erase", "alice", "--yes") == 0
         assert alice.get("/v1/runs").status_code == 401
         assert len(bob.get("/v1/runs").json()["runs"]) == 1
-        assert len(bob.get("/v1/knowledge").json()["documents"]) == 1
+        assert len(bob.get("/v1/knowledge").json()["documents"]) == 2
         assert leadline(tmp_path, "erase", "alice", "--yes") == 64
         assert "nothing is known of the user 'alice'; the users: bob" in capsys.readouterr().err
     lines = [json.loads(line) for line in (tmp_path / "runs" / ".audit.jsonl").read_text().splitlines()]
