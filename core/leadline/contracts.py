@@ -458,6 +458,10 @@ class KnowledgeBase(SearchProvider, Protocol):
     async def documents(self, request: DocumentSelection, call: Call, /) -> DocumentList: ...
     async def retrieve(self, request: PassageRequest, call: Call, /) -> Passages: ...
 
+    def folder(self, principal: Principal | None) -> Path:
+        """Return the folder of a principal's documents, for backups and erasure."""
+        ...
+
 
 class Reranker(Protocol):
     """Rates texts by how well they answer a query."""

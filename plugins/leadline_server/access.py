@@ -11,6 +11,7 @@ import logging
 import re
 import time
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 
@@ -22,10 +23,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from leadline_server import logs
 from leadline_server.limits import Address, Rate
 from leadline_server.problems import Problem
-from leadline_server.store import SESSION_SECONDS, TOKEN_PREFIX, Store, Token
+from leadline_server.sign_in import CALLBACK, check_name
+from leadline_server.store import TOKEN_PREFIX, Role, Store
 
 log = logging.getLogger("leadline.server")
 COOKIE = "leadline_session"
+# The address that connected, in the scope of a request: its `client` may be what a proxy said.
+PEER = "leadline.peer"
 # Replies that tell nothing of any run.
 PUBLIC = frozenset(
     {
@@ -35,6 +39,8 @@ PUBLIC = frozenset(
         ("POST", "/v1/session"),
         ("GET", "/login"),
         ("POST", "/login"),
+        ("GET", "/login/start"),
+        ("GET", CALLBACK),
     }
 )
 # Files of the page, which are the same for everybody.
@@ -43,6 +49,8 @@ _STATIC = "/static/"
 _SILENT = ("/healthz", "/readyz", "/metrics", _STATIC)
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?")
 _READING = ("GET", "HEAD")
+# What a reader may send beside: the tools of MCP check for themselves what they start.
+_OF_READERS = frozenset({("POST", "/logout"), ("DELETE", "/v1/session"), ("POST", "/mcp"), ("DELETE", "/mcp")})
 _FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 HEADERS = {
     "x-content-type-options": "nosniff",
@@ -58,8 +66,12 @@ class Identity:
     """Who sent a request: a principal, or None on a machine of one person; `session` is the secret of its cookie."""
 
     principal: str | None
-    metrics_only: bool = False
+    role: Role
     session: str = ""
+
+
+# Who sent the request that is being handled. A task of no request may choose nothing.
+SENDER: ContextVar[Identity | None] = ContextVar("sender of the request", default=None)
 
 
 class Access:
@@ -77,8 +89,11 @@ class Access:
         # Makes the reply for a request that is refused: JSON for programs, a page for people.
         self._shown = shown
         self._hosts = {host.lower() for host in address.names} | {"localhost"}
+        self._settings = address.access
         # A server that others can reach, or that has had a token, stays closed when its last token is removed.
-        self._needs_token = bool(address.names) or not address.is_loopback
+        self._needs_token = bool(address.names) or not address.is_loopback or address.access.signs_in
+        # When users of a proxy came last: they log in there.
+        self._seen: dict[str, float] = {}
         self._requests = Rate(address.limits.requests, f"more than {address.limits.requests} requests in a minute")
         self._guesses = guesses
 
@@ -114,10 +129,11 @@ class Access:
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            scope["state"]["identity"] = self._identify(scope)
+            scope["state"]["identity"] = identity = self._identify(scope)
         except Problem as problem:
             await self._shown(Request(scope, receive), problem)(scope, receive, send)
             return
+        SENDER.set(identity)
         await self._app(scope, receive, send)
 
     def _identify(self, scope: Scope) -> Identity:
@@ -126,6 +142,7 @@ class Access:
         reading = method.replace("HEAD", "GET")
         is_public = (reading, scope["path"]) in PUBLIC or (reading == "GET" and scope["path"].startswith(_STATIC))
         needs_token = self._needs_token = self._needs_token or self._store.has_tokens()
+        forwarded = self._forwarded(headers, scope)
         given = _bearer(headers)
         # Clients of OpenAI's API cannot do without a key. A server without tokens ignores what is no token of Leadline.
         if given is not None and (needs_token or given.startswith(TOKEN_PREFIX)):
@@ -133,20 +150,59 @@ class Access:
             if token is None:
                 self._guesses.take(_address(scope))
                 raise unknown_token()
-            identity = _identity(token)
+            identity = Identity(token.principal, token.role)
         else:
             self._check_origin(headers, method)
-            identity = self._without_bearer(headers, method, needs_token=needs_token, is_public=is_public)
-        if needs_token and not is_public and identity.metrics_only != (scope["path"] == "/metrics"):
-            only = "this token reads /metrics only" if identity.metrics_only else "/metrics needs a token of its own"
-            raise Problem(403, "forbidden", only, "the operator of the server makes one for metrics")
+            if is_public:
+                return Identity(None, "reader")
+            identity = forwarded or self._without_bearer(headers, needs_token=needs_token)
+            if (forwarded or identity.session) and method not in _READING and "origin" not in headers:
+                raise Problem(403, "cross_origin", "a request with a cookie needs the header Origin")
         if not is_public:
             self._requests.take(identity.principal)
+            self._check_role(identity, method, scope["path"], needs_token=needs_token)
         return identity
 
-    def _without_bearer(self, headers: Headers, method: str, *, needs_token: bool, is_public: bool) -> Identity:
-        if is_public:
-            return Identity(None)
+    def _check_role(self, identity: Identity, method: str, path: str, *, needs_token: bool) -> None:
+        if needs_token and (identity.role == "metrics") != (path == "/metrics"):
+            only = (
+                "this token reads /metrics only" if identity.role == "metrics" else "/metrics needs a token of its own"
+            )
+            raise Problem(403, "forbidden", only, "the operator of the server makes one for metrics")
+        if identity.role == "reader" and method not in _READING and (method, path) not in _OF_READERS:
+            raise role_refused(self._store, identity, "readers start and change nothing", f"{method} {path}")
+
+    def _forwarded(self, headers: Headers, scope: Scope) -> Identity | None:
+        """Return the user that a proxy names. Raises `Problem` if somebody else does, or the user has no role."""
+        proxy = self._settings.proxy
+        if proxy is None:
+            return None
+        users, groups = (headers.getlist(name) if name else [] for name in (proxy.user_header, proxy.groups_header))
+        if not users and not groups:
+            return None
+        if not proxy.is_proxy(scope.get(PEER, "")):
+            raise Problem(403, "unknown_proxy", f"only a proxy of this server may send the header {proxy.user_header}")
+        if len(users) > 1 or len(groups) > 1:
+            raise Problem(403, "unknown_proxy", "the proxy sent a header of the user twice", "it must replace them")
+        if not users or not users[0]:
+            return None
+        try:  # headers are read as Latin-1
+            user, group = (value.encode("latin-1").decode("utf-8") for value in (users[0], "".join(groups)))
+        except UnicodeDecodeError:  # two names must not become one
+            raise Problem(403, "unknown_proxy", "the proxy sent a header of the user that is no UTF-8") from None
+        name = check_name(user)
+        role = self._settings.roles.of([part.strip() for part in group.split(",")])
+        identity = Identity(name, role or "reader")
+        if role is None:
+            self._guesses.take(name)
+            raise role_refused(self._store, identity, "none of your groups has a role on this server", "login")
+        now = time.monotonic()
+        if now - self._seen.get(name, float("-inf")) > self._store.idle_seconds:
+            self._store.audit.write("logged in", name, by="proxy", role=role)
+        self._seen[name] = now
+        return identity
+
+    def _without_bearer(self, headers: Headers, *, needs_token: bool) -> Identity:
         if not needs_token:
             if any(name in headers for name in _FORWARDED):
                 # Everybody who reaches the proxy would be the owner of this machine.
@@ -156,13 +212,9 @@ class Access:
                     "the request came through a proxy, and the server has no tokens",
                     "the operator of the server makes a token for each user",
                 )
-            return Identity(None)
-        if secret := _cookie(headers):
-            token = self._store.session(secret)
-            if token:
-                if method not in _READING and "origin" not in headers:
-                    raise Problem(403, "cross_origin", "a request with a cookie needs the header Origin")
-                return _identity(token, secret)
+            return Identity(None, "admin")
+        if (secret := cookie(headers)) and (token := self._store.session(secret)):
+            return Identity(token.principal, token.role, secret)
         raise Problem(
             401,
             "token_required",
@@ -193,10 +245,16 @@ class Access:
             raise Problem(403, "cross_origin", "requests of other sites are refused")
 
 
-def keep_session(request: Request, reply: Response, secret: str) -> None:
+def role_refused(store: Store, identity: Identity, reason: str, what: str) -> Problem:
+    """Return the error for what a role does not allow, and note it in the audit log."""
+    store.audit.write("refused", identity.principal, role=identity.role, request=what)
+    return Problem(403, "role", reason, "ask the operator of the server for another role")
+
+
+def keep_session(request: Request, reply: Response, secret: str, seconds: float) -> None:
     """Send the cookie of a session."""
-    secure = request.url.scheme == "https"
-    reply.set_cookie(COOKIE, secret, max_age=SESSION_SECONDS, path="/", secure=secure, httponly=True, samesite="strict")
+    secure, age = request.url.scheme == "https", int(seconds)
+    reply.set_cookie(COOKIE, secret, max_age=age, path="/", secure=secure, httponly=True, samesite="strict")
 
 
 def unknown_token() -> Problem:
@@ -214,10 +272,6 @@ def _address(scope: Scope) -> str:
     return scope["client"][0] if scope.get("client") else ""
 
 
-def _identity(token: Token, session: str = "") -> Identity:
-    return Identity(token.principal, token.scope == "metrics", session)
-
-
 def _bearer(headers: Headers) -> str | None:
     """Return the token of a request; an empty one is a wrong one. Several headers are refused as a wrong one."""
     given = headers.getlist("authorization")
@@ -229,9 +283,10 @@ def _bearer(headers: Headers) -> str | None:
     return token.strip() if len(given) == 1 else ""
 
 
-def _cookie(headers: Headers) -> str:
+def cookie(headers: Headers, name: str = COOKIE) -> str:
+    """Return the value of a cookie."""
     try:
-        morsel = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        morsel = SimpleCookie(headers.get("cookie", "")).get(name)
     except CookieError:
         return ""
     return morsel.value if morsel else ""

@@ -21,6 +21,7 @@ from leadline import Client, __version__
 from leadline.errors import LeadlineError
 from leadline.records import Record
 from leadline_server.access import Access
+from leadline_server.admin import AdminRoutes
 from leadline_server.downloads import ENDINGS, Downloads
 from leadline_server.endpoint import EVENTS, FILE, Endpoint
 from leadline_server.info_routes import InfoRoutes
@@ -185,11 +186,11 @@ class App:
     def __init__(self, client: Client, store: Store, queue: Queue, address: Address | None = None) -> None:
         address = address or Address()
         guesses = Rate(address.limits.guesses, "too many logins or wrong tokens")
-        self.service = Service(client, store, queue, address.limits, guesses)
+        self.service = Service(client, store, queue, address.limits, guesses, address.access, address.url)
         knowledge, downloads = KnowledgeRoutes(self.service), Downloads(self.service)
         info = InfoRoutes(self.service, lambda: document(self.endpoints))
         short, openai = ShortRoutes(self.service, downloads), OpenAIRoutes(self.service, address.url)
-        all_routes = (RunRoutes(self.service), knowledge, info, openai, short)
+        all_routes = (RunRoutes(self.service), knowledge, info, openai, short, AdminRoutes(self.service))
         self.endpoints = [endpoint for routes in all_routes for endpoint in routes.endpoints()]
         self._mcp, self._pages = McpEndpoint(self.service), Pages(self.service, knowledge, downloads)
         starlette = Starlette(

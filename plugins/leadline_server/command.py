@@ -5,19 +5,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import resource
 import signal
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import h11
 import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from leadline import Client
 from leadline.errors import LeadlineError, UsageError
+from leadline_server.access import PEER
 from leadline_server.app import App
 from leadline_server.limits import Address
 from leadline_server.queue import Queue
@@ -137,17 +142,20 @@ async def serve(
     """
     if address.url and not address.url.startswith(("http://", "https://")):
         raise UsageError(f"--url {address.url}: an address begins with http:// or https://")
-    if not store.has_tokens() and (address.names or not address.is_loopback):
+    if not store.has_tokens() and not address.access.signs_in and (address.names or not address.is_loopback):
         what = f"--host {address.host}" if not address.is_loopback else f"--allow-host {address.names[0]}"
         raise UsageError(f"{what}: others could use this server; first make a token: leadline serve token add NAME")
     store.lock()
+    sessions = address.access.sessions
+    store.session_seconds, store.idle_seconds = sessions.hours * 3_600, sessions.idle_hours * 3_600
     async with client:
         app = App(client, store, queue, address)
         listener = _listen(address.host, address.port)
         port = listener.getsockname()[1]
         host = f"[{address.host}]" if ":" in address.host else address.host
         config = uvicorn.Config(
-            app,
+            _Peers(app),
+            proxy_headers=False,
             http=PatientProtocol,
             ws="none",
             lifespan="on",
@@ -169,6 +177,7 @@ async def serve(
             await accepting.wait()
             client.plugins.pipeline()  # wrong settings are an error now, not with every run
             _check_vector_store(client)
+            app.service.check_models()
             app.service.ready = True
             tasks = [
                 asyncio.create_task(_delete_old(app.service), name="keep"),
@@ -202,6 +211,20 @@ def _check_vector_store(client: Client) -> None:
             f"knowledge.store: {name} without an address belongs to one process, and a server has several: set "
             f"plugins.{name}.url, such as --set plugins.{name}.url=http://127.0.0.1:6333, or --set knowledge.store=flat"
         )
+
+
+class _Peers:
+    """Notes the address that connected before what a proxy says replaces it."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        trusted = os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1")
+        self._app: Any = ProxyHeadersMiddleware(app, trusted)  # type: ignore[arg-type]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a connection on."""
+        if scope.get("client"):
+            scope[PEER] = scope["client"][0]
+        await self._app(scope, receive, send)
 
 
 async def _delete_old(service: Service) -> None:

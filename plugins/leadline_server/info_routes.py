@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from leadline.records import Record
-from leadline_server.access import COOKIE, keep_session
+from leadline_server.access import COOKIE, Identity, keep_session
 from leadline_server.endpoint import ANY_JSON, PLAIN, Endpoint
 from leadline_server.problems import Problem
 from leadline_server.prometheus import (
@@ -28,7 +28,7 @@ from leadline_server.queue import QueueUnavailable
 from leadline_server.queue.contract import unavailable
 from leadline_server.remedies import record_for_readers
 from leadline_server.requests import ALLOWED, LOWERED, Login, read
-from leadline_server.service import Service, principal_of
+from leadline_server.service import Service, identity_of
 from leadline_server.views import Done, Health, PluginsView, SettingsView, Who
 
 # Seconds that a probe waits for the queue.
@@ -82,13 +82,18 @@ class InfoRoutes:
         """Exchange a token for the cookie of a browser."""
         body = await read(request, Login, self._service.limits.body)
         token, session = await self._service.log_in(body.token, request)
-        reply = JSONResponse(Who(principal=token.principal).model_dump())
-        keep_session(request, reply, session)
+        identity = Identity(token.principal, token.role)
+        reply = JSONResponse(self._who(identity).model_dump())
+        keep_session(request, reply, session, self._service.store.session_seconds)
         return reply
 
     async def who(self, request: Request) -> Who:
-        """Return the principal of the request."""
-        return Who(principal=principal_of(request))
+        """Return who sends the request, and what it may do."""
+        return self._who(identity_of(request))
+
+    def _who(self, identity: Identity) -> Who:
+        models = tuple(self._service.models(identity))
+        return Who(principal=identity.principal, role=identity.role, models=models)
 
     async def log_out(self, request: Request) -> Response:
         """End the session of a browser."""

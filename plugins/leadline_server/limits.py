@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from leadline_server.problems import too_many
 from leadline_server.queue import Quota
+from leadline_server.sign_in import AccessSettings
 
 # Keys whose state is kept; beyond it, those are forgotten that have not been used for a minute.
 _KEPT = 10_000
@@ -43,6 +44,7 @@ class Address:
     names: Sequence[str] = ()
     limits: Limits = field(default_factory=Limits)
     url: str = ""
+    access: AccessSettings = field(default_factory=AccessSettings)
 
     @property
     def is_loopback(self) -> bool:

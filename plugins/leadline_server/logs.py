@@ -6,6 +6,7 @@ A record has the fields of its context, such as `request_id`, whoever writes it:
 from __future__ import annotations
 
 import atexit
+import fcntl
 import json
 import logging
 import os
@@ -21,6 +22,8 @@ from datetime import UTC, datetime
 from logging.handlers import QueueHandler
 from pathlib import Path
 from typing import Any, Literal
+
+from leadline.files import private_file
 
 # The file of the audit log in the folder of runs.
 AUDIT = ".audit.jsonl"
@@ -103,14 +106,52 @@ class Audit:
         write(_audit, action, **fields)
         line = json.dumps({"time": _time(datetime.now(UTC).timestamp()), "action": action, **fields}) + "\n"
         try:
-            # Opened anew: whoever rotates the file only has to rename it. One write appends a line as a whole.
-            fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            try:
+            with self._locked() as fd:
                 os.write(fd, line.encode())
-            finally:
-                os.close(fd)
         except OSError as error:
             write(_audit, "the audit log cannot be written", logging.ERROR, error=str(error))
+
+    def records(self, user: str) -> list[str]:
+        """Return the lines about a user."""
+        with suppress(FileNotFoundError):
+            return [line for line in self._path.read_text(encoding="utf-8").splitlines() if _is_about(line, user)]
+        return []
+
+    def erase(self, user: str) -> None:
+        """Remove the lines about a user."""
+        with self._locked():
+            lines = self._path.read_text(encoding="utf-8").splitlines(keepends=True)
+            part = private_file(self._path.with_suffix(".part"))
+            with part.open("w", encoding="utf-8") as file:
+                file.writelines(line for line in lines if not _is_about(line, user))
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(self._path)
+
+    @contextmanager
+    def _locked(self) -> Iterator[int]:
+        """Open the file for appending; others wait, and whoever rotates it only has to rename it."""
+        while True:
+            fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX)
+                try:
+                    is_current = os.path.samestat(os.fstat(fd), self._path.stat())
+                except FileNotFoundError:  # renamed meanwhile
+                    is_current = False
+                if is_current:
+                    yield fd
+                    return
+            finally:
+                os.close(fd)
+
+
+def _is_about(line: str, user: str) -> bool:
+    try:
+        known = json.loads(line)
+    except ValueError:  # cut by a full disk
+        return False
+    return user in (known.get("user"), known.get("principal"))
 
 
 class Lines(logging.Formatter):

@@ -16,7 +16,17 @@ from leadline.errors import LeadlineError
 from leadline.events import utc_now
 from leadline.records import Event
 from leadline.runs import Metadata, RunInfo
-from leadline_server.prometheus import BUILD, HTTP_REQUESTS, HTTP_SECONDS, RUN_METRICS, SERVER_METRICS, Metric, Metrics
+from leadline_server.prometheus import (
+    BUILD,
+    CALLS,
+    HTTP_REQUESTS,
+    HTTP_SECONDS,
+    LAST_SUCCESS,
+    RUN_METRICS,
+    SERVER_METRICS,
+    Metric,
+    Metrics,
+)
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -78,6 +88,22 @@ class ServerMetrics:
         if session[-1].time >= self._began:  # otherwise a server before this one has counted it
             for event in session:
                 self._metrics.count(event)
+
+    def failures(self) -> list[dict[str, Any]]:
+        """Return the providers that failed: failed calls, all calls, and the time of the last success in seconds."""
+        known: dict[tuple[str, str], dict[str, Any]] = {}
+        for sample in (sample for metric in self._registry.collect() for sample in metric.samples):
+            if sample.name not in (CALLS.exported, LAST_SUCCESS.name):
+                continue
+            key = kind, provider = sample.labels["kind"], sample.labels["provider"]
+            none = {"kind": kind, "provider": provider, "failed": 0, "calls": 0, "last_success": None}
+            counts = known.setdefault(key, none)
+            if sample.name == LAST_SUCCESS.name:
+                counts["last_success"] = sample.value
+            elif sample.labels["origin"] == "live":
+                counts["calls"] += int(sample.value)
+                counts["failed"] += int(sample.value) if sample.labels["outcome"] == "failure" else 0
+        return [counts for counts in known.values() if counts["failed"]]
 
     def page(self, gauges: Mapping[Metric, float]) -> tuple[bytes, str]:
         """Return the text and its media type."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Collection
 from decimal import Decimal
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -43,6 +44,8 @@ LOWERED = (
     *("budget.model_calls", "budget.tokens", "budget.money", "budget.seconds"),
     *("research.max_queries", "research.pages_per_query", "charts.max"),
 )
+# Those by which a request chooses one of the models that its user may choose.
+MODELS = ("ai.roles.thinking", "ai.roles.task")
 Name = Annotated[str, StringConstraints(max_length=200)]
 Words = Annotated[str, StringConstraints(max_length=1_000)]
 # A little more than a question may have, whose error is clearer.
@@ -175,9 +178,18 @@ def _fault(message: str) -> str:
     return message.lower().removeprefix("value error, ")
 
 
-def overrides(body: NewRun, settings: Settings) -> dict[str, Any]:
-    """Return the settings of a run that a request asks for. Raises `Problem` for those that it may not change."""
+def overrides(body: NewRun, settings: Settings, models: Collection[str] = ()) -> dict[str, Any]:
+    """Return the settings of a run that a request asks for. Raises `Problem` for those that it may not change.
+
+    `models` are those that it may choose.
+    """
     for key, value in body.set.items():
+        if key in MODELS and models:
+            if value not in models:
+                raise Problem(
+                    403, "model_not_allowed", f"set: {key} may not be {value!r}", f"one of: {', '.join(models)}"
+                )
+            continue
         if key not in {*ALLOWED, *LOWERED}:
             raise Problem(
                 403, "setting_not_allowed", f"set: {key!r} cannot be changed by a request", choose_from(key, ALLOWED)

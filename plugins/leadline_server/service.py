@@ -30,7 +30,7 @@ from leadline.records import Answer, Event, Json, Notice, Report, Turn
 from leadline.run_summary import ACTIVE
 from leadline.runs import Metadata, RunInfo
 from leadline_server import logs
-from leadline_server.access import Identity, unknown_token
+from leadline_server.access import SENDER, Identity, cookie, role_refused, unknown_token
 from leadline_server.documents import Documents
 from leadline_server.evidence import evidence_view
 from leadline_server.limits import Limits, Rate, Slots
@@ -39,7 +39,8 @@ from leadline_server.pipelines import Pipelines
 from leadline_server.problems import Problem, no_such_run, too_many
 from leadline_server.queue import Full, Queue, QueuedRun, QueueUnavailable, Taken
 from leadline_server.remedies import event_for_readers, record_for_readers
-from leadline_server.requests import RUN_ID, NewRun, overrides
+from leadline_server.requests import MODELS, RUN_ID, NewRun, overrides
+from leadline_server.sign_in import AccessSettings, Provider
 from leadline_server.store import Store, Token
 from leadline_server.views import EvidenceView, RunItem, RunPage, RunView, readable
 from leadline_server.worker import CONTINUED, has_ended
@@ -114,6 +115,10 @@ class ActiveRuns:
         """Return the active orders of a principal, newest first."""
         return [run for run in self._known.values() if run.principal == principal]
 
+    def all(self) -> list[QueuedRun]:
+        """Return the active orders of everybody."""
+        return [*self._known.values()]
+
     def before(self, run_id: str) -> int:
         """Return how many waiting runs begin before one at most: users take turns, and each one's come by age."""
         waiting = sorted((run for run in self._known.values() if run.state == "waiting"), key=lambda run: run.ordered)
@@ -179,6 +184,8 @@ class Service:
     queue: Queue
     limits: Limits
     guesses: Rate
+    access: AccessSettings = field(default_factory=AccessSettings)
+    url: str = ""
     metrics: ServerMetrics = field(default_factory=ServerMetrics)
     ready: bool = False
 
@@ -210,7 +217,7 @@ class Service:
         self.check_disk()
         if key is not None and not 0 < len(key) <= _MAX_KEY:
             raise Problem(422, "invalid_request", f"Idempotency-Key: 1 to {_MAX_KEY} characters")
-        changed = overrides(body, self.client.plugins.settings)
+        changed = overrides(body, self.client.plugins.settings, self.models(SENDER.get()))
         changed |= await self.documents.sources(body, principal)
         new = partial(self.client.order, body.question, set=changed, tags=body.tags, principal=principal)
         earlier: Any = {"conversation": body.conversation, "follows": body.follows or None, "turns": tuple(turns)}
@@ -241,6 +248,15 @@ class Service:
         await self.active.refresh()
         logs.write(log, "run ordered", run_id=order.run_id, pipeline=order.pipeline, user=principal)
         return order.run_id
+
+    def models(self, identity: Identity | None) -> Sequence[str]:
+        """Return the models that somebody may choose for a run."""
+        return self.access.models.of(identity.principal, identity.role) if identity else ()
+
+    def check_models(self) -> None:
+        """Raise `ConfigError` for a model in the settings of the access that no run can use."""
+        for model in sorted(self.access.models.all()):
+            self.client.order("Which model answers?", set=dict.fromkeys(MODELS, model))
 
     def disk(self) -> tuple[int, int]:
         """Return the bytes of the disk of the runs, and how many are free."""
@@ -537,14 +553,37 @@ class Service:
     async def log_in(self, secret: str, request: Request) -> tuple[Token, str]:
         """Return the token with this secret, and the secret of a new session. Raises `Problem`."""
         token = self.store.token(secret)
-        is_good = token is not None and token.scope == "runs"
-        self.guesses.take(token if is_good else request.client.host if request.client else "")
-        session = await asyncio.to_thread(self.store.add_session, token) if token and is_good else ""
+        is_good = token is not None and token.role != "metrics"
+        self.guesses.take(token if is_good else address_of(request))
+        session = await self._begin_session(token, request) if token and is_good else ""
         if not token or not session:
             self.store.audit.write("login refused", None)
             raise unknown_token()
-        self.store.audit.write("logged in", token.principal, token=token.name)
+        self.store.audit.write("logged in", token.principal, token=token.name, role=token.role)
         return token, session
+
+    async def sign_in(self, request: Request, provider: Provider, secret: str) -> tuple[str, str]:
+        """Return the secret of a new session by the reply of a provider, and where to go. Raises `Problem`."""
+        try:
+            known = await provider.finish(request.query_params.multi_items(), secret)
+            self.guesses.take(known.user)
+        except Problem as problem:
+            self.guesses.take(address_of(request))
+            self.store.audit.write("login refused", None, reason=problem.body.message)
+            raise
+        role = self.access.roles.of(known.groups)
+        if role is None:
+            reason = "none of your groups has a role on this server"
+            raise role_refused(self.store, Identity(known.user, "reader"), reason, "login")
+        now = time.time()
+        session = await self._begin_session(Token("", known.user, role, now, 0, now, b""), request)
+        self.store.audit.write("logged in", known.user, by="oidc", role=role)
+        return session, known.target
+
+    async def _begin_session(self, token: Token, request: Request) -> str:
+        """Return the secret of a new session, which takes the place of that of the browser."""
+        await asyncio.to_thread(self.store.end_session, cookie(request.headers))
+        return await asyncio.to_thread(self.store.add_session, token)
 
     async def log_out(self, identity: Identity) -> None:
         """End the session of a browser."""
@@ -559,8 +598,16 @@ class Service:
 
 
 def principal_of(request: Request) -> str | None:
+    return identity_of(request).principal
+
+
+def identity_of(request: Request) -> Identity:
     identity: Identity = request.state.identity
-    return identity.principal
+    return identity
+
+
+def address_of(request: Request) -> str:
+    return request.client.host if request.client else ""
 
 
 def _stamp(path: Path) -> tuple[int, ...]:

@@ -25,36 +25,41 @@ from leadline_server.logs import Audit
 
 FILE = ".server.sqlite"
 _LOCK = ".server.lock"
-_VERSION = 3
+_VERSION = 4
 _TABLES = """
 CREATE TABLE IF NOT EXISTS tokens (
     name TEXT PRIMARY KEY, hash BLOB NOT NULL, principal TEXT NOT NULL, scope TEXT NOT NULL, created REAL NOT NULL,
     expires REAL NOT NULL DEFAULT 0, used REAL NOT NULL DEFAULT 0
 );
+UPDATE tokens SET scope = 'user' WHERE scope = 'runs';
 DROP TABLE IF EXISTS sessions;
-CREATE TABLE sessions (hash BLOB PRIMARY KEY, token BLOB NOT NULL, expires REAL NOT NULL);
+CREATE TABLE sessions (
+    hash BLOB PRIMARY KEY, token BLOB NOT NULL, principal TEXT NOT NULL, role TEXT NOT NULL, created REAL NOT NULL,
+    used REAL NOT NULL
+);
 """
-_COLUMNS = "name, principal, scope, created, tokens.expires, used, tokens.hash"
+_COLUMNS = "name, principal, scope, created, expires, used, hash"
 # Seconds after which the use of a token is noted again.
 _SEEN = 600.0
-_END_SESSIONS = "DELETE FROM sessions WHERE expires < ? OR token NOT IN (SELECT hash FROM tokens)"
+# Sessions of a login elsewhere have no token, and those of a removed token end.
+_END_SESSIONS = "DELETE FROM sessions WHERE token <> x'' AND token NOT IN (SELECT hash FROM tokens)"
+_END_OLD = "DELETE FROM sessions WHERE created < ? OR used < ?"
 # Begins every token, so that scanners for leaked secrets recognize it.
 TOKEN_PREFIX = "leadline_"  # noqa: S105 - no secret
-# Seconds that a browser stays logged in.
-SESSION_SECONDS = 7 * 86_400
-Scope = Literal["runs", "metrics"]
+Role = Literal["admin", "user", "reader", "metrics"]
 
 
 @dataclass(frozen=True)
 class Token:
     """A token without its secret: what it is called, for whom it acts, what it allows, and the hash of its secret.
 
-    Times are in seconds: `expires` is 0 for never, `used` is that of the last use, at most `_SEEN` ago.
+    Times are in seconds: `expires` is 0 for never, `used` is that of the last use, at most `_SEEN` ago. The token of a
+    session that began elsewhere has no name and no hash.
     """
 
     name: str
     principal: str
-    scope: Scope
+    role: Role
     created: float
     expires: float
     used: float = field(compare=False)
@@ -62,10 +67,14 @@ class Token:
 
 
 class Store:
-    """The file. Its methods may be called in any thread; those that write wait for the disk."""
+    """The file. Its methods may be called in any thread; those that write wait for the disk.
+
+    Sessions end after `session_seconds`, and after `idle_seconds` without a request.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.session_seconds, self.idle_seconds = 7 * 86_400.0, 86_400.0
         self.audit = Audit(folder)
         self._lock = threading.Lock()
         self._server_lock: int | None = None
@@ -110,12 +119,12 @@ class Store:
         with self._lock:
             return self._writer.execute(statement, values).rowcount
 
-    def add_token(self, name: str, principal: str, scope: Scope = "runs", days: int = 0) -> str:
+    def add_token(self, name: str, principal: str, role: Role = "user", days: int = 0) -> str:
         """Make a token and return it; it cannot be shown again. Raises `UsageError` if the name is taken."""
         token = TOKEN_PREFIX + secrets.token_urlsafe(32)
         try:
             now = time.time()
-            values = (name, _hash(token), principal, scope, now, now + days * 86_400 if days else 0)
+            values = (name, _hash(token), principal, role, now, now + days * 86_400 if days else 0)
             self._write(
                 "INSERT INTO tokens (name, hash, principal, scope, created, expires) VALUES (?, ?, ?, ?, ?, ?)", *values
             )
@@ -123,7 +132,7 @@ class Store:
             raise UsageError(
                 f"there is a token {name!r}; choose another name, or first: leadline serve token remove {name}"
             ) from None
-        self.audit.write("token added", None, token=name, principal=principal, scope=scope)
+        self.audit.write("token added", None, token=name, principal=principal, role=role)
         return token
 
     def tokens(self) -> list[Token]:
@@ -138,7 +147,7 @@ class Store:
         if not self._write("DELETE FROM tokens WHERE name = ?", name):
             names = ", ".join(token.name for token in self.tokens()) or "there are none"
             raise UsageError(f"there is no token {name!r}; the tokens: {names}")
-        self._write(_END_SESSIONS, time.time())
+        self._write(_END_SESSIONS)
         self.audit.write("token removed", None, token=name)
 
     def token(self, secret: str) -> Token | None:
@@ -161,20 +170,40 @@ class Store:
     def add_session(self, token: Token) -> str:
         """Log a browser in and return the secret for its cookie; empty if the token has been removed meanwhile."""
         secret, now = secrets.token_urlsafe(32), time.time()
-        self._write(_END_SESSIONS, now)
+        self._write(_END_OLD, now - self.session_seconds, now - self.idle_seconds)
         # One statement: nobody removes the token between the check and the session.
-        statement = "INSERT INTO sessions SELECT ?, hash, ? FROM tokens WHERE hash = ?"
-        return secret if self._write(statement, _hash(secret), now + SESSION_SECONDS, token.hash) else ""
+        statement = (
+            "INSERT INTO sessions SELECT ?, ?, ?, ?, ?, ? WHERE ? = x'' OR EXISTS (SELECT 1 FROM tokens WHERE hash = ?)"
+        )
+        values = (_hash(secret), token.hash, token.principal, token.role, now, now, token.hash, token.hash)
+        return secret if self._write(statement, *values) else ""
 
     def session(self, secret: str) -> Token | None:
         """Return the token of a browser that is logged in."""
         # By its hash: the time of a look-up tells something of a hash, and nothing of the secret.
+        now, key = time.time(), _hash(secret)
         statement = (
-            f"SELECT {_COLUMNS} "  # noqa: S608
-            "FROM sessions JOIN tokens ON tokens.hash = sessions.token WHERE sessions.hash = ? AND sessions.expires > ?"
+            "SELECT token, principal, role, created, used FROM sessions WHERE hash = ? AND created > ? AND used > ?"
         )
-        row = self._reader.execute(statement, (_hash(secret), time.time())).fetchone()
-        return self._valid(Token(*row) if row else None)
+        row = self._reader.execute(statement, (key, now - self.session_seconds, now - self.idle_seconds)).fetchone()
+        if row is None:
+            return None
+        of_token, principal, role, created, used = row
+        if now - used > min(_SEEN, self.idle_seconds / 4):
+            with suppress(sqlite3.Error):
+                self._write("UPDATE sessions SET used = ? WHERE hash = ?", now, key)
+        if not of_token:
+            return Token("", principal, role, created, 0, now, b"")
+        return self._valid(next((token for token in self.tokens() if token.hash == of_token), None))
+
+    def session_users(self) -> dict[str, float]:
+        """Return who is logged in, and when the last request came."""
+        return dict(self._reader.execute("SELECT principal, MAX(used) FROM sessions GROUP BY principal").fetchall())
+
+    def remove_user(self, principal: str) -> None:
+        """Remove all tokens and sessions of a user."""
+        for table in ("tokens", "sessions"):
+            self._write(f"DELETE FROM {table} WHERE principal = ?", principal)  # noqa: S608
 
     def end_session(self, secret: str) -> None:
         """Log a browser out."""

@@ -210,9 +210,11 @@ class Health(Record):
 
 
 class Who(Record):
-    """The principal of a request; null on a server without tokens."""
+    """The principal of a request, null on a server without tokens, with its role and the models that it may choose."""
 
     principal: str | None
+    role: str
+    models: tuple[str, ...] = ()
 
 
 class TaskStarted(Record):

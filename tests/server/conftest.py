@@ -24,6 +24,7 @@ from leadline.testing.plugins import plugin
 from leadline_server.command import Running, serve
 from leadline_server.limits import Address, Limits
 from leadline_server.queue import open_queue
+from leadline_server.sign_in import AccessSettings
 from leadline_server.store import Store
 from leadline_server.worker import Worker
 
@@ -95,6 +96,8 @@ def running(
     limits: Limits | None = None,
     host: str = "127.0.0.1",
     names: Sequence[str] = (),
+    port: int = 0,
+    access: AccessSettings | None = None,
     plugins: Sequence[EntryPoint] = (),
     **settings: Any,
 ) -> Iterator[Served]:
@@ -131,7 +134,9 @@ def running(
             working.plugins.pipeline()
             worker = Worker(working, queue, 50)
             task = asyncio.create_task(worker.work())
-            address = Address(host, 0, names, limits or Limits(requests=100_000, runs=50))
+            url = f"http://{host}:{port}" if port else ""
+            chosen = limits or Limits(requests=100_000, runs=50)
+            address = Address(host, port, names, chosen, url, access or AccessSettings())
             try:
                 await serve(client_of(), store, queue, address, tell)
             finally:

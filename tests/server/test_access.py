@@ -123,12 +123,13 @@ def test_sessions_of_an_earlier_version_end_and_its_tokens_remain(tmp_path: Path
         database.executescript(
             "DROP TABLE sessions; PRAGMA user_version = 1;"
             "CREATE TABLE sessions (hash BLOB PRIMARY KEY, token TEXT NOT NULL, expires REAL NOT NULL);"
-            "INSERT INTO sessions VALUES (x'00', 'alice', 9e9);"
+            "INSERT INTO sessions VALUES (x'00', 'alice', 9e9); UPDATE tokens SET scope = 'runs';"
         )
     database.close()
     store = Store(tmp_path)
     token = store.token(secret)
     assert token
+    assert token.role == "user"
     assert store.session(store.add_session(token)) == token
     store.close()
 
@@ -187,12 +188,12 @@ def test_forms_are_refused(served: Served, media: str) -> None:
 def test_a_browser_logs_in_and_out(team: Served) -> None:
     browser = team.client()
     login = browser.post("/v1/session", json={"token": team.tokens["alice"]})
-    assert login.json() == {"principal": "alice"}
+    assert login.json() == {"principal": "alice", "role": "user", "models": []}
     cookie = login.headers["set-cookie"].lower()
     assert "httponly" in cookie
     assert "samesite=strict" in cookie
     assert team.tokens["alice"] not in cookie
-    assert browser.get("/v1/session").json() == {"principal": "alice"}
+    assert browser.get("/v1/session").json() == {"principal": "alice", "role": "user", "models": []}
     assert code_of(browser.post("/v1/runs", json={"question": "a?"})) == (403, "cross_origin")
     own = {"Origin": team.url}
     assert browser.post("/v1/runs", json={"question": " "}, headers=own).status_code == 422
@@ -346,7 +347,7 @@ def test_many_threads_get_their_own_replies(team: Served) -> None:
 
     def ask(user: str) -> None:
         http = team.client(user)
-        wrong.extend(who for _ in range(20) if (who := http.get("/v1/session").json()) != {"principal": user})
+        wrong.extend(who for _ in range(20) if (who := http.get("/v1/session").json()["principal"]) != user)
 
     threads = [threading.Thread(target=ask, args=(user,)) for user in ("alice", "bob") * 4]
     for thread in threads:

@@ -104,7 +104,7 @@ def test_usage_shows_sums_and_tokens_with_expiry_and_last_use(capsys: pytest.Cap
     assert main(["usage", "--days", "1"]) == 0
     text = capsys.readouterr().out
     assert re.search(r"^alice +2 +1,501 +0.50$", text, re.MULTILINE)
-    assert re.search(r"^alice +alice +runs +20\S+ +20\S+ +never$", text, re.MULTILINE)
+    assert re.search(r"^alice +alice +user +20\S+ +20\S+ +never$", text, re.MULTILINE)
     queue.close()
     store.close()
 

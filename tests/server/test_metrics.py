@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from leadline.events import utc_now
 from leadline.records import Event
+from leadline_server.metrics import ServerMetrics
 from leadline_server.prometheus import OTHER, RUN_METRICS, SERIES, SERVER_METRICS, TOKENS, Metrics
 
 prometheus_client = pytest.importorskip("prometheus_client", reason="needs leadline[serve]")
@@ -118,3 +120,14 @@ def test_no_label_is_a_run_a_user_or_a_question() -> None:
         *("error", "kind", "method", "origin", "outcome", "pipeline", "provider", "route", "stage", "status", "type"),
         *("verdict", "version"),
     }
+
+
+def test_providers_that_failed_are_told_with_their_last_success() -> None:
+    metrics, now = ServerMetrics(), utc_now()
+    assert metrics.failures() == []
+    for provider, outcome in (("house", "failure"), ("house", "reply"), ("wiki", "reply")):
+        data = {"kind": "search", "provider": provider, "outcome": outcome, "from": "live"}
+        metrics._metrics.count(Event(seq=0, time=now, run_id="r", kind="call.finished", data=data))
+    [house] = metrics.failures()
+    assert house["last_success"] == pytest.approx(now.timestamp())
+    assert (house["kind"], house["provider"], house["failed"], house["calls"]) == ("search", "house", 1, 2)

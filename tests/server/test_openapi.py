@@ -71,6 +71,7 @@ def test_real_replies_are_as_described(http: httpx.Client, routes: list[Endpoint
     queries["/v1/knowledge/search"] = {"q": "pier"}
     added = http.post("/v1/knowledge?name=pier.md", content=b"# Pier\n\nThe pier is of oak.\n")
     document = _checked(_reply(routes, "POST", "/v1/knowledge"), added)["documents"][0]["id"]
+    queries["/v1/admin/runs"] = {"user": "alice"}
     checked = 0
     for route in routes:
         if not isinstance(route.reply, type) or (route.method != "GET" and route.path not in bodies):

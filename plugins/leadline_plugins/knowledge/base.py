@@ -201,6 +201,10 @@ class Knowledge:
         shelves = await self._context.in_thread(self._shelves.visible, call.run.principal)
         return await self._context.in_thread(_list, own, shelves, request)
 
+    def folder(self, principal: Principal | None) -> Path:
+        """Return the folder of a principal's collection."""
+        return self._shelves.own(principal).folder
+
     # --- passages ----------------------------------------------------------------------------------------------------
 
     async def retrieve(self, request: PassageRequest, call: Call, /) -> Passages:

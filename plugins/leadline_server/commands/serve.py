@@ -9,16 +9,19 @@ from contextlib import closing, contextmanager
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from leadline.api import tune_gc
 from leadline.commands import (
     add_command,
     add_group,
+    agrees,
     client_of,
     count,
     folder_of,
     folder_option,
+    interactive,
     json_option,
     port,
     queue_url,
@@ -29,7 +32,7 @@ from leadline.errors import UsageError
 from leadline_server.commands import queue_of, worker_command, worker_options
 
 if TYPE_CHECKING:
-    from leadline_server.store import Scope, Store, Token
+    from leadline_server.store import Store, Token
 
 # What `backup` keeps beside the runs.
 _BESIDE = ("leadline.toml", "leadline-knowledge")
@@ -69,6 +72,9 @@ def arguments(parser: ArgumentParser) -> None:
                 metavar="N",
                 help=f"{unit} that a user may spend in a {span} of UTC (default: 0, no limit)",
             )
+    parser.add_argument(
+        "--access", type=Path, metavar="FILE", help="settings of logins, proxies, roles and models: see sign-in.md"
+    )
     worker_options(parser)
     group = add_group(parser, required=False)
     tokens = add_group(add_command(group, "token", "add, list and remove tokens"))
@@ -76,7 +82,12 @@ def arguments(parser: ArgumentParser) -> None:
     add.add_argument("name", metavar="NAME", help="name of the token, and of the user for whom it acts")
     add.add_argument("--principal", default="", metavar="ID", help="user for whom it acts (default: NAME)")
     add.add_argument("--days", type=count, default=0, metavar="N", help="days until it expires (default: never)")
-    add.add_argument("--metrics", action="store_true", help="allow to read /metrics, and nothing else")
+    add.add_argument(
+        "--role",
+        choices=("admin", "user", "reader", "metrics"),
+        default="user",
+        help="admin: also sees usage and all users; reader: starts and changes nothing; metrics: reads /metrics only",
+    )
     shown = add_command(tokens, "list", "list the tokens without their secrets", list_tokens)
     json_option(shown)
     remove = add_command(tokens, "remove", "remove a token", remove_token)
@@ -92,8 +103,15 @@ def arguments(parser: ArgumentParser) -> None:
     )
     back = add_command(group, "restore", "bring a backup back, into an empty folder of runs", restore_backup)
     back.add_argument("file", type=Path, metavar="FILE", help="file that `leadline serve backup` wrote")
-    for parser in (add, shown, remove, save, back):
-        folder_option(parser, default=SUPPRESS)  # unless it is given here, that of `serve` counts
+    users = add_group(add_command(group, "user", "export or erase everything of a user"))
+    out = add_command(users, "export", "write runs, documents, usage and audit lines to a file", export_user)
+    away = add_command(users, "erase", "erase runs, documents, tokens, usage and audit lines", erase_user)
+    for command in (out, away):
+        command.add_argument("user", metavar="USER", help="name of the user")
+    out.add_argument("file", type=Path, metavar="FILE", help="file to write, such as alice.tar.gz")
+    away.add_argument("--yes", action="store_true", help="do not ask for confirmation")
+    for command in (add, shown, remove, save, back, out, away):
+        folder_option(command, default=SUPPRESS)  # unless it is given here, that of `serve` counts
 
 
 def run(args: Namespace) -> int:
@@ -103,6 +121,7 @@ def run(args: Namespace) -> int:
     from leadline_server.limits import Address, Limits
     from leadline_server.logs import configure
     from leadline_server.queue import Quota
+    from leadline_server.sign_in import AccessSettings, read_access
     from leadline_server.supervisor import Supervisor
 
     if args.docs:  # their files are documents of everybody, beside those that users add
@@ -110,7 +129,8 @@ def run(args: Namespace) -> int:
         args.set, args.docs = [*args.set, f"plugins.local.folders={json.dumps(folders)}"], []
     quota = Quota(None, args.max_tokens_day, args.max_tokens_month, args.max_money_day, args.max_money_month)
     limits = Limits(runs=args.max_runs, requests=args.max_requests, streams=args.max_streams, quota=quota)
-    address = Address(args.host, args.port, tuple(args.allow_host), limits, args.url)
+    access = read_access(args.access, args.url) if args.access else AccessSettings()
+    address = Address(args.host, args.port, tuple(args.allow_host), limits, args.url, access)
 
     def started(server: Running) -> None:
         configure(args.log)
@@ -132,8 +152,7 @@ def add_token(args: Namespace) -> int:
     if not args.name.isprintable() or not args.name.strip():
         raise UsageError("the name of a token is one or more printable characters")
     with _store(args) as store:
-        scope: Scope = "metrics" if args.metrics else "runs"
-        token = store.add_token(args.name, args.principal or args.name, scope, args.days)
+        token = store.add_token(args.name, args.principal or args.name, args.role, args.days)
     write(token)
     say("Keep it: it is not stored, and cannot be shown again.")
     return 0
@@ -144,7 +163,7 @@ def list_tokens(args: Namespace) -> int:
     with _store(args) as store:
         tokens = store.tokens()
     if args.json:
-        names = ("name", "principal", "scope")
+        names = ("name", "principal", "role")
         times = ("created", "expires", "used")
         write_json(
             [
@@ -159,13 +178,13 @@ def list_tokens(args: Namespace) -> int:
     return 0
 
 
-TOKEN_HEAD = ("TOKEN", "USER", "MAY READ", "MADE", "EXPIRES", "LAST USE")
+TOKEN_HEAD = ("TOKEN", "USER", "ROLE", "MADE", "EXPIRES", "LAST USE")
 
 
 def token_row(token: Token) -> tuple[str, ...]:
     """Return a token as a row of a table."""
     times = ((_time(when) or "never")[:10] for when in (token.created, token.expires, token.used))
-    return (token.name, token.principal, token.scope, *times)
+    return (token.name, token.principal, token.role, *times)
 
 
 def _time(seconds: float) -> str | None:
@@ -197,6 +216,34 @@ def restore_backup(args: Namespace) -> int:
 
     folder = folder_of(args).absolute()
     say(f"Restored {restore(args.file, folder)} files, the runs into {folder}. Start it: leadline serve")
+    return 0
+
+
+def export_user(args: Namespace) -> int:
+    """Write everything of a user to a file."""
+    from leadline_server.users import export
+
+    with _store(args) as store, queue_of(args) as queue:
+        files = run_coroutine(export(args.user, client_of(args), store, queue, args.file))
+    say(f"Wrote {files} files of {args.user} to {args.file}.")
+    return 0
+
+
+def erase_user(args: Namespace) -> int:
+    """Erase everything of a user, after a question."""
+    from leadline_server.users import check_user, erase
+
+    with _store(args) as store, queue_of(args) as queue:
+        client = client_of(args)
+        check_user(args.user, client, store, queue)
+        if not args.yes and not interactive():
+            again = f"leadline serve user erase --yes {quote(args.user)}"
+            raise UsageError(f"cannot ask for confirmation without a terminal; run: {again}")
+        if not args.yes and not agrees(f"Erase all runs, documents, tokens and usage of {args.user!r} for good?"):
+            say("Nothing was erased.")
+            return 1
+        run_coroutine(erase(args.user, client, store, queue))
+    say(f"Erased everything of {args.user}.")
     return 0
 
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
 
 from leadline.commands import count, folder_of, folder_option, json_option, settings_options
 from leadline.commands.output import say, table, write, write_json
 from leadline_server.commands import queue_of, queue_option
 from leadline_server.commands.serve import TOKEN_HEAD, token_row
 
-if TYPE_CHECKING:
-    from leadline_server.queue import Spent
-
-_SUMS = {"user": "principal", "model": "model", "day": "day"}
+SUMS = {"user": "principal", "model": "model", "day": "day"}
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -28,34 +24,21 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Print the sums by user, model and day, and the tokens."""
+    from leadline_server.queue.contract import sums
     from leadline_server.store import Store
 
     since = f"{datetime.now(UTC) - timedelta(days=args.days - 1):%Y-%m-%d}"
     with queue_of(args) as queue, closing(Store(folder_of(args).absolute())) as store:
         spent, tokens = queue.spent(since), store.tokens()
-    sums = {name: _sums(spent, field) for name, field in _SUMS.items()}
+    by = {name: sums(spent, field) for name, field in SUMS.items()}
     if args.json:
-        write_json({"since": since, **{f"by_{name}": totals for name, totals in sums.items()}})
+        write_json({"since": since, **{f"by_{name}": totals for name, totals in by.items()}})
         return 0
     if not spent:
         say(f"No run of the queue has ended since {since}.")
-    for name, totals in sums.items() if spent else ():
+    for name, totals in by.items() if spent else ():
         rows = ((who, f"{of['runs']:,}", f"{of['tokens']:,}", f"{of['cost']:,.2f}") for who, of in totals.items())
         write(table(rows, (name.upper(), "RUNS", "TOKENS", "USD")) + "\n")
     if tokens:
         write(table(map(token_row, tokens), TOKEN_HEAD))
     return 0
-
-
-def _sums(spent: list[Spent], field: str) -> dict[str, dict[str, Any]]:
-    """Return runs, tokens and cost by the values of a field."""
-    runs: dict[str, set[str]] = {}
-    sums: dict[str, dict[str, Any]] = {}
-    for item in spent:
-        name = getattr(item, field) or "-"
-        runs.setdefault(name, set()).add(item.run_id)
-        total = sums.setdefault(name, {"runs": 0, "tokens": 0, "cost": 0.0})
-        total["runs"] = len(runs[name])
-        total["tokens"] += item.tokens
-        total["cost"] += item.cost
-    return dict(sorted(sums.items()))

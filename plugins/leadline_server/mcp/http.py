@@ -1,6 +1,6 @@
-"""The MCP server over streamable HTTP, behind the access rules of the server: one for each principal.
+"""The MCP server over streamable HTTP, behind the access rules of the server: one for each principal and role.
 
-A principal has a server of its own with its own sessions and keys, so the session of another one does not exist for it.
+Each has a server of its own with its own sessions and keys, so the session of another one does not exist for it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from starlette.types import Message, Receive, Scope, Send
 
 from leadline_server.problems import Problem, problem_of
 from leadline_server.requests import read_body
-from leadline_server.service import Service, principal_of
+from leadline_server.service import Service, identity_of
+from leadline_server.store import Role
 
 PATH = "/mcp"
 METHODS = ("GET", "POST", "DELETE")  # others would each become a label of a metric
@@ -30,7 +31,7 @@ class McpEndpoint:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._managers: dict[str | None, Any] = {}
+        self._managers: dict[tuple[str | None, Role], Any] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._making = asyncio.Lock()
 
@@ -45,11 +46,11 @@ class McpEndpoint:
                     "this server has no MCP endpoint: the package mcp is missing",
                     "the operator installs leadline[mcp]",
                 )
-            principal, status = principal_of(request), _Status(send)
+            identity, status = identity_of(request), _Status(send)
             if request.method == "POST":
                 receive = _again(await read_body(request, service.limits.body), receive)
-            with service.streams.taken(principal):
-                manager = await self._manager(principal)
+            with service.streams.taken(identity.principal):
+                manager = await self._manager(identity.principal, identity.role)
                 await manager.handle_request(scope, receive, status)
             code = status.code
         except Problem as problem:
@@ -62,19 +63,19 @@ class McpEndpoint:
         if self._tasks:
             await asyncio.wait(self._tasks)
 
-    async def _manager(self, principal: str | None) -> Any:
+    async def _manager(self, principal: str | None, role: Role) -> Any:
         async with self._making:
             if self._service.closing.is_set():
                 raise Problem(503, "closing", "the server is shutting down", headers={"Retry-After": "5"})
-            if principal not in self._managers:
+            if (principal, role) not in self._managers:
                 make = await asyncio.to_thread(_import)
-                manager, started = make(self._service, principal), asyncio.Event()
+                manager, started = make(self._service, principal, role), asyncio.Event()
                 task = asyncio.create_task(self._run(manager, started), name="MCP sessions")
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
                 await started.wait()
-                self._managers[principal] = manager
-            return self._managers[principal]
+                self._managers[principal, role] = manager
+            return self._managers[principal, role]
 
     async def _run(self, manager: Any, started: asyncio.Event) -> None:
         async with manager.run():
@@ -109,15 +110,15 @@ def _again(body: bytes, receive: Receive) -> Receive:
     return read
 
 
-def _import() -> Callable[[Service, str | None], Any]:
+def _import() -> Callable[[Service, str | None, Role], Any]:
     """Return the function that makes the sessions of a principal."""
     from mcp.server.transport_security import TransportSecuritySettings
 
     from leadline_server.mcp.runs import Runs
     from leadline_server.mcp.tools import make_server
 
-    def make(service: Service, principal: str | None) -> Any:
-        runs = Runs(service, principal, service.closing.is_set)
+    def make(service: Service, principal: str | None, role: Role) -> Any:
+        runs = Runs(service, principal, service.closing.is_set, only_reads=role == "reader")
         server = make_server(runs, words=lambda error: problem_of(error).body.message)
         server.streamable_http_app(
             max_request_body_size=service.limits.body,

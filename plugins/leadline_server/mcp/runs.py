@@ -61,12 +61,20 @@ class RunService(Protocol):
 
 
 class Runs:
-    """The runs of one principal, or those without one. `closing` tells that the server is about to end."""
+    """The runs of one principal, or those without one. `closing` tells that the server is about to end.
+
+    With `only_reads`, nothing is started, continued, answered, cancelled or judged.
+    """
 
     def __init__(
-        self, service: RunService, principal: str | None = None, closing: Callable[[], bool] = lambda: False
+        self,
+        service: RunService,
+        principal: str | None = None,
+        closing: Callable[[], bool] = lambda: False,
+        *,
+        only_reads: bool = False,
     ) -> None:
-        self.closing = closing
+        self.closing, self._only_reads = closing, only_reads
         self._service, self._principal = service, principal
         self._cancelling: set[asyncio.Task[None]] = set()
 
@@ -75,15 +83,22 @@ class Runs:
         """The client whose settings hold for the runs."""
         return self._service.client
 
+    def check_change(self) -> None:
+        """Raise `Problem` for a reader."""
+        if self._only_reads:
+            raise Problem(403, "role", "readers start and change nothing")
+
     async def pipelines(self) -> dict[str, InstalledPipeline]:
         """Return the pipelines that can run, by name."""
         return await self._service.pipelines.able()
 
     async def start(self, question: str, pipeline: str = "") -> str:
+        self.check_change()
         return await self._service.order(order(question=question, pipeline=pipeline), self._principal)
 
     async def resume(self, run_id: str) -> None:
         """Continue a run that was interrupted, cancelled or failed; one that is active goes on."""
+        self.check_change()
         if (await self.state(run_id)).status in ACTIVE:
             return None
         until = asyncio.get_running_loop().time() + _REOPEN
@@ -126,6 +141,7 @@ class Runs:
 
         Raises `UsageError` if no such question is open.
         """
+        self.check_change()
         state = await self.state(run_id)
         if state.status == "interrupted":
             await self.resume(run_id)
@@ -139,6 +155,7 @@ class Runs:
 
     async def cancel(self, run_id: str, reason: str) -> None:
         """Cancel a run, and return when it has ended or `_REOPEN` seconds later; nothing happens if it has ended."""
+        self.check_change()
         if (await self.state(run_id)).status in ACTIVE:
             await self._service.cancel(run_id, self._principal, reason)
             await self.wait(run_id, _REOPEN, _REOPEN, _silent)

@@ -260,6 +260,7 @@ class _Calls:
         with self._told():
             if bool(run_id) == bool(markdown):
                 raise ToolError("pass either run_id or markdown")
+            self._runs.check_change()
             report = await self._runs.report(run_id) if run_id else markdown
             with self._verifying.taken(None):
                 return dict(await self._told_of(self._runs.client.verify(report, fetch=fetch), ctx))

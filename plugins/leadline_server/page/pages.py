@@ -24,6 +24,7 @@ from leadline_server.page.templating import Templates
 from leadline_server.page.watching import Trails
 from leadline_server.problems import Problem, problem_of
 from leadline_server.service import Service, principal_of
+from leadline_server.sign_in import CALLBACK
 
 # Characters of a document that its page shows.
 _SHOWN = 400_000
@@ -170,8 +171,11 @@ class Pages:
             ("POST", "/documents/change", documents.change),
             ("GET", "/documents/{document_id}", documents.open),
             ("GET", "/settings", site.settings),
+            ("GET", "/admin", site.admin),
             ("GET", "/login", site.log_in_form),
             ("POST", "/login", site.log_in),
+            ("GET", "/login/start", site.begin_sign_in),
+            ("GET", CALLBACK, site.end_sign_in),
             ("POST", "/logout", site.log_out),
             ("GET", "/static/{name}", site.static),
             ("GET", run, runs.show),

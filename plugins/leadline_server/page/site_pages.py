@@ -15,7 +15,8 @@ from starlette.responses import RedirectResponse, Response
 from leadline.errors import ConfigError, LeadlineError, UsageError
 from leadline.inventory import InstalledPipeline, Setting
 from leadline.settings import Settings
-from leadline_server.access import COOKIE, keep_session, unknown_token
+from leadline_server.access import COOKIE, cookie, keep_session, unknown_token
+from leadline_server.admin import AdminRoutes
 from leadline_server.downloads import Downloads
 from leadline_server.page import forms
 from leadline_server.page.run_pages import formats
@@ -23,8 +24,11 @@ from leadline_server.page.templating import Templates, static_file
 from leadline_server.page.wording import LACKING, LEVELS, ROUTER, STATUSES
 from leadline_server.problems import Problem, problem_of
 from leadline_server.requests import ALLOWED, LOWERED, NewRun
-from leadline_server.service import RunFilter, Service, principal_of
+from leadline_server.service import RunFilter, Service, address_of, identity_of, principal_of
+from leadline_server.sign_in import CALLBACK, LOGIN_SECONDS, Provider
 
+# The cookie of a login that waits for the provider.
+_LOGIN = "leadline_login"
 _PAGE, _RECENT = 30, 8
 # Runs that are looked through for those of a pipeline.
 _MOST = 500
@@ -64,6 +68,8 @@ class SitePages:
 
     def __init__(self, service: Service, templates: Templates, downloads: Downloads) -> None:
         self._service, self._templates, self._client = service, templates, service.client
+        self._admin = AdminRoutes(service)
+        self._provider = Provider(service.access.oidc, service.url) if service.access.oidc else None
         self._downloads = downloads
         self._offered: tuple[float, Offered] = (float("-inf"), Offered())
         self._offering = asyncio.Lock()
@@ -97,6 +103,8 @@ class SitePages:
             report_formats=await formats(self._downloads),
             settings=settings,
             languages=_LANGUAGES,
+            models=self._service.models(identity_of(request)),
+            can_ask=identity_of(request).role != "reader",
             earlier=earlier,
             sources=await self._service.documents.choice(form, principal),
             recent=recent.runs,
@@ -181,10 +189,45 @@ class SitePages:
             problem=problem,
         )
 
+    async def admin(self, request: Request) -> Response:
+        """Show an admin users, usage, tokens, runs at work and failing providers; or the runs of a user."""
+        view, user = await self._admin.show(request), request.query_params.get("user", "")
+        page = await self._admin.runs(request) if user else None
+        return self._templates.page(request, "admin.html", admin=view, user=user, listed=page)
+
     # --- login -----------------------------------------------------------------------------------------------------
 
     async def log_in_form(self, request: Request) -> Response:
-        return self._templates.page(request, "login.html", wrong=False, next=_local(request.query_params.get("next")))
+        return self._log_in_form(request, _local(request.query_params.get("next")))
+
+    def _log_in_form(self, request: Request, target: str, status: int = 200) -> Response:
+        about = {"wrong": status != 200, "next": target, "provider": self._provider is not None}
+        return self._templates.page(request, "login.html", status, **about)
+
+    async def begin_sign_in(self, request: Request) -> Response:
+        """Send the browser to the provider of logins."""
+        self._service.guesses.take((address_of(request), "begin"))
+        address, secret = await self._known_provider.begin(_local(request.query_params.get("next")))
+        reply = RedirectResponse(address, 303)
+        # Lax: the provider sends the browser back, which is a request that another site caused.
+        secure = request.url.scheme == "https"
+        reply.set_cookie(_LOGIN, secret, LOGIN_SECONDS, path=CALLBACK, secure=secure, httponly=True, samesite="lax")
+        return reply
+
+    async def end_sign_in(self, request: Request) -> Response:
+        """Log the browser in that the provider sent back, by a page: the next request is then one of this site."""
+        secret = cookie(request.headers, _LOGIN)
+        session, target = await self._service.sign_in(request, self._known_provider, secret)
+        reply = self._templates.page(request, "signed_in.html", target=target)
+        keep_session(request, reply, session, self._service.store.session_seconds)
+        reply.delete_cookie(_LOGIN, path=CALLBACK, httponly=True, samesite="lax")
+        return reply
+
+    @property
+    def _known_provider(self) -> Provider:
+        if self._provider is None:
+            raise Problem(404, "not_found", "this server has no provider of logins", "log in with a token")
+        return self._provider
 
     async def log_in(self, request: Request) -> Response:
         """Exchange a token for the cookie of a session."""
@@ -195,9 +238,9 @@ class SitePages:
         except Problem as problem:
             if problem.status != unknown_token().status:
                 raise
-            return self._templates.page(request, "login.html", problem.status, wrong=True, next=target)
+            return self._log_in_form(request, target, problem.status)
         reply = RedirectResponse(target, 303)
-        keep_session(request, reply, session)
+        keep_session(request, reply, session, self._service.store.session_seconds)
         return reply
 
     async def log_out(self, request: Request) -> Response:

@@ -89,6 +89,7 @@ class Templates:
             "path": request.url.path,
             "request_id": getattr(request.state, "request_id", ""),
             "principal": identity.principal if identity else None,
+            "role": identity.role if identity else "",
             "has_session": bool(identity and identity.session),
             "form_value": form_token(request),
         }

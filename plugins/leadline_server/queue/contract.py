@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from leadline.errors import LeadlineError
 from leadline.permits import Permits
@@ -66,6 +66,20 @@ class Spent:
     model: str
     tokens: int
     cost: float
+
+
+def sums(spent: Iterable[Spent], field: str) -> dict[str, dict[str, Any]]:
+    """Return runs, tokens and cost by the values of a field: `principal`, `model` or `day`."""
+    runs: dict[str, set[str]] = {}
+    totals: dict[str, dict[str, Any]] = {}
+    for item in spent:
+        name = getattr(item, field) or "-"
+        runs.setdefault(name, set()).add(item.run_id)
+        total = totals.setdefault(name, {"runs": 0, "tokens": 0, "cost": 0.0})
+        total["runs"] = len(runs[name])
+        total["tokens"] += item.tokens
+        total["cost"] += item.cost
+    return dict(sorted(totals.items()))
 
 
 class Replaced(Exception):
@@ -200,6 +214,14 @@ class Queue(Protocol):
 
     def withdraw(self, run_id: str, principal: str | None, reason: str) -> bool:
         """Cancel an order that waits; return False if it does not."""
+        ...
+
+    def orders(self, principal: str) -> list[QueuedRun]:
+        """Return all orders of a principal that are known, also those that have ended."""
+        ...
+
+    def erase(self, principal: str) -> bool:
+        """Remove all that is known of a principal; return False, and remove nothing, if an order has not ended."""
         ...
 
     def forget(self, run_id: str) -> None:

@@ -251,6 +251,23 @@ class SqlQueue:
         values = (reason, run_id, principal or "")
         return bool(self._database.write(lambda cursor: cursor(statement, *values), lasting=True))
 
+    def orders(self, principal: str) -> list[QueuedRun]:
+        """Return all orders of a principal that are known."""
+        statement = f"SELECT {_COLUMNS} FROM leadline_orders WHERE principal = ? ORDER BY created"  # noqa: S608
+        return [_run(row) for row in self._database.read(statement, principal)]
+
+    def erase(self, principal: str) -> bool:
+        """Remove all that is known of a principal whose orders have ended."""
+
+        def work(cursor: Cursor) -> bool:
+            if cursor.rows("SELECT 1 FROM leadline_orders WHERE principal = ? AND state <> 'ended'", principal):
+                return False
+            for table in ("leadline_orders", "leadline_turns", "leadline_usage"):
+                cursor(f"DELETE FROM {table} WHERE principal = ?", principal)  # noqa: S608
+            return True
+
+        return self._database.write(work, lasting=True)
+
     def forget(self, run_id: str) -> None:
         """Remove an order."""
         statement = "DELETE FROM leadline_orders WHERE run_id = ? AND state = 'ended'"

@@ -154,6 +154,13 @@ class KnowledgeClient:
         """Return what changes with the documents that the principal finds; empty if it finds none."""
         return (await self._call("documents", DocumentSelection(names=()), DocumentList, principal)).version
 
+    async def folder(self, *, principal: Principal | str | None = None) -> Path:
+        """Return the folder that holds everything of the documents of a principal, but vectors in a store elsewhere."""
+        plugins = self._plugins()
+        base = await plugins.instance("search_providers", plugins.settings.knowledge.base).get()
+        folder: Path = base.folder(principal_of(principal))
+        return folder
+
     async def search(
         self, query: str, *, limit: int = 5, whole: bool = True, principal: Principal | str | None = None
     ) -> Passages:

@@ -1,0 +1,118 @@
+"""Everything of one user: to hand it over, and to erase it."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import shutil
+import tarfile
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from leadline import Client
+from leadline.errors import LeadlineError, UsageError
+from leadline.records import DocumentList
+from leadline_server.queue import Queue, QueuedRun
+from leadline_server.store import Store
+
+# Seconds that workers have to end the runs of a user who is erased.
+_PATIENCE = 60.0
+_REASON = "the user is erased"
+
+
+def check_user(user: str, client: Client, store: Store, queue: Queue) -> None:
+    """Raise `UsageError` if nothing is known of a user."""
+    if not user.strip():
+        raise UsageError("name a user: without a name, the runs of the operator would be meant")
+    known = {token.principal for token in store.tokens()} | {*store.session_users()}
+    known |= {item.principal or "" for item in queue.spent("")}
+    if user in known or queue.orders(user) or client.runs_folder(principal=user).exists() or store.audit.records(user):
+        return
+    names = ", ".join(sorted(known - {""})) or "nobody yet"
+    raise UsageError(f"nothing is known of the user {user!r}; the users: {names}")
+
+
+async def export(user: str, client: Client, store: Store, queue: Queue, into: Path) -> int:
+    """Write everything of a user to an archive, and return the number of its files. Raises `LeadlineError`."""
+    check_user(user, client, store, queue)
+    async with client:
+        folder_of_documents, own = await client.knowledge.folder(principal=user), await _documents(user, client)
+        listed = await client.knowledge.documents(*own, whole=True, principal=user) if own else DocumentList()
+    tokens = [asdict(token) for token in store.tokens() if token.principal == user]
+    tables: Mapping[str, Any] = {
+        "tokens.json": [{key: value for key, value in token.items() if key != "hash"} for token in tokens],
+        "documents.json": listed.model_dump(mode="json"),
+        "orders.json": [asdict(run) for run in queue.orders(user)],
+        "usage.json": [asdict(item) for item in queue.spent("") if item.principal == user],
+        "audit.json": [json.loads(line) for line in store.audit.records(user)],
+    }
+    folders = {"runs": client.runs_folder(principal=user), "documents": folder_of_documents}
+    count = 0
+    try:
+        with (
+            os.fdopen(os.open(into, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file,
+            tarfile.open(fileobj=file, mode="w:gz", compresslevel=1) as archive,
+        ):
+            for name, table in tables.items():
+                data = json.dumps(table, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass")
+                about = tarfile.TarInfo(name)
+                about.size, about.mtime, about.mode = len(data), int(time.time()), 0o600
+                archive.addfile(about, io.BytesIO(data))
+            for name, folder in folders.items():
+                for path in sorted(folder.rglob("*")):
+                    if path.is_file() and not path.is_symlink():
+                        with suppress(FileNotFoundError):  # deleted meanwhile
+                            archive.add(path, f"{name}/{path.relative_to(folder)}", recursive=False)
+                            count += 1
+    except OSError as error:
+        raise LeadlineError(f"cannot write {into}: {error}") from error
+    store.audit.write("user exported", None, principal=user)
+    return count + len(tables)
+
+
+async def erase(user: str, client: Client, store: Store, queue: Queue) -> None:
+    """Erase everything of a user; only a line of the audit log stays, which says so. It can be repeated.
+
+    The runs of the user are cancelled before. Raises `UsageError` if nobody is there to end them.
+    """
+    check_user(user, client, store, queue)
+    store.remove_user(user)
+    until = time.monotonic() + _PATIENCE
+    async with client:
+        while active := await _end_runs(user, client, queue):
+            if time.monotonic() > until:
+                ids = ", ".join(run.run_id for run in active)
+                raise UsageError(f"no worker ends the runs {ids}: start `leadline worker`, then erase again")
+            await asyncio.sleep(0.2)
+        if own := await _documents(user, client):
+            await client.knowledge.remove(*own, principal=user)  # with their vectors, wherever they are
+        for folder in (await client.knowledge.folder(principal=user), client.runs_folder(principal=user)):
+            if folder.exists():
+                await asyncio.to_thread(shutil.rmtree, folder)
+    if not queue.erase(user):
+        raise UsageError(f"{user} has begun another run meanwhile: erase again")
+    store.audit.write("user erased", None, erased=user)
+    store.audit.erase(user)
+
+
+async def _documents(user: str, client: Client) -> list[str]:
+    """Return the ids of the documents of a user, and of those that the user shares."""
+    listed = await client.knowledge.documents(principal=user)
+    return [document.id for document in listed.documents if not document.shared or document.owner == user]
+
+
+async def _end_runs(user: str, client: Client, queue: Queue) -> list[QueuedRun]:
+    """Cancel the runs of a user; return those that have not ended yet."""
+    active = [run for run in queue.orders(user) if run.is_active]
+    for run in active:
+        if not queue.withdraw(run.run_id, user, _REASON):
+            folder = client.runs_folder(principal=user).absolute() / run.run_id
+            with suppress(LeadlineError):  # it has just ended, or not begun
+                await client.cancel(folder, _REASON, principal=user)
+    return active
