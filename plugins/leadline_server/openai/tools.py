@@ -1,0 +1,75 @@
+"""The tools that a request names: what its run does anyway, or an error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import JsonValue
+
+from leadline.inventory import InstalledPipeline
+from leadline_server.openai.requests import MODEL_PREFIX, unsupported
+
+# The engine that reads folders of the user's own, and the name of the store in which `file_search` finds documents.
+_LOCAL, _STORE = "local", "documents"
+# OpenAI's names of tools; some come with a date.
+_KINDS = ("web_search", "file_search", "code_interpreter", "mcp")
+# The options of tools that ask for what a run does anyway.
+_USUAL: Mapping[str, JsonValue] = {
+    "container": {"type": "auto"},
+    "external_web_access": True,
+    "require_approval": "never",
+    "search_context_size": "medium",
+    "user_location": {"type": "approximate"},
+    "vector_store_ids": [_STORE],
+}
+
+
+def check_tools(tools: Sequence[Mapping[str, JsonValue]], name: str, able: Mapping[str, InstalledPipeline]) -> None:
+    """Raise `Problem` for a tool that the runs of a pipeline do not use; `able` are the pipelines to choose from."""
+    kinds = {f"tools.{index}": _kind(tool) for index, tool in enumerate(tools)}
+    for (where, kind), tool in zip(kinds.items(), tools, strict=True):
+        uses = {other: names for other, pipeline in able.items() if (names := _plugins(kind, pipeline))}
+        if name not in uses:
+            choices = ", ".join(f"{MODEL_PREFIX}{other}" for other in sorted(uses)) or "none of this server does"
+            reason = "a run calls no tools of a client" if kind not in _KINDS else f"this model does not use {kind}"
+            hint = f"choose from: {', '.join(_KINDS)}" if kind not in _KINDS else f"models that do: {choices}"
+            raise unsupported(f"{where}: {reason}", hint)
+        label = tool.get("server_label")
+        if kind == "mcp" and label not in uses[name]:
+            hint = f"choose from: {', '.join(uses[name])}; the operator sets up MCP servers as search engines"
+            raise unsupported(f"{where}.server_label: a run does not use the server {label!s:.80}", hint)
+        for option, value in tool.items():
+            if option not in ("type", "server_label") and _is_given(value) and value != _USUAL.get(option):
+                hint = f"the only choice is {_USUAL[option]!r}" if option in _USUAL else "leave it out"
+                raise unsupported(f"{where}.{option}: a request cannot change how a run uses {kind}", hint)
+    if "file_search" in kinds.values() and "web_search" not in kinds.values() and _plugins("web_search", able[name]):
+        private = [f"{MODEL_PREFIX}{other}" for other in able if not _plugins("web_search", able[other])]
+        hint = f"add web_search, or choose a model that reads documents alone: {', '.join(sorted(private))}"
+        raise unsupported("tools: file_search alone, and this model searches the web, too", hint)
+
+
+def _kind(tool: Mapping[str, JsonValue]) -> str:
+    name = str(tool.get("type", ""))
+    return next((kind for kind in _KINDS if name == kind or name.startswith(f"{kind}_")), name)
+
+
+def _plugins(kind: str, pipeline: InstalledPipeline) -> list[str]:
+    """Return the plugins by which a pipeline does what a tool does."""
+    engines, knowledge = pipeline.uses.get("search.engines", ()), pipeline.uses.get("knowledge.base", ())
+    match kind:
+        case "web_search":
+            return [name for name in engines if name != _LOCAL]
+        case "file_search":
+            return [*knowledge, *(name for name in engines if name == _LOCAL)]
+        case "code_interpreter":
+            return [*pipeline.uses.get("code.sandbox", ())]
+        case "mcp":
+            return [*engines, *pipeline.uses.get("read.fetchers", ())]
+    return []
+
+
+def _is_given(value: JsonValue) -> bool:
+    """Return whether an option says anything: null, an empty list or a table of such says nothing."""
+    if isinstance(value, dict):
+        return any(map(_is_given, value.values()))
+    return value is not None and value != []
