@@ -8,9 +8,10 @@ from pydantic import JsonValue
 
 from leadline.inventory import InstalledPipeline
 from leadline_server.openai.requests import MODEL_PREFIX, unsupported
+from leadline_server.pipelines import plugins_for, reads_documents_alone
 
-# The engine that reads folders of the user's own, and the name of the store in which `file_search` finds documents.
-_LOCAL, _STORE = "local", "documents"
+# The name of the store in which `file_search` finds documents.
+_STORE = "documents"
 # OpenAI's names of tools; some come with a date.
 _KINDS = ("web_search", "file_search", "code_interpreter", "mcp")
 # The options of tools that ask for what a run does anyway.
@@ -28,7 +29,7 @@ def check_tools(tools: Sequence[Mapping[str, JsonValue]], name: str, able: Mappi
     """Raise `Problem` for a tool that the runs of a pipeline do not use; `able` are the pipelines to choose from."""
     kinds = {f"tools.{index}": _kind(tool) for index, tool in enumerate(tools)}
     for (where, kind), tool in zip(kinds.items(), tools, strict=True):
-        uses = {other: names for other, pipeline in able.items() if (names := _plugins(kind, pipeline))}
+        uses = {other: names for other, pipeline in able.items() if (names := plugins_for(kind, pipeline))}
         if name not in uses:
             choices = ", ".join(f"{MODEL_PREFIX}{other}" for other in sorted(uses)) or "none of this server does"
             reason = "a run calls no tools of a client" if kind not in _KINDS else f"this model does not use {kind}"
@@ -42,8 +43,8 @@ def check_tools(tools: Sequence[Mapping[str, JsonValue]], name: str, able: Mappi
             if option not in ("type", "server_label") and _is_given(value) and value != _USUAL.get(option):
                 hint = f"the only choice is {_USUAL[option]!r}" if option in _USUAL else "leave it out"
                 raise unsupported(f"{where}.{option}: a request cannot change how a run uses {kind}", hint)
-    if "file_search" in kinds.values() and "web_search" not in kinds.values() and _plugins("web_search", able[name]):
-        private = [f"{MODEL_PREFIX}{other}" for other in able if not _plugins("web_search", able[other])]
+    if "file_search" in kinds.values() and "web_search" not in kinds.values() and plugins_for("web_search", able[name]):
+        private = [f"{MODEL_PREFIX}{other}" for other in able if reads_documents_alone(able[other])]
         hint = f"add web_search, or choose a model that reads documents alone: {', '.join(sorted(private))}"
         raise unsupported("tools: file_search alone, and this model searches the web, too", hint)
 
@@ -51,21 +52,6 @@ def check_tools(tools: Sequence[Mapping[str, JsonValue]], name: str, able: Mappi
 def _kind(tool: Mapping[str, JsonValue]) -> str:
     name = str(tool.get("type", ""))
     return next((kind for kind in _KINDS if name == kind or name.startswith(f"{kind}_")), name)
-
-
-def _plugins(kind: str, pipeline: InstalledPipeline) -> list[str]:
-    """Return the plugins by which a pipeline does what a tool does."""
-    engines, knowledge = pipeline.uses.get("search.engines", ()), pipeline.uses.get("knowledge.base", ())
-    match kind:
-        case "web_search":
-            return [name for name in engines if name != _LOCAL]
-        case "file_search":
-            return [*knowledge, *(name for name in engines if name == _LOCAL)]
-        case "code_interpreter":
-            return [*pipeline.uses.get("code.sandbox", ())]
-        case "mcp":
-            return [*engines, *pipeline.uses.get("read.fetchers", ())]
-    return []
 
 
 def _is_given(value: JsonValue) -> bool:
