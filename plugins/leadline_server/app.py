@@ -192,6 +192,7 @@ class ShortRoutes:
             progress=100 if view.ended else min(99, 100 * len(ended) // max(1, len(view.steps))),
             reason=view.reason,
             errors=tuple(error.message for error in view.errors),
+            files=view.files,
         )
 
     async def download(self, request: Request) -> Response:

@@ -11,8 +11,8 @@ from leadline_server.problems import Problem
 
 # Kinds of plugin that a pipeline may lack, in the words of a reader.
 _LACKS = {"ai_providers": "a language model", "sandboxes": "a sandbox for programs"}
-# The engine that reads folders of the user's own.
-_LOCAL = "local"
+# The engines that read documents of the user's own.
+_OWN = ("local", "knowledge")
 
 
 def plugins_for(tool: str, pipeline: InstalledPipeline) -> list[str]:
@@ -20,9 +20,9 @@ def plugins_for(tool: str, pipeline: InstalledPipeline) -> list[str]:
     engines, knowledge = pipeline.uses.get("search.engines", ()), pipeline.uses.get("knowledge.base", ())
     match tool:
         case "web_search":
-            return [name for name in engines if name != _LOCAL]
+            return [name for name in engines if name not in _OWN]
         case "file_search":
-            return [*knowledge, *(name for name in engines if name == _LOCAL)]
+            return [*knowledge, *(name for name in engines if name in _OWN)]
         case "code_interpreter":
             return [*pipeline.uses.get("code.sandbox", ())]
         case "mcp":
