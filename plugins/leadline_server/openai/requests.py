@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, JsonValue, StringConstraints
 
@@ -83,11 +83,11 @@ class Extras(RequestBody):
 class QuestionRequest(_Open):
     """What requests of both kinds have. Sampling parameters mean nothing to a run and are accepted."""
 
-    # The fields of which two requests for the same run have the same values.
-    identity: ClassVar[frozenset[str]]
-
     model: Name
     stream: bool = False
+    max_tokens: Count | None = None
+    max_completion_tokens: Count | None = None
+    max_output_tokens: Count | None = None
     tools: list[dict[str, JsonValue]] = Field([], max_length=100, fail_fast=True)
     tool_choice: str | dict[str, Any] | None = None
     leadline: Extras = Extras()
@@ -108,7 +108,13 @@ class QuestionRequest(_Open):
     @property
     def tokens(self) -> int | None:
         """The limit of tokens; None for no limit, for which clients of local servers send -1."""
-        raise NotImplementedError
+        limits = (self.max_output_tokens, self.max_completion_tokens, self.max_tokens)
+        return next((limit for limit in limits if limit not in (None, -1)), None)
+
+    @property
+    def all_tools(self) -> list[dict[str, JsonValue]]:
+        """The tools that a run must have."""
+        return self.tools
 
     @property
     def settings(self) -> dict[str, JsonValue]:
@@ -132,13 +138,9 @@ class QuestionRequest(_Open):
 class ChatRequest(QuestionRequest):
     """A chat completion."""
 
-    identity = frozenset({"model", "max_tokens", "max_completion_tokens", "leadline"})
-
     messages: list[Message] = Field(min_length=1, max_length=10_000, fail_fast=True)  # each error takes a kilobyte
     stream_options: StreamOptions | None = None
     n: int | None = None
-    max_tokens: Count | None = None
-    max_completion_tokens: Count | None = None
     response_format: dict[str, Any] | None = None
     web_search_options: dict[str, JsonValue] | None = None
 
@@ -161,12 +163,6 @@ class ChatRequest(QuestionRequest):
             raise unsupported("response_format: a report is text", "leave response_format out")
         super().refuse_what_no_run_gives()
 
-    @property
-    def tokens(self) -> int | None:
-        """The limit of tokens."""
-        limits = (self.max_completion_tokens, self.max_tokens)
-        return next((limit for limit in limits if limit not in (None, -1)), None)
-
 
 class Item(Message):
     """An item of the input of a response: a message, or what an earlier response returned beside its message."""
@@ -178,26 +174,15 @@ class Item(Message):
 class ResponseRequest(QuestionRequest):
     """A response of OpenAI's newer API."""
 
-    identity = frozenset(
-        {"model", "background", "max_output_tokens", "max_tool_calls", "metadata", "previous_response_id", "leadline"}
-    )
-
     input: Text | Annotated[list[Item], Field(min_length=1, max_length=10_000, fail_fast=True)]
     background: bool = False
     previous_response_id: Name = ""
-    max_output_tokens: Count | None = None
     max_tool_calls: Annotated[Count, Field(ge=1)] | None = None
     metadata: dict[Name, Words] = Field({}, max_length=16, fail_fast=True)
-    instructions: Text = ""
     store: bool = True
     text: dict[str, Any] = {}
     conversation: JsonValue = None
     prompt: JsonValue = None
-
-    @property
-    def all_tools(self) -> list[dict[str, JsonValue]]:
-        """The tools."""
-        return self.tools
 
     @property
     def messages(self) -> list[Message]:
@@ -223,11 +208,6 @@ class ResponseRequest(QuestionRequest):
         if self.leadline.reasoning == "think":
             raise unsupported("leadline.reasoning: a response has its progress in items", "choose from: fields, off")
         super().refuse_what_no_run_gives()
-
-    @property
-    def tokens(self) -> int | None:
-        """The limit of tokens."""
-        return self.max_output_tokens
 
     @property
     def settings(self) -> dict[str, JsonValue]:

@@ -260,7 +260,7 @@ class OpenAIRoutes:
         own = {"run_id": exchange.turn.run_id, "url": exchange.url}
         reply = Reply(f"chatcmpl-{exchange.turn.run_id}", body.model, body.leadline.reasoning, own)
         if not body.stream:
-            return await self._whole(request, body, exchange, self._completion(exchange, reply))
+            return await self._whole(request, body, exchange, lambda: self._completion(exchange, reply))
         signals = Signals(
             alive=lambda: reply.progress(exchange.narration.alive()),
             parting=encoded(closing(exchange.url).openai().model_dump()),
@@ -277,16 +277,16 @@ class OpenAIRoutes:
         body, principal = await read(request, ResponseRequest, BODY_LIMIT), principal_of(request)
         await self._known(body.model)
         await self._check(body)
-        body.max_tool_calls = self._searches(body.max_tool_calls)
+        if (body.max_tool_calls or 0) >= self._service.client.plugins.settings.research.max_queries:
+            body.max_tool_calls = None  # the limit of the settings holds in any case
         previous = body.previous_response_id
         before = await self._service.view(run_of(previous), principal) if previous else None
         exchange = await self._begin(request, body, principal, previous, before)
         if body.stream:
-            deltas = not body.background
-            return self._tell(exchange, body, deltas=deltas)
+            return self._tell(exchange, body, deltas=not body.background)
         if body.background:
-            return self._reply(exchange, response_of(await exchange.view(), body=body))
-        return await self._whole(request, body, exchange, self._response(exchange, body))
+            return await self._now(exchange, body)
+        return await self._whole(request, body, exchange, lambda: self._response(exchange, body))
 
     async def retrieve(self, request: Request) -> Response:
         """Return a response as of now, or the events of it."""
@@ -298,9 +298,7 @@ class OpenAIRoutes:
                 hint = "leave starting_after out, or stream, to get what there is"
                 raise unsupported("starting_after: only streams of requests with background can be continued", hint)
             return self._tell(exchange, None, deltas=False, after=after)
-        if view.status in ACTIVE and not view.questions:
-            return self._reply(exchange, response_of(view))
-        return self._reply(exchange, await self._response(exchange, None))
+        return await self._now(exchange)
 
     async def cancel(self, request: Request) -> Response:
         """End the run of a response; nothing happens if it has ended."""
@@ -311,7 +309,7 @@ class OpenAIRoutes:
                 async with asyncio.timeout(_ENDS):
                     async for _ in self._service.events(exchange.turn.run_id, exchange.principal):
                         pass
-        return self._reply(exchange, response_of(await exchange.view()))
+        return await self._now(exchange)
 
     # --- parts of requests and replies -------------------------------------------------------------------------------
 
@@ -329,11 +327,6 @@ class OpenAIRoutes:
         able = await self._service.pipelines.able()
         if body.tool_choice != "none" and body.pipeline in able:
             check_tools(body.all_tools, body.pipeline, able)
-
-    def _searches(self, calls: int | None) -> int | None:
-        """Return a limit of searches if it is lower than that of the settings, which holds in any case."""
-        limit = self._service.client.plugins.settings.research.max_queries
-        return calls if calls is not None and calls < limit else None
 
     async def _begin(
         self, request: Request, body: AnyRequest, principal: str | None, chat: str, before: RunView | None = None
@@ -353,12 +346,18 @@ class OpenAIRoutes:
         return f"{self._url or str(request.base_url).rstrip('/')}/runs/{quote(run_id)}"
 
     async def _whole(
-        self, request: Request, body: AnyRequest, exchange: Exchange, replying: Awaitable[dict[str, Any]]
+        self, request: Request, body: AnyRequest, exchange: Exchange, reply: Callable[[], Awaitable[dict[str, Any]]]
     ) -> Response:
         """Return a reply that waits for the end of its run, as long as the client does."""
         leave = exchange.cancel if body.leadline.on_disconnect == "cancel" else None
         with self._service.streams.taken(exchange.principal):  # it waits as long as a stream does
-            return self._reply(exchange, await _unless_left(request, replying, leave))
+            return self._reply(exchange, await _unless_left(request, reply(), leave))
+
+    async def _now(self, exchange: Exchange, body: ResponseRequest | None = None) -> Response:
+        """Return a response as of now: its output comes when its run has ended or asks."""
+        view = await exchange.view()
+        works = view.status in ACTIVE and not view.questions
+        return self._reply(exchange, response_of(view, body=body) if works else await self._response(exchange, body))
 
     def _reply(self, exchange: Exchange, content: dict[str, Any]) -> Response:
         return JSONResponse(content, headers={_RUN: exchange.turn.run_id})

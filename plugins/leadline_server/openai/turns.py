@@ -159,7 +159,7 @@ def history(request: AnyRequest) -> list[records.Turn]:
 
 def request_key(request: AnyRequest, chat: str, principal: str | None) -> str:
     """Return a digest of a request: equal requests of a client have the same, and those of two principals never."""
-    about = request.model_dump_json(include=set(request.identity))
+    about = request.model_dump_json(exclude={"messages", "input", "stream", "stream_options"})
     return _digests(chat, [json.dumps(principal), about, *questions(request)])[-1]
 
 

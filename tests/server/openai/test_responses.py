@@ -96,6 +96,7 @@ def test_a_background_response_is_retrieved_and_cancelled(client: Any, served: S
     response = checked(poll(client, first))
     assert (response.status, response.metadata) == ("completed", {"team": "harbour"})
     assert response.output_text.startswith("# ")
+    assert client.responses.cancel(first.id).output_text == response.output_text, "it had ended"
     assert client.responses.retrieve(stopped.id).status == "cancelled"
 
 
