@@ -22,7 +22,7 @@ def plugins_for(tool: str, pipeline: InstalledPipeline) -> list[str]:
         case "web_search":
             return [name for name in engines if name not in _OWN]
         case "file_search":
-            return [*knowledge, *(name for name in engines if name in _OWN)]
+            return [*knowledge, *engines]  # every search finds documents, too
         case "code_interpreter":
             return [*pipeline.uses.get("code.sandbox", ())]
         case "mcp":

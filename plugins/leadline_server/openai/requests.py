@@ -11,6 +11,8 @@ from leadline_server.requests import Name, NewRun, RequestBody, Words, order
 
 # The tag of runs whose stream of events can be continued.
 BACKGROUND = "background"
+# The name of the store of `file_search` that has all documents of the user and the server.
+ALL_DOCUMENTS = "documents"
 # The models are called after the pipelines.
 MODEL_PREFIX = "leadline-"
 # Bytes of a request: a conversation repeats all earlier reports.
@@ -124,9 +126,20 @@ class QuestionRequest(_Open):
             changed.setdefault("report.length", round(self.tokens * _WORDS_PER_TOKEN))
         return changed
 
+    @property
+    def sources(self) -> dict[str, Any]:
+        """What `file_search` asks a run to search: documents, all or some, and the web only beside `web_search`."""
+        stores = [tool.get("vector_store_ids") for tool in self.tools if tool.get("type") == "file_search"]
+        if not stores or self.tool_choice == "none":
+            return {}
+        names = [name for store in stores if isinstance(store, list) for name in store]
+        web = any(str(tool.get("type", "")).startswith("web_search") for tool in self.tools)
+        return {"documents": None if ALL_DOCUMENTS in names else names, "web": web}
+
     def order(self, question: str, tags: dict[str, str]) -> NewRun:
         """Return the request as an order."""
         return order(
+            **self.sources,
             question=question,
             pipeline=self.pipeline,
             set=self.settings,

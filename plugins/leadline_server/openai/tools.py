@@ -8,10 +8,8 @@ from pydantic import JsonValue
 
 from leadline.inventory import InstalledPipeline
 from leadline_server.openai.requests import MODEL_PREFIX, unsupported
-from leadline_server.pipelines import plugins_for, reads_documents_alone
+from leadline_server.pipelines import plugins_for
 
-# The name of the store in which `file_search` finds documents.
-_STORE = "documents"
 # OpenAI's names of tools; some come with a date.
 _KINDS = ("web_search", "file_search", "code_interpreter", "mcp")
 # The options of tools that ask for what a run does anyway.
@@ -21,8 +19,9 @@ _USUAL: Mapping[str, JsonValue] = {
     "require_approval": "never",
     "search_context_size": "medium",
     "user_location": {"type": "approximate"},
-    "vector_store_ids": [_STORE],
 }
+# What a tool is, and what a run is told of it.
+_NAMES = ("type", "server_label", "vector_store_ids")
 
 
 def check_tools(tools: Sequence[Mapping[str, JsonValue]], name: str, able: Mapping[str, InstalledPipeline]) -> None:
@@ -40,13 +39,13 @@ def check_tools(tools: Sequence[Mapping[str, JsonValue]], name: str, able: Mappi
             hint = f"choose from: {', '.join(uses[name])}; the operator sets up MCP servers as search engines"
             raise unsupported(f"{where}.server_label: a run does not use the server {label!s:.80}", hint)
         for option, value in tool.items():
-            if option not in ("type", "server_label") and _is_given(value) and value != _USUAL.get(option):
+            if (
+                option not in ("type", "server_label", "vector_store_ids")
+                and _is_given(value)
+                and value != _USUAL.get(option)
+            ):
                 hint = f"the only choice is {_USUAL[option]!r}" if option in _USUAL else "leave it out"
                 raise unsupported(f"{where}.{option}: a request cannot change how a run uses {kind}", hint)
-    if "file_search" in kinds.values() and "web_search" not in kinds.values() and plugins_for("web_search", able[name]):
-        private = [f"{MODEL_PREFIX}{other}" for other in able if reads_documents_alone(able[other])]
-        hint = f"add web_search, or choose a model that reads documents alone: {', '.join(sorted(private))}"
-        raise unsupported("tools: file_search alone, and this model searches the web, too", hint)
 
 
 def _kind(tool: Mapping[str, JsonValue]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from base64 import b64decode
 from collections.abc import Iterator
@@ -12,16 +13,13 @@ from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
-from tests.server.conftest import PATIENCE, QUESTION, Served, finish, running
+from tests.server.conftest import PATIENCE, QUESTION, Served, events, finish, running
 from tests.server.openai.test_chat import ASKING, VAGUE, client_of, runs_of
 
 import leadline
-from leadline.inventory import InstalledPipeline
 from leadline.records import Figure, Report, Section
 from leadline_server.openai.answers import Exchange, answer
-from leadline_server.openai.tools import check_tools
 from leadline_server.openai.turns import Turn
-from leadline_server.problems import Problem
 from leadline_server.views import Links
 
 openai = pytest.importorskip("openai", reason="needs the client of OpenAI's API: pip install openai")
@@ -189,7 +187,8 @@ def test_a_run_that_fails_is_a_failed_response(tmp_path: Path) -> None:
         ({"type": "mcp", "server_label": "fakeweb", "require_approval": "never"}, ""),
         ({"type": "web_search", "filters": {"allowed_domains": ["a.org"]}}, "filters: a request cannot change"),
         ({"type": "web_search", "search_context_size": "high"}, "the only choice is 'medium'"),
-        ({"type": "file_search", "vector_store_ids": ["documents"]}, "models that do: leadline-knowledge"),
+        ({"type": "file_search", "vector_store_ids": ["nosuch.pdf"]}, "there is none of these"),
+        ({"type": "file_search", "vector_store_ids": ["documents"], "max_num_results": 3}, "max_num_results"),
         ({"type": "code_interpreter", "container": {"type": "auto"}}, "does not use code_interpreter"),
         ({"type": "mcp", "server_label": "x", "server_url": "http://127.0.0.1:1"}, "choose from: fakeweb"),
         ({"type": "mcp", "server_label": "fakeweb", "server_url": "http://127.0.0.1:1"}, "server_url"),
@@ -208,21 +207,26 @@ def test_a_tool_is_what_the_run_does_or_refused_with_the_choices(
         return
     with pytest.raises(openai.UnprocessableEntityError, match=message) as refused:
         respond(client, QUESTION, tools=[tool])
-    assert (refused.value.type, refused.value.code) == ("invalid_request_error", "unsupported")
+    assert refused.value.type == "invalid_request_error"
     with pytest.raises(openai.UnprocessableEntityError, match=message):
         client.chat.completions.create(**chat, tools=[tool])
     assert runs_of(served) == before
 
 
-def test_documents_alone_are_not_searched_by_a_model_that_searches_the_web() -> None:
-    uses = {"research": {"search.engines": ("local", "brave")}, "knowledge": {"knowledge.base": ("knowledge",)}}
-    able = {name: InstalledPipeline(name=name, uses=plugins) for name, plugins in uses.items()}
-    files: Any = {"type": "file_search", "vector_store_ids": ["documents"]}
-    check_tools([files], "knowledge", able)
-    check_tools([files, {"type": "web_search"}], "research", able)
-    with pytest.raises(Problem, match="searches the web") as refused:
-        check_tools([files], "research", able)
-    assert refused.value.body.hint.endswith("leadline-knowledge")
+def test_file_search_searches_documents_and_the_web_only_beside_web_search(tmp_path: Path) -> None:
+    files: Any = {"type": "file_search", "vector_store_ids": ["depth.txt"]}
+    with running(tmp_path) as server, client_of(server) as client:
+        http = server.client()
+        text = b"The harbour of Kalmar was measured at each sounding: it was seven fathoms deep."
+        added = http.post("/v1/knowledge", params={"name": "depth.txt"}, content=text)
+        assert added.status_code == 200, added.text
+        alone = respond(client, f"{QUESTION} alone", tools=[files])
+        both = respond(client, f"{QUESTION} both", tools=[files, {"type": "web_search"}])
+        for response, web in ((alone, False), (both, True)):
+            calls = [json.loads(frame["data"])["data"] for frame in events(http, run_of(response))]
+            asked = {call["provider"] for call in calls if call.get("kind") == "search"}
+            assert asked == ({"knowledge", "fakeweb"} if web else {"knowledge"})
+            assert "depth.txt" in response.output_text
 
 
 @pytest.mark.parametrize(
