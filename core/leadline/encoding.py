@@ -59,13 +59,13 @@ def require_type(reply: Any, model: type[R]) -> R:
     return reply
 
 
-def json_bytes(value: Any, indent: int | None = None) -> bytes:
+def json_bytes(value: Any) -> bytes:
     """Return a record, a tuple of records or plain JSON as UTF-8 JSON, lone surrogates replaced."""
     try:
-        return to_json(value, indent=indent)
+        return to_json(value)
     except (PydanticSerializationError, UnicodeEncodeError):
         tree = to_jsonable_python(without_surrogates(value))  # leaves the texts of records unchanged
-        return to_json(without_surrogates(tree), indent=indent)
+        return to_json(without_surrogates(tree))
 
 
 def prompt_json(fields: Mapping[str, Any]) -> bytes:

@@ -1,41 +1,6 @@
 """Events: one stream that reports everything a run does.
 
-The kinds of events and their `data`:
-
-    run.started     {folder, question, pipeline, steps, choices, replay, principal, previous}: `previous` is the last
-                    session of a resumed run, {span_id, began, ended}; `ended` is null if it was killed
-    run.finished    {status, reason, claims}: `claims` are the numbers of claims by verdict
-    progress        {step, status: started | finished | failed, data}: with `idle` in `data` it had nothing to do;
-                    `loop_end` is the reason why no further round follows
-    route           {pipeline, reason, by: rules | model | default, steps}: the run continues with this pipeline
-    message         {kind: plan | learning | report | index, text}: a plan also has {sections}, each {id, title,
-                    questions}; the learning from a page that was cut into passages {source, passages}: its URL and
-                    their number; `index`: how many files of the user's documents are read so far
-    review          {round, sections, gaps, conflicts}: what a round left open; `sections` are {id, coverage, depth,
-                    questions}, `gaps` the questions to search for, `conflicts` where sources disagree
-    query           {id, query, goal, section, round}: a search begins; `section` is the id of a section of the plan
-    found           {id, hits, failure}: it has ended with so many hits, or failed
-    source          {id, url, title, engine, tier, query}: a page was read; `query` is the id of the search
-    unread          {url, reason, query}: a page could not be read
-    question        {id, message, schema, seconds}: answered by `Run.answer` within so many seconds; the
-                    `call.finished` with this `key` tells that it is closed
-    usage           {kind, provider, task, key, usage, spent}
-    error           {message, category, step}; that of a call also has {kind, provider, task, key, code, parameters},
-                    {attempts, replayed} and {type}, the class of the failure, as RateLimited
-    notice          {message, code, parameters}; the last two only if the message has a code
-    call.started    {kind, provider, task, key}; a chat also has {model}, the model that is asked
-    call.delta      {kind: text | reasoning, text, attempt, key, task, provider, said}: `said` is the readable part of
-                    the piece if the reply is JSON and its task names readable fields, such as the titles of a plan;
-                    with {answers} it is the answer of the run
-    call.retried    {kind, provider, task, key, attempt, category, type, seconds}: an attempt failed, and the next one
-                    follows after so many seconds
-    call.restart    {attempt, key, task}: discard what earlier attempts streamed
-    call.held       {kind, provider, task, key, seconds}: the provider asked to wait this long before the next request
-    call.finished   {kind, provider, task, key, outcome: reply | failure | refusal,
-                    from: live | journal | cache | shared, seconds, attempts, usage}; a reply of a model also has
-                    {model, finish_reason}
-    knowledge       {done, total, problems}: files of an addition of documents, which is no run
-    gap             {after, before}: the events between these numbers are lost; only `Client.events` reports it
+`DATA` has the type of an event's `data` for each kind.
 
 A call that is answered by the journal, by the cache across runs or by an identical call in flight has no
 `call.started`; its text arrives as one `call.delta`. Deltas are sent to observers without `deltas = False` and to
@@ -54,10 +19,13 @@ Secrets are masked in every text.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from typing import Any, Literal, NotRequired
 
-from leadline.records import Event
+from typing_extensions import TypedDict
+
+from leadline.records import Event, Json
 
 
 def utc_now() -> datetime:
@@ -101,3 +69,258 @@ class Subscription:
         self._leave(self)
         self._ended = True
         self.put(None)
+
+
+# --- the data of each kind --------------------------------------------------------------------------------------------
+
+
+class RunStarted(TypedDict):
+    """A session begins; `previous` is the last one of a resumed run, {span_id, began, ended}: null if it was killed."""
+
+    folder: NotRequired[str]
+    question: str
+    pipeline: str
+    steps: list[str]
+    choices: list[str]
+    replay: bool
+    principal: str | None
+    previous: Json | None
+
+
+class RunFinished(TypedDict):
+    """A session ends; `claims` are the numbers of claims by verdict."""
+
+    status: str
+    reason: str
+    claims: NotRequired[dict[str, int]]
+
+
+class Progress(TypedDict):
+    """A stage works; in `data`, `idle`: it had nothing to do, and `loop_end`: why no further round follows."""
+
+    step: str
+    status: Literal["started", "finished", "failed"]
+    data: Json
+
+
+class Route(TypedDict):
+    """The run continues with this pipeline."""
+
+    pipeline: str
+    reason: str
+    by: Literal["rules", "model", "default"]
+    steps: list[str]
+
+
+class MessageSent(TypedDict):
+    """A text for people, by `kind`: a plan, a learning, a report, the state of an `index` of the user's documents.
+
+    `sections` of a plan are {id, title, questions}; the learning from a page has its address as `source` and the number
+    of its `passages`.
+    """
+
+    kind: str
+    text: str
+    sections: NotRequired[list[Json]]
+    source: NotRequired[str]
+    passages: NotRequired[int]
+    step: NotRequired[str]
+
+
+class RoundReview(TypedDict):
+    """What a round left open: sections, {id, coverage, depth, questions}; questions to search for; conflicts."""
+
+    round: int
+    sections: list[Json]
+    gaps: list[str]
+    conflicts: list[str]
+
+
+class Query(TypedDict):
+    """A search begins; `section` is the id of a section of the plan."""
+
+    id: str
+    query: str
+    goal: str
+    section: str
+    round: int
+
+
+class Found(TypedDict):
+    """A search has ended with so many hits, or failed."""
+
+    id: str
+    hits: int
+    failure: str
+
+
+class PageRead(TypedDict):
+    """A page was read; `query` is the id of the search."""
+
+    id: str
+    url: str
+    title: str
+    engine: str
+    tier: int
+    query: NotRequired[str]
+
+
+class PageUnread(TypedDict):
+    """A page could not be read."""
+
+    url: str
+    reason: str
+    query: str
+
+
+class Question(TypedDict):
+    """A question to a person, which `Run.answer` answers within so many seconds.
+
+    The `call.finished` with its id as `key` tells that it is closed.
+    """
+
+    id: str
+    message: str
+    schema: Json
+    seconds: float | None
+
+
+class Call(TypedDict):
+    """A call: the kind of its provider, the provider, the task, and the key of the call."""
+
+    kind: str
+    provider: str
+    task: str
+    key: str
+
+
+class CallUsage(Call):
+    """What a call used, and what the run has spent so far."""
+
+    usage: Json
+    spent: Json
+
+
+class Error(TypedDict):
+    """A failure; that of a call has the fields of the call, and `type` is the class of the failure."""
+
+    message: str
+    category: str
+    step: str
+    kind: NotRequired[str]
+    provider: NotRequired[str]
+    task: NotRequired[str]
+    key: NotRequired[str]
+    type: NotRequired[str]
+    attempts: NotRequired[int]
+    replayed: NotRequired[bool]
+    code: NotRequired[str]
+    parameters: NotRequired[Json]
+
+
+class NoticeSent(TypedDict):
+    """A notice; `code` and `parameters` only if the message has a code."""
+
+    message: str
+    code: NotRequired[str]
+    parameters: NotRequired[Json]
+
+
+class CallStarted(Call):
+    """A call begins; a chat has the model that is asked."""
+
+    model: NotRequired[str]
+
+
+class CallDelta(TypedDict):
+    """A piece of a reply; with `answers`, of the answer of the run.
+
+    `said` is its readable part if the reply is JSON and its task names readable fields, such as the titles of a plan.
+    """
+
+    kind: Literal["text", "reasoning"]
+    text: str
+    attempt: int
+    key: str
+    task: str
+    provider: NotRequired[str]
+    said: NotRequired[str]
+    answers: NotRequired[bool]
+
+
+class CallRetried(Call):
+    """An attempt failed, and the next one follows after so many seconds."""
+
+    attempt: int
+    category: str
+    type: str
+    seconds: float
+
+
+class CallRestart(TypedDict):
+    """Discard what earlier attempts streamed."""
+
+    attempt: int
+    key: str
+    task: str
+
+
+class CallHeld(Call):
+    """The provider asked to wait this long before the next request."""
+
+    seconds: float
+
+
+_From = TypedDict("_From", {"from": Literal["live", "journal", "cache", "shared"]})
+
+
+class CallFinished(Call, _From):
+    """A call ends, with what its reply is from; a reply of a model has `model` and `finish_reason`."""
+
+    outcome: Literal["reply", "failure", "refusal"]
+    seconds: float
+    attempts: int
+    usage: Json
+    model: NotRequired[str]
+    finish_reason: NotRequired[str]
+
+
+class Knowledge(TypedDict):
+    """Files of an addition of documents, which is no run."""
+
+    done: int
+    total: int
+    problems: int
+
+
+class Gap(TypedDict):
+    """The events between these numbers are lost; only `Client.events` reports it."""
+
+    after: int
+    before: int
+
+
+DATA: Mapping[str, type[Any]] = {
+    "run.started": RunStarted,
+    "run.finished": RunFinished,
+    "progress": Progress,
+    "route": Route,
+    "message": MessageSent,
+    "review": RoundReview,
+    "query": Query,
+    "found": Found,
+    "source": PageRead,
+    "unread": PageUnread,
+    "question": Question,
+    "usage": CallUsage,
+    "error": Error,
+    "notice": NoticeSent,
+    "call.started": CallStarted,
+    "call.delta": CallDelta,
+    "call.retried": CallRetried,
+    "call.restart": CallRestart,
+    "call.held": CallHeld,
+    "call.finished": CallFinished,
+    "knowledge": Knowledge,
+    "gap": Gap,
+}

@@ -31,10 +31,14 @@ class InstalledPlugin(Record):
 
 
 class InstalledPipeline(Record):
-    """A pipeline of the settings; `problem` is why it cannot run, `lacks` the kinds of plugin that are missing."""
+    """A pipeline of the settings; `problem` is why it cannot run, `lacks` the kinds of plugin that are missing.
+
+    `uses` has the plugins by which its stages work, by the setting that names them, such as `search.engines`.
+    """
 
     name: str
     description: str = ""
     level: str = ""
     problem: str = ""
     lacks: tuple[str, ...] = ()
+    uses: dict[str, tuple[str, ...]] = {}

@@ -226,8 +226,9 @@ class IndexEntry(Record):
     confidence: Confidence
 
 
-# Why a report is rejected: it cites unknown evidence; with `verify.require_support` also no or unsupported claims.
-Ground = Literal["no_claims", "unknown_ids", "unsupported"]
+# Why a report is rejected: it cites unknown evidence; with `verify.require_support` also no or unsupported claims, and
+# paragraphs without a citation.
+Ground = Literal["no_claims", "uncited", "unknown_ids", "unsupported"]
 
 
 class Verification(Record):

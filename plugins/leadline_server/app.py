@@ -7,9 +7,10 @@ import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
-from typing import Any
+from functools import cache
+from typing import Any, Literal
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, create_model, model_validator
 from pydantic.json_schema import JsonSchemaMode, models_json_schema
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -19,7 +20,8 @@ from starlette.routing import Route
 
 from leadline import Client, __version__
 from leadline.errors import LeadlineError
-from leadline.records import Record
+from leadline.events import DATA
+from leadline.records import Event, Record
 from leadline_server.access import Access
 from leadline_server.admin import AdminRoutes
 from leadline_server.downloads import ENDINGS, Downloads
@@ -34,7 +36,7 @@ from leadline_server.problems import Problem, problem_of
 from leadline_server.queue import Queue
 from leadline_server.requests import Long, Name, RequestBody, order, read
 from leadline_server.run_routes import RunRoutes, required
-from leadline_server.service import Service, principal_of
+from leadline_server.service import SESSION_FINISHED, Service, principal_of
 from leadline_server.store import Store
 from leadline_server.views import TaskStarted, TaskStatus
 
@@ -58,9 +60,11 @@ def document(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
     replies |= {route.reply for route in routes if isinstance(route.reply, type)}
     modes: list[tuple[type[BaseModel], JsonSchemaMode]] = [(model, "serialization") for model in replies]
     modes += [(route.body, "validation") for route in routes if route.body]
-    modes = sorted(set(modes), key=lambda mode: mode[0].__name__)
+    events = event_records()
+    modes = [*sorted(set(modes), key=lambda mode: mode[0].__name__), *((event, "serialization") for event in events)]
     refs, definitions = models_json_schema(modes, ref_template="#/components/schemas/{model}")
-    schemas = {model: refs[model, mode] for model, mode in modes}
+    schemas: dict[Any, Any] = {model: refs[model, mode] for model, mode in modes}
+    schemas[EVENTS] = {"oneOf": [schemas[event] for event in events]}
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
         operations = paths.setdefault(openapi_path(route.path), {})
@@ -81,7 +85,23 @@ def document(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
     }
 
 
-def _operation(route: Endpoint, schemas: dict[type[BaseModel], Any]) -> dict[str, Any]:
+def event_records() -> list[type[BaseModel]]:
+    """Return a record for the events of each kind, as the stream of a run has them."""
+    kinds: dict[str, Any] = {**DATA, SESSION_FINISHED: DATA["run.finished"]}
+    literal: Any = Literal
+    return [
+        create_model(
+            f"{kind.title().replace('.', '')}Event",
+            __base__=Event,
+            __doc__=data.__doc__,
+            kind=(literal[kind], ...),
+            data=(data, ...),
+        )
+        for kind, data in kinds.items()
+    ]
+
+
+def _operation(route: Endpoint, schemas: dict[Any, Any]) -> dict[str, Any]:
     problem = {"content": {_JSON: {"schema": schemas[route.problem]}}}
     codes = sorted({*_EVERYWHERE, *route.errors, *(_OF_BODIES if route.body else ())})
     operation: dict[str, Any] = {
@@ -103,9 +123,10 @@ def _operation(route: Endpoint, schemas: dict[type[BaseModel], Any]) -> dict[str
     return operation
 
 
-def _content(route: Endpoint, schemas: dict[type[BaseModel], Any]) -> dict[str, Any]:
+def _content(route: Endpoint, schemas: dict[Any, Any]) -> dict[str, Any]:
     if isinstance(route.reply, str):
-        kind = {FILE: {"type": "string", "format": "binary"}, EVENTS: {"type": "string"}, _JSON: {"type": "object"}}
+        event = {"type": "string", "contentMediaType": _JSON, "contentSchema": schemas[EVENTS]}
+        kind = {FILE: {"type": "string", "format": "binary"}, EVENTS: event, _JSON: {"type": "object"}}
         return {route.reply.partition(";")[0]: {"schema": kind.get(route.reply, {"type": "string"})}}
     return {_JSON: {"schema": schemas[route.reply]}}
 
@@ -171,6 +192,7 @@ class ShortRoutes:
             progress=100 if view.ended else min(99, 100 * len(ended) // max(1, len(view.steps))),
             reason=view.reason,
             errors=tuple(error.message for error in view.errors),
+            files=view.files,
         )
 
     async def download(self, request: Request) -> Response:
@@ -188,11 +210,12 @@ class App:
         guesses = Rate(address.limits.guesses, "too many logins or wrong tokens")
         self.service = Service(client, store, queue, address.limits, guesses, address.access, address.url)
         knowledge, downloads = KnowledgeRoutes(self.service), Downloads(self.service)
-        info = InfoRoutes(self.service, lambda: document(self.endpoints))
+        api = cache(lambda: document(self.endpoints))  # made when somebody asks for it: the server starts faster
+        info = InfoRoutes(self.service, api)
         short, openai = ShortRoutes(self.service, downloads), OpenAIRoutes(self.service, address.url)
         all_routes = (RunRoutes(self.service), knowledge, info, openai, short, AdminRoutes(self.service))
         self.endpoints = [endpoint for routes in all_routes for endpoint in routes.endpoints()]
-        self._mcp, self._pages = McpEndpoint(self.service), Pages(self.service, knowledge, downloads)
+        self._mcp, self._pages = McpEndpoint(self.service), Pages(self.service, knowledge, downloads, api)
         starlette = Starlette(
             routes=[*map(self._route, self.endpoints), Route(PATH, self._mcp, methods=METHODS), *self._pages.routes],
             exception_handlers={HTTPException: self._http_error, Exception: self._fault},

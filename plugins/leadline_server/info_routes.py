@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from starlette.requests import Request
@@ -40,7 +39,7 @@ class InfoRoutes:
 
     def __init__(self, service: Service, document: Callable[[], dict[str, Any]]) -> None:
         self._service, self._client = service, service.client
-        self._document = cache(document)  # made when somebody asks for it: the server starts faster
+        self._document = document
 
     def endpoints(self) -> list[Endpoint]:
         """Return the routes."""

@@ -11,6 +11,28 @@ from leadline_server.problems import Problem
 
 # Kinds of plugin that a pipeline may lack, in the words of a reader.
 _LACKS = {"ai_providers": "a language model", "sandboxes": "a sandbox for programs"}
+# The engines that read documents of the user's own.
+_OWN = ("local", "knowledge")
+
+
+def plugins_for(tool: str, pipeline: InstalledPipeline) -> list[str]:
+    """Return the plugins by which a pipeline does what a tool does, by OpenAI's name of the tool."""
+    engines, knowledge = pipeline.uses.get("search.engines", ()), pipeline.uses.get("knowledge.base", ())
+    match tool:
+        case "web_search":
+            return [name for name in engines if name not in _OWN]
+        case "file_search":
+            return [*knowledge, *engines]  # every search finds documents, too
+        case "code_interpreter":
+            return [*pipeline.uses.get("code.sandbox", ())]
+        case "mcp":
+            return [*engines, *pipeline.uses.get("read.fetchers", ())]
+    return []
+
+
+def reads_documents_alone(pipeline: InstalledPipeline) -> bool:
+    """Return whether a pipeline reads documents of the user's own, and nothing from the web."""
+    return bool(plugins_for("file_search", pipeline)) and not plugins_for("web_search", pipeline)
 
 
 class Pipelines:

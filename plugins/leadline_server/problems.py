@@ -12,7 +12,7 @@ from leadline_server.queue import QueueUnavailable
 from leadline_server.remedies import for_readers
 
 # The beginnings of the paths whose clients expect errors in OpenAI's form.
-OPENAI_PATHS = ("/v1/models", "/v1/chat/")
+OPENAI_PATHS = ("/v1/models", "/v1/chat/", "/v1/responses")
 _OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 

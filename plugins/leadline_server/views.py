@@ -227,7 +227,8 @@ class TaskStarted(Record):
 class TaskStatus(Record):
     """The state of a task; `progress` is the share of finished steps in percent.
 
-    `reason` is why it is not complete, and `errors` are failures, from most of which it recovered.
+    `reason` is why it is not complete, `errors` are failures, from most of which it recovered, and `files` are those of
+    the run so far.
     """
 
     task_id: str
@@ -236,3 +237,4 @@ class TaskStatus(Record):
     progress: int
     reason: str = ""
     errors: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()

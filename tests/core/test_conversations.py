@@ -305,6 +305,26 @@ async def test_a_question_remembers_related_ones_of_the_same_user_and_says_so(tm
     assert "reuse" not in asked, "only turns of this conversation have sources"
 
 
+@pytest.mark.parametrize(
+    ("question", "points_back", "understood"),
+    [
+        ("Was the harbour of Kalmar deep?", [], False),
+        ("Was the harbour of Kalmar deep?", ["that report"], False),
+        ("Was that harbour of Kalmar deep?", ["That harbour"], True),
+    ],
+)
+async def test_memory_changes_only_a_question_that_points_back(
+    tmp_path: Path, docs: Path, question: str, points_back: list[str], understood: bool
+) -> None:
+    reply = {"question": f"{FIRST} {question}", "points_back": points_back}
+    async with client(tmp_path, Model(follow_up=reply), {"memory": 2}) as runs:
+        await runs.research(FIRST)
+        then = await runs.research(question)
+    assert any(f"{notice}".startswith("understood as") for notice in then.metadata.notices) is understood
+    assert then.report
+    assert (then.report.metadata["question"] == question) is not understood
+
+
 async def test_a_forgotten_run_is_not_remembered_and_stays(tmp_path: Path, docs: Path) -> None:
     model = Model()
     async with client(tmp_path, model, {"memory": 2}) as runs:

@@ -42,11 +42,13 @@ def test_quoted_blocks_are_what_they_quote(page: Path, generate: ModuleType) -> 
     assert text == generate.filled(text), "run: python docs/generate.py"
 
 
-def test_files_that_the_tables_of_the_systems_name_exist() -> None:
+def test_what_works_of_the_systems_names_a_test_and_all_files_that_are_named_exist() -> None:
     text = (ROOT / "examples" / "systems" / "README.md").read_text(encoding="utf-8")
     named = re.findall(r"`((?:tests|plugins)/[^`]+)`", text)
     assert len(named) > 20
     assert [name for name in named if not (ROOT / name).exists()] == []
+    works = [line for line in text.split("\n") if re.match(r"\|[^|]+\| works", line)]
+    assert [line for line in works if "`tests/" not in line] == [], "what no test shows does not work"
 
 
 def test_the_reference_of_the_prompts_is_up_to_date(generate: ModuleType) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import httpx
 import pytest
 from pydantic import BaseModel
-from tests.server.conftest import QUESTION, finish
+from tests.server.conftest import QUESTION, Served, finish, order
+from tests.server.page.conftest import Browser, browser_of
 
 import leadline
-from leadline_server.app import App, openapi_path
+from leadline.events import DATA
+from leadline_server.app import App, event_records, openapi_path
 from leadline_server.endpoint import Endpoint
 from leadline_server.queue import open_queue
 from leadline_server.store import Store
@@ -27,6 +30,11 @@ def routes(tmp_path_factory: pytest.TempPathFactory) -> list[Endpoint]:
     finally:
         queue.close()
         store.close()
+
+
+@pytest.fixture
+def browser(served: Served) -> Browser:
+    return browser_of(served)
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +102,37 @@ def _reply(routes: list[Endpoint], method: str, path: str) -> type[BaseModel]:
     reply = next(route.reply for route in routes if (route.method, route.path) == (method, path))
     assert isinstance(reply, type)
     return reply
+
+
+def test_every_event_has_the_data_of_its_kind(http: httpx.Client, served: Served) -> None:
+    records: dict[str, Any] = {
+        get_args(record.model_fields["kind"].annotation)[0]: record for record in event_records()
+    }
+    with served.gate.closed():
+        run = order(http, f"{QUESTION} schemas")
+        with http.stream("GET", f"/v1/runs/{run}/events?deltas=1") as reply:
+            served.gate.is_open.set()
+            lines = [line.removeprefix("data: ") for line in reply.iter_lines() if line.startswith("data: ")]
+    kinds = set()
+    for event in map(json.loads, lines):
+        kinds.add(event["kind"])
+        checked = records[event["kind"]].model_validate(event).model_dump(mode="json")
+        assert checked["data"] == event["data"]
+    assert {"run.started", "progress", "query", "found", "source", "call.started", "call.finished"} <= kinds
+    page = Path(__file__).parents[2] / "docs" / "reference" / "events.md"
+    assert set(re.findall(r"^\| `([\w.]+)` \| `(\w+)` \|$", page.read_text(), re.MULTILINE)) == {
+        (kind, data.__name__) for kind, data in DATA.items()
+    }
+
+
+def test_the_page_of_the_api_has_every_route_and_record(browser: Browser, document: dict[str, Any]) -> None:
+    page = browser.open("/docs")
+    routes = {" ".join(item.text().split()) for item in page.css("summary code")}
+    assert routes == {f"{method.upper()} {path}" for path, methods in document["paths"].items() for method in methods}
+    targets = {item.attributes["href"] for item in page.css("details a")}
+    assert targets == {f"#{name}" for name in document["components"]["schemas"]} & targets
+    assert {item.attributes["id"] for item in page.css("details p[id]")} == {*document["components"]["schemas"]}
+    assert "contentSchema" in str(document["paths"]["/v1/runs/{run_id}/events"])
 
 
 def test_every_error_is_described(http: httpx.Client, document: dict[str, Any], routes: list[Endpoint]) -> None:

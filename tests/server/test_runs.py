@@ -153,7 +153,9 @@ def test_the_short_routes_start_poll_and_download(http: httpx.Client) -> None:
     started = http.post("/api/research/start", json={"query": QUESTION}).json()
     run = started["task_id"]
     finish(http, run)
-    assert http.get("/api/research/status", params={"task_id": run}).json() == {
+    status = http.get("/api/research/status", params={"task_id": run}).json()
+    assert {"report.md", "search_results.json"} <= {*status.pop("files")}
+    assert status == {
         "task_id": run,
         "status": "complete",
         "step": "",

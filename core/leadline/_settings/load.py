@@ -411,10 +411,12 @@ def pipeline_in(loaded: Loaded) -> InstalledPipeline:
     """Return the pipeline of the settings, and why it cannot run."""
     name = loaded.settings.pipeline
     pipeline = loaded.settings.pipelines[name]
+    used = () if loaded.problems else {key for offer in loaded.offers() for key in offer.uses if isinstance(key, str)}
     return InstalledPipeline(
         name=name,
         description=pipeline.description,
         level=pipeline.level,
         problem="\n".join(loaded.problems),
         lacks=tuple(sorted(loaded.lacks)),
+        uses={key: loaded.chosen[key] for key in sorted(used) if loaded.chosen.get(key)},
     )

@@ -85,7 +85,7 @@ class Checked:
     stored: bool = False
     """True if the sources are those that the run stored."""
     tolerated: bool = False
-    """True if the run accepted the report with unsupported claims."""
+    """True if the run accepted the report with unsupported claims, or paragraphs without a citation."""
 
     @property
     def judged_by(self) -> dict[str, int]:
@@ -179,9 +179,10 @@ async def _paragraphs(args: Namespace, client: Client) -> Checked:
 
 
 def _tolerated(report: Report) -> bool:
-    """Return whether the run accepted its report with unsupported claims, as it does by default."""
+    """Return whether the run accepted its report although claims or citations are missing, as it does by default."""
     known: Any = report.metadata.get("verification") or {}
-    return bool(known.get("passed")) and any(known.get("claims", {}).get(kind) for kind in FAILED)
+    failed = any(known.get("claims", {}).get(kind) for kind in FAILED)
+    return bool(known.get("passed")) and (failed or bool(known.get("paragraph_without_citation_count")))
 
 
 async def _judged(client: Client, judge: Callable[[Any], Awaitable[CheckedReport]]) -> tuple[CheckedReport, str, str]:
@@ -237,8 +238,6 @@ def _show(checked: Checked) -> None:
     rows += [("Unread", f"{plural(report.unchecked, 'claim')} whose source was not read")] if report.unchecked else []
     rows += [("Missing", f"no source entry for {', '.join(report.dangling)}")] if report.dangling else []
     rows += [("Not cited", ", ".join(report.uncited_sources))] if report.uncited_sources else []
-    bare = report.paragraphs_without_citation
-    rows += [("Uncited", f"{plural(bare, 'paragraph')} without a citation")] if bare else []
     rows += [("Cost", checked.cost)] if checked.cost else []
     write(table([*rows, ("Passed", _passed(checked))]))
     for claim in (claim for claim in report.claims if claim.verdict in _SHOWN):
@@ -285,4 +284,6 @@ def _grounds(checked: Checked) -> str:
     ]
     if nowhere := len(report.dangling):
         grounds.append(f"{plural(nowhere, 'citation')} without a source entry")
+    if bare := report.paragraphs_without_citation:
+        grounds.append(f"{plural(bare, 'paragraph')} that {'ends' if bare == 1 else 'end'} without a citation")
     return ", ".join(grounds)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from leadline.citations import uncited
 from leadline.records import Conversation, Record, Text, Turn
 from leadline.research_findings import FAILED, Question
-from leadline.schemas import TEXT, object_of
+from leadline.schemas import TEXT, list_of, object_of
 from leadline_plugins.passages.cutting import tokens_of
 from leadline_plugins.prompting.inputs import bullet_list, paragraphs, quoted
 
@@ -81,10 +81,14 @@ class FollowUpRequest(Record):
 
 
 class StandaloneQuestion(Record):
-    """A question that can be understood without the conversation."""
+    """A question that can be understood without the conversation.
 
+    `points_back` are the words of the message that mean nothing alone, as the message has them.
+    """
+
+    points_back: tuple[Text, ...] = ()
     question: Text
 
 
-FOLLOW_UP_SCHEMA = object_of(question=TEXT)
-FOLLOW_UP_EXAMPLE = '{"question": "How loud are heat pumps in winter?"}'
+FOLLOW_UP_SCHEMA = object_of(points_back=list_of(TEXT), question=TEXT)
+FOLLOW_UP_EXAMPLE = '{"points_back": ["they"], "question": "How loud are heat pumps in winter?"}'

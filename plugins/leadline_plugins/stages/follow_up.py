@@ -76,7 +76,10 @@ async def _standalone(question: Question, conversation: Conversation, run: Stage
     text = reply.question.strip()
     if not text:
         return in_context
-    if text == question.text:
+    asked = question.text.casefold()
+    points_back = any(words.strip() and words.strip().casefold() in asked for words in reply.points_back)
+    # A new question may share words with an old one by chance: only what it points to comes from other conversations.
+    if text == question.text or not (conversation.turns or points_back):
         return question
     await notify(run, "understood as: {text}", "understood", text=text)
     return question.model_copy(update={"text": text, "asked": question.text})

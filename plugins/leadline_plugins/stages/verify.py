@@ -98,9 +98,12 @@ def verification(report: Report, require_support: bool, repairs: tuple[Repair, .
     counts = Counter(verdict.verdict for verdict in verdicts)
     failed = sum(counts[kind] for kind in REQUIRED) if require_support else 0
     no_claims = require_support and not verdicts and not report.quotes
+    bare = len(uncited) if require_support else 0
+    ending = "paragraph that makes a statement ends" if bare == 1 else "paragraphs that make a statement end"
     wrong: Mapping[Ground, str] = {
         "unsupported": f"{failed} of {len(verdicts)} claims are not supported by what they cite" if failed else "",
         "no_claims": "the report has no claim with a citation" if no_claims else "",
+        "uncited": f"{bare} {ending} without a citation" if bare else "",
         "unknown_ids": f"citations of unknown passages: {', '.join(unknown)}" if unknown else "",
     }
     grounds = tuple(ground for ground, reason in wrong.items() if reason)

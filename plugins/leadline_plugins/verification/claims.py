@@ -75,9 +75,12 @@ class Statements:
 
         Of these a judge only decides whether they assert something.
         """
-        bare = (Claim(id=s.id, section_id=s.section_id, text=s.text, span=s.span) for s in self.uncited)
         places = {section: index for index, section in enumerate(dict.fromkeys(p.section_id for p in self.paragraphs))}
-        return sorted((*self.claims, *bare), key=lambda claim: places[claim.section_id])
+        return sorted((*self.claims, *self.bare()), key=lambda claim: places[claim.section_id])
+
+    def bare(self) -> Iterator[Claim]:
+        """Yield the uncited paragraphs as claims without a citation."""
+        return (Claim(id=s.id, section_id=s.section_id, text=s.text, span=s.span) for s in self.uncited)
 
 
 def report_statements(report: Report) -> Statements:

@@ -60,7 +60,8 @@ class CheckedClaim(Record):
 class CheckedReport(Record):
     """The result; it is `passed` if every citation has a source, and no claim is contradicted or unsupported.
 
-    Sentences that a judge says assert nothing are no claims.
+    Every paragraph that makes a statement must end with a citation, too. Sentences that a judge says assert nothing are
+    no claims.
     """
 
     title: Text
@@ -124,7 +125,9 @@ async def check(markdown: str, documents: Mapping[str, Document], run: StageRun 
     library = Library(near, sources)
     judged = (claim.model_copy(update={"evidence_ids": tuple(cites.get(claim.id, ()))}) for claim in known.body.claims)
     readable = [claim for claim in judged if claim.evidence_ids]
-    verdicts = {verdict.claim.id: verdict for verdict in await judge(run, readable, library)} if run else {}
+    # Of paragraphs without a citation a judge decides whether they assert anything.
+    asked = [*readable, *known.body.bare()]
+    verdicts = {verdict.claim.id: verdict for verdict in await judge(run, asked, library)} if run else {}
     return await _read(len(markdown), _checked_report, known, verdicts, library, _failing(run))
 
 
@@ -158,23 +161,23 @@ def _checked_report(
         marks=len(known.report.marks),
         sources=tuple(by_key.values()),
         uncited_sources=tuple(key for key in known.report.entries if key not in used and not key.startswith("#")),
-        paragraphs_without_citation=sum(p.states and not p.cite_ids for p in known.body.paragraphs),
+        paragraphs_without_citation=_bare(known.body, verdicts),
     )
 
 
 async def recheck(report: Report, run: StageRun) -> CheckedReport:
     """Judge the claims of a run's own report by the passages that it cites."""
     statements, library, numbered = report_statements(report), Library.of(report), number(report)
-    verdicts = await judge(run, statements.claims, library)
+    verdicts = {verdict.claim.id: verdict for verdict in await judge(run, statements.to_judge(), library)}
     entries = {
         source.id: CitedSource(key=str(key), text=source.hit.title, urls=(source.hit.url,))
         for key, source in numbered.cited
     }
     sources = {item.id: entries[item.source_id] for item in report.evidence if item.source_id in entries}
     claims = [
-        _checked_claim(v.claim, [sources[name] for name in v.claim.evidence_ids if name in sources], v, library)
-        for v in verdicts
-        if v.asserts
+        _checked_claim(claim, [sources[name] for name in claim.evidence_ids if name in sources], verdict, library)
+        for claim in statements.claims
+        if (verdict := verdicts[claim.id]).asserts
     ]
     known = {item.id for item in report.evidence}
     used = [name for paragraph in statements.paragraphs for name in paragraph.cite_ids]
@@ -186,9 +189,14 @@ async def recheck(report: Report, run: StageRun) -> CheckedReport:
         marks=len(used),
         sources=tuple(entries.values()),
         uncited_sources=(),
-        paragraphs_without_citation=len(statements.uncited),
+        paragraphs_without_citation=_bare(statements, verdicts),
     )
     return result.model_copy(update={"passed": None}) if report.quotes else result
+
+
+def _bare(statements: Statements, verdicts: Mapping[str, Verdict]) -> int:
+    """Return how many paragraphs end without a citation; those of which a judge says that they assert nothing may."""
+    return sum(item.id not in verdicts or verdicts[item.id].asserts for item in statements.uncited)
 
 
 def _summary(
@@ -201,7 +209,8 @@ def _summary(
         dangling=dangling,
         counts=dict(counts),
         unchecked=sum(claim.verdict is None for claim in claims),
-        passed=bool(claims) and not (dangling or any(counts[kind] for kind in failing)),
+        passed=bool(claims)
+        and not (dangling or more["paragraphs_without_citation"] or any(counts[kind] for kind in failing)),
         **more,
     )
 

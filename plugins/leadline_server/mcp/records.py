@@ -31,8 +31,8 @@ class RunState(Record):
     pipeline: str = ""
     step: str = ""
     """The step that is running."""
-    steps: str = ""
-    """The finished steps of all, as `3/11`."""
+    steps_finished: int = 0
+    steps_total: int = 0
     seconds: float = 0.0
     reason: str = ""
     """Why the run is not complete."""

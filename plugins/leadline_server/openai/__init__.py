@@ -1,5 +1,5 @@
 """The endpoint for clients of OpenAI's API: one model for each pipeline; a question is a run.
 
-`routes` is where to begin, and writes OpenAI's form. `turns` finds the run of a request, `side_requests` those that are
-none, `answers` tells the progress of a run and renders its report.
+`routes` is where to begin, and writes chat completions; `responses` writes those of the newer API. `turns` finds the
+run of a request, `tools` checks what a request wants it to use, `answers` tells its progress and renders its report.
 """

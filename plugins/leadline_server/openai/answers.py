@@ -1,15 +1,23 @@
-"""What a chat shows of a run: its progress in lines, and its report with links to the passages."""
+"""What a client is told of a run: its progress in lines, and its report with links to the passages."""
 
 from __future__ import annotations
 
+import asyncio
 import re
 import time
-from collections.abc import Iterator
+from base64 import b64encode
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from urllib.parse import quote
 
 from leadline.display import one_line, shortened
+from leadline.errors import LeadlineError
+from leadline.events import utc_now
 from leadline.progress import RunProgress, format_step
-from leadline.records import Event
-from leadline_server.openai.writing import Draft
+from leadline.records import Blob, Event, Report
+from leadline_server.openai.turns import Turn
+from leadline_server.openai.writing import Answer, Draft
 from leadline_server.problems import Problem
 from leadline_server.service import Service
 from leadline_server.views import RunView
@@ -17,6 +25,8 @@ from leadline_server.views import RunView
 # Characters of a plan that are shown.
 _PLAN = 4_000
 _MARKUP = re.compile(r"([\\`*_\[\]<>])")
+# Seconds in which the state of a run shows the question that its events tell.
+_SHOWN = 2.0
 # The report is sent in pieces that begin with these headings.
 _SECTION = re.compile(r"(?=^## )", re.MULTILINE)
 
@@ -83,14 +93,107 @@ def asked(message: str, seconds: float, url: str) -> str:
     return f"{message}\n\n*Answer with your next message within {seconds:.0f} s, or on [the page of the run]({url}).*"
 
 
-async def answer(service: Service, view: RunView, principal: str | None, url: str) -> list[str]:
+@dataclass(frozen=True)
+class Step:
+    """What a client is told at once: a text that belongs to the answer or to the progress, or an event of the run."""
+
+    text: str = ""
+    is_answer: bool = False
+    event: Event | None = None
+
+
+@dataclass
+class Exchange:
+    """What a client is told of one turn. `url` is the run's page, `figures` how texts have the report's figures."""
+
+    service: Service
+    turn: Turn
+    principal: str | None
+    url: str
+    figures: str = "links"
+
+    def __post_init__(self) -> None:
+        self.narration = Narration(self.url)
+
+    async def steps(self, *, deltas: bool = False) -> AsyncGenerator[Step, None]:
+        """Yield texts, and the events of searches and pages. Raises `Problem` if there is no answer.
+
+        With `deltas` an answer that nothing checks comes as it is written, and drafts of a report are told as progress.
+        Without, a repetition yields the same.
+        """
+        finished, written = False, Answer()
+        stream = self.service.events(self.turn.run_id, self.principal, self.turn.after, deltas=deltas)
+        async with aclosing(stream) as events:  # type: ignore[type-var]
+            async for event in events:
+                if event.kind == "question" and await self._is_open(event):
+                    seconds = float(str(event.data["seconds"]))
+                    yield Step(asked(str(event.data["message"]), seconds, self.url), is_answer=True)
+                    return
+                if event.kind in ("query", "found", "source"):
+                    yield Step(event=event)
+                if piece := written.text(event):
+                    yield Step(piece, is_answer=True)
+                elif not written.sent and (text := self.narration.text(event)):
+                    yield Step(text)
+                finished = event.kind == "run.finished"
+        if not finished:
+            raise closing(self.url)
+        first, *others = await answer(self, await self.view())
+        for piece in (written.rest(first), *others):
+            yield Step(piece, is_answer=True)
+
+    async def cancel(self, reason: str = "the client left") -> None:
+        """End the run, unless it has ended."""
+        with suppress(Problem, LeadlineError):
+            await self.service.cancel(self.turn.run_id, self.principal, reason)
+
+    async def view(self) -> RunView:
+        """Return the run as of now."""
+        return await self.service.view(self.turn.run_id, self.principal)
+
+    async def report(self) -> Report:
+        """Return the report of the run. Raises `Problem`."""
+        return await self.service.report(self.turn.run_id, self.principal)
+
+    def with_picture(self, text: str, picture: Blob, view: RunView) -> str:
+        """Return a text with a picture in it, or with a link to its file: a chat loads nothing that needs a token."""
+        before, target, after = text.partition(f"]({picture.name})")
+        if not target:
+            return text
+        if self.figures == "data":
+            data = b64encode(picture.data).decode()
+            return f"{before}](data:{picture.media_type};base64,{data}){after}"
+        image = before.rindex("![")
+        run = f"{self.url.removesuffix(f'/runs/{view.id}')}{view.links.files}"
+        address = f"{run}{quote(picture.name)}" if picture.name in view.files else self.url
+        return f"{before[:image]}{before[image + 1 :]}]({address}){after}"
+
+    async def _is_open(self, event: Event) -> bool:
+        """Return whether a question waits for its answer; the run's state shows it a little later than its events."""
+        name = event.data.get("id")
+        until = event.time.timestamp() + _SHOWN
+        while True:
+            view = await self.view()
+            if any(question.id == name for question in view.questions):
+                return True
+            if view.ended or utc_now().timestamp() > until:
+                return False
+            await asyncio.sleep(0.05)
+
+
+def closing(url: str) -> Problem:
+    """Return the error for a client whose server shuts down."""
+    return Problem(503, "closing", "the server is shutting down; the run continues when it is back", url)
+
+
+async def answer(exchange: Exchange, view: RunView) -> list[str]:
     """Return the answer of a run that has ended, in pieces. Raises `Problem` if it failed."""
     if view.status in ("complete", "partial"):
-        return [*_status(view), *await _report(service, view, principal, url), *_end(view, url)]
+        return [*_status(view), *await _report(exchange, view), *_end(exchange.url)]
     if view.status == "no_evidence":
-        return [f"No evidence was found: {view.reason}\n\n", *_end(view, url)]
+        return [f"No evidence was found: {view.reason}\n\n", *_end(exchange.url)]
     code = "run_cancelled" if view.status == "cancelled" else "run_failed"
-    raise Problem(500, code, f"the run is {view.status}: {view.reason or 'no reason is known'}", url)
+    raise Problem(500, code, f"the run is {view.status}: {view.reason or 'no reason is known'}", exchange.url)
 
 
 def _status(view: RunView) -> Iterator[str]:
@@ -98,20 +201,17 @@ def _status(view: RunView) -> Iterator[str]:
         yield f"*Partial: {view.reason}*\n\n"
 
 
-async def _report(service: Service, view: RunView, principal: str | None, url: str) -> list[str]:
-    report = await service.report(view.id, principal)
+async def _report(exchange: Exchange, view: RunView) -> list[str]:
+    report = await exchange.report()
     if len(report.sections) == 1 and not report.sources and not report.figures:  # an answer, not a document
         return [report.sections[0].text or ""]
-    # A chat cannot load pictures of the run: they need its token.
-    about = {**report.metadata, "addresses": {"passages": f"{url}/evidence/{{id}}"}}
-    shown = report.model_copy(update={"figures": (), "metadata": about})
-    files = await service.client.format(shown, "markdown")
+    about = {**report.metadata, "addresses": {"passages": f"{exchange.url}/evidence/{{id}}"}}
+    files = await exchange.service.client.format(report.model_copy(update={"metadata": about}), "markdown")
     text = "\n\n".join(file.data.decode() for file in files.files if file.media_type.startswith("text/markdown"))
-    pieces = _SECTION.split(text)
-    if report.figures:
-        pieces.append(f"*The {len(report.figures)} figures are on [the page of the run]({url}).*\n\n")
-    return pieces
+    for picture in (file for file in files.files if file.media_type.startswith("image/")):
+        text = exchange.with_picture(text, picture, view)
+    return _SECTION.split(text)
 
 
-def _end(view: RunView, url: str) -> Iterator[str]:
+def _end(url: str) -> Iterator[str]:
     yield f"\n\n---\n[Report, passages and downloads]({url})\n"

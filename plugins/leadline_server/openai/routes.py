@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -19,14 +19,23 @@ from starlette.responses import JSONResponse, Response
 from leadline.display import choose_from, one_line
 from leadline.errors import LeadlineError
 from leadline.events import utc_now
-from leadline.records import Event
+from leadline.run_summary import ACTIVE
 from leadline_server.endpoint import ANY_JSON, Endpoint
-from leadline_server.openai.answers import Narration, answer, asked
-from leadline_server.openai.requests import BODY_LIMIT, MODEL_PREFIX, ChatRequest
-from leadline_server.openai.turns import Turn, Turns
-from leadline_server.openai.writing import Answer
+from leadline_server.openai.answers import Exchange, closing
+from leadline_server.openai.requests import (
+    BACKGROUND,
+    BODY_LIMIT,
+    MODEL_PREFIX,
+    ChatRequest,
+    ResponseRequest,
+    unsupported,
+)
+from leadline_server.openai.responses import events_of, frame, response_of, run_of
+from leadline_server.openai.tools import check_tools
+from leadline_server.openai.turns import REQUEST, AnyRequest, Turn, Turns
 from leadline_server.problems import OpenAIProblem, Problem, problem_of
 from leadline_server.requests import read
+from leadline_server.run_routes import number
 from leadline_server.service import Service, principal_of
 from leadline_server.streams import Signals, Stream, disconnected, encoded
 from leadline_server.views import RunView
@@ -192,13 +201,13 @@ def model_of(pipeline: str, description: str, created: int) -> dict[str, Any]:
 
 # The header with which Open WebUI names a chat.
 _CHAT = "x-openwebui-chat-id"
-# Seconds in which the state of a run shows the question that its events tell.
-_SHOWN = 2.0
-_CANCELLED = "the client left"
+_RUN = "X-Leadline-Run"
+# Seconds in which a run that is cancelled ends.
+_ENDS = 10.0
 
 
 class OpenAIRoutes:
-    """The handlers of `/v1/models` and `/v1/chat/completions`.
+    """The handlers of `/v1/models`, `/v1/chat/completions` and `/v1/responses`.
 
     `url` is the address by which people reach the server; if it is empty, links begin with the host of the request.
     """
@@ -211,10 +220,15 @@ class OpenAIRoutes:
     def endpoints(self) -> list[Endpoint]:
         """Return the routes."""
         own: Any = {"reply": ANY_JSON, "problem": OpenAIProblem}
+        stream = {"stream": "true: the events of the response", "starting_after": "the number of the last one received"}
+        response = "/v1/responses/{response_id}"
         return [
             Endpoint("GET", "/v1/models", self.models, **own),
             Endpoint("GET", "/v1/models/{model}", self.model, errors=(404,), **own),
             Endpoint("POST", "/v1/chat/completions", self.chat, body=ChatRequest, errors=(404, 500, 503), **own),
+            Endpoint("POST", "/v1/responses", self.respond, body=ResponseRequest, errors=(404, 409, 503), **own),
+            Endpoint("GET", response, self.retrieve, query=stream, errors=(404, 422, 503), **own),
+            Endpoint("POST", f"{response}/cancel", self.cancel, errors=(404, 503), **own),
         ]
 
     async def models(self, request: Request) -> Response:
@@ -241,32 +255,63 @@ class OpenAIRoutes:
         side = side_answer(body)
         if side is not None:
             return _side_reply(body, side)
-        body.refuse_what_no_run_gives()
-        with self._service.streams.taken(principal):  # an error now, before a run is paid for
-            chat = request.headers.get(_CHAT, "")[:200]
-            turn = await self._turns.turn(body, principal, chat)
-        url = f"{self._url or str(request.base_url).rstrip('/')}/runs/{quote(turn.run_id)}"
-        own = {"run_id": turn.run_id, "url": url}
-        reply = Reply(f"chatcmpl-{turn.run_id}", body.model, body.leadline.reasoning, own)
-        exchange = _Exchange(self._service, turn, principal, url, lambda: self._turns.received(body, principal, chat))
-        headers = {"X-Leadline-Run": turn.run_id}
-        leave = exchange.cancel if body.leadline.on_disconnect == "cancel" else None
+        await self._check(body)
+        exchange = await self._begin(request, body, principal, request.headers.get(_CHAT, "")[:200])
+        own = {"run_id": exchange.turn.run_id, "url": exchange.url}
+        reply = Reply(f"chatcmpl-{exchange.turn.run_id}", body.model, body.leadline.reasoning, own)
         if not body.stream:
-            with self._service.streams.taken(principal):  # it waits as long as a stream does
-                return JSONResponse(await _unless_left(request, exchange.whole(reply), leave), headers=headers)
-        with_usage = bool(body.stream_options and body.stream_options.include_usage)
-        return Stream(
-            exchange.chunks(reply, with_usage=with_usage),
-            self._service.closing,
-            self._service.streams,
-            principal,
-            Signals(
-                alive=lambda: reply.progress(exchange.narration.alive()),
-                parting=encoded(_closing(url).openai().model_dump()),
-                left=leave,
-            ),
-            headers,
+            return await self._whole(request, body, exchange, lambda: self._completion(exchange, reply))
+        signals = Signals(
+            alive=lambda: reply.progress(exchange.narration.alive()),
+            parting=encoded(closing(exchange.url).openai().model_dump()),
         )
+        with_usage = bool(body.stream_options and body.stream_options.include_usage)
+        return self._stream(exchange, self._chunks(exchange, reply, with_usage=with_usage), signals, body)
+
+    async def respond(self, request: Request) -> Response:
+        """Answer a question with a run, as a response of OpenAI's newer API; the run goes on if the client leaves.
+
+        With `background` the reply comes at once. `previous_response_id` continues a conversation, or answers what the
+        run asked.
+        """
+        body, principal = await read(request, ResponseRequest, BODY_LIMIT), principal_of(request)
+        await self._known(body.model)
+        await self._check(body)
+        if (body.max_tool_calls or 0) >= self._service.client.plugins.settings.research.max_queries:
+            body.max_tool_calls = None  # the limit of the settings holds in any case
+        previous = body.previous_response_id
+        before = await self._service.view(run_of(previous), principal) if previous else None
+        exchange = await self._begin(request, body, principal, previous, before)
+        if body.stream:
+            return self._tell(exchange, body, deltas=not body.background)
+        if body.background:
+            return await self._now(exchange, body)
+        return await self._whole(request, body, exchange, lambda: self._response(exchange, body))
+
+    async def retrieve(self, request: Request) -> Response:
+        """Return a response as of now, or the events of it."""
+        exchange = await self._exchange(request)
+        view, query = await exchange.view(), request.query_params
+        if query.get("stream") == "true":
+            after = number(query, "starting_after", -1, -1, 2**53)
+            if after >= 0 and BACKGROUND not in view.tags:
+                hint = "leave starting_after out, or stream, to get what there is"
+                raise unsupported("starting_after: only streams of requests with background can be continued", hint)
+            return self._tell(exchange, None, deltas=False, after=after)
+        return await self._now(exchange)
+
+    async def cancel(self, request: Request) -> Response:
+        """End the run of a response; nothing happens if it has ended."""
+        exchange = await self._exchange(request)
+        if (await exchange.view()).status in ACTIVE:
+            await exchange.cancel("cancelled")
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_ENDS):
+                    async for _ in self._service.events(exchange.turn.run_id, exchange.principal):
+                        pass
+        return await self._now(exchange)
+
+    # --- parts of requests and replies -------------------------------------------------------------------------------
 
     async def _known(self, model: str) -> str:
         """Return the pipeline of a model. Raises `Problem`."""
@@ -276,92 +321,114 @@ class OpenAIRoutes:
             raise Problem(404, "model_not_found", f"there is no model {model!r}", choose_from(model, able))
         return name
 
+    async def _check(self, body: AnyRequest) -> None:
+        """Raise `Problem` for what a run cannot do. A pipeline that cannot run is refused when it is ordered."""
+        body.refuse_what_no_run_gives()
+        able = await self._service.pipelines.able()
+        if body.tool_choice != "none" and body.pipeline in able:
+            check_tools(body.all_tools, body.pipeline, able)
 
-class _Exchange:
-    """What a client is told of one turn."""
+    async def _begin(
+        self, request: Request, body: AnyRequest, principal: str | None, chat: str, before: RunView | None = None
+    ) -> Exchange:
+        """Order the run of a request, or find it."""
+        with self._service.streams.taken(principal):  # an error now, before a run is paid for
+            turn = await self._turns.turn(body, principal, chat, before)
+        return Exchange(self._service, turn, principal, self._page(request, turn.run_id), body.leadline.figures)
 
-    def __init__(
-        self, service: Service, turn: Turn, principal: str | None, url: str, received: Callable[[], None]
-    ) -> None:
-        self._service, self._turn, self._principal, self._url = service, turn, principal, url
-        self._received = received
-        self.narration = Narration(url)
+    async def _exchange(self, request: Request) -> Exchange:
+        """Return what a client is told of the response that a path names. Raises `Problem`."""
+        run_id, principal = run_of(request.path_params["response_id"]), principal_of(request)
+        key = (await self._service.view(run_id, principal)).tags.get(REQUEST, "")
+        return Exchange(self._service, Turn(run_id, key), principal, self._page(request, run_id))
 
-    async def chunks(self, reply: Reply, *, with_usage: bool) -> AsyncGenerator[bytes, None]:
-        """Yield the chunks of a stream. An error ends it, as OpenAI's clients expect."""
+    def _page(self, request: Request, run_id: str) -> str:
+        return f"{self._url or str(request.base_url).rstrip('/')}/runs/{quote(run_id)}"
+
+    async def _whole(
+        self, request: Request, body: AnyRequest, exchange: Exchange, reply: Callable[[], Awaitable[dict[str, Any]]]
+    ) -> Response:
+        """Return a reply that waits for the end of its run, as long as the client does."""
+        leave = exchange.cancel if body.leadline.on_disconnect == "cancel" else None
+        with self._service.streams.taken(exchange.principal):  # it waits as long as a stream does
+            return self._reply(exchange, await _unless_left(request, reply(), leave))
+
+    async def _now(self, exchange: Exchange, body: ResponseRequest | None = None) -> Response:
+        """Return a response as of now: its output comes when its run has ended or asks."""
+        view = await exchange.view()
+        works = view.status in ACTIVE and not view.questions
+        return self._reply(exchange, response_of(view, body=body) if works else await self._response(exchange, body))
+
+    def _reply(self, exchange: Exchange, content: dict[str, Any]) -> Response:
+        return JSONResponse(content, headers={_RUN: exchange.turn.run_id})
+
+    def _stream(
+        self, exchange: Exchange, frames: AsyncGenerator[bytes, None], signals: Signals, body: AnyRequest | None
+    ) -> Response:
+        leave = exchange.cancel if body and body.leadline.on_disconnect == "cancel" else None
+        headers = {_RUN: exchange.turn.run_id}
+        signals = replace(signals, left=leave)
+        return Stream(frames, self._service.closing, self._service.streams, exchange.principal, signals, headers)
+
+    async def _chunks(self, exchange: Exchange, reply: Reply, *, with_usage: bool) -> AsyncGenerator[bytes, None]:
+        """Yield the chunks of a streamed completion. An error ends it, as OpenAI's clients expect."""
         yield reply.first()
         try:
-            async with aclosing(self._texts(deltas=True)) as pieces:
-                async for text, is_answer in pieces:
-                    yield reply.content(text) if is_answer else reply.progress(text)
+            async with aclosing(exchange.steps(deltas=True)) as steps:
+                async for step in steps:
+                    if step.text:
+                        yield reply.content(step.text) if step.is_answer else reply.progress(step.text)
             yield reply.end()
             if with_usage:
-                yield reply.usage(await self._view())
-        except Problem as problem:
+                yield reply.usage(await exchange.view())
+        except (Problem, LeadlineError) as error:
+            problem = error if isinstance(error, Problem) else problem_of(error)
             yield encoded(problem.openai().model_dump())
             return
-        except LeadlineError as error:
-            yield encoded(problem_of(error).openai().model_dump())
-            return
-        self._received()
+        self._turns.received(exchange.turn)
         yield DONE
 
-    async def whole(self, reply: Reply) -> dict[str, Any]:
+    async def _completion(self, exchange: Exchange, reply: Reply) -> dict[str, Any]:
         """Return the whole completion when the run has ended or asks. Raises `Problem`."""
         texts: tuple[list[str], list[str]] = ([], [])
-        async with aclosing(self._texts()) as pieces:
-            async for text, is_answer in pieces:
-                texts[is_answer].append(text)
-        self._received()
-        return reply.whole("".join(texts[1]), "".join(texts[0]), await self._view())
+        async with aclosing(exchange.steps()) as steps:
+            async for step in steps:
+                texts[step.is_answer].append(step.text)
+        self._turns.received(exchange.turn)
+        return reply.whole("".join(texts[1]), "".join(texts[0]), await exchange.view())
 
-    async def cancel(self) -> None:
-        """End the run, unless it has ended."""
-        with suppress(Problem, LeadlineError):
-            await self._service.cancel(self._turn.run_id, self._principal, _CANCELLED)
+    def _tell(self, exchange: Exchange, body: ResponseRequest | None, *, deltas: bool, after: int = -1) -> Response:
+        """Return the events of a response above a number as a stream."""
+        error = closing(exchange.url).openai().error.model_dump(exclude={"type"})
+        parting = frame({"type": "error", **error, "sequence_number": 2**53})
 
-    async def _texts(self, *, deltas: bool = False) -> AsyncGenerator[tuple[str, bool], None]:
-        """Yield texts, and whether they belong to the answer. Raises `Problem` if there is none.
+        async def frames() -> AsyncGenerator[bytes, None]:
+            async with aclosing(events_of(exchange, body, deltas=deltas)) as events:
+                try:
+                    async for event in events:
+                        if event["sequence_number"] > after:
+                            yield frame(event)
+                except Problem:  # the server shuts down
+                    yield parting
+                else:
+                    self._received(exchange, event)
 
-        With `deltas` an answer that nothing checks comes as it is written, and drafts of a report are told as progress.
-        """
-        finished, written = False, Answer()
-        stream = self._service.events(self._turn.run_id, self._principal, self._turn.after, deltas=deltas)
-        async with aclosing(stream) as events:  # type: ignore[type-var]
+        return self._stream(exchange, frames(), Signals(parting=parting), body)
+
+    async def _response(self, exchange: Exchange, body: ResponseRequest | None) -> dict[str, Any]:
+        """Return a response when its run has ended or asks. Raises `Problem` if the server shuts down."""
+        end: dict[str, Any] = {}
+        async with aclosing(events_of(exchange, body, deltas=False)) as events:
             async for event in events:
-                if event.kind == "question" and await self._is_open(event):
-                    seconds = float(str(event.data["seconds"]))
-                    yield asked(str(event.data["message"]), seconds, self._url), True
-                    return
-                if piece := written.text(event):
-                    yield piece, True
-                elif not written.sent and (text := self.narration.text(event)):
-                    yield text, False
-                finished = event.kind == "run.finished"
-        if not finished:
-            raise _closing(self._url)
-        first, *others = await answer(self._service, await self._view(), self._principal, self._url)
-        for piece in (written.rest(first), *others):
-            yield piece, True
+                end = event
+        self._received(exchange, end)
+        response: dict[str, Any] = end["response"]
+        return response
 
-    async def _is_open(self, event: Event) -> bool:
-        """Return whether a question waits for its answer; the run's state shows it a little later than its events."""
-        name = event.data.get("id")
-        until = event.time.timestamp() + _SHOWN
-        while True:
-            view = await self._view()
-            if any(question.id == name for question in view.questions):
-                return True
-            if view.ended or utc_now().timestamp() > until:
-                return False
-            await asyncio.sleep(0.05)
-
-    async def _view(self) -> RunView:
-        return await self._service.view(self._turn.run_id, self._principal)
-
-
-def _closing(url: str) -> Problem:
-    return Problem(503, "closing", "the server is shutting down; the run continues when it is back", url)
+    def _received(self, exchange: Exchange, end: Mapping[str, Any]) -> None:
+        """Note that the client has the answer, unless there is none."""
+        if end["type"] == "response.completed":
+            self._turns.received(exchange.turn)
 
 
 def _side_reply(body: ChatRequest, text: str) -> Response:

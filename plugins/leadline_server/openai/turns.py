@@ -13,7 +13,7 @@ import json
 import sys
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from leadline import records
@@ -22,12 +22,15 @@ from leadline.events import utc_now
 from leadline.records import Answer
 from leadline.run_summary import ACTIVE
 from leadline.runs import OpenQuestion
-from leadline_server.openai.requests import ChatRequest
+from leadline_server.openai.requests import BACKGROUND, ChatRequest, ResponseRequest
 from leadline_server.problems import Problem
 from leadline_server.service import RunFilter, Service
 from leadline_server.views import RunView
 
-_TAGS = CHAT, REQUEST = "chat", "request"
+AnyRequest = ChatRequest | ResponseRequest
+CHAT, REQUEST = "chat", "request"
+# All tags of runs that are the endpoint's own.
+TAGS = (CHAT, REQUEST, BACKGROUND)
 # Seconds after the end of a run in which a repeated request is given the same run, if nobody received its answer.
 _RETRIES = 60.0
 # Requests that are remembered beside the tags of runs.
@@ -36,9 +39,13 @@ _KEPT = 10_000
 
 @dataclass(frozen=True)
 class Turn:
-    """The run that a request is about. Of its events, those above `after` are new to the client."""
+    """The run that a request is about; `key` is the digest of the request.
+
+    Of the run's events, those above `after` are new to the client.
+    """
 
     run_id: str
+    key: str = ""
     after: int = -1
 
 
@@ -54,31 +61,40 @@ class Turns:
         # Requests whose answer was received whole: repeated, they are meant as a new question.
         self._received: OrderedDict[str, None] = OrderedDict()
 
-    async def turn(self, request: ChatRequest, principal: str | None, chat: str = "") -> Turn:
+    async def turn(
+        self, request: AnyRequest, principal: str | None, chat: str = "", previous: RunView | None = None
+    ) -> Turn:
         """Return the run of a request. `chat` is the client's own name of the conversation, if it tells one.
 
-        Raises `Problem` and what `Service.order` raises.
+        `previous` is the run that it continues, if it names one. Raises `Problem` and what `Service.order` raises.
         """
         asked = questions(request)
+        if previous:  # it has the conversation; all messages are new
+            asked = ["\n\n".join(asked)]
         async with self._locks.setdefault(principal, asyncio.Lock()):
             key, known = request_key(request, chat, principal), await self._known(principal)
             if turn := await self._repeated(key, known.get((REQUEST, key)), principal):
                 return turn
-            before: RunView | None = None
-            digests = _digests(chat, asked)
+            before, digests = previous, _digests(chat, asked)
             if run_id := known.get((CHAT, digests[-2])) if len(asked) > 1 else None:
                 before = await self._service.view(run_id, principal)
-                if turn := await self._answer(before, asked[-1], principal):
-                    _keep(self._answered, key, turn)
-                    return turn
-                before = None if before.status in ACTIVE else before
+            if before and (turn := await self._answer(before, asked[-1], principal)):
+                turn = replace(turn, key=key)
+                _keep(self._answered, key, turn)
+                return turn
+            if before and before.status in ACTIVE:
+                if previous:
+                    hint = "retrieve the response until it has ended, or cancel it"
+                    raise Problem(409, "busy", f"previous_response_id: the run is {before.status}", hint)
+                before = None
             tags = {CHAT: digests[-1], REQUEST: key}
             order = request.order(asked[-1], tags).model_copy(update={"follows": before.id if before else ""})
-            return Turn(await self._service.order(order, principal, turns=() if before else history(request)))
+            earlier = () if before else history(request)
+            return Turn(await self._service.order(order, principal, turns=earlier), key)
 
-    def received(self, request: ChatRequest, principal: str | None, chat: str = "") -> None:
+    def received(self, turn: Turn) -> None:
         """Note that the client has the whole answer."""
-        _keep(self._received, request_key(request, chat, principal), None)
+        _keep(self._received, turn.key, None)
 
     async def _repeated(self, key: str, run_id: str | None, principal: str | None) -> Turn | None:
         """Return the turn of an equal request, which started a run, if its answer is still awaited."""
@@ -88,14 +104,14 @@ class Turns:
             return None
         view = await self._service.view(run_id, principal)
         if view.status in ACTIVE:
-            return Turn(view.id)
+            return Turn(view.id, key)
         ended = (utc_now() - view.ended).total_seconds() if view.ended else _RETRIES
-        return Turn(view.id) if ended < _RETRIES and key not in self._received else None
+        return Turn(view.id, key) if ended < _RETRIES and key not in self._received else None
 
     async def _known(self, principal: str | None) -> dict[tuple[str, str], str]:
         """Return the newest run of each chat and request by its tag: one look at the index, however long a chat is."""
         page = await self._service.runs(principal, RunFilter(tag=REQUEST), limit=sys.maxsize)
-        return {(tag, run.tags[tag]): run.id for run in reversed(page.runs) for tag in _TAGS if tag in run.tags}
+        return {(tag, run.tags[tag]): run.id for run in reversed(page.runs) for tag in TAGS if tag in run.tags}
 
     async def _answer(self, view: RunView, text: str, principal: str | None) -> Turn | None:
         """Answer the open question of a run, if it has one."""
@@ -121,7 +137,7 @@ class Turns:
         return -1
 
 
-def questions(request: ChatRequest) -> list[str]:
+def questions(request: AnyRequest) -> list[str]:
     """Return the messages of the user, the oldest first. Raises `Problem` if the last message is none of them."""
     asked = [message.text.strip() for message in request.messages if message.role == "user"]
     if request.messages[-1].role != "user" or not asked[-1]:
@@ -129,7 +145,7 @@ def questions(request: ChatRequest) -> list[str]:
     return asked
 
 
-def history(request: ChatRequest) -> list[records.Turn]:
+def history(request: AnyRequest) -> list[records.Turn]:
     """Return the questions before the last one with their answers, for a conversation whose runs are unknown."""
     turns: list[tuple[str, list[str]]] = []
     for message in request.messages[:-1]:
@@ -141,9 +157,9 @@ def history(request: ChatRequest) -> list[records.Turn]:
     return [records.Turn(question=question, answer="\n\n".join(answers)) for question, answers in turns]
 
 
-def request_key(request: ChatRequest, chat: str, principal: str | None) -> str:
+def request_key(request: AnyRequest, chat: str, principal: str | None) -> str:
     """Return a digest of a request: equal requests of a client have the same, and those of two principals never."""
-    about = request.model_dump_json(include={"model", "max_tokens", "max_completion_tokens", "leadline"})
+    about = request.model_dump_json(exclude={"messages", "input", "stream", "stream_options"})
     return _digests(chat, [json.dumps(principal), about, *questions(request)])[-1]
 
 

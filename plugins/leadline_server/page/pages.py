@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import pairwise
-from typing import cast, get_args
+from typing import Any, cast, get_args
 from urllib.parse import quote, urlencode, urlsplit
 
 from starlette.requests import Request
@@ -154,10 +154,12 @@ _PROGRAMS = ("/v1/", "/api/", "/mcp", "/metrics", "/healthz", "/readyz", "/opena
 class Pages:
     """The page of a server: `routes` for its application; `problem` shows errors of other layers as pages."""
 
-    def __init__(self, service: Service, knowledge: KnowledgeRoutes, downloads: Downloads) -> None:
+    def __init__(
+        self, service: Service, knowledge: KnowledgeRoutes, downloads: Downloads, api: Callable[[], dict[str, Any]]
+    ) -> None:
         self._service, self._templates = service, Templates()
         self._trails = Trails(service)
-        site = SitePages(service, self._templates, downloads)
+        site = SitePages(service, self._templates, downloads, api)
         runs = RunPages(service, self._templates, self._trails, downloads)
         documents = DocumentPages(service, self._templates, knowledge)
         run = "/runs/{run_id}"
@@ -172,6 +174,7 @@ class Pages:
             ("GET", "/documents/{document_id}", documents.open),
             ("GET", "/settings", site.settings),
             ("GET", "/admin", site.admin),
+            ("GET", "/docs", site.docs),
             ("GET", "/login", site.log_in_form),
             ("POST", "/login", site.log_in),
             ("GET", "/login/start", site.begin_sign_in),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -66,11 +67,13 @@ class Offered:
 class SitePages:
     """The handlers of the other pages."""
 
-    def __init__(self, service: Service, templates: Templates, downloads: Downloads) -> None:
+    def __init__(
+        self, service: Service, templates: Templates, downloads: Downloads, api: Callable[[], dict[str, Any]]
+    ) -> None:
         self._service, self._templates, self._client = service, templates, service.client
         self._admin = AdminRoutes(service)
         self._provider = Provider(service.access.oidc, service.url) if service.access.oidc else None
-        self._downloads = downloads
+        self._downloads, self._api = downloads, api
         self._offered: tuple[float, Offered] = (float("-inf"), Offered())
         self._offering = asyncio.Lock()
 
@@ -194,6 +197,16 @@ class SitePages:
         view, user = await self._admin.show(request), request.query_params.get("user", "")
         page = await self._admin.runs(request) if user else None
         return self._templates.page(request, "admin.html", admin=view, user=user, listed=page)
+
+    async def docs(self, request: Request) -> Response:
+        """Show the description of the API."""
+
+        def rows(schema: dict[str, Any]) -> list[dict[str, Any]]:
+            required = schema.get("required", ())
+            fields = schema["properties"].items()
+            return [{"name": name, "schema": field, "required": name in required} for name, field in fields]
+
+        return self._templates.page(request, "docs.html", api=self._api(), rows=rows)
 
     # --- login -----------------------------------------------------------------------------------------------------
 

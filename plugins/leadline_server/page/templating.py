@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, Response
 from leadline.display import visible
 from leadline.rendering import VERDICTS, plain_title, readable_url, safe_url
 from leadline_server.access import Identity
-from leadline_server.openai.turns import CHAT, REQUEST
+from leadline_server.openai.turns import CHAT, REQUEST, TAGS
 from leadline_server.page import wording
 from leadline_server.page.forms import FIELD, form_token, keep_token
 from leadline_server.problems import Problem
@@ -114,7 +114,8 @@ def _sentence(text: str) -> str:
 
 def _own_tags(tags: Mapping[str, str]) -> dict[str, str]:
     """Return the tags of a run without those by which the endpoint for chats finds it again."""
-    return {key: value for key, value in tags.items() if not (key in (CHAT, REQUEST) and {CHAT, REQUEST} <= {*tags})}
+    is_chat = {CHAT, REQUEST} <= {*tags}
+    return {key: value for key, value in tags.items() if not (is_chat and key in TAGS)}
 
 
 def static_file(name: str) -> Response:

@@ -163,13 +163,13 @@ def test_paragraphs_elsewhere_are_checked_against_the_run_that_is_named(cli: Cli
     assert "nowhere" in done.out
 
 
-def test_a_paragraph_without_a_citation_is_a_remark(cli: Cli, folder: Path) -> None:
+def test_a_paragraph_without_a_citation_does_not_pass(cli: Cli, folder: Path) -> None:
     path = folder / "paragraphs.jsonl"
     bare = {"id": "x.p1", "section_id": "x", "text": "The harbour is nine fathoms deep.", "cite_ids": []}
     path.write_text(path.read_text() + json.dumps(bare) + "\n")
     done = cli("verify", str(path))
-    assert done.code == 0
-    assert "1 paragraph without a citation" in done.out
+    assert done.code == 3
+    assert "no: 1 paragraph that ends without a citation" in done.out
 
 
 def test_paragraphs_of_another_tool_are_checked_against_files(cli: Cli, tmp_path: Path) -> None:

@@ -87,6 +87,15 @@ async def test_with_required_support_contradicted_and_not_judged_fail(
     assert checks.reasons == (() if passed else ("1 of 2 claims are not supported by what they cite",))
 
 
+@pytest.mark.parametrize(("require", "grounds"), [(False, ()), (True, ("uncited",))])
+async def test_with_required_support_a_paragraph_without_a_citation_fails(
+    new_run: NewRun, new_report: NewReport, require: bool, grounds: tuple[str, ...]
+) -> None:
+    run = new_run({"exact": JUDGES["exact"]}, require_support=require)
+    _, checks = await verified(run, new_report("It is deep.[@a]\n\nIt was dug in 1907.", "It is deep."))
+    assert (checks.passed, checks.grounds, checks.report_passed) == (not require, grounds, False)
+
+
 async def test_citations_of_unknown_passages_fail(new_run: NewRun, new_report: NewReport) -> None:
     _, checks = await verified(new_run(JUDGES), new_report("It is deep.[@a][@x]", "It is deep."))
     assert checks.unknown_ids == ("x",)

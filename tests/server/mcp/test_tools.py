@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -92,7 +93,7 @@ def mode(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
 async def test_research_returns_the_report_with_its_checks_and_resources(tmp_path: Path) -> None:
     async with connected(tmp_path, held=False) as peer:
         state = await peer.call("research", question=QUESTION)
-        assert (state["status"], state["steps"].partition("/")[0]) == ("complete", state["steps"].partition("/")[2])
+        assert (state["status"], state["steps_finished"]) == ("complete", state["steps_total"])
         assert "fathoms" in state["report"]
         assert state["claims"] == {}
         assert "not judged" in state["report"]
@@ -127,6 +128,8 @@ async def test_research_sends_progress_until_it_ends(tmp_path: Path) -> None:
         async def progress(done: float, total: float | None, message: str | None) -> None:
             told.append(done)
             assert message
+            assert (total is None) == (done == 0)
+            assert done < (total or 1)
             if len(told) == 3:
                 peer.held.go.set()
 
@@ -240,10 +243,20 @@ async def test_one_report_at_a_time_is_verified_and_the_client_is_told(
         await ended.wait()  # the work of a client that left
 
 
-async def test_a_prompt_is_an_error_of_the_client(tmp_path: Path) -> None:
+async def test_prompts_name_the_tools_and_a_wrong_one_is_an_error_of_the_client(tmp_path: Path) -> None:
     async with connected(tmp_path) as peer:
-        with pytest.raises(mcp.MCPError, match="this server has no prompts"):
+        listed = {prompt.name: prompt for prompt in (await peer.client.list_prompts()).prompts}
+        assert {*listed} == {"research_question", "check_report", "ask_documents"}
+        tools = {tool.name for tool in (await peer.client.list_tools()).tools}
+        for name, prompt in listed.items():
+            (argument,) = prompt.arguments
+            (message,) = (await peer.client.get_prompt(name, {argument.name: "How deep is it?"})).messages
+            assert "How deep is it?" in message.content.text
+            assert tools & {*re.findall(r"`(\w+)`", message.content.text)}
+        with pytest.raises(mcp.MCPError, match="choose from: research_question"):
             await peer.client.get_prompt("nosuch")
+        with pytest.raises(mcp.MCPError, match="needs the argument report"):
+            await peer.client.get_prompt("check_report")
 
 
 async def test_no_tool_takes_a_setting_a_folder_or_a_command(tmp_path: Path) -> None:

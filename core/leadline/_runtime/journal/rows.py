@@ -142,7 +142,7 @@ def _checksum(space: Any, name: Any, value: str) -> str:
 def put_blob(db: sqlite3.Connection, data: bytes) -> str:
     """Write bytes; returns their digest."""
     name = digest(data)
-    db.execute("insert or replace into blobs values (?, ?)", (name, zlib.compress(data, 1)))
+    db.execute("insert or replace into blobs values (?, ?)", (name, zlib.compress(data)))
     return name
 
 

@@ -123,7 +123,7 @@ def _within_limit(report: Report, before: Iterable[Source]) -> tuple[tuple[Sourc
 
 def write_conversation(folder: Path, conversation: Conversation) -> None:
     """Write the copy into the folder of a run."""
-    write_atomically(folder / CONVERSATION.file, (conversation.model_dump_json(indent=1) + "\n").encode())
+    write_atomically(folder / CONVERSATION.file, (conversation.model_dump_json() + "\n").encode())
 
 
 def read_conversation(folder: Path) -> Conversation | None:

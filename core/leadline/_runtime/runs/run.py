@@ -596,7 +596,7 @@ class Run:
 
     async def save_finding(self, key: Key[Any], value: Any) -> None:
         """Save a finding as JSON in the file that its key names."""
-        data = json_bytes(value, indent=1) + b"\n"
+        data = json_bytes(value) + b"\n"
         await self.save(Blob(name=key.file, media_type="application/json", data=data))
 
 

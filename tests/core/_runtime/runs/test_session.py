@@ -325,7 +325,8 @@ async def test_a_report_with_remarks_is_complete_and_a_rejected_one_partial_or_f
 
     uncited = plugin("uncited", stage("Takes the citations", needs=(REPORT,), gives=(REPORT,))(lambda: Uncited()))
     pipelines = {"mine": {"extends": "research", "after": {"write": ["uncited"]}}}
-    why = "rejected by the audit: the report has no claim with a citation"
+    bare = "1 paragraph that makes a statement ends without a citation"
+    why = f"rejected by the audit: the report has no claim with a citation; {bare}"
     forbidden: dict[str, Any] = {"verify__require_support": True}
     for more, ended in (
         ({}, ("complete", "", 0)),
