@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
 from importlib.metadata import EntryPoint
@@ -238,16 +239,18 @@ class Client:
         asker: Asker | None = None,
         interactive: bool = False,
         observers: Mapping[str, Observer] | None = None,
+        owns: Callable[[], bool] | None = None,
     ) -> Run:
         """Start the run of an order, or continue it where it was; if it runs in this client, return it.
 
         So it can be repeated after any crash. Raises `JournalBusy` while another process works on the run. `principal`
-        repeats the credential, which an order does not keep; the other arguments are those of `start`.
+        repeats the credential, which an order does not keep; `owns` is that of `resume`, and the other arguments are
+        those of `start`.
         """
         request = RunRequest.model_validate(order.model_dump()).on_behalf_of(principal_of(principal))
         own = request.own_settings  # of the caller's order: a journal is no source of arguments
         folder = self._folder(request)
-        options = self._options(asker, interactive, observers)
+        options = replace(self._options(asker, interactive, observers), owns=owns)
         async with self._ordering:
             if run := self._running_in(folder):
                 return run
@@ -267,6 +270,7 @@ class Client:
         asker: Asker | None = None,
         interactive: bool = False,
         observers: Mapping[str, Observer] | None = None,
+        owns: Callable[[], bool] | None = None,
     ) -> Run:
         """Continue a run with the settings it had, overridden by those set in this client.
 
@@ -274,11 +278,14 @@ class Client:
         repeats all failed calls. A complete report is only replaced by another complete one. The run keeps its
         principal; `principal` repeats the credential. `asker` and `interactive` are as in `start`. Raises `JournalBusy`
         while another process, or another run of this one, works on it: nothing was changed, try again later.
+
+        A queue passes `owns`, which returns whether the run is still the caller's and may be called in any thread. Then
+        an earlier owner loses the run: if it was only paused, it makes no further call and writes nothing.
         """
         folder = self._find(run, principal)
         request = (await load_request(folder)).on_behalf_of(principal_of(principal))
         plugins = self._pool.acquire(self._load(request))
-        options = self._options(asker, interactive, observers)
+        options = replace(self._options(asker, interactive, observers), owns=owns)
         resuming = session.resume(request, folder, plugins, options, retry_failed=retry_failed)
         return await self._hold(plugins, resuming)
 

@@ -49,6 +49,8 @@ class Bus:
         # The pieces of replies that are being streamed, by key of the call, for readers that come later.
         self._streaming: dict[Any, list[Event]] = {}
         self._closed = False
+        # Whether the run still belongs to this session: otherwise no observer writes of it.
+        self.is_current: Callable[[], bool] = lambda: True
         # The first error of each observer that failed, and late observers, for the metadata: masked.
         self.faults: list[str] = []
 
@@ -138,7 +140,7 @@ class Bus:
             self._streaming.setdefault(event.data.get("key"), []).append(event)
         elif kind in ("call.restart", "call.finished"):
             self._streaming.pop(event.data.get("key"), None)
-        for watcher in self._watchers:
+        for watcher in self._watchers if self.is_current() else ():
             if watcher.deltas or not is_delta:
                 watcher.put(event)
         for subscription in self._subscriptions:

@@ -174,7 +174,7 @@ class CallPath:
                 if outcome is None:
                     await self._events.started(job)
                     if job.kind.effect:
-                        await self._journal.begin_effect(job.key)
+                        await self._journal.begin(job.key, durable=True)
                     if job.kind.composite:
                         outcome = await self._run_composite(job, log, build)
                     else:
@@ -236,7 +236,7 @@ class CallPath:
             call = self._active_call(job, log, self._monotonic() + job.provider.timeout)
             with self._accounting(call, log, reservation):
                 if job.kind.keep and not (job.kind.free or job.kind.effect):
-                    self._journal.begin(job.key)
+                    await self._journal.begin(job.key)
                 try:
                     lost_since, log.began = (log.began if restart else None), asyncio.get_running_loop().time()
                     work = self._request(job, call, lost_since)

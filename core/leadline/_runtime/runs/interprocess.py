@@ -44,8 +44,8 @@ log = logging.getLogger(__name__)
 class LiveText:
     """The end of the run: create it when the session begins, then `send` until the session has ended."""
 
-    def __init__(self, bus: Bus, folder: Path) -> None:
-        self._bus, self._folder = bus, folder
+    def __init__(self, bus: Bus, folder: Path, is_current: Callable[[], bool]) -> None:
+        self._bus, self._folder, self._is_current = bus, folder, is_current
         expected = bus.subscribe(deltas=True)
         asyncio.get_running_loop().call_later(_EXPECTED, expected.close)
 
@@ -67,7 +67,8 @@ class LiveText:
             await asyncio.get_running_loop().create_future()
         finally:
             server.close()
-            path.unlink(missing_ok=True)
+            if self._is_current():
+                path.unlink(missing_ok=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         pieces = self._bus.subscribe(deltas=True)
@@ -214,11 +215,10 @@ async def send(folder: Path, message: Message, is_active: Callable[[], bool]) ->
         raise (UsageError if taken.kind == UsageError.__name__ else LeadlineError)(taken.error)
 
 
-async def receive(folder: Path, handle: Callable[[Message], Awaitable[None]]) -> None:
-    """Handle the messages to a run until this is cancelled."""
+async def receive(folder: Path, handle: Callable[[Message], Awaitable[None]], is_current: Callable[[], bool]) -> None:
+    """Handle the messages to a run until this is cancelled, or another session has the run."""
     inbox = folder / INBOX
-    while True:
-        await asyncio.sleep(_INTERVAL)
+    while await asyncio.sleep(_INTERVAL, is_current()):
         for path in sorted(inbox.glob("*.json")):
             with suppress(OSError):  # of a sender that gave up meanwhile
                 if path.stat().st_mtime_ns >= (folder / LOCK).stat().st_mtime_ns:  # else it is for an earlier session

@@ -45,6 +45,7 @@ from leadline.errors import (
     AlreadyAnswered,
     CallFailed,
     ConfigError,
+    JournalBusy,
     LeadlineError,
     NeedsClarification,
     PluginError,
@@ -107,6 +108,8 @@ class RunOptions:
     observers: Mapping[str, Observer] = field(default_factory=dict)
     # Returns the plugins for another pipeline of a run.
     switch: Callable[[RunRequest, str], PluginRuntime] | None = None
+    # Returns whether the run is the caller's: earlier owners lose it.
+    owns: Callable[[], bool] | None = None
 
 
 class Run:
@@ -134,7 +137,7 @@ class Run:
         self.bus = bus
         self.options = options
         self.state = RunState()
-        self.metadata = MetadataWriter(self.summary, None if self.readonly else folder)
+        self.metadata = MetadataWriter(self.summary, None if self.readonly else folder, journal.is_current)
         # The findings of the present pass through the pipeline.
         self.board = FindingsBoard()
         self.rounds_left = 0
@@ -203,7 +206,8 @@ class Run:
 
         `Client.events` receives them through a socket in the folder of the run, which only this user can open.
         """
-        sending = asyncio.create_task(LiveText(self.bus, self.folder).send(), name=f"text of {self.id}")
+        text = LiveText(self.bus, self.folder, self.journal.is_current)
+        sending = asyncio.create_task(text.send(), name=f"text of {self.id}")
         self._task.add_done_callback(lambda _: sending.cancel())
 
     def stop(self, reason: str = "stopped") -> None:
@@ -534,6 +538,8 @@ class Run:
 
     def _save(self, file: Blob) -> Path:
         path = path_inside(self.folder, file.name)
+        if not self.journal.is_current():
+            raise JournalBusy(f"{path} is not written: the run belongs to another session by now")
         return path if self.readonly else write_atomically(path, file.data)
 
     async def emit(self, kind: str, data: Json) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal, Protocol
@@ -109,12 +110,13 @@ class Summary(Protocol):
 class MetadataWriter:
     """Writes summaries of a run to its folder, one after another, so that the newest is written last.
 
-    Without a folder, nothing is written.
+    Without a folder, and when it belongs to another session, nothing is written.
     """
 
-    def __init__(self, summary: Summary, folder: Path | None) -> None:
+    def __init__(self, summary: Summary, folder: Path | None, is_current: Callable[[], bool] = lambda: True) -> None:
         self._summary: Summary | None = summary
         self._folder = folder
+        self._is_current = is_current
         self._writing = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
         self._update: asyncio.Task[None] | None = None
@@ -125,7 +127,7 @@ class MetadataWriter:
             if self._summary is None:
                 raise LeadlineError("the run has ended")
             metadata = self._summary(ended=ended)
-            if self._folder:
+            if self._folder and self._is_current():
                 await asyncio.to_thread(write_metadata, self._folder, metadata)
             return metadata
 

@@ -21,7 +21,7 @@ from leadline._runtime.runs.answer_cache import AnswerCache
 from leadline._runtime.runs.conversations import pipeline_of, read_conversation, write_conversation
 from leadline._runtime.runs.earlier_sessions import PreviousOutput, forget_failures, interrupted_notice, next_seq
 from leadline._runtime.runs.findings_board import FindingsBoard
-from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK
+from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, detach
 from leadline._runtime.runs.interprocess import receive
 from leadline._runtime.runs.metadata import recovered_failures, report_files
 from leadline._runtime.runs.outcome import could_not_look, middleware_refusal, no_evidence_reason, outcome, rejection
@@ -29,12 +29,21 @@ from leadline._runtime.runs.run import Run, RunOptions, secrets_of_run
 from leadline._runtime.runs.run_request import RunRequest
 from leadline.contracts import Middleware, Observer
 from leadline.encoding import digest
-from leadline.errors import CallFailed, ConfigError, LeadlineError, ModelUnreachable, NeedsClarification, NoEvidence
+from leadline.errors import (
+    CallFailed,
+    ConfigError,
+    JournalBusy,
+    LeadlineError,
+    ModelUnreachable,
+    NeedsClarification,
+    NoEvidence,
+)
 from leadline.pipeline import Pipeline
 from leadline.records import Conversation, Notice
 from leadline.research_findings import CONVERSATION, QUESTION, REPORT, ROUTE, Question, Route
 from leadline.runs import KEPT_NOTICE, Metadata, Result, Status, StepError
 
+LOST = "another process continues the run"
 # The exit code if the audit decides and rejects the report.
 REJECTED = 3
 
@@ -54,7 +63,7 @@ async def start(
     """Return a new run, which keeps its earlier turns."""
     pipeline_of(request.pipeline, plugins, conversation)
     with _folder_removed_on_failure(folder):
-        journal = await Journal.open(folder / JOURNAL)
+        journal = await Journal.open(folder / JOURNAL, owns=options.owns)
     async with _closed_on_failure(journal):
         if conversation:
             await asyncio.to_thread(write_conversation, folder, conversation)
@@ -69,8 +78,10 @@ async def resume(
 
     The settings of `plugins` become those of the run; if the run is complete, only once this session is, too.
     """
-    journal = await Journal.open(folder / JOURNAL)
+    journal = await Journal.open(folder / JOURNAL, owns=options.owns)
     async with _closed_on_failure(journal):
+        if options.owns:
+            await asyncio.to_thread(detach, folder / EVENTS)
         request = request.with_settings(plugins.loaded)
         pipeline = plugins.pipeline(request.pipeline)
         await forget_failures(journal, pipeline, everything=retry_failed)
@@ -112,6 +123,7 @@ async def open_run(
         first_seq=0 if replaying else await asyncio.to_thread(next_seq, folder / EVENTS),
         secrets=secrets_of_run(request, plugins),
     )
+    bus.is_current = journal.is_current
     run = Run(request, folder, journal, bus, options, conversation)
     run.use(request, plugins, *await _opened(request, plugins, conversation))
     return run
@@ -131,7 +143,11 @@ async def _opened(
 
 async def walk(run: Run) -> Result:
     """Walk the pipeline and return the result. If it is cancelled, nothing keeps running."""
-    inbox = None if run.readonly else asyncio.create_task(receive(run.folder, run.take), name=f"inbox {run.id}")
+    inbox = (
+        None
+        if run.readonly
+        else asyncio.create_task(receive(run.folder, run.take, run.journal.is_current), name=f"inbox {run.id}")
+    )
     try:
         await _begin(run)
         answers = await _walk_pipeline(run)
@@ -291,6 +307,8 @@ async def _end_without_evidence(run: Run, reason: str) -> None:
 async def _finish(run: Run) -> Result:
     """Close everything and write the final metadata."""
     state = run.state
+    if not run.journal.is_current():
+        state.end("failed", str(run.journal.broken or LOST), JournalBusy.exit_code)
     await run.metadata.settle()
     # Calls in flight may still add notices and usage, so they end before the metadata is written.
     await run.close()
@@ -303,7 +321,7 @@ async def _finish(run: Run) -> Result:
     if run.bus.faults:  # of the last events
         metadata = await _final_metadata(run)
     # Observers write files, too, so files are restored only after the bus is closed.
-    if run.previous:
+    if run.previous and run.journal.is_current():
         if state.status == "complete":
             await run.request.store(run.journal)
         await run.previous.settle(metadata)
