@@ -44,8 +44,8 @@ log = logging.getLogger(__name__)
 class LiveText:
     """The end of the run: create it when the session begins, then `send` until the session has ended."""
 
-    def __init__(self, bus: Bus, folder: Path, is_current: Callable[[], bool]) -> None:
-        self._bus, self._folder, self._is_current = bus, folder, is_current
+    def __init__(self, bus: Bus, folder: Path) -> None:
+        self._bus, self._folder = bus, folder
         expected = bus.subscribe(deltas=True)
         asyncio.get_running_loop().call_later(_EXPECTED, expected.close)
 
@@ -58,6 +58,7 @@ class LiveText:
             with _address(self._folder) as address:
                 listener.bind(address)
             path.chmod(0o600)
+            own = path.lstat()
             server = await asyncio.start_unix_server(self._serve, sock=listener)
         except OSError as error:
             listener.close()
@@ -67,8 +68,9 @@ class LiveText:
             await asyncio.get_running_loop().create_future()
         finally:
             server.close()
-            if self._is_current():
-                path.unlink(missing_ok=True)
+            with suppress(OSError):
+                if os.path.samestat(path.lstat(), own):  # else another session has the run
+                    path.unlink()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         pieces = self._bus.subscribe(deltas=True)

@@ -206,8 +206,7 @@ class Run:
 
         `Client.events` receives them through a socket in the folder of the run, which only this user can open.
         """
-        text = LiveText(self.bus, self.folder, self.journal.is_current)
-        sending = asyncio.create_task(text.send(), name=f"text of {self.id}")
+        sending = asyncio.create_task(LiveText(self.bus, self.folder).send(), name=f"text of {self.id}")
         self._task.add_done_callback(lambda _: sending.cancel())
 
     def stop(self, reason: str = "stopped") -> None:
