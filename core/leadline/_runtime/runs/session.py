@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Iterator
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -361,15 +361,15 @@ async def _uncancelled(work: Coroutine[Any, Any, T]) -> T:
 
 @contextmanager
 def _folder_removed_on_failure(folder: Path) -> Iterator[None]:
-    def remove() -> None:
+    try:
+        yield
+    except JournalBusy:
+        raise  # it is the folder of another process
+    except BaseException:
         with suppress(OSError):
             (folder / LOCK).unlink(missing_ok=True)
             folder.rmdir()
-
-    with ExitStack() as failing:
-        failing.callback(remove)
-        yield
-        failing.pop_all()
+        raise
 
 
 @asynccontextmanager
