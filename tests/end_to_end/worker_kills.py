@@ -125,6 +125,8 @@ class Trial:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGSTOP)
         if not await asyncio.to_thread(_stopped, pid):
+            if self.wakes:
+                _wake_up(pid)
             return False
         lines = self._lines()
         journals = {run: await returned(self.folder / "runs" / run) for run in held[name]}
@@ -148,7 +150,12 @@ class Trial:
     async def _wake(self, queue: Any, name: str, pid: int, held: list[str]) -> None:
         """Leave a stopped worker until others have its runs, then let it go on until it has ended."""
         await asyncio.sleep(LIMIT)
-        await patiently(lambda: queue.leave(name, died=True))
+        try:
+            await asyncio.to_thread(lambda: queue.leave(name, died=True))
+        except QueueUnavailable:  # it has the lock of the queue
+            self.counts["paused in a transaction"] += 1
+            _wake_up(pid)
+            return
         end = time.monotonic() + 15
         sessions = {run: await self._session(run) for run in held}
         while True:
@@ -164,7 +171,7 @@ class Trial:
         held = [run for run in held if run not in waiting]
         before = {run: await self._rows(run, sessions[run]) for run in held}
         lines, began = self._lines(), time.monotonic()
-        os.kill(pid, signal.SIGCONT)
+        _wake_up(pid)
         self.counts["pauses"] += 1
         while _exists(pid):
             assert time.monotonic() < began + 60, "a worker whose runs belong to others goes on"
@@ -208,6 +215,11 @@ class Trial:
             self.counts["begun after the takeover"] += sum(
                 maker == pid and run in runs for maker, run, _ in calls[lines:]
             )
+
+
+def _wake_up(pid: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGCONT)
 
 
 def _stopped(pid: int) -> bool:
@@ -265,7 +277,7 @@ async def main(
     restarting = asyncio.create_task(restarts(database, count, 15.0)) if database else None
     trial, runs = Trial(folder, seed, wakes=wakes), list[str]()
     async with client(folder) as orders:
-        while len(trial.known) < kills:
+        while trial.counts["kills"] + trial.counts["pauses"] < kills:
             assert not watching.done(), watching.result()
             while len(await patiently(queue.active)) < WORKERS * RUNS + 2:
                 order = orders.order(QUESTION)
