@@ -336,13 +336,19 @@ class _JournalFile:
             connection.execute("pragma journal_mode=wal")
             # The main file changes only when its owner closes it, so that a reader without the WAL sees one state.
             connection.execute("pragma wal_autocheckpoint=0")
-        version = connection.execute("pragma user_version").fetchone()[0]
-        if version > _VERSION:
+        if self._mode == "write" and not _version_of(connection):
+            with self.transaction(durable=False):
+                if not _version_of(connection):  # another process was paused while it made the file
+                    for statement in (*LAYOUT.split(";"), f"pragma user_version={_VERSION}"):
+                        connection.execute(statement)
+        if (version := _version_of(connection)) > _VERSION:
             raise JournalError(f"{self._path} was written by a newer Leadline (layout {version}); update leadline")
-        if version == 0 and self._mode == "write":
-            connection.executescript(f"begin; {LAYOUT} pragma user_version={_VERSION}; commit;")
         if not has_layout(connection, LAYOUT):
             raise JournalError(f"{self._path} has tables that no run has: it is no journal of Leadline")
+
+
+def _version_of(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("pragma user_version").fetchone()[0])
 
 
 def storage_error(error: sqlite3.Error | OSError, path: Path) -> JournalError:
