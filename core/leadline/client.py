@@ -204,8 +204,8 @@ class Client:
     ) -> Run:
         """Start a run and return at once. Raises `ConfigError`, or `UsageError` for an empty or too long question.
 
-        A run asks questions only if somebody answers them: `asker`, which takes a message and the JSON schema of the
-        answer, or with `interactive` whoever calls `Run.answer`.
+        Questions of the run go to `asker`, which takes a message and the JSON schema of the answer; with `interactive`
+        the run waits for whoever calls `Run.answer`. Without both it ends as `waiting`: `answer` it, then `resume` it.
 
         A question may continue others: with `follows` those of a run and of the runs that it followed, with the id of a
         `conversation` those of its last run; an unknown id begins a conversation. `turns` are earlier questions and
@@ -440,7 +440,11 @@ class Client:
         *,
         principal: Principal | str | None = None,
     ) -> None:
-        """Answer a question of a run of this or another process; see `Run.answer`."""
+        """Answer a question of a run; see `Run.answer`. The action `decline` has it go on without an answer.
+
+        A run of this or another process goes on at once. One that ended its session as `waiting` has the answer when it
+        is resumed.
+        """
         given = answer if isinstance(answer, Answer) else Answer(action="accept", content=answer)
         await self._tell(run, principal, Message(action="answer", question_id=question_id, answer=given))
 
@@ -574,9 +578,13 @@ class Client:
 
     async def _tell(self, run: str | Path, principal: Principal | str | None, message: Message) -> None:
         folder = self._find(run, principal)
+        info = run_info(folder)
+        if info.status == "waiting" and info.metadata and info.metadata.ended:
+            await session.take(folder, message)
+            return
         if running := self._running_in(folder):
             await running.take(message)
             return
         if not is_locked(folder / LOCK):
-            raise UsageError(f"the run {folder.name} is not active: it is {run_info(folder).status}")
+            raise UsageError(f"the run {folder.name} is not active: it is {info.status}")
         await send(folder, message, lambda: is_locked(folder / LOCK))

@@ -14,13 +14,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from leadline import Client, Run
 from leadline.errors import JournalBusy, LeadlineError, UsageError
-from leadline.events import Subscription
+from leadline.events import Subscription, utc_now
 from leadline.runs import Result, RunInfo
 from leadline_server import logs
 from leadline_server.processes import name_of
@@ -147,6 +148,8 @@ class Worker:
         try:
             if await asyncio.to_thread(self._has_ended, claim) or await self._run(claim):
                 end = (self._queue.done, (claim,))
+                if limit := waits_until(await asyncio.to_thread(self._find, claim.run)):
+                    end = (self._queue.later, (claim, max(0.0, (limit - utc_now()).total_seconds())))
         except JournalBusy:
             end = (self._queue.later, (claim, _BUSY))
         except QueueUnavailable as error:
@@ -200,7 +203,7 @@ class Worker:
     async def _start(self, claim: Claim) -> Run:
         run = claim.run
         owns = partial(self._queue.is_current, claim)  # others that had the run may only be paused
-        options: Any = {"principal": run.principal, "interactive": True, "owns": owns}
+        options: Any = {"principal": run.principal, "owns": owns}
         if run.order and not run.retry_failed:
             return await self._client.run(run.order, **options)
         return await self._client.resume(self._folder(run), retry_failed=run.retry_failed, **options)
@@ -210,14 +213,15 @@ class Worker:
 
     def _has_ended(self, claim: Claim) -> bool:
         """Return whether somebody has carried the order out, but could not tell the queue."""
-        run, folder = claim.run, self._folder(claim.run)
-        try:
-            info = self._client.find(folder, principal=run.principal)
-            if info.status == "interrupted":  # its process may have written the end between the two looks of `find`
-                info = self._client.find(folder, principal=run.principal)
-        except UsageError:
-            return False
-        return has_ended(info, run)
+        info = self._find(claim.run)
+        if info and info.status == "interrupted":  # its process may have written the end between the looks of `find`
+            info = self._find(claim.run)
+        return info is not None and has_ended(info, claim.run)
+
+    def _find(self, run: QueuedRun) -> RunInfo | None:
+        with suppress(UsageError):
+            return self._client.find(self._folder(run), principal=run.principal)
+        return None
 
 
 async def _log_failures(events: Subscription) -> None:
@@ -245,9 +249,17 @@ def _spent(result: Result) -> dict[str, tuple[int, float]]:
     return spent
 
 
+def waits_until(info: RunInfo | None) -> datetime | None:
+    """Return when a run that waits for an answer goes on without one; None if it does not."""
+    questions = info.metadata.questions if info and info.metadata and info.status == "waiting" else ()
+    return min((question.until for question in questions if question.until), default=None)
+
+
 def has_ended(info: RunInfo, run: QueuedRun) -> bool:
-    """Return whether the run ended by itself since it was ordered."""
+    """Return whether the run ended by itself since it was ordered, or waits for an answer."""
     metadata = info.metadata
+    if (limit := waits_until(info)) and limit <= utc_now():
+        return False
     if metadata is None or metadata.ended is None or metadata.ended.timestamp() < run.ordered:
         return False
     return not (metadata.status == "cancelled" and metadata.reason == CONTINUED)

@@ -109,8 +109,8 @@ class Trial:
         self.stages: Counter[str] = Counter()
         # For each kill: how far the log was, the process, and what had returned by run.
         self.known: list[tuple[int, int, dict[str, set[str]]]] = []
-        # For each process that woke up: how far the log was, the process, and the runs that others had by then.
-        self.woken: list[tuple[int, int, dict[str, Path]]] = []
+        # For each process that woke up: how far the log was, the process, and the last session of each of its runs.
+        self.woken: list[tuple[int, int, dict[str, int]]] = []
 
     async def strike(self, queue: Any) -> bool:
         """Stop a worker that has runs, and kill it or not; return False if there is none."""

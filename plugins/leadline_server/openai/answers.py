@@ -78,9 +78,9 @@ def shortened_lines(text: str) -> str:
     return text.strip() if len(text) <= _PLAN else f"{text[:_PLAN].rstrip()} …"
 
 
-def asked(message: str, seconds: float, url: str) -> str:
+def asked(message: str, url: str) -> str:
     """Return the question of a run to the user, as the answer of a chat."""
-    return f"{message}\n\n*Answer with your next message within {seconds:.0f} s, or on [the page of the run]({url}).*"
+    return f"{message}\n\n*Answer with your next message, or on [the page of the run]({url}).*"
 
 
 async def answer(service: Service, view: RunView, principal: str | None, url: str) -> list[str]:

@@ -330,8 +330,7 @@ class _Exchange:
         async with aclosing(stream) as events:  # type: ignore[type-var]
             async for event in events:
                 if event.kind == "question" and await self._is_open(event):
-                    seconds = float(str(event.data["seconds"]))
-                    yield asked(str(event.data["message"]), seconds, self._url), True
+                    yield asked(str(event.data["message"]), self._url), True
                     return
                 if piece := written.text(event):
                     yield piece, True

@@ -163,10 +163,11 @@ class SqlQueue:
         now, who = self._clock(), principal or ""
 
         def work(cursor: Cursor) -> None:
-            for state, ordered in cursor.rows("SELECT state, ordered FROM leadline_orders WHERE run_id = ?", run_id):
+            known = "SELECT state, ordered, not_before FROM leadline_orders WHERE run_id = ?"
+            for state, ordered, not_before in cursor.rows(known, run_id):
                 if ordered == now:
                     return  # repeated after a lost connection
-                if state != "ended":
+                if state == "claimed" or (state == "waiting" and not_before <= now):
                     raise JournalBusy("the run is active")
             _check_quota(cursor, who, quota or Quota(), now)
             cursor(

@@ -328,11 +328,11 @@ class CallPath:
     def _builder(self, kind: str, provider: ProviderIdentity) -> OutcomeBuilder:
         return OutcomeBuilder(kind, provider.name, self._secrets, provider.who, provider.key_origin)
 
-    def is_stored(self, kind: Kind[Any], request: Record, *, provider: ProviderIdentity) -> bool:
-        """Return whether the journal has the outcome of this call."""
+    def key_of(self, kind: Kind[Any], request: Record, *, provider: ProviderIdentity) -> str:
+        """Return the key of a call."""
         tree = outline(plain(request))
         key_text = call_text(kind.name, provider.name, provider.fingerprint, tree, 0, self._rules.principal)
-        return self._journal.has(digest(key_text))
+        return digest(key_text)
 
     # --- rows that are no requests -----------------------------------------------------------------------------------
 

@@ -14,22 +14,24 @@ from typing import Any, TypeVar
 
 from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.journal import Journal
-from leadline._runtime.journal.rows import with_descendants
+from leadline._runtime.journal.rows import Row, with_descendants
 from leadline._runtime.plugins import PluginRuntime
 from leadline._runtime.runs import engine
 from leadline._runtime.runs.answer_cache import AnswerCache
 from leadline._runtime.runs.conversations import pipeline_of, read_conversation, write_conversation
 from leadline._runtime.runs.earlier_sessions import PreviousOutput, forget_failures, interrupted_notice, next_seq
 from leadline._runtime.runs.findings_board import FindingsBoard
-from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, detach
-from leadline._runtime.runs.interprocess import receive
+from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, detach, read_metadata, write_metadata
+from leadline._runtime.runs.interprocess import Message, receive
 from leadline._runtime.runs.metadata import recovered_failures, report_files
 from leadline._runtime.runs.outcome import could_not_look, middleware_refusal, no_evidence_reason, outcome, rejection
+from leadline._runtime.runs.questions import ASK, check_answer
 from leadline._runtime.runs.run import Run, RunOptions, secrets_of_run
 from leadline._runtime.runs.run_request import RunRequest
 from leadline.contracts import Middleware, Observer
 from leadline.encoding import digest
 from leadline.errors import (
+    AlreadyAnswered,
     CallFailed,
     ConfigError,
     JournalBusy,
@@ -41,7 +43,7 @@ from leadline.errors import (
 from leadline.pipeline import Pipeline
 from leadline.records import Conversation, Notice
 from leadline.research_findings import CONVERSATION, QUESTION, REPORT, ROUTE, Question, Route
-from leadline.runs import KEPT_NOTICE, Metadata, Result, Status, StepError
+from leadline.runs import EXIT_CODES, KEPT_NOTICE, Metadata, Result, Status, StepError
 
 LOST = "another process continues the run"
 # The exit code if the audit decides and rejects the report.
@@ -90,6 +92,27 @@ async def resume(
         if run.previous is None:
             await request.store(journal)
         return run
+
+
+async def take(folder: Path, message: Message) -> None:
+    """Do what a message asks for to a run that waits for an answer, and on which no process works.
+
+    An answer is stored for the next session; anything else cancels the run. Raises the errors of `Run.answer`.
+    """
+    journal = await Journal.open(folder / JOURNAL)
+    async with _closed_on_failure(journal):
+        metadata = await asyncio.to_thread(read_metadata, folder)
+        if message.action == "answer" and message.answer:
+            if journal.has(message.question_id):
+                raise AlreadyAnswered(message.question_id)
+            check_answer(metadata.questions, message.question_id, message.answer)
+            row = Row(key=message.question_id, kind=ASK, provider="person", task=ASK, outcome="reply")
+            await journal.keep(row, message.answer.model_dump_json().encode(), b"{}", durable=True)
+        else:
+            ended: Any = {"status": "cancelled", "reason": Notice(message.reason), "exit_code": EXIT_CODES["cancelled"]}
+            metadata = metadata.model_copy(update={**ended, "questions": ()})
+            await asyncio.to_thread(write_metadata, folder, metadata)
+        await journal.close(metadata.status)
 
 
 async def open_replay(request: RunRequest, folder: Path, plugins: PluginRuntime, options: RunOptions) -> Run:
@@ -315,6 +338,7 @@ async def _finish(run: Run) -> Result:
     if run.previous and state.status != "complete" and state.add_notice(KEPT_NOTICE):
         await run.bus.emit("notice", {"message": KEPT_NOTICE})
     metadata = await _final_metadata(run)
+    await run.asks()
     ended = {"status": state.status, "reason": state.reason, "claims": metadata.verification.get("claims", {})}
     await run.bus.emit("run.finished", ended, span_id=_span(run, run.journal.session))
     await run.bus.close()
