@@ -168,7 +168,7 @@ class Trial:
             await asyncio.sleep(0.05)
         # One was paused within a transaction, so that others cannot write: its run goes on when it wakes up.
         self.counts["paused in a transaction"] += len(waiting)
-        held = [run for run in held if run not in waiting]
+        held = [run for run in held if await self._session(run) > sessions[run]]
         before = {run: await self._rows(run, sessions[run]) for run in held}
         lines, began = self._lines(), time.monotonic()
         _wake_up(pid)

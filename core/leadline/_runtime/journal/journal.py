@@ -7,6 +7,7 @@ never delivered.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 from collections import Counter
@@ -14,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AsyncExitStack, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from pydantic import JsonValue
 
@@ -34,9 +35,10 @@ from leadline._runtime.journal.rows import (
     with_causes,
 )
 from leadline._runtime.journal.storage import Mode, Storage
-from leadline.errors import JournalBusy, JournalError
+from leadline.errors import JournalBusy, JournalError, LeadlineError
 from leadline.events import utc_now
 
+T = TypeVar("T")
 # Bytes of all entries. That of a call has one or two thousand.
 _LARGEST = 256 * 2**20
 
@@ -256,6 +258,25 @@ class Journal:
         text = json.dumps(value)
         await self._storage.write(lambda db: put_entry(db, "meta", name, text), durable=True)
         self._meta[name] = text
+
+    async def write_file(self, write: Callable[[], T]) -> T:
+        """Write a file of the run, while no other session can begin.
+
+        Raises JournalBusy if one has begun, and the errors of `write`.
+        """
+        if self.broken and self.is_current():
+            return await asyncio.to_thread(write)
+
+        def locked(_: sqlite3.Connection) -> tuple[T | None, Exception | None]:
+            try:
+                return write(), None
+            except (OSError, LeadlineError) as error:  # the writes that share the transaction are not to blame
+                return None, error
+
+        written, error = await self._storage.write(locked)
+        if error:
+            raise error
+        return cast("T", written)
 
     # --- opening -----------------------------------------------------------------------------------------------------
 

@@ -45,7 +45,6 @@ from leadline.errors import (
     AlreadyAnswered,
     CallFailed,
     ConfigError,
-    JournalBusy,
     LeadlineError,
     NeedsClarification,
     PluginError,
@@ -137,7 +136,7 @@ class Run:
         self.bus = bus
         self.options = options
         self.state = RunState()
-        self.metadata = MetadataWriter(self.summary, None if self.readonly else folder, journal.is_current)
+        self.metadata = MetadataWriter(self.summary, None if self.readonly else folder, journal.write_file)
         # The findings of the present pass through the pipeline.
         self.board = FindingsBoard()
         self.rounds_left = 0
@@ -550,13 +549,10 @@ class Run:
         await self.calls.in_flight.close()
 
     async def save(self, file: Blob, /) -> Path:
-        return await asyncio.to_thread(self._save, file)
+        def write() -> Path:
+            return write_atomically(path_inside(self.folder, file.name), file.data)
 
-    def _save(self, file: Blob) -> Path:
-        path = path_inside(self.folder, file.name)
-        if not self.journal.is_current():
-            raise JournalBusy(f"{path} is not written: the run belongs to another session by now")
-        return path if self.readonly else write_atomically(path, file.data)
+        return path_inside(self.folder, file.name) if self.readonly else await self.journal.write_file(write)
 
     async def emit(self, kind: str, data: Json) -> None:
         """Send an event to every observer. A notice is sent once, and stored with the current call for replays."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -348,7 +349,7 @@ async def _finish(run: Run) -> Result:
     if run.previous and run.journal.is_current():
         if state.status == "complete":
             await run.request.store(run.journal)
-        await run.previous.settle(metadata)
+        await run.journal.write_file(partial(run.previous.settle, metadata))
         metadata = metadata.model_copy(update={"files": report_files(run.folder)})
     await run.journal.close(state.status)
     run.metadata.close()
@@ -369,7 +370,7 @@ async def _final_metadata(run: Run) -> Metadata:
         return await run.metadata.write(ended=True)
     except (LeadlineError, OSError) as error:
         state.add_error(error)
-        state.end("failed", str(error))
+        state.end("failed", str(error), getattr(error, "exit_code", None))
         return run.summary(ended=True)
 
 
