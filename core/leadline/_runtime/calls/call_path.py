@@ -59,6 +59,7 @@ from leadline.errors import (
     CallFailed,
     CallRefused,
     Disconnected,
+    JournalBusy,
     JournalError,
     JournalMissing,
     PluginError,
@@ -292,6 +293,8 @@ class CallPath:
     async def _request(self, job: Job, call: ActiveCall, lost_since: float | None) -> Any:
         if lost_since is not None and job.provider.restart:
             await job.provider.restart(lost_since)
+        if not self._journal.is_current():  # this process was paused after it recorded the start
+            raise JournalBusy(f"another process continues the run in {self._journal.path.parent}")
         proceed: Callable[[Any], Awaitable[Any]] = lambda request: job.do(request, call)  # noqa: E731
         for name, middleware in reversed(tuple(self._middleware_of(job).items())):
             proceed = partial(around, name, middleware, call, proceed)

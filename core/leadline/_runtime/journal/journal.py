@@ -182,8 +182,6 @@ class Journal:
         What was queued before is committed as well. Raises JournalBusy if the run belongs to another process by now.
         """
         await self._storage.write(lambda db: put_entry(db, "begun", key, str(self.session)), durable=durable)
-        if not self.is_current():  # this process was paused after the commit
-            raise JournalBusy(f"another process continues the run in {self.path.parent}")
 
     def abandon(self, key: str) -> None:
         """Forget that a request started: the session goes on without it."""
