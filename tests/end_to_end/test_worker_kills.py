@@ -44,5 +44,5 @@ def test_workers_that_wake_up_late_begin_no_call_that_returned_and_write_nothing
     assert counts["as undisturbed"] == counts["runs"], counts
     assert (counts["repeated"], counts["begun after the takeover"], counts["written after the takeover"]) == (0, 0, 0)
     assert (counts["wrong events"], counts["problems"]) == (0, []), counts
-    assert counts["paused in a transaction"] <= 10, counts
+    assert counts["paused in a transaction"] < 50, counts
     assert counts["in flight, made again"] <= counts["in flight"]
