@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
 from importlib.metadata import EntryPoint
@@ -203,8 +204,8 @@ class Client:
     ) -> Run:
         """Start a run and return at once. Raises `ConfigError`, or `UsageError` for an empty or too long question.
 
-        A run asks questions only if somebody answers them: `asker`, which takes a message and the JSON schema of the
-        answer, or with `interactive` whoever calls `Run.answer`.
+        Questions of the run go to `asker`, which takes a message and the JSON schema of the answer; with `interactive`
+        the run waits for whoever calls `Run.answer`. Without both it ends as `waiting`: `answer` it, then `resume` it.
 
         A question may continue others: with `follows` those of a run and of the runs that it followed, with the id of a
         `conversation` those of its last run; an unknown id begins a conversation. `turns` are earlier questions and
@@ -238,16 +239,18 @@ class Client:
         asker: Asker | None = None,
         interactive: bool = False,
         observers: Mapping[str, Observer] | None = None,
+        owns: Callable[[], bool] | None = None,
     ) -> Run:
         """Start the run of an order, or continue it where it was; if it runs in this client, return it.
 
         So it can be repeated after any crash. Raises `JournalBusy` while another process works on the run. `principal`
-        repeats the credential, which an order does not keep; the other arguments are those of `start`.
+        repeats the credential, which an order does not keep; `owns` is that of `resume`, and the other arguments are
+        those of `start`.
         """
         request = RunRequest.model_validate(order.model_dump()).on_behalf_of(principal_of(principal))
         own = request.own_settings  # of the caller's order: a journal is no source of arguments
         folder = self._folder(request)
-        options = self._options(asker, interactive, observers)
+        options = replace(self._options(asker, interactive, observers), owns=owns)
         async with self._ordering:
             if run := self._running_in(folder):
                 return run
@@ -267,6 +270,7 @@ class Client:
         asker: Asker | None = None,
         interactive: bool = False,
         observers: Mapping[str, Observer] | None = None,
+        owns: Callable[[], bool] | None = None,
     ) -> Run:
         """Continue a run with the settings it had, overridden by those set in this client.
 
@@ -274,11 +278,14 @@ class Client:
         repeats all failed calls. A complete report is only replaced by another complete one. The run keeps its
         principal; `principal` repeats the credential. `asker` and `interactive` are as in `start`. Raises `JournalBusy`
         while another process, or another run of this one, works on it: nothing was changed, try again later.
+
+        A queue passes `owns`, which returns whether the run is still the caller's and may be called in any thread. Then
+        an earlier owner loses the run: if it was only paused, it makes no further call and writes nothing.
         """
         folder = self._find(run, principal)
         request = (await load_request(folder)).on_behalf_of(principal_of(principal))
         plugins = self._pool.acquire(self._load(request))
-        options = self._options(asker, interactive, observers)
+        options = replace(self._options(asker, interactive, observers), owns=owns)
         resuming = session.resume(request, folder, plugins, options, retry_failed=retry_failed)
         return await self._hold(plugins, resuming)
 
@@ -433,7 +440,11 @@ class Client:
         *,
         principal: Principal | str | None = None,
     ) -> None:
-        """Answer a question of a run of this or another process; see `Run.answer`."""
+        """Answer a question of a run; see `Run.answer`. The action `decline` has it go on without an answer.
+
+        A run of this or another process goes on at once. One that ended its session as `waiting` has the answer when it
+        is resumed.
+        """
         given = answer if isinstance(answer, Answer) else Answer(action="accept", content=answer)
         await self._tell(run, principal, Message(action="answer", question_id=question_id, answer=given))
 
@@ -567,9 +578,13 @@ class Client:
 
     async def _tell(self, run: str | Path, principal: Principal | str | None, message: Message) -> None:
         folder = self._find(run, principal)
+        info = run_info(folder)
+        if info.status == "waiting" and info.metadata and info.metadata.ended:
+            await session.take(folder, message)
+            return
         if running := self._running_in(folder):
             await running.take(message)
             return
         if not is_locked(folder / LOCK):
-            raise UsageError(f"the run {folder.name} is not active: it is {run_info(folder).status}")
+            raise UsageError(f"the run {folder.name} is not active: it is {info.status}")
         await send(folder, message, lambda: is_locked(folder / LOCK))

@@ -130,11 +130,15 @@ class Run(Protocol):
         """The vector store of `knowledge.store`."""
         ...
 
-    async def ask(self, message: str, json_schema: Json, default: Json | None = None, *, wait: float = 300) -> Answer:
-        """Ask the user, and wait up to `wait` seconds for the answer.
+    async def ask(
+        self, message: str, json_schema: Json, default: Json | None = None, *, wait: float | None = None
+    ) -> Answer:
+        """Ask the user and return the answer; its action is `decline` if the run is to go on without one.
 
-        If there is nobody to ask, or nobody answers in time, accept `default`; without one, raise `NeedsClarification`
-        or `CallFailed`. Equal questions of a run are one question, and a resumed run has the answers it got.
+        If there is nobody to ask now, return `default`; without one raise `NeedsClarification`, which ends the session:
+        the run waits without a process until somebody answers, and continues with the answer: let the error pass. After
+        `wait` seconds, `default` counts, or `CallFailed` is raised. Equal questions of a run are one question, and a
+        resumed run has the answers it got.
         """
         ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -79,20 +79,26 @@ class StepState(Record):
 
 
 class OpenQuestion(Record):
-    """A question of a run to a person that waits for an answer; `seconds` is the time that it waits from `asked`."""
+    """A question of a run to a person that waits for an answer, for so many `seconds` from `asked`; None: no limit."""
 
     id: str
     message: str
     json_schema: Json = {}
     """The JSON schema of `content` of the answer."""
     asked: datetime
-    seconds: float
+    seconds: float | None = None
+
+    @property
+    def until(self) -> datetime | None:
+        """When the run goes on without an answer; None if it waits without limit."""
+        return None if self.seconds is None else self.asked + timedelta(seconds=self.seconds)
 
 
 class Metadata(Record):
     """The summary of a run, written to `metadata.json` when it starts, at every step, while it waits, and at its end.
 
-    `questions`: those to a person that wait for an answer, with the status `waiting`.
+    `questions`: those to a person that wait for an answer, with the status `waiting`; if the run has also `ended`, no
+    process works on it until somebody answers.
     `reason`: why the run is not complete. `seconds`: wall time over all sessions. `interrupted_calls`: calls in flight
     when a session was killed or cancelled, which the next one made again. `choices`: the selected plugins, with
     reasons. `calls`: counts by kind and provider, as `search/local`. `usage`: tokens (`unpriced`: those at an unknown

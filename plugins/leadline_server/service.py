@@ -24,7 +24,7 @@ from starlette.requests import Request
 
 from leadline import Client
 from leadline.comparison import Comparison
-from leadline.errors import ConfigError, JournalBusy, LeadlineError, UsageError
+from leadline.errors import AlreadyAnswered, ConfigError, JournalBusy, LeadlineError, UsageError
 from leadline.events import utc_now
 from leadline.records import Answer, Event, Json, Notice, Report, Turn
 from leadline.run_summary import ACTIVE
@@ -153,6 +153,8 @@ _FULL = 10
 _LATER = {"Retry-After": str(_FULL)}
 # Bytes that must be free on the disk of the runs for a new one: those that work need room to end.
 LEAST_FREE = 200 * 2**20
+# What the folder of a run tells whose order may have been withdrawn.
+LEFT = ("interrupted", "waiting")
 # Files of a run with the tracebacks and folders of the operator: readers have its state and its events.
 _OPERATORS = frozenset({"metadata.json", "events.jsonl"})
 # An end of the run that was not the last one, because the run was continued.
@@ -337,11 +339,11 @@ class Service:
         folder = self.folder(run_id, principal)
         run = self.active.get(run_id, principal)
         info = await asyncio.to_thread(self._find, folder, principal)
-        if info is None or info.status in ACTIVE:
+        if info is None or (info.status in ACTIVE and info.metadata and not info.metadata.ended):
             pass
         elif run and not has_ended(info, run):
             info = replace(info, status="pending")
-        elif run is None and info.metadata and (info.status == "interrupted" or info.metadata.reason == CONTINUED):
+        elif run is None and info.metadata and (info.status in LEFT or info.metadata.reason == CONTINUED):
             ended = await asyncio.to_thread(self.queue.get, run_id, principal)
             if ended and ended.status:  # it was withdrawn while it waited to be continued, or could not be
                 metadata = info.metadata.model_copy(update={"reason": Notice(ended.problem)})
@@ -378,16 +380,16 @@ class Service:
     ) -> AsyncIterator[Event]:
         """Yield the events of a run above a number. The last one, and no other, is a `run.finished`.
 
-        It waits for a run that is about to start or to be continued, and ends without `run.finished` if the server
-        does. If the events do not tell the end, the state of the run does: no file of events was written, or the reader
-        knows them all. With `deltas`, the text that is being written comes too. Raises `Problem` if the principal has
-        no such run.
+        It waits for a run that is about to start or to be continued, or for an answer, and ends without `run.finished`
+        if the server does. If the events do not tell the end, the state of the run does: no file of events was written,
+        or the reader knows them all. With `deltas`, the text that is being written comes too. Raises `Problem` if the
+        principal has no such run.
         """
-        await self.view(run_id, principal)
         folder, last = self.folder(run_id, principal), after
         end: Event | None = None
         while True:
-            version, is_active = self.active.version, self.active.get(run_id, principal) is not None
+            version, view = self.active.version, await self.view(run_id, principal)
+            is_active = view.status == "waiting" or self.active.get(run_id, principal) is not None
             if await asyncio.to_thread((folder / "metadata.json").is_file):
                 async for event in self.client.events(folder, after=last, deltas=deltas, principal=principal):
                     if end:
@@ -418,9 +420,16 @@ class Service:
     # --- control -----------------------------------------------------------------------------------------------------
 
     async def answer(self, run_id: str, principal: str | None, question_id: str, answer: Answer) -> None:
-        """Answer a question of a run; return when the answer is stored. Raises `Problem`, `AlreadyAnswered`."""
+        """Answer a question of a run, and queue it again. Raises `Problem`, `AlreadyAnswered`."""
         folder = await self._active(run_id, principal)
-        await self.client.answer(folder, question_id, answer, principal=principal)
+        try:
+            await self.client.answer(folder, question_id, answer, principal=principal)
+        except AlreadyAnswered:  # maybe through a server that ended before it queued the run
+            with suppress(JournalBusy):
+                await self.resume(run_id, principal)
+            raise
+        with suppress(JournalBusy):
+            await self.resume(run_id, principal)
 
     async def stop(self, run_id: str, principal: str | None, reason: str = "") -> None:
         """End the search of a run and have it write up what was found. Raises `Problem`."""
@@ -460,7 +469,7 @@ class Service:
         quota = replace(self.limits.quota, runs=self.limits.runs)
         reopen = partial(self.queue.reopen, run_id, principal, retry_failed=retry_failed, quota=quota)
         until = time.monotonic() + _PATIENCE
-        while (await self.view(run_id, principal)).status not in ACTIVE:
+        while not (await self.view(run_id, principal)).is_active:
             try:
                 await asyncio.to_thread(reopen)
             except JournalBusy:  # the run has ended, and its worker is about to tell the queue

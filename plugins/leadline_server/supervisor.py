@@ -1,6 +1,6 @@
 """The parent of workers: starts them, starts the dead ones again, and kills those that do not beat.
 
-A paused worker must be killed: on one machine, the lock of a run's folder passes on only when its holder is gone.
+A paused worker is killed, if it is one of this machine; the runs of any other are taken over, and it can do no harm.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Supervisor:
         pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (child.deaths - 2)) if child.deaths > 1 else 0.0
         child.not_before = time.monotonic() + pause
         log.warning("a worker ended (%s); the next one starts in %g s", _exit(code), pause)
-        if await self._give_back(child.name):
+        if await self._give_back(child.name, died=code != QueueUnavailable.exit_code):
             child.process = None
 
     def _start(self, child: _Child) -> None:
@@ -104,16 +104,16 @@ class Supervisor:
         child.name = processes.name_of(child.process.pid)
         child.started = time.monotonic()
 
-    async def _give_back(self, worker: str) -> bool:
-        """Give the orders of a dead worker back; return False if the queue does not answer."""
+    async def _give_back(self, worker: str, *, died: bool = True) -> bool:
+        """Give the orders of a worker that is gone back; return False if the queue does not answer."""
         try:
-            count = await asyncio.to_thread(self._queue.leave, worker, died=True)
+            count = await asyncio.to_thread(self._queue.leave, worker, died=died)
         except QueueUnavailable as error:
             log.warning("%s", error)
             return False
         self._seen.pop(worker, None)
         if count:
-            log.warning("%d runs of a worker that died continue elsewhere", count)
+            log.warning("%d runs of a worker that is gone continue elsewhere", count)
         return True
 
     async def _look(self) -> None:

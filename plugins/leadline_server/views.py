@@ -11,7 +11,7 @@ from pydantic import Field
 from leadline.inventory import InstalledPlugin, Setting
 from leadline.records import Record
 from leadline.records.reports import VerdictKind
-from leadline.run_summary import RunSummary
+from leadline.run_summary import ACTIVE, RunSummary
 from leadline.runs import Metadata, Order
 from leadline_server.remedies import record_for_readers
 
@@ -64,13 +64,19 @@ class RunView(Metadata):
     links: Links
     principal: str = Field("", exclude=True)
 
+    @property
+    def is_active(self) -> bool:
+        """Whether the run goes on by itself."""
+        return self.status in ACTIVE and self.ended is None
+
     @classmethod
     def of(cls, metadata: Metadata, status: str = "") -> RunView:
         """Return the view of a run. Tracebacks stay with the operator."""
         run_id = metadata.run_id
         errors = tuple(error.model_copy(update={"traceback": ""}) for error in metadata.errors)
         own = {"id": run_id, "status": status or metadata.status, "errors": errors, "links": Links.of(run_id)}
-        return cls.model_construct(**{**dict(metadata), **own})
+        asked = metadata.questions if own["status"] == "waiting" else ()
+        return cls.model_construct(**{**dict(metadata), **own, "questions": asked})
 
     @classmethod
     def of_order(cls, order: Order, status: str, reason: str = "") -> RunView:

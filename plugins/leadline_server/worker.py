@@ -1,8 +1,8 @@
 """A worker: it takes orders from the queue and works on their runs, until it is told to end.
 
-A run belongs to the worker whose claim is the latest. Two things keep everybody else away from it: the lock of its
-folder, which passes on only when its holder is gone, and the number of the claim, which is compared before a session
-starts and at every beat. What a worker leaves unfinished, however it ends, another one continues from the journal.
+A run belongs to the worker whose claim is the latest: its number is compared before a session starts and at every
+beat. The lock of the run's folder keeps all other processes away, and the journal refuses a worker that wakes up after
+another one took the run over. What a worker leaves unfinished, however it ends, another one continues from the journal.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from pathlib import Path
 from typing import Any, TypeVar
 
 from leadline import Client, Run
 from leadline.errors import JournalBusy, LeadlineError, UsageError
-from leadline.events import Subscription
+from leadline.events import Subscription, utc_now
 from leadline.runs import Result, RunInfo
 from leadline_server import logs
 from leadline_server.processes import name_of
@@ -145,6 +148,8 @@ class Worker:
         try:
             if await asyncio.to_thread(self._has_ended, claim) or await self._run(claim):
                 end = (self._queue.done, (claim,))
+                if limit := waits_until(await asyncio.to_thread(self._find, claim.run)):
+                    end = (self._queue.later, (claim, max(0.0, (limit - utc_now()).total_seconds())))
         except JournalBusy:
             end = (self._queue.later, (claim, _BUSY))
         except QueueUnavailable as error:
@@ -177,7 +182,7 @@ class Worker:
         """Run a session; return False if the run is to be continued."""
         if self.closing.is_set() or not await self._ask(self._queue.is_current, claim):
             return False
-        handle = await self._start(claim.run)
+        handle = await self._start(claim)
         handle.events().close()  # nobody reads it; it would keep all events
         handle.publish()
         logging_failures = asyncio.create_task(_log_failures(handle.subscribe(deltas=False)))
@@ -187,35 +192,36 @@ class Worker:
             handle.cancel_soon(CONTINUED)
         result = await handle.result()
         await logging_failures  # it ends with the run
+        if result.exit_code == JournalBusy.exit_code:  # it lost the run, or the disk did not answer
+            logs.write(log, "run is tried again", logging.WARNING, reason=result.reason)
+            raise JournalBusy(result.reason)
         await self._tell(self._queue.spend, (claim.run_id, claim.run.principal, _spent(result)))
         is_continued = result.status == "cancelled" and result.reason == CONTINUED
         logs.write(log, "run is left to another worker" if is_continued else "run ended", **_sums(result))
         return not is_continued
 
-    async def _start(self, run: QueuedRun) -> Run:
+    async def _start(self, claim: Claim) -> Run:
+        run = claim.run
+        owns = partial(self._queue.is_current, claim)  # others that had the run may only be paused
+        options: Any = {"principal": run.principal, "owns": owns}
         if run.order and not run.retry_failed:
-            return await self._client.run(run.order, principal=run.principal, interactive=True)
-        folder = self._client.runs_folder(principal=run.principal).absolute() / run.run_id
-        return await self._client.resume(
-            folder, retry_failed=run.retry_failed, principal=run.principal, interactive=True
-        )
+            return await self._client.run(run.order, **options)
+        return await self._client.resume(self._folder(run), retry_failed=run.retry_failed, **options)
+
+    def _folder(self, run: QueuedRun) -> Path:
+        return self._client.runs_folder(principal=run.principal).absolute() / run.run_id
 
     def _has_ended(self, claim: Claim) -> bool:
-        """Return whether somebody has carried the order out, but could not tell the queue.
+        """Return whether somebody has carried the order out, but could not tell the queue."""
+        info = self._find(claim.run)
+        if info and info.status == "interrupted":  # its process may have written the end between the looks of `find`
+            info = self._find(claim.run)
+        return info is not None and has_ended(info, claim.run)
 
-        Raises `JournalBusy` while another process works on the run.
-        """
-        run = claim.run
-        folder = self._client.runs_folder(principal=run.principal).absolute() / run.run_id
-        try:
-            info = self._client.find(folder, principal=run.principal)
-            if info.status == "interrupted":  # its process may have written the end between the two looks of `find`
-                info = self._client.find(folder, principal=run.principal)
-        except UsageError:
-            return False
-        if info.status in ("pending", "running"):
-            raise JournalBusy("another process works on the run")
-        return has_ended(info, run)
+    def _find(self, run: QueuedRun) -> RunInfo | None:
+        with suppress(UsageError):
+            return self._client.find(self._folder(run), principal=run.principal)
+        return None
 
 
 async def _log_failures(events: Subscription) -> None:
@@ -243,9 +249,17 @@ def _spent(result: Result) -> dict[str, tuple[int, float]]:
     return spent
 
 
+def waits_until(info: RunInfo | None) -> datetime | None:
+    """Return when a run that waits for an answer goes on without one; None if it does not."""
+    questions = info.metadata.questions if info and info.metadata and info.status == "waiting" else ()
+    return min((question.until for question in questions if question.until), default=None)
+
+
 def has_ended(info: RunInfo, run: QueuedRun) -> bool:
-    """Return whether the run ended by itself since it was ordered."""
+    """Return whether the run ended by itself since it was ordered, or waits for an answer."""
     metadata = info.metadata
+    if (limit := waits_until(info)) and limit <= utc_now():
+        return False
     if metadata is None or metadata.ended is None or metadata.ended.timestamp() < run.ordered:
         return False
     return not (metadata.status == "cancelled" and metadata.reason == CONTINUED)

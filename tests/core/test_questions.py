@@ -74,7 +74,7 @@ async def asked(run: leadline.Run, count: int) -> dict[str, str]:
     async for event in run.events():
         assert event.kind != "run.finished"
         if event.kind == "question":
-            assert (event.data["schema"], event.data["seconds"]) == (SCHEMA, 300)
+            assert (event.data["schema"], event.data["seconds"]) == (SCHEMA, None)
             found[str(event.data["message"])] = str(event.data["id"])
             if len(found) == count:
                 break
@@ -329,6 +329,54 @@ async def test_a_question_to_nobody_is_answered_with_advice_that_fits_any_stage(
         result = await runs.research("How deep is the basin of the harbour?")
     assert (result.status, result.reason, result.exit_code) == ("waiting", "Which basin?", 2)
     advise(result, Namespace(folder=None, set=[], settings=None))
-    said = capsys.readouterr().err
-    assert f"continue in a terminal: leadline resume {result.folder.name}" in " ".join(said.split())
+    said = " ".join(capsys.readouterr().err.split())
+    command = f"leadline resume {result.folder.name}"
+    assert f"waits for an answer: {command} --answer TEXT, or in a terminal: {command}" in said
+    assert f"go on without answering: {command} --no-answer" in said
     assert "clarify" not in said
+
+
+async def test_a_run_that_nobody_attends_waits_without_a_process_and_goes_on_with_the_answer(tmp_path: Path) -> None:
+    async with client(tmp_path, two) as runs:
+        result = await runs.research("How deep is it?")
+        question, other = result.metadata.questions
+        assert (result.status, result.exit_code, question.seconds) == ("waiting", 2, None)
+    async with client(tmp_path, two) as runs:  # after a restart
+        known = runs.find(result.folder)
+        assert (known.status, known.metadata and known.metadata.questions) == ("waiting", (question, other))
+        kinds = [event.kind async for event in runs.events(known.id)]
+        assert kinds[-3:] == ["question", "question", "run.finished"]
+        with pytest.raises(UsageError, match=f"no question 'x' is open in this run; open questions: {question.id}"):
+            await runs.answer(known.id, "x", {"answer": "outer"})
+        with pytest.raises(UsageError, match="answer: it must be of the type string"):
+            await runs.answer(known.id, question.id, {"answer": 5})
+        await runs.answer(known.id, question.id, {"answer": "outer"})
+        with pytest.raises(AlreadyAnswered):
+            await runs.answer(known.id, question.id, {"answer": "inner"})
+        second = await (await runs.resume(known.id)).result()
+        assert (second.status, second.metadata.questions) == ("waiting", (other,))
+        await runs.answer(known.id, other.id, Answer(action="decline"))
+        ended = await (await runs.resume(known.id)).result()
+        assert (ended.status, ended.metadata.questions) == ("complete", ())
+        assert sorted(written(ended)) == ["accept: outer", "decline: "]
+        assert (await runs.replay(known.id)).status == "complete"
+
+
+async def test_a_run_that_waits_is_cancelled_and_one_with_a_limit_ends_after_it(tmp_path: Path) -> None:
+    async def ask(run: StageRun) -> tuple[str, ...]:
+        return (text_of(await run.ask("Which basin?", SCHEMA, wait=0.2)),)
+
+    async with client(tmp_path, ask) as runs:
+        result = await runs.research("How deep is it?")
+        assert result.metadata.questions[0].seconds == 0.2
+        await asyncio.sleep(0.2)
+        late = await (await runs.resume(result.folder)).result()
+        assert (late.status, late.reason) == ("failed", "ask by person: nobody answered within 0.2 s")
+    async with client(tmp_path, one) as runs:
+        result = await runs.research("How deep is it?")
+        await runs.cancel(result.folder, "not needed")
+        known = runs.find(result.folder)
+        assert known.metadata
+        assert (known.status, known.metadata.reason, known.metadata.questions) == ("cancelled", "not needed", ())
+        with pytest.raises(UsageError, match="is not active: it is cancelled"):
+            await runs.answer(result.folder, result.metadata.questions[0].id, {"answer": "outer"})

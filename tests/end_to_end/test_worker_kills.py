@@ -7,6 +7,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.server.queue.cluster import programs
@@ -16,17 +17,32 @@ _POSTGRES = pytest.mark.skipif(
 )
 
 
+def trial(kills: str, seed: str, folder: Path, *where: str) -> Any:
+    command = [sys.executable, str(Path(__file__).with_name("worker_kills.py")), kills, seed, str(folder), *where]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=3500, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("where", [[], pytest.param(["postgres", "5"], marks=_POSTGRES)], ids=["sqlite", "postgres"])
 def test_killed_and_paused_workers_lose_and_repeat_nothing(where: list[str], tmp_path: Path) -> None:
-    script = Path(__file__).with_name("worker_kills.py")
-    command = [sys.executable, str(script), "100", "20261128", str(tmp_path), *where]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=3500, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    counts = json.loads(done.stdout.splitlines()[-1])
+    counts = trial("100", "20261128", tmp_path, *where)
     assert counts["kills"] + counts["pauses"] == 100, counts
     assert counts["as undisturbed"] == counts["runs"], counts
     assert (counts["repeated"], counts["problems"]) == (0, []), counts
     assert counts["returned"] > 0
+    assert counts["in flight, made again"] <= counts["in flight"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_workers_that_wake_up_late_begin_no_call_that_returned_and_write_nothing(tmp_path: Path) -> None:
+    counts = trial("50", "20261129", tmp_path, "wakes")
+    assert counts["pauses"] == 50, counts
+    assert counts["as undisturbed"] == counts["runs"], counts
+    assert (counts["repeated"], counts["begun after the takeover"], counts["written after the takeover"]) == (0, 0, 0)
+    assert (counts["wrong events"], counts["problems"]) == (0, []), counts
+    assert counts["paused in a transaction"] < 50, counts
     assert counts["in flight, made again"] <= counts["in flight"]

@@ -1,9 +1,12 @@
-"""Kills and pauses workers at random moments: `python worker_kills.py KILLS SEED FOLDER [postgres [RESTARTS]]`.
+"""Kills and pauses workers at random moments: `python worker_kills.py KILLS SEED FOLDER [WHERE [RESTARTS]]`.
 
-A supervisor keeps two workers on a queue in SQLite, or in a Postgres of its own that is restarted meanwhile. Again and
-again one worker is stopped; the journals of its runs then tell what had returned, because nobody else can work on them.
-It is killed at once, or left for the supervisor to find. A call is repeated if it is made again after its reply stood
-in the journal; one that was in flight may be made again, and is counted. Prints what happened as JSON.
+A supervisor keeps two workers on a queue in SQLite, or in a Postgres of its own that is restarted meanwhile (WHERE is
+`postgres`). Again and again one worker is stopped; the journals of its runs then tell what had returned, because nobody
+else can work on them. It is killed at once, or left for the supervisor to find. A call is repeated if it is made again
+after its reply stood in the journal; one that was in flight may be made again, and is counted.
+
+Where WHERE is `wakes`, nobody kills it, as if it were in another container: its runs are given back, others take them
+over, and then it wakes up. Its calls that begin and its writes from then on are counted. Prints what happened as JSON.
 """
 
 from __future__ import annotations
@@ -99,13 +102,15 @@ async def returned(folder: Path) -> set[str]:
 class Trial:
     """The kills of one test."""
 
-    def __init__(self, folder: Path, seed: int) -> None:
-        self.folder, self.chance = folder, random.Random(seed)
+    def __init__(self, folder: Path, seed: int, *, wakes: bool = False) -> None:
+        self.folder, self.chance, self.wakes = folder, random.Random(seed), wakes
         self.log = folder / "calls.log"
         self.counts: Counter[str] = Counter()
         self.stages: Counter[str] = Counter()
         # For each kill: how far the log was, the process, and what had returned by run.
         self.known: list[tuple[int, int, dict[str, set[str]]]] = []
+        # For each process that woke up: how far the log was, the process, and the last session of each of its runs.
+        self.woken: list[tuple[int, int, dict[str, int]]] = []
 
     async def strike(self, queue: Any) -> bool:
         """Stop a worker that has runs, and kill it or not; return False if there is none."""
@@ -120,14 +125,18 @@ class Trial:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGSTOP)
         if not await asyncio.to_thread(_stopped, pid):
+            if self.wakes:
+                _wake_up(pid)
             return False
-        lines = len(self.log.read_text().splitlines()) if self.log.exists() else 0
+        lines = self._lines()
         journals = {run: await returned(self.folder / "runs" / run) for run in held[name]}
         self.known.append((lines, pid, journals))
         for run in held[name]:
             with suppress(OSError, ValueError):
                 self.stages[json.loads((self.folder / "runs" / run / "metadata.json").read_text())["current_step"]] += 1
-        if self.chance.random() < 0.7:
+        if self.wakes:
+            await self._wake(queue, name, pid, held[name])
+        elif self.chance.random() < 0.7:
             os.kill(pid, signal.SIGKILL)
             self.counts["kills"] += 1
         else:
@@ -137,6 +146,58 @@ class Trial:
                 assert time.monotonic() < end, "a paused worker was not killed"
                 await asyncio.sleep(0.05)
         return True
+
+    async def _wake(self, queue: Any, name: str, pid: int, held: list[str]) -> None:
+        """Leave a stopped worker until others have its runs, then let it go on until it has ended."""
+        await asyncio.sleep(LIMIT)
+        try:
+            await asyncio.to_thread(lambda: queue.leave(name, died=True))
+        except QueueUnavailable:  # it has the lock of the queue
+            self.counts["paused in a transaction"] += 1
+            _wake_up(pid)
+            return
+        end = time.monotonic() + 15
+        sessions = {run: await self._session(run) for run in held}
+        while True:
+            active = {
+                run.run_id for run in await patiently(queue.active)
+            }  # one may have ended, and was not crossed out
+            waiting = [run for run in held if run in active and await self._session(run) <= sessions[run]]
+            if not waiting or time.monotonic() > end:
+                break
+            await asyncio.sleep(0.05)
+        # One was paused within a transaction, so that others cannot write: its run goes on when it wakes up.
+        self.counts["paused in a transaction"] += len(waiting)
+        held = [run for run in held if await self._session(run) > sessions[run]]
+        before = {run: await self._rows(run, sessions[run]) for run in held}
+        lines, began = self._lines(), time.monotonic()
+        _wake_up(pid)
+        self.counts["pauses"] += 1
+        while _exists(pid):
+            assert time.monotonic() < began + 60, "a worker whose runs belong to others goes on"
+            await asyncio.sleep(0.05)
+        self.counts["longest end, ms"] = max(self.counts["longest end, ms"], int(1000 * (time.monotonic() - began)))
+        for run in held:
+            self.counts["written after the takeover"] += len(await self._rows(run, sessions[run]) - before[run])
+        self.woken.append((lines, pid, sessions))
+
+    async def _session(self, run: str) -> int:
+        """Return the number of the last session of a run."""
+        with suppress(LeadlineError):
+            journal = await Journal.open(self.folder / "runs" / run / "journal.sqlite", mode="read")
+            await journal.close()
+            return journal.session
+        return 0
+
+    async def _rows(self, run: str, session: int) -> set[str]:
+        """Return what a session, and those before it, have written into a journal."""
+        journal = await Journal.open(self.folder / "runs" / run / "journal.sqlite", mode="read")
+        await journal.close()
+        ends = {f"{item.id} {item.status}" for item in journal.sessions() if item.id <= session}
+        return ends | {row.key for row in journal.rows() if row.session <= session}
+
+    def _lines(self) -> int:
+        return len(self.log.read_text().splitlines()) if self.log.exists() else 0
 
     def judge(self) -> None:
         """Count what was made again."""
@@ -150,6 +211,15 @@ class Trial:
                 flying = {one for one in made if one[0] == run and one[1] not in keys}
                 self.counts["in flight"] += len(flying)
                 self.counts["in flight, made again"] += len(flying & later)
+        for lines, pid, runs in self.woken:
+            self.counts["begun after the takeover"] += sum(
+                maker == pid and run in runs for maker, run, _ in calls[lines:]
+            )
+
+
+def _wake_up(pid: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGCONT)
 
 
 def _stopped(pid: int) -> bool:
@@ -184,7 +254,15 @@ async def restarts(database: Cluster, count: int, every: float) -> None:
         await asyncio.to_thread(database.restart, ("immediate", "fast")[number % 2])
 
 
-async def main(kills: int, seed: int, folder: Path, database: Cluster | None, count: int) -> dict[str, Any]:
+def wrong_events(folder: Path) -> int:
+    """Return how many events of a run are missing, or stand in its file twice or in the wrong order."""
+    numbers = [json.loads(line)["seq"] for line in (folder / "events.jsonl").read_text().splitlines()]
+    return sum(number != expected for expected, number in enumerate(numbers))
+
+
+async def main(
+    kills: int, seed: int, folder: Path, database: Cluster | None, count: int, *, wakes: bool
+) -> dict[str, Any]:
     sql.MOST_DEATHS = sql._PATIENT_DEATHS = 10**9  # no run of this test is to blame
     supervisor._FIRST_PAUSE = 0.0
     (folder / "plain").mkdir(parents=True)
@@ -195,11 +273,11 @@ async def main(kills: int, seed: int, folder: Path, database: Cluster | None, co
     url, began = database.url if database else "", time.monotonic()
     queue = open_queue(url, folder / "runs")
     command = [sys.executable, __file__, "worker", str(folder), url]
-    watching = asyncio.create_task(supervisor.Supervisor(queue, command, WORKERS, limit=LIMIT).run())
+    watching = asyncio.create_task(supervisor.Supervisor(queue, command, WORKERS, limit=1e9 if wakes else LIMIT).run())
     restarting = asyncio.create_task(restarts(database, count, 15.0)) if database else None
-    trial, runs = Trial(folder, seed), list[str]()
+    trial, runs = Trial(folder, seed, wakes=wakes), list[str]()
     async with client(folder) as orders:
-        while len(trial.known) < kills:
+        while trial.counts["kills"] + trial.counts["pauses"] < kills:
             assert not watching.done(), watching.result()
             while len(await patiently(queue.active)) < WORKERS * RUNS + 2:
                 order = orders.order(QUESTION)
@@ -224,7 +302,12 @@ async def main(kills: int, seed: int, folder: Path, database: Cluster | None, co
     queue.close()
     return {
         **{name: trial.counts[name] for name in ("kills", "pauses", "returned", "repeated")},
-        **{name: trial.counts[name] for name in ("in flight", "in flight, made again")},
+        **{
+            name: trial.counts[name]
+            for name in ("in flight", "in flight, made again", "longest end, ms", "paused in a transaction")
+        },
+        **{name: trial.counts[name] for name in ("begun after the takeover", "written after the takeover")},
+        "wrong events": sum(wrong_events(folder / "runs" / run) for run in runs),
         "runs": len(runs),
         "as undisturbed": same,
         "problems": problems,
@@ -241,6 +324,7 @@ if __name__ == "__main__":
     else:
         kills, seed, folder, *where = sys.argv[1:]
         with ExitStack() as stack:
-            own = stack.enter_context(cluster()) if where else None
+            own = stack.enter_context(cluster()) if where[:1] == ["postgres"] else None
             times = int(where[1]) if len(where) > 1 else 3
-            print(json.dumps(asyncio.run(main(int(kills), int(seed), Path(folder), own, times))))
+            wakes = where == ["wakes"]
+            print(json.dumps(asyncio.run(main(int(kills), int(seed), Path(folder), own, times, wakes=wakes))))

@@ -99,6 +99,7 @@ def running(
     port: int = 0,
     access: AccessSettings | None = None,
     plugins: Sequence[EntryPoint] = (),
+    worker_places: int = 50,
     **settings: Any,
 ) -> Iterator[Served]:
     """Run a server in a thread until the end of the context."""
@@ -132,7 +133,7 @@ def running(
         queue = open_queue("", folder / "runs")
         async with client_of() as working:
             working.plugins.pipeline()
-            worker = Worker(working, queue, 50)
+            worker = Worker(working, queue, worker_places)
             task = asyncio.create_task(worker.work())
             url = f"http://{host}:{port}" if port else ""
             chosen = limits or Limits(requests=100_000, runs=50)

@@ -143,6 +143,39 @@ def test_a_question_of_a_run_is_answered_once(tmp_path: Path) -> None:
         assert http.post(f"/v1/runs/{run}/answers", json=answer).status_code == 409
 
 
+def test_a_run_that_waits_holds_no_place_survives_a_restart_and_goes_on_without_an_answer(tmp_path: Path) -> None:
+    with running(tmp_path, clarify__mode="ask", worker_places=1) as served:
+        http = served.client()
+        run = order(http, "what is it")
+        events(http, run, until="question")
+        assert finish(http, order(http, QUESTION))["status"] == "complete"  # in the only place
+        assert [item["id"] for item in http.get("/v1/runs?status=waiting").json()["runs"]] == [run]
+        assert re.search(r'leadline_runs_total{.*status="waiting"} 1', http.get("/metrics").text)
+    with running(tmp_path, clarify__mode="ask", worker_places=1) as served:
+        http = served.client()
+        [question] = http.get(f"/v1/runs/{run}").json()["questions"]
+        assert question["seconds"] is None
+        decline = {"question_id": question["id"], "action": "decline"}
+        assert http.post(f"/v1/runs/{run}/answers", json=decline).json() == {"ok": True}
+        assert finish(http, run)["questions"] == []
+        ends = [item["event"] for item in events(http, run) if item["event"] in ("session.finished", "run.finished")]
+        assert ends == ["session.finished", "run.finished"]
+        other = order(http, "what is it now")
+        events(http, other, until="question")
+        assert http.post(f"/v1/runs/{other}/cancel", json={"reason": "not needed"}).json() == {"ok": True}
+        view = http.get(f"/v1/runs/{other}").json()
+        assert (view["status"], view["reason"]["message"], view["questions"]) == ("cancelled", "not needed", [])
+
+
+def test_a_run_whose_time_for_an_answer_is_over_ends_by_itself(tmp_path: Path) -> None:
+    with running(tmp_path, clarify__mode="ask", plugins__clarify__timeout=0.5) as served:
+        http = served.client()
+        run = order(http, "what is it")
+        events(http, run, until="question")
+        view = finish(http, run)
+        assert (view["status"], view["reason"]["message"]) == ("failed", "ask by person: nobody answered within 0.5 s")
+
+
 def test_two_runs_are_compared(http: httpx.Client, done: str) -> None:
     found = http.get("/v1/compare", params={"a": done, "b": done}).json()
     assert (found["same"], found["only_first"]) == ([], [])  # a brief claims nothing

@@ -22,7 +22,7 @@ from leadline.runs import Metadata
 from leadline.testing.fakes import fake_web
 from leadline.testing.plugins import plugin
 from leadline_server import processes, worker
-from leadline_server.queue import Queue, open_queue
+from leadline_server.queue import Queue, QueueUnavailable, open_queue
 from leadline_server.supervisor import Supervisor
 
 
@@ -141,6 +141,24 @@ async def test_a_run_of_another_process_is_left_alone_until_it_is_free_and_its_e
     ended = queue.get(order.run_id, None)
     assert ended
     assert (ended.problem, state(tmp_path, order.run_id).status) == ("", "cancelled")
+
+
+async def test_a_worker_that_ends_because_the_queue_was_silent_has_not_died(
+    queue: Queue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[bool] = []
+
+    def leave(name: str, *, died: bool) -> int:
+        left.append(died)
+        return 0
+
+    monkeypatch.setattr(queue, "leave", leave)
+    code = QueueUnavailable.exit_code
+    supervising = asyncio.create_task(Supervisor(queue, [sys.executable, "-c", f"raise SystemExit({code})"], 1).run())
+    await until(lambda: left)
+    supervising.cancel()
+    await asyncio.wait({supervising})
+    assert left[0] is False
 
 
 # A worker without runs: it beats, or is paused before it does, as its argument tells.

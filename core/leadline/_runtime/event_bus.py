@@ -44,7 +44,9 @@ class Bus:
         self._now = now
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
-        self._watchers = [_Watcher(name, observer, self._failed) for name, observer in observers.items()]
+        # Whether the run still belongs to this session: otherwise no observer writes of it.
+        self.is_current: Callable[[], bool] = lambda: True
+        self._watchers = [_Watcher(name, observer, self) for name, observer in observers.items()]
         self._subscriptions: list[Subscription] = []
         # The pieces of replies that are being streamed, by key of the call, for readers that come later.
         self._streaming: dict[Any, list[Event]] = {}
@@ -153,7 +155,8 @@ class Bus:
         self.faults.append(self._secrets.scrub(text))
         self._emit("error", {"message": text, "category": "BUSINESS", "step": ""}, "", None)
 
-    def _failed(self, name: str, failures: int, error: BaseException) -> None:
+    def failed(self, name: str, failures: int, error: BaseException) -> None:
+        """Report that an observer failed so many times."""
         log.info("observer %s failed", name, exc_info=error)  # the user sees the event
         if failures == 1:
             self._fault(f"observer {name}: {words(error)}")
@@ -162,16 +165,13 @@ class Bus:
 
 
 class _Watcher:
-    """One observer with its own queue and task, so that it can neither slow a run nor break it.
+    """One observer with its own queue and task, so that it can neither slow a run nor break it."""
 
-    `report` is called for each failure with the name, the number of failures and the error.
-    """
-
-    def __init__(self, name: str, observer: Observer, report: Callable[[str, int, BaseException], None]) -> None:
+    def __init__(self, name: str, observer: Observer, bus: Bus) -> None:
         self.name = name
         self.deltas = bool(getattr(observer, "deltas", True))
         self._observer = observer
-        self._report = report
+        self._bus = bus
         self._queue: asyncio.Queue[Event | asyncio.Future[None]] = asyncio.Queue()
         self._failures = 0
         self._task: asyncio.Task[None] | None = None
@@ -207,7 +207,7 @@ class _Watcher:
             item = await self._queue.get()
             if isinstance(item, asyncio.Future):
                 item.set_result(None)
-            else:
+            elif self._bus.is_current():
                 await self._show(item)
 
     async def _show(self, event: Event) -> None:
@@ -215,4 +215,4 @@ class _Watcher:
             await contain(self._observer.observe(event))
         except Exception as error:  # noqa: BLE001 - an observer never harms its run
             self._failures += 1
-            self._report(self.name, self._failures, error)
+            self._bus.failed(self.name, self._failures, error)

@@ -10,13 +10,16 @@ from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
+from leadline.client import Client
 from leadline.commands import check_limit, client_of, run_coroutine
 from leadline.commands.foreground import answer, question_of, run_in_foreground
 from leadline.commands.outcome import advise, show
 from leadline.commands.output import say, table, write, write_json
+from leadline.commands.questions import content_of
 from leadline.display import shortened
 from leadline.errors import UsageError
 from leadline.estimates import Estimate, Explanation, TaskEstimate
+from leadline.records import Answer
 from leadline.run_summary import ACTIVE
 from leadline.runs import Result
 
@@ -43,7 +46,20 @@ def resume(args: argparse.Namespace) -> int:
 
 async def _resume(args: argparse.Namespace) -> Result:
     async with client_of(args) as client:
+        if args.answer is not None or args.no_answer:
+            await _answer(client, args)
         return await run_in_foreground(client, partial(client.resume, args.run, retry_failed=args.retry_failed), args)
+
+
+async def _answer(client: Client, args: argparse.Namespace) -> None:
+    """Answer the question for which a run waits, or have it go on without an answer."""
+    metadata = client.find(args.run).metadata
+    if not metadata or not metadata.questions:
+        raise UsageError(f"the run {args.run} waits for no answer; resume it without --answer and --no-answer")
+    question, given = metadata.questions[0], Answer(action="decline")
+    if not args.no_answer:
+        given = Answer(action="accept", content=content_of(question.json_schema, args.answer))
+    await client.answer(args.run, question.id, given)
 
 
 async def _replay(args: argparse.Namespace) -> Result:

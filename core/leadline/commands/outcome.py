@@ -174,7 +174,9 @@ def advise(result: Result, args: argparse.Namespace) -> None:
     """Print how to continue a run that is not complete."""
     has_earlier = KEPT_NOTICE in result.metadata.notices  # the earlier, complete output was kept
     if result.status == "waiting":
-        say(f"Nobody could be asked. To answer, continue in a terminal: {resume_command(result.folder, args)}")
+        command = resume_command(result.folder, args)
+        say(f"It waits for an answer: {command} --answer TEXT, or in a terminal: {command}")
+        say(f"To go on without answering: {command} --no-answer")
     elif result.exit_code != UsageError.exit_code and (
         result.exit_code == INTERRUPTED or (result.status in ("failed", "partial") and not has_earlier)
     ):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 import threading
 from collections.abc import Mapping
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from leadline.commands.output import say
+from leadline.errors import UsageError
 from leadline.records import Answer, Json
 from leadline.schemas import value_fault
 
@@ -124,6 +126,29 @@ class _Field:
         if fault := value_fault(self.schema, value):
             raise ValueError(f"Please enter another value: {fault}.")
         return value
+
+
+def content_of(schema: Json, text: str) -> Json:
+    """Return an answer in words as the content that a schema asks for: JSON, or the value of its only field.
+
+    Raises `UsageError`.
+    """
+    if text.lstrip().startswith("{"):
+        try:
+            content: Json = json.loads(text)
+            return content
+        except ValueError as error:
+            raise UsageError(f"--answer: not JSON: {error}") from None
+    fields = _fields(schema)
+    required = [field for field in fields if field.required]
+    if len(required or fields) != 1:
+        names = ", ".join(field.name for field in fields)
+        raise UsageError(f"--answer: the question has the fields {names}; write a JSON object of them")
+    [field] = required or fields
+    try:
+        return {field.name: field.parse(text)}
+    except ValueError as error:
+        raise UsageError(f"--answer: {error}") from None
 
 
 def _fields(schema: Json) -> list[_Field]:

@@ -19,7 +19,6 @@ from leadline.findings import Findings
 from leadline.plugin import PluginSettings, stage
 from leadline.records import Blob, Json, Notice
 from leadline.research_findings import QUESTION, Question
-from leadline.settings import Seconds
 from leadline.tasks import TaskKind
 from leadline_plugins.passages.cutting import cjk_characters
 from leadline_plugins.prompting import estimates
@@ -80,7 +79,7 @@ class ClarifySettings(PluginSettings):
     rules: Literal["relaxed", "literal"] = Field(
         "relaxed", description="Rules that find a question unclear: relaxed, literal."
     )
-    timeout: Seconds = Field(300, description="Seconds to wait for an answer.")
+    timeout: float = Field(0, ge=0, description="Seconds to wait for an answer; 0 is no limit.")
 
 
 @stage(
@@ -139,7 +138,9 @@ class ClarifyStage:
             listed = (
                 [f"  {number}. {question}" for number, question in enumerate(asked, start=1)] if asked[1:] else [*asked]
             )
-            return await self._ask(question, "\n".join((f"The question is unclear: {reasons}.", *listed)), run)
+            message = "\n".join((f"The question is unclear: {reasons}.", *listed))
+            if answered := await self._ask(question, message, run):
+                return answered
         assumptions = reply.assumptions[:MAX_QUESTIONS]
         if not assumptions:  # nothing is known beyond the question itself
             return question
@@ -148,17 +149,20 @@ class ClarifyStage:
         )
         return question.model_copy(update={"assumptions": assumptions})
 
-    async def _ask(self, question: Question, message: str, run: StageRun) -> Question:
+    async def _ask(self, question: Question, message: str, run: StageRun) -> Question | None:
+        """Return the question with its answer; None if the user has the run go on without one."""
         fields: Json = {"answer": {"type": "string", "title": "Your answer"}}
         schema: Json = {"type": "object", "properties": dict(fields), "required": ["answer"]}
         # The finding is saved when the stage ends: too late for whoever has to answer, or finds the run waiting.
         data = question.model_dump_json(indent=1).encode() + b"\n"
         await run.save(Blob(name=QUESTION.file, media_type="application/json", data=data))
         try:
-            answer = await run.ask(message, schema, wait=self._settings.timeout)
+            answer = await run.ask(message, schema, wait=self._settings.timeout or None)
         except NeedsClarification as error:
             advice = "Write the question more precisely, or add --set clarify.mode=assume"
             raise NeedsClarification(f"{one_line(message)} {advice}") from error
+        if answer.action == "decline":
+            return None
         answer_text = str(answer.content.get("answer", "")).strip()
         if answer.action != "accept" or not answer_text:
             raise ClarificationFailed(f"there was no usable answer to: {one_line(message)}")

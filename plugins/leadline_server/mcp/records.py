@@ -14,7 +14,7 @@ class AskedQuestion(Record):
     message: str
     json_schema: Json
     """The JSON schema of the answer."""
-    seconds: float
+    seconds: float | None = None
     """The time that the run waits for the answer."""
 
 

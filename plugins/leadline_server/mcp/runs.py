@@ -23,7 +23,7 @@ from leadline_server.views import EvidenceView, RunView
 
 # Seconds between looks at a run: the first, which grow to the last.
 _POLLS = 0.05, 0.5
-# Seconds that an interrupted run has to ask its question again.
+# Seconds that a run has to end, or to be let go by its process.
 _REOPEN = 30.0
 _MARKDOWN = "report.md"
 
@@ -137,15 +137,9 @@ class Runs:
         return state.model_copy(update={"report": await self.markdown(run_id), "resources": _resources(run_id)})
 
     async def answer(self, run_id: str, question_id: str, answer: Answer | str) -> None:
-        """Answer a question; without an id the only open one. An interrupted run is continued to ask it again.
-
-        Raises `UsageError` if no such question is open.
-        """
+        """Answer a question; without an id the only open one. Raises `UsageError` if no such question is open."""
         self.check_change()
         state = await self.state(run_id)
-        if state.status == "interrupted":
-            await self.resume(run_id)
-            state = await self.wait(run_id, _REOPEN, _REOPEN, _silent)
         asked = [question for question in state.questions if question_id in ("", question.id)]
         if len(asked) != 1:
             names = ", ".join(question.id for question in state.questions) or f"none; the run is {state.status}"
@@ -220,9 +214,6 @@ async def _silent(state: RunState, seconds: float) -> None:
 
 def _state(view: RunView) -> RunState:
     status = view.status
-    asked = tuple(map(_question, view.questions)) if status == "waiting" else ()
-    if status == "waiting" and not asked:  # the answer was given
-        status = "running"
     claims: Any = view.verification.get("claims") or {}
     return RunState(
         run_id=view.id,
@@ -235,7 +226,7 @@ def _state(view: RunView) -> RunState:
         seconds=round(view.seconds, 1),
         reason=view.reason,
         notices=view.notices,
-        questions=asked,
+        questions=tuple(map(_question, view.questions)),
         claims=claims,
         missing_words=view.missing_words,
         hint=_hint(status, view.id),

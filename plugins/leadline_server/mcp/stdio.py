@@ -34,13 +34,13 @@ class LocalService:
         """Start a run and return its id."""
         changed = {"pipeline": body.pipeline} if body.pipeline else None
         order = self.client.order(body.question, set=changed, principal=principal)
-        self._keep(await self.client.run(order, principal=principal, interactive=True))
+        self._keep(await self.client.run(order, principal=principal))
         return order.run_id
 
     async def resume(self, run_id: str, principal: str | None) -> None:
         """Continue a run that was interrupted, cancelled or failed."""
         folder = await self._folder(run_id, principal)
-        self._keep(await self.client.resume(folder, interactive=True, principal=principal))
+        self._keep(await self.client.resume(folder, principal=principal))
 
     async def view(self, run_id: str, principal: str | None) -> RunView:
         """Return a run as of now. Raises `UsageError` if there is none."""
@@ -52,8 +52,9 @@ class LocalService:
         return RunView.of(run.metadata, run.status)
 
     async def answer(self, run_id: str, principal: str | None, question_id: str, answer: Answer) -> None:
-        """Answer a question of a run of this or another process."""
+        """Answer a question of a run, and continue it."""
         await self.client.answer(await self._folder(run_id, principal), question_id, answer, principal=principal)
+        await self.resume(run_id, principal)
 
     async def cancel(self, run_id: str, principal: str | None, reason: str) -> None:
         """Cancel a run of this or another process."""

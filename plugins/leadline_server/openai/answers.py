@@ -88,9 +88,9 @@ def shortened_lines(text: str) -> str:
     return text.strip() if len(text) <= _PLAN else f"{text[:_PLAN].rstrip()} …"
 
 
-def asked(message: str, seconds: float, url: str) -> str:
+def asked(message: str, url: str) -> str:
     """Return the question of a run to the user, as the answer of a chat."""
-    return f"{message}\n\n*Answer with your next message within {seconds:.0f} s, or on [the page of the run]({url}).*"
+    return f"{message}\n\n*Answer with your next message, or on [the page of the run]({url}).*"
 
 
 @dataclass(frozen=True)
@@ -126,8 +126,7 @@ class Exchange:
         async with aclosing(stream) as events:  # type: ignore[type-var]
             async for event in events:
                 if event.kind == "question" and await self._is_open(event):
-                    seconds = float(str(event.data["seconds"]))
-                    yield Step(asked(str(event.data["message"]), seconds, self.url), is_answer=True)
+                    yield Step(asked(str(event.data["message"]), self.url), is_answer=True)
                     return
                 if event.kind in ("query", "found", "source"):
                     yield Step(event=event)

@@ -13,7 +13,7 @@ import json
 import sys
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from leadline import records
@@ -78,9 +78,8 @@ class Turns:
             before, digests = previous, _digests(chat, asked)
             if run_id := known.get((CHAT, digests[-2])) if len(asked) > 1 else None:
                 before = await self._service.view(run_id, principal)
-            if before and (turn := await self._answer(before, asked[-1], principal)):
-                turn = replace(turn, key=key)
-                _keep(self._answered, key, turn)
+            # To its end, even if the client leaves: it will repeat the request.
+            if before and (turn := await asyncio.shield(self._answer(before, asked[-1], principal, key))):
                 return turn
             if before and before.status in ACTIVE:
                 if previous:
@@ -113,8 +112,8 @@ class Turns:
         page = await self._service.runs(principal, RunFilter(tag=REQUEST), limit=sys.maxsize)
         return {(tag, run.tags[tag]): run.id for run in reversed(page.runs) for tag in TAGS if tag in run.tags}
 
-    async def _answer(self, view: RunView, text: str, principal: str | None) -> Turn | None:
-        """Answer the open question of a run, if it has one."""
+    async def _answer(self, view: RunView, text: str, principal: str | None, key: str) -> Turn | None:
+        """Answer the open question of a run, if it has one, by the request with this key."""
         if not view.questions or view.status not in ACTIVE:
             return None
         question = view.questions[0]
@@ -127,7 +126,9 @@ class Turns:
             if isinstance(error, AlreadyAnswered) or question.id not in [question.id for question in now.questions]:
                 return None  # it was answered elsewhere, or nobody waits any more
             raise
-        return Turn(view.id, after=await self._place(view.id, question.id, principal))
+        turn = Turn(view.id, key, after=await self._place(view.id, question.id, principal))
+        _keep(self._answered, key, turn)
+        return turn
 
     async def _place(self, run_id: str, question_id: str, principal: str | None) -> int:
         """Return the number of the event with which a run asked a question."""

@@ -6,7 +6,7 @@ import secrets
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from markupsafe import Markup
@@ -264,7 +264,7 @@ class RunPages:
         return {file.name.partition(".")[0]: Markup(file.data.decode()) for file in known[1].files}  # noqa: S704
 
     async def _page(self, request: Request, name: str, view: RunView, trail: Trail | None, **values: Any) -> Response:
-        questions = [(question, until(question), fields(question)) for question in view.questions]
+        questions = [(question, question.until, fields(question)) for question in view.questions]
         is_active = view.status in ACTIVE
         return self._templates.page(
             request,
@@ -328,11 +328,6 @@ def _rejected(view: RunView) -> list[str]:
     if view.audit.get("accepted") is not False:
         return []
     return [str(reason) for reason in reasons] if reasons else ["no reason was given"]
-
-
-def until(question: OpenQuestion) -> datetime:
-    """Return when the run goes on without an answer."""
-    return question.asked + timedelta(seconds=question.seconds)
 
 
 def fields(question: OpenQuestion) -> list[dict[str, Any]]:

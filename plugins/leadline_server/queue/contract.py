@@ -17,6 +17,8 @@ State = Literal["waiting", "claimed", "ended"]
 class QueueUnavailable(LeadlineError):
     """The database of the queue does not answer. Nothing is lost: try again later."""
 
+    exit_code = 75
+
 
 def unavailable(url: object, reason: object) -> QueueUnavailable:
     """Return the error of a queue at a place, with what to do."""

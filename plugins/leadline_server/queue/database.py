@@ -61,6 +61,10 @@ class Database(Protocol):
         """Return the rows of a query. Raises `QueueUnavailable`."""
         ...
 
+    def now(self) -> float:
+        """Return the time in seconds since 1970: of one clock, for all processes. Raises `QueueUnavailable`."""
+        ...
+
     def wait(self, seconds: float) -> None:
         """Return when somebody committed, or after so many seconds."""
         ...

@@ -59,6 +59,10 @@ class PostgresDatabase:
         """Return the rows of a query."""
         return self._do(lambda connection: _Transaction(connection).rows(statement, *values))
 
+    def now(self) -> float:
+        """Return the time of the server: machines may be seconds apart."""
+        return float(self.read("SELECT EXTRACT(EPOCH FROM clock_timestamp())")[0][0])
+
     def _do(self, transaction: Callable[[psycopg.Connection], T]) -> T:
         end = time.monotonic() + _PATIENCE
         with self._lock:

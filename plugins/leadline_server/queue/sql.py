@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -34,16 +33,16 @@ _FAR = 3_600.0
 class SqlPermits:
     """The shares of one worker."""
 
-    def __init__(self, database: Database, worker: str, clock: Callable[[], float] = time.time) -> None:
-        self._database, self._worker, self._clock = database, worker, clock
+    def __init__(self, database: Database, worker: str, clock: Callable[[], float] | None = None) -> None:
+        self._database, self._worker, self._clock = database, worker, clock or database.now
         self._thread = ThreadPoolExecutor(1, "permits")
 
     async def lease(self, key: str, at_once: int, held: int, wanted: int) -> Lease:
         """Return the share of this worker, and renew it."""
-        return await self._write(lambda cursor: self._lease(cursor, key, at_once, held, wanted))
+        return await self._write(lambda cursor, now: self._lease(cursor, now, key, at_once, (held, wanted)))
 
-    def _lease(self, cursor: Cursor, key: str, at_once: int, held: int, wanted: int) -> Lease:
-        now = self._clock()
+    def _lease(self, cursor: Cursor, now: float, key: str, at_once: int, counts: tuple[int, int]) -> Lease:
+        held, wanted = counts
         cursor("DELETE FROM leadline_leases WHERE expires < ?", now)
         rows = cursor.rows("SELECT worker, slots, wanted, since FROM leadline_leases WHERE name = ?", key)
         others = [row for row in rows if row[0] != self._worker]
@@ -72,8 +71,7 @@ class SqlPermits:
     async def reserve(self, key: str, interval: float, count: int) -> float:
         """Reserve starts after those of all workers."""
 
-        def work(cursor: Cursor) -> float:
-            now = self._clock()
+        def work(cursor: Cursor, now: float) -> float:
             known = cursor.rows("SELECT next_start FROM leadline_paces WHERE name = ?", key)
             first = max(now, known[0][0]) if known else now
             if first > now + _FAR:  # the clock was set back
@@ -90,8 +88,8 @@ class SqlPermits:
     async def delay(self, key: str, seconds: float) -> None:
         """Delay the starts of all workers."""
 
-        def work(cursor: Cursor) -> None:
-            until = self._clock() + seconds
+        def work(cursor: Cursor, now: float) -> None:
+            until = now + seconds
             cursor(
                 "INSERT INTO leadline_paces (name, next_start, delayed_until) VALUES (?, 0, ?) "
                 "ON CONFLICT (name) DO UPDATE SET delayed_until = "
@@ -102,9 +100,12 @@ class SqlPermits:
 
         await self._write(work)
 
-    async def _write(self, work: Callable[[Cursor], T]) -> T:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._thread, lambda: self._database.write(work, silent=True))
+    async def _write(self, work: Callable[[Cursor, float], T]) -> T:
+        def write() -> T:
+            now = self._clock()
+            return self._database.write(lambda cursor: work(cursor, now), silent=True)
+
+        return await asyncio.get_running_loop().run_in_executor(self._thread, write)
 
 
 _SPENT = "SELECT COALESCE(SUM(tokens), 0), COALESCE(SUM(cost), 0) FROM leadline_usage"
@@ -117,8 +118,8 @@ _LONGEST_PAUSE = 60.0
 class SqlQueue:
     """`Queue` over a database."""
 
-    def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
-        self._database, self._clock = database, clock
+    def __init__(self, database: Database, clock: Callable[[], float] | None = None) -> None:
+        self._database, self._clock = database, clock or database.now
 
     # --- orders ------------------------------------------------------------------------------------------------------
 
@@ -163,10 +164,11 @@ class SqlQueue:
         now, who = self._clock(), principal or ""
 
         def work(cursor: Cursor) -> None:
-            for state, ordered in cursor.rows("SELECT state, ordered FROM leadline_orders WHERE run_id = ?", run_id):
+            known = "SELECT state, ordered, not_before FROM leadline_orders WHERE run_id = ?"
+            for state, ordered, not_before in cursor.rows(known, run_id):
                 if ordered == now:
                     return  # repeated after a lost connection
-                if state != "ended":
+                if state == "claimed" or (state == "waiting" and not_before <= now):
                     raise JournalBusy("the run is active")
             _check_quota(cursor, who, quota or Quota(), now)
             cursor(

@@ -73,6 +73,10 @@ class SqliteDatabase:
             except sqlite3.Error as error:
                 raise unavailable(self._path, error) from error
 
+    def now(self) -> float:
+        """Return the time of this machine, which all its processes share."""
+        return time.time()
+
     def wait(self, seconds: float) -> None:
         """Look for a commit until there is one."""
         end = time.monotonic() + seconds

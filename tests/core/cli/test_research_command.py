@@ -115,7 +115,11 @@ def test_an_unclear_question_that_nobody_can_be_asked_about_is_exit_2(cli: Cli, 
     assert done.code == 2
     assert "The question is unclear: it is short" in " ".join(done.err.split())
     assert "add --set clarify.mode=assume" in " ".join(done.err.split())
-    assert "continue in a terminal: leadline resume" in done.err
+    [run] = Path("runs").glob("*/metadata.json")
+    command = f"leadline resume {run.parent.name}"
+    assert f"It waits for an answer: {command} --answer TEXT" in " ".join(done.err.split())
+    done = cli("resume", run.parent.name, "--answer", "How deep is the harbour of Port Ellery?", "-q")
+    assert (done.code, cli("resume", run.parent.name, "--no-answer").code) == (0, 64)
 
 
 def test_resume_needs_no_options_and_repeats_no_call(cli: Cli, run: dict[str, Any]) -> None:

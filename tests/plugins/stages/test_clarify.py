@@ -75,13 +75,20 @@ async def test_it_is_asked_back_in_the_models_words(tmp_path: Path) -> None:
     assert known["text"] == f"{COMPLEX} (the outer basin)"
 
 
-@pytest.mark.parametrize("action", ["decline", "cancel"])
-async def test_a_question_that_was_declined_fails_the_run_and_is_asked_again_on_resume(
-    action: Any, tmp_path: Path
-) -> None:
+async def test_a_run_goes_on_without_an_answer_if_the_user_wants_that(tmp_path: Path) -> None:
+    async def decline(message: str, schema: Json) -> Answer:
+        return Answer(action="decline")
+
+    reply = said(True, TOWN, YEAR, assumptions=[ASSUMED])
+    result, _, known = await gated(tmp_path, COMPLEX, [reply], decline, clarify__mode="ask")
+    assert (known["text"], known["assumptions"], known["needs_clarification"]) == (COMPLEX, [ASSUMED], True)
+    assert [note for note in result.metadata.notices if ASSUMED in note]
+
+
+async def test_a_question_that_was_cancelled_fails_the_run_and_is_asked_again_on_resume(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "harbour.md").write_text("The harbour of Porto Alvo has a depth of nine metres at low water.")
-    answers = [Answer(action=action), Answer(action="accept", content={"answer": "the depth of the harbour"})]
+    answers = [Answer(action="cancel"), Answer(action="accept", content={"answer": "the depth of the harbour"})]
 
     async def answer(message: str, schema: Json) -> Answer:
         return answers.pop(0)

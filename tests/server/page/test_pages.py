@@ -160,7 +160,7 @@ def test_a_question_of_the_run_is_a_form(tmp_path: Path) -> None:
         browser = browser_of(server)
         page = browser.open(f"/runs/{run}")
         assert "Leadline asks" in text(page, ".question")
-        assert "Without an answer the run ends" in text(page, ".question")
+        assert "Go on without answering" in text(page, ".question")
         values = {"answer.string.answer": "The harbour of the survey: how deep is it?", "action": "accept"}
         browser.submit(form(page, f"/runs/{run}/answer"), 200, **values)
         finish(server.client(), run)

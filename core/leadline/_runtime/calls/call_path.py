@@ -59,6 +59,7 @@ from leadline.errors import (
     CallFailed,
     CallRefused,
     Disconnected,
+    JournalBusy,
     JournalError,
     JournalMissing,
     PluginError,
@@ -174,7 +175,7 @@ class CallPath:
                 if outcome is None:
                     await self._events.started(job)
                     if job.kind.effect:
-                        await self._journal.begin_effect(job.key)
+                        await self._journal.begin(job.key, durable=True)
                     if job.kind.composite:
                         outcome = await self._run_composite(job, log, build)
                     else:
@@ -236,7 +237,7 @@ class CallPath:
             call = self._active_call(job, log, self._monotonic() + job.provider.timeout)
             with self._accounting(call, log, reservation):
                 if job.kind.keep and not (job.kind.free or job.kind.effect):
-                    self._journal.begin(job.key)
+                    await self._journal.begin(job.key)
                 try:
                     lost_since, log.began = (log.began if restart else None), asyncio.get_running_loop().time()
                     work = self._request(job, call, lost_since)
@@ -292,6 +293,8 @@ class CallPath:
     async def _request(self, job: Job, call: ActiveCall, lost_since: float | None) -> Any:
         if lost_since is not None and job.provider.restart:
             await job.provider.restart(lost_since)
+        if not self._journal.is_current():  # this process was paused after it recorded the start
+            raise JournalBusy(f"another process continues the run in {self._journal.path.parent}")
         proceed: Callable[[Any], Awaitable[Any]] = lambda request: job.do(request, call)  # noqa: E731
         for name, middleware in reversed(tuple(self._middleware_of(job).items())):
             proceed = partial(around, name, middleware, call, proceed)
@@ -328,11 +331,11 @@ class CallPath:
     def _builder(self, kind: str, provider: ProviderIdentity) -> OutcomeBuilder:
         return OutcomeBuilder(kind, provider.name, self._secrets, provider.who, provider.key_origin)
 
-    def is_stored(self, kind: Kind[Any], request: Record, *, provider: ProviderIdentity) -> bool:
-        """Return whether the journal has the outcome of this call."""
+    def key_of(self, kind: Kind[Any], request: Record, *, provider: ProviderIdentity) -> str:
+        """Return the key of a call."""
         tree = outline(plain(request))
         key_text = call_text(kind.name, provider.name, provider.fingerprint, tree, 0, self._rules.principal)
-        return self._journal.has(digest(key_text))
+        return digest(key_text)
 
     # --- rows that are no requests -----------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ never delivered.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 from collections import Counter
@@ -14,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AsyncExitStack, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from pydantic import JsonValue
 
@@ -34,9 +35,10 @@ from leadline._runtime.journal.rows import (
     with_causes,
 )
 from leadline._runtime.journal.storage import Mode, Storage
-from leadline.errors import JournalError
+from leadline.errors import JournalBusy, JournalError, LeadlineError
 from leadline.events import utc_now
 
+T = TypeVar("T")
 # Bytes of all entries. That of a call has one or two thousand.
 _LARGEST = 256 * 2**20
 
@@ -58,25 +60,35 @@ class Journal:
         self.ledger = Ledger(storage)
 
     @classmethod
-    async def open(cls, path: Path, *, mode: Mode = "write", now: Callable[[], datetime] = utc_now) -> Journal:
+    async def open(
+        cls,
+        path: Path,
+        *,
+        mode: Mode = "write",
+        now: Callable[[], datetime] = utc_now,
+        owns: Callable[[], bool] | None = None,
+    ) -> Journal:
         """Open the journal at this path; "write" locks its folder and begins a session, "read" changes nothing.
 
-        Raises JournalBusy if another process works on the run, JournalError if the file cannot be opened.
+        Raises JournalBusy if another process works on the run, JournalError if the file cannot be opened. `owns`
+        returns whether the run is the caller's: earlier owners lose it then, and can write nothing more.
         """
-        journal = cls(Storage(path, mode), now)
+        journal = cls(Storage(path, mode, owns), now)
         async with AsyncExitStack() as failed:
             failed.push_async_callback(journal.close)
             await journal._storage.open()
-            await journal._load()
             if mode == "write":
-                await journal._begin_session()
+                await journal._next_session(owns)
+            await journal._load()  # after the beginning, from which on no other process writes
+            if mode == "write":
+                await journal._settle_sessions()
             failed.pop_all()
         return journal
 
     async def close(self, status: str = "") -> None:
         """End the session with this status, and close the file."""
         session = self._sessions.get(self.session)
-        if status and session and not self.readonly and not self.broken:
+        if status and session and not self.broken and not self.readonly and self.is_current():
             await self._put_session(session.model_copy(update={"ended": self._now(), "status": status}))
         await self._storage.close()
 
@@ -92,6 +104,13 @@ class Journal:
     def broken(self) -> JournalError | None:
         """The error after which nothing more can be written, if there was one."""
         return self._storage.broken
+
+    def is_current(self) -> bool:
+        """Return whether the run belongs to this session: no other one has taken it over, and its disk answers.
+
+        Otherwise nothing more may be written into its folder.
+        """
+        return self._storage.is_current()
 
     @property
     def session(self) -> int:
@@ -157,13 +176,12 @@ class Journal:
 
         return await self._storage.write(write, durable=durable, then=add)
 
-    def begin(self, key: str) -> None:
-        """Queue the record that a request starts, in case the process dies before it calls `keep`."""
-        self._storage.write_soon(lambda db: put_entry(db, "begun", key, str(self.session)))
+    async def begin(self, key: str, *, durable: bool = False) -> None:
+        """Record that a request starts, before it does: in case the process dies before it calls `keep`.
 
-    async def begin_effect(self, key: str) -> None:
-        """Record that an effect starts, before it does."""
-        await self._storage.write(lambda db: put_entry(db, "begun", key, str(self.session)), durable=True)
+        What was queued before is committed as well. Raises JournalBusy if the run belongs to another process by now.
+        """
+        await self._storage.write(lambda db: put_entry(db, "begun", key, str(self.session)), durable=durable)
 
     def abandon(self, key: str) -> None:
         """Forget that a request started: the session goes on without it."""
@@ -239,6 +257,25 @@ class Journal:
         await self._storage.write(lambda db: put_entry(db, "meta", name, text), durable=True)
         self._meta[name] = text
 
+    async def write_file(self, write: Callable[[], T]) -> T:
+        """Write a file of the run, while no other session can begin.
+
+        Raises JournalBusy if one has begun, and the errors of `write`.
+        """
+        if self.broken and self.is_current():
+            return await asyncio.to_thread(write)
+
+        def locked(_: sqlite3.Connection) -> tuple[T | None, Exception | None]:
+            try:
+                return write(), None
+            except (OSError, LeadlineError) as error:  # the writes that share the transaction are not to blame
+                return None, error
+
+        written, error = await self._storage.write(locked)
+        if error:
+            raise error
+        return cast("T", written)
+
     # --- opening -----------------------------------------------------------------------------------------------------
 
     async def _load(self) -> None:
@@ -265,15 +302,28 @@ class Journal:
             case "lease":
                 self.ledger.load(name, value)
 
-    async def _begin_session(self) -> None:
-        new = Session(id=self.session + 1, began=self._now())
+    async def _next_session(self, owns: Callable[[], bool] | None) -> None:
+        """Begin a session: those before it can write nothing more."""
+
+        def write(db: sqlite3.Connection) -> int:
+            if owns and not owns():  # this process was paused before the transaction
+                raise JournalBusy(f"the run in {self.path.parent} belongs to another process by now")
+            last = db.execute("select max(cast(name as integer)) from entries where space = 'session'").fetchone()[0]
+            new = Session(id=(last or 0) + 1, began=self._now())
+            put_entry(db, "session", str(new.id), new.model_dump_json())
+            return new.id
+
+        self._storage.begin(await self._storage.write(write))
+
+    async def _settle_sessions(self) -> None:
+        """Count the calls that earlier sessions did not end, and forget the failures that ended them."""
         cut = [self._sessions[number].model_copy(update={"interrupted": n}) for number, n in self._begun.items()]
-        self._sessions.update((session.id, session) for session in (*cut, new))
-        self.ledger.session = new.id
+        self._sessions.update((session.id, session) for session in cut)
+        self.ledger.session = self.session
 
         def write(db: sqlite3.Connection) -> None:
             db.execute("delete from entries where space = 'begun'")
-            for session in (*cut, new):
+            for session in cut:
                 put_entry(db, "session", str(session.id), session.model_dump_json())
 
         await self._storage.write(write)
@@ -296,7 +346,8 @@ def _entries(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
 class Ledger:
     """The tokens and money that calls reserved and used, over all sessions of a run.
 
-    Entries are queued before their calls, so that a call of a process that died costs its reservation.
+    Entries are queued before the records that their calls begin, so that a call of a process that died costs its
+    reservation.
     """
 
     def __init__(self, storage: Storage) -> None:

@@ -6,7 +6,9 @@ import contextlib
 import fcntl
 import os
 import shlex
+from collections.abc import Callable
 from pathlib import Path
+from secrets import token_hex
 from weakref import WeakSet
 
 from leadline.errors import JournalBusy
@@ -27,23 +29,37 @@ def resume_command(folder: Path) -> str:
 class FolderLock:
     """An exclusive lock; raises `JournalBusy` if another process, or another run in this one, holds it.
 
-    Not `lockf`: it is lost as soon as anything in the process opens and closes the file.
+    With `owns` it is taken over from a holder that had one as well, if `owns` returns True: that one may be paused. Not
+    `lockf`: it is lost as soon as anything in the process opens and closes the file.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._fd: int | None = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    def __init__(self, path: Path, owns: Callable[[], bool] | None = None) -> None:
+        self._path = path
+        self._fd: int | None = _open(path)
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:  # a run, or for an instant `is_locked`
-            owner = os.pread(self._fd, 32, 0).decode("ascii", "replace").strip() or "unknown"
+            holder, _, owned = os.pread(self._fd, 32, 0).decode("ascii", "replace").partition(" ")
             self.close()
-            raise JournalBusy(
-                f"another process (id {owner}) is working on the run in {path.parent}; nothing was changed. Come back "
-                f"when it has ended: {resume_command(path.parent)}"
-            ) from None
+            if not (owned and owns and owns()):
+                raise JournalBusy(
+                    f"another process (id {holder or 'unknown'}) is working on the run in {path.parent}; nothing was "
+                    f"changed. Come back when it has ended: {resume_command(path.parent)}"
+                ) from None
+            own = path.with_name(f"{path.name}.{token_hex(4)}")
+            self._fd = _open(own)
+            fcntl.flock(self._fd, fcntl.LOCK_EX)
+            own.replace(path)
         os.ftruncate(self._fd, 0)
-        os.pwrite(self._fd, str(os.getpid()).encode(), 0)
+        os.pwrite(self._fd, f"{os.getpid()}{' owned' if owns else ''}".encode(), 0)
         _held.add(self)
+
+    def is_current(self) -> bool:
+        """Return whether no other process has taken the lock over."""
+        try:
+            return self._fd is not None and os.path.samestat(os.fstat(self._fd), self._path.lstat())
+        except OSError:  # its folder was deleted
+            return False
 
     def release(self) -> None:
         """Release the lock; a second time does nothing."""
@@ -57,6 +73,10 @@ class FolderLock:
         if self._fd is not None:
             os.close(self._fd)
             self._fd = None
+
+
+def _open(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
 
 
 _held: WeakSet[FolderLock] = WeakSet()

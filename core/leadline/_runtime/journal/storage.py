@@ -35,10 +35,13 @@ PATIENCE = 0.5
 _PAUSE = 0.05
 # Bytes that must be free on the disk when a journal is opened for writing.
 _MINIMUM_FREE = 8 * 2**20
+# Seconds after which a disk that does not answer ends the session: the clocks of its stages run on meanwhile.
+SILENCE = 10.0
 # Bytes of a journal.
 _LARGEST = 2**30
 # Version of the file's layout.
 _VERSION = 1
+_LATER_SESSION = "select 1 from entries where space = 'session' and name = ?"
 _NOT_WRITABLE = ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "EROFS", "EACCES", "EPERM")
 
 _pool: list[ThreadPoolExecutor] = []
@@ -52,7 +55,7 @@ def _next_thread() -> ThreadPoolExecutor:
     return _pool[next(_turn) % _THREADS]
 
 
-@dataclass
+@dataclass(eq=False)
 class _Job:
     """A read or write that waits for the thread."""
 
@@ -80,34 +83,55 @@ class _Job:
 
 
 class Storage:
-    """One SQLite file. Mode "read" changes nothing."""
+    """One SQLite file. Mode "read" changes nothing; `owns` is that of `FolderLock`.
 
-    def __init__(self, path: Path, mode: Mode) -> None:
+    The number of the session is a fencing token: once a later one has begun, nothing more is written.
+    """
+
+    def __init__(self, path: Path, mode: Mode, owns: Callable[[], bool] | None = None) -> None:
         self.path = path
         self.mode = mode
         # Why nothing more can be written; None while it can.
         self.broken: JournalError | None = None
         self._loop = asyncio.get_running_loop()
         self._thread = _next_thread()
-        self._file = _JournalFile(path, mode)
+        self._file = _JournalFile(path, mode, owns)
         self._waiting: list[_Job] = []
         self._guard = threading.Lock()
+        # Jobs without a result, the oldest first, and the one that was the oldest at the last look.
+        self._pending: dict[_Job, None] = {}
+        self._oldest: _Job | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     async def open(self) -> None:
         """Lock, check and open the file. Raises JournalError, JournalBusy if another process goes on working on it."""
         latest = self._loop.time() + PATIENCE
         while True:
             try:
-                return await self._loop.run_in_executor(self._thread, self._file.open)
+                await self._loop.run_in_executor(self._thread, self._file.open)
+                return self._look()
             except JournalBusy:
                 await self.close()
                 if self._loop.time() >= latest:
                     raise
             await asyncio.sleep(_PAUSE)
 
+    def begin(self, session: int) -> None:
+        """Write as this session from now on, until a later one begins."""
+        self._file.session = session
+
+    def is_current(self) -> bool:
+        """Return whether the folder still belongs to this session."""
+        return self.mode == "read" or not (isinstance(self.broken, JournalBusy) or self._file.was_taken_over())
+
     async def close(self) -> None:
-        """Write the queue and close the file; a second time does nothing."""
-        await self._loop.run_in_executor(self._thread, self._close)
+        """Write the queue and close the file; a second time does nothing. A silent disk is not awaited."""
+        if self._timer:
+            self._timer.cancel()
+        closing = self._loop.run_in_executor(self._thread, self._close)
+        await asyncio.wait({closing}, timeout=SILENCE)
+        if closing.done():
+            closing.result()
 
     async def read(self, run: Callable[[sqlite3.Connection], T]) -> T:
         """Return the result of a function that reads."""
@@ -134,6 +158,10 @@ class Storage:
         self._submit(job).add_done_callback(lambda done: done.cancelled() or done.exception())
 
     def _submit(self, job: _Job) -> asyncio.Future[Any]:
+        if isinstance(self.broken, JournalBusy):
+            job.future.set_exception(self.broken)
+            return job.future
+        self._pending[job] = None
         with self._guard:
             self._waiting.append(job)
             is_first = len(self._waiting) == 1
@@ -149,7 +177,25 @@ class Storage:
             if not job.writes:
                 self._read(job)
         if jobs:
-            self._loop.call_soon_threadsafe(_resolve, jobs)
+            self._loop.call_soon_threadsafe(self._resolve, jobs)
+
+    def _resolve(self, jobs: list[_Job]) -> None:
+        for job in jobs:
+            self._pending.pop(job, None)
+            job.resolve()
+
+    def _look(self) -> None:
+        """Break the file if a job has waited since the last look."""
+        if self._oldest in self._pending:
+            resume = resume_command(self.path.parent)
+            self.broken = JournalBusy(
+                f"the disk of {self.path.parent} did not answer for {SILENCE:g} s; completed work is kept: {resume}"
+            )
+            for job in self._pending:
+                if not job.future.done():
+                    job.future.set_exception(self.broken)
+        self._oldest = next(iter(self._pending), None)
+        self._timer = self._loop.call_later(SILENCE, self._look)
 
     def _write(self, jobs: list[_Job]) -> None:
         if not jobs:
@@ -161,8 +207,8 @@ class Storage:
                 for job in jobs:
                     job.result = job.run(connection)
         except Exception as error:  # noqa: BLE001 - raised in the callers
-            if isinstance(error, sqlite3.Error):
-                self.broken = storage_error(error, self.path)
+            if isinstance(error, sqlite3.Error | JournalBusy):
+                self.broken = storage_error(error, self.path) if isinstance(error, sqlite3.Error) else error
             for job in jobs:
                 job.error = self.broken or error
 
@@ -182,17 +228,14 @@ class Storage:
             self._file.close()
 
 
-def _resolve(jobs: list[_Job]) -> None:
-    for job in jobs:
-        job.resolve()
-
-
 class _JournalFile:
     """The file: locked if it is written. All methods run on the storage's thread."""
 
-    def __init__(self, path: Path, mode: Mode) -> None:
+    def __init__(self, path: Path, mode: Mode, owns: Callable[[], bool] | None) -> None:
         self._path = path
         self._mode = mode
+        self._owns = owns
+        self.session = 0
         self._connection: sqlite3.Connection | None = None
         self._lock: FolderLock | None = None
         self._synchronous = ""
@@ -227,6 +270,8 @@ class _JournalFile:
             self._synchronous = level
         connection.execute("begin immediate")
         try:
+            if self.session and connection.execute(_LATER_SESSION, (str(self.session + 1),)).fetchone():
+                raise JournalBusy(f"another process continues the run in {self._path.parent}")
             yield connection
             connection.execute("commit")
         finally:
@@ -243,10 +288,14 @@ class _JournalFile:
             if self._lock:
                 self._lock.release()
 
+    def was_taken_over(self) -> bool:
+        """Return whether another process has taken the lock over."""
+        return self._lock is not None and not self._lock.is_current()
+
     def _prepare(self) -> str:
         """Lock and check the folder; return the URI of the file."""
         folder = private_folder(self._path.parent)
-        self._lock = FolderLock(self._path.with_name(self._path.name + ".lock"))
+        self._lock = FolderLock(self._path.with_name(self._path.name + ".lock"), self._owns)
         self._refuse_links(folder)
         stats = os.statvfs(self._path.parent)
         free = stats.f_bavail * stats.f_frsize
@@ -287,13 +336,19 @@ class _JournalFile:
             connection.execute("pragma journal_mode=wal")
             # The main file changes only when its owner closes it, so that a reader without the WAL sees one state.
             connection.execute("pragma wal_autocheckpoint=0")
-        version = connection.execute("pragma user_version").fetchone()[0]
-        if version > _VERSION:
+        if self._mode == "write" and not _version_of(connection):
+            with self.transaction(durable=False):
+                if not _version_of(connection):  # another process was paused while it made the file
+                    for statement in (*LAYOUT.split(";"), f"pragma user_version={_VERSION}"):
+                        connection.execute(statement)
+        if (version := _version_of(connection)) > _VERSION:
             raise JournalError(f"{self._path} was written by a newer Leadline (layout {version}); update leadline")
-        if version == 0 and self._mode == "write":
-            connection.executescript(f"begin; {LAYOUT} pragma user_version={_VERSION}; commit;")
         if not has_layout(connection, LAYOUT):
             raise JournalError(f"{self._path} has tables that no run has: it is no journal of Leadline")
+
+
+def _version_of(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("pragma user_version").fetchone()[0])
 
 
 def storage_error(error: sqlite3.Error | OSError, path: Path) -> JournalError:

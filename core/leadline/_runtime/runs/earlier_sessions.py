@@ -6,7 +6,6 @@ the next session finds the whole copy.
 
 from __future__ import annotations
 
-import asyncio
 import filecmp
 import json
 import shutil
@@ -62,12 +61,12 @@ class PreviousOutput:
             ) from error
         return cls(folder)
 
-    async def settle(self, metadata: Metadata) -> None:
+    def settle(self, metadata: Metadata) -> None:
         """Keep the new files of a complete session, else restore the previous ones."""
         if metadata.status == "complete":
-            await asyncio.to_thread(self.discard)
+            self.discard()
         else:
-            await asyncio.to_thread(self.restore, metadata)
+            self.restore(metadata)
 
     def restore(self, failed: Metadata) -> None:
         """Restore the previous files and remove new ones; usage and cost of the failed session count.

@@ -77,6 +77,14 @@ def path_inside(folder: Path, name: str) -> Path:
     return path
 
 
+def detach(path: Path) -> None:
+    """Replace a file by a copy of it: who has it open writes into the old one, which is gone."""
+    copy = path.with_name(f".{path.name}.{token_hex(4)}")
+    if path.exists():
+        shutil.copyfile(path, copy)
+        copy.replace(path)
+
+
 def write_metadata(folder: Path, metadata: Metadata) -> None:
     """Write `metadata.json`."""
     text = json.dumps(metadata.model_dump(mode="json"), ensure_ascii=False, indent=1)

@@ -58,6 +58,7 @@ class LiveText:
             with _address(self._folder) as address:
                 listener.bind(address)
             path.chmod(0o600)
+            own = path.lstat()
             server = await asyncio.start_unix_server(self._serve, sock=listener)
         except OSError as error:
             listener.close()
@@ -67,7 +68,9 @@ class LiveText:
             await asyncio.get_running_loop().create_future()
         finally:
             server.close()
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                if os.path.samestat(path.lstat(), own):  # else another session has the run
+                    path.unlink()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         pieces = self._bus.subscribe(deltas=True)
@@ -214,11 +217,10 @@ async def send(folder: Path, message: Message, is_active: Callable[[], bool]) ->
         raise (UsageError if taken.kind == UsageError.__name__ else LeadlineError)(taken.error)
 
 
-async def receive(folder: Path, handle: Callable[[Message], Awaitable[None]]) -> None:
-    """Handle the messages to a run until this is cancelled."""
+async def receive(folder: Path, handle: Callable[[Message], Awaitable[None]], is_current: Callable[[], bool]) -> None:
+    """Handle the messages to a run until this is cancelled, or another session has the run."""
     inbox = folder / INBOX
-    while True:
-        await asyncio.sleep(_INTERVAL)
+    while await asyncio.sleep(_INTERVAL, is_current()):
         for path in sorted(inbox.glob("*.json")):
             with suppress(OSError):  # of a sender that gave up meanwhile
                 if path.stat().st_mtime_ns >= (folder / LOCK).stat().st_mtime_ns:  # else it is for an earlier session

@@ -1,10 +1,15 @@
-"""The questions of a run to a person: open until somebody answers, the time is over, or the run ends."""
+"""The questions of a run to a person: open until somebody answers, or the run ends.
+
+Where a person is attached, as at a terminal, the run waits for the answer. Otherwise its session ends as `waiting`, the
+metadata keep the question, and the answer is written into the journal before the next session.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from leadline.contracts import Call
 from leadline.errors import AlreadyAnswered, Unanswered, Unsupported, UsageError
@@ -13,6 +18,8 @@ from leadline.records import Answer, Json, Record
 from leadline.runs import OpenQuestion
 from leadline.schemas import answer_fault
 
+# The kind of call of a question.
+ASK = "ask"
 # Answers questions in the program; takes a message and the JSON schema of the answer.
 Asker = Callable[[str, Json], Awaitable[Answer]]
 
@@ -29,6 +36,10 @@ class UserQuestion(Record):
     message: str
     json_schema: Json
 
+    def opened(self, key: str, asked: datetime, wait: float | None) -> OpenQuestion:
+        """Return the question as it waits for an answer."""
+        return OpenQuestion(id=key, message=self.message, json_schema=self.json_schema, asked=asked, seconds=wait)
+
 
 @dataclass(frozen=True)
 class _Waiting:
@@ -40,7 +51,7 @@ class Questions:
     """The open questions of one session.
 
     `changed` is awaited whenever a question was opened or closed, and `asked` when it is open. The answer is that of
-    `asker` or that given to `answer`, whichever is first; without an asker nobody can be asked.
+    `asker` or that given to `answer`, whichever is first; without an asker a question is `left` for the next session.
     """
 
     def __init__(
@@ -53,17 +64,17 @@ class Questions:
         self._asked = asked
         self.asker = asker
         self._waiting: dict[str, _Waiting] = {}
+        # Those with which the session ends, for whoever answers them after it.
+        self.left: list[OpenQuestion] = []
 
     @property
     def open(self) -> tuple[OpenQuestion, ...]:
         """The questions that wait for an answer, the oldest first."""
         return tuple(item.question for item in self._waiting.values() if not item.answer.done())
 
-    async def ask(self, question: UserQuestion, call: Call, wait: float) -> Answer:
+    async def ask(self, question: UserQuestion, call: Call, wait: float | None) -> Answer:
         """Return the answer to a question; its id is the key of the call. Raises `Unanswered` after `wait` seconds."""
-        opened = OpenQuestion(
-            id=call.key, message=question.message, json_schema=question.json_schema, asked=utc_now(), seconds=wait
-        )
+        opened = question.opened(call.key, utc_now(), wait)
         item = _Waiting(opened, asyncio.get_running_loop().create_future())
         self._waiting[opened.id] = item
         asking = None
@@ -89,14 +100,21 @@ class Questions:
         A question whose answer was refused stays open.
         """
         item = self._waiting.get(question_id)
-        if item is None:
-            names = ", ".join(question.id for question in self.open) or "none"
-            raise UsageError(f"no question {question_id!r:.80} is open in this run; open questions: {names}")
-        if item.answer.done():
+        if item and item.answer.done():
             raise AlreadyAnswered(question_id)
-        if fault := answer_fault(item.question.json_schema, answer):
-            raise UsageError(f"the answer does not fit the question: {fault}")
-        item.answer.set_result(answer)
+        check_answer(self.open, question_id, answer)
+        if item:
+            item.answer.set_result(answer)
+
+
+def check_answer(questions: Sequence[OpenQuestion], question_id: str, answer: Answer) -> None:
+    """Raise `UsageError` if none of these questions has this id, or the answer misses its schema."""
+    question = next((item for item in questions if item.id == question_id), None)
+    if question is None:
+        names = ", ".join(item.id for item in questions) or "none"
+        raise UsageError(f"no question {question_id!r:.80} is open in this run; open questions: {names}")
+    if fault := answer_fault(question.json_schema, answer):
+        raise UsageError(f"the answer does not fit the question: {fault}")
 
 
 async def _relay(asker: Asker, item: _Waiting) -> None:

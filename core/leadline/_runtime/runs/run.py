@@ -33,7 +33,7 @@ from leadline._runtime.runs.findings_board import FindingsBoard
 from leadline._runtime.runs.folder import path_inside, write_atomically
 from leadline._runtime.runs.interprocess import LiveText, Message
 from leadline._runtime.runs.metadata import citations, dump, report_files, retention, targets, usage_of, wall_seconds
-from leadline._runtime.runs.questions import Asker, Questions, UserQuestion
+from leadline._runtime.runs.questions import ASK, Asker, Questions, UserQuestion
 from leadline._runtime.runs.retrieval import DocumentReader, EngineSearch
 from leadline._runtime.runs.run_request import RunRequest
 from leadline._runtime.runs.run_state import MetadataWriter, RunState
@@ -93,7 +93,7 @@ from leadline.settings import Settings
 Q = TypeVar("Q", bound=Record)
 R = TypeVar("R", bound=Record)
 
-_ASK = Kind(name="ask", reply=Answer)
+_ASK = Kind(name=ASK, reply=Answer)
 # Without a time limit: `Questions` has it, because a question is not asked again when the time is over.
 _PERSON = ProviderIdentity(name="person", timeout=math.inf, local=True)
 
@@ -107,6 +107,8 @@ class RunOptions:
     observers: Mapping[str, Observer] = field(default_factory=dict)
     # Returns the plugins for another pipeline of a run.
     switch: Callable[[RunRequest, str], PluginRuntime] | None = None
+    # Returns whether the run is the caller's: earlier owners lose it.
+    owns: Callable[[], bool] | None = None
 
 
 class Run:
@@ -134,7 +136,7 @@ class Run:
         self.bus = bus
         self.options = options
         self.state = RunState()
-        self.metadata = MetadataWriter(self.summary, None if self.readonly else folder)
+        self.metadata = MetadataWriter(self.summary, None if self.readonly else folder, journal.write_file)
         # The findings of the present pass through the pipeline.
         self.board = FindingsBoard()
         self.rounds_left = 0
@@ -288,12 +290,15 @@ class Run:
         now, rows, sessions = utc_now(), self.journal.rows(), self.journal.sessions()
         seconds, usage, retained = wall_seconds(sessions, now), usage_of(rows), retention(board)
         report, answered_models = board.get(REPORT), models(rows)
+        asked, status = self.questions(), state.status
+        if status == "waiting" and not asked:  # for an answer after the session, once that has ended
+            asked, status = (tuple(self._questions.left), status) if ended else ((), "running")
         return Metadata(
             run_id=self.id,
             trace_id=request.trace_id,
             question=self.question,
             pipeline=request.pipeline,
-            status=state.status,
+            status=status,
             reason=state.reason,
             exit_code=state.exit_code if ended else None,
             began=request.began,
@@ -324,7 +329,7 @@ class Run:
             versions=request.versions,
             tags=request.tags,
             principal=self.principal.id if self.principal else "",
-            questions=self.questions(),
+            questions=asked,
             conversation=request.conversation,
             follows=request.follows,
         )
@@ -479,15 +484,24 @@ class Run:
 
     # --- questions, own calls ----------------------------------------------------------------------------------------
 
-    async def ask(self, message: str, json_schema: Json, default: Json | None = None, *, wait: float = 300) -> Answer:
+    async def ask(
+        self, message: str, json_schema: Json, default: Json | None = None, *, wait: float | None = None
+    ) -> Answer:
         question = UserQuestion(message=message, json_schema=json_schema)
+        key = self.calls.key_of(_ASK, question, provider=_PERSON)
         # An answer that was given in an earlier session needs nobody.
-        if self.options.asker is None and not self.calls.is_stored(_ASK, question, provider=_PERSON):
-            if default is None:
+        if self.options.asker is None and not self.journal.has(key):
+            if default is not None:
+                return Answer(action="accept", content=default)
+            asked = datetime.fromisoformat(await self.fact(f"asked {key}", lambda: utc_now().isoformat()))
+            opened = question.opened(key, asked, wait)
+            if opened.until is None or utc_now() < opened.until:
+                self._questions.left.append(opened)
                 raise NeedsClarification(message)
-            return Answer(action="accept", content=default)
 
         async def do(question: UserQuestion, call: Call) -> Answer:
+            if self.options.asker is None:
+                raise Unanswered(f"nobody answered within {wait:g} s")
             return await self._questions.ask(question, call, wait)
 
         try:
@@ -501,6 +515,11 @@ class Run:
         if self.state.status in ("running", "waiting"):
             self.state.status = "waiting" if self._questions.open else "running"
             await self.metadata.update()
+
+    async def asks(self) -> None:
+        """Report the questions with which the session ends; the metadata have them already."""
+        for question in self._questions.left if self.state.status == "waiting" else ():
+            await self._asked(question)
 
     async def _asked(self, question: OpenQuestion) -> None:
         data = {"id": question.id, "message": question.message, "schema": dict(question.json_schema)}
@@ -530,11 +549,10 @@ class Run:
         await self.calls.in_flight.close()
 
     async def save(self, file: Blob, /) -> Path:
-        return await asyncio.to_thread(self._save, file)
+        def write() -> Path:
+            return write_atomically(path_inside(self.folder, file.name), file.data)
 
-    def _save(self, file: Blob) -> Path:
-        path = path_inside(self.folder, file.name)
-        return path if self.readonly else write_atomically(path, file.data)
+        return path_inside(self.folder, file.name) if self.readonly else await self.journal.write_file(write)
 
     async def emit(self, kind: str, data: Json) -> None:
         """Send an event to every observer. A notice is sent once, and stored with the current call for replays."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -109,12 +111,15 @@ class Summary(Protocol):
 class MetadataWriter:
     """Writes summaries of a run to its folder, one after another, so that the newest is written last.
 
-    Without a folder, nothing is written.
+    Without a folder, nothing is written; `locked` writes a file if the run still belongs to this session.
     """
 
-    def __init__(self, summary: Summary, folder: Path | None) -> None:
+    def __init__(
+        self, summary: Summary, folder: Path | None, locked: Callable[[Callable[[], None]], Awaitable[None]]
+    ) -> None:
         self._summary: Summary | None = summary
         self._folder = folder
+        self._locked = locked
         self._writing = asyncio.Lock()
         self._timer: asyncio.TimerHandle | None = None
         self._update: asyncio.Task[None] | None = None
@@ -126,7 +131,7 @@ class MetadataWriter:
                 raise LeadlineError("the run has ended")
             metadata = self._summary(ended=ended)
             if self._folder:
-                await asyncio.to_thread(write_metadata, self._folder, metadata)
+                await self._locked(partial(write_metadata, self._folder, metadata))
             return metadata
 
     async def update(self) -> None:

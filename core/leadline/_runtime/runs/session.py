@@ -8,33 +8,45 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine, Iterator
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.journal import Journal
-from leadline._runtime.journal.rows import with_descendants
+from leadline._runtime.journal.rows import Row, with_descendants
 from leadline._runtime.plugins import PluginRuntime
 from leadline._runtime.runs import engine
 from leadline._runtime.runs.answer_cache import AnswerCache
 from leadline._runtime.runs.conversations import pipeline_of, read_conversation, write_conversation
 from leadline._runtime.runs.earlier_sessions import PreviousOutput, forget_failures, interrupted_notice, next_seq
 from leadline._runtime.runs.findings_board import FindingsBoard
-from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK
-from leadline._runtime.runs.interprocess import receive
+from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, detach, read_metadata, write_metadata
+from leadline._runtime.runs.interprocess import Message, receive
 from leadline._runtime.runs.metadata import recovered_failures, report_files
 from leadline._runtime.runs.outcome import could_not_look, middleware_refusal, no_evidence_reason, outcome, rejection
+from leadline._runtime.runs.questions import ASK, check_answer
 from leadline._runtime.runs.run import Run, RunOptions, secrets_of_run
 from leadline._runtime.runs.run_request import RunRequest
 from leadline.contracts import Middleware, Observer
 from leadline.encoding import digest
-from leadline.errors import CallFailed, ConfigError, LeadlineError, ModelUnreachable, NeedsClarification, NoEvidence
+from leadline.errors import (
+    AlreadyAnswered,
+    CallFailed,
+    ConfigError,
+    JournalBusy,
+    LeadlineError,
+    ModelUnreachable,
+    NeedsClarification,
+    NoEvidence,
+)
 from leadline.pipeline import Pipeline
 from leadline.records import Conversation, Notice
 from leadline.research_findings import CONVERSATION, QUESTION, REPORT, ROUTE, Question, Route
-from leadline.runs import KEPT_NOTICE, Metadata, Result, Status, StepError
+from leadline.runs import EXIT_CODES, KEPT_NOTICE, Metadata, Result, Status, StepError
 
+LOST = "another process continues the run"
 # The exit code if the audit decides and rejects the report.
 REJECTED = 3
 
@@ -54,7 +66,7 @@ async def start(
     """Return a new run, which keeps its earlier turns."""
     pipeline_of(request.pipeline, plugins, conversation)
     with _folder_removed_on_failure(folder):
-        journal = await Journal.open(folder / JOURNAL)
+        journal = await Journal.open(folder / JOURNAL, owns=options.owns)
     async with _closed_on_failure(journal):
         if conversation:
             await asyncio.to_thread(write_conversation, folder, conversation)
@@ -69,8 +81,10 @@ async def resume(
 
     The settings of `plugins` become those of the run; if the run is complete, only once this session is, too.
     """
-    journal = await Journal.open(folder / JOURNAL)
+    journal = await Journal.open(folder / JOURNAL, owns=options.owns)
     async with _closed_on_failure(journal):
+        if options.owns:
+            await asyncio.to_thread(detach, folder / EVENTS)
         request = request.with_settings(plugins.loaded)
         pipeline = plugins.pipeline(request.pipeline)
         await forget_failures(journal, pipeline, everything=retry_failed)
@@ -79,6 +93,27 @@ async def resume(
         if run.previous is None:
             await request.store(journal)
         return run
+
+
+async def take(folder: Path, message: Message) -> None:
+    """Do what a message asks for to a run that waits for an answer, and on which no process works.
+
+    An answer is stored for the next session; anything else cancels the run. Raises the errors of `Run.answer`.
+    """
+    journal = await Journal.open(folder / JOURNAL)
+    async with _closed_on_failure(journal):
+        metadata = await asyncio.to_thread(read_metadata, folder)
+        if message.action == "answer" and message.answer:
+            if journal.has(message.question_id):
+                raise AlreadyAnswered(message.question_id)
+            check_answer(metadata.questions, message.question_id, message.answer)
+            row = Row(key=message.question_id, kind=ASK, provider="person", task=ASK, outcome="reply")
+            await journal.keep(row, message.answer.model_dump_json().encode(), b"{}", durable=True)
+        else:
+            ended: Any = {"status": "cancelled", "reason": Notice(message.reason), "exit_code": EXIT_CODES["cancelled"]}
+            metadata = metadata.model_copy(update={**ended, "questions": ()})
+            await asyncio.to_thread(write_metadata, folder, metadata)
+        await journal.close(metadata.status)
 
 
 async def open_replay(request: RunRequest, folder: Path, plugins: PluginRuntime, options: RunOptions) -> Run:
@@ -112,6 +147,7 @@ async def open_run(
         first_seq=0 if replaying else await asyncio.to_thread(next_seq, folder / EVENTS),
         secrets=secrets_of_run(request, plugins),
     )
+    bus.is_current = journal.is_current
     run = Run(request, folder, journal, bus, options, conversation)
     run.use(request, plugins, *await _opened(request, plugins, conversation))
     return run
@@ -131,7 +167,11 @@ async def _opened(
 
 async def walk(run: Run) -> Result:
     """Walk the pipeline and return the result. If it is cancelled, nothing keeps running."""
-    inbox = None if run.readonly else asyncio.create_task(receive(run.folder, run.take), name=f"inbox {run.id}")
+    inbox = (
+        None
+        if run.readonly
+        else asyncio.create_task(receive(run.folder, run.take, run.journal.is_current), name=f"inbox {run.id}")
+    )
     try:
         await _begin(run)
         answers = await _walk_pipeline(run)
@@ -291,22 +331,25 @@ async def _end_without_evidence(run: Run, reason: str) -> None:
 async def _finish(run: Run) -> Result:
     """Close everything and write the final metadata."""
     state = run.state
+    if not run.journal.is_current():
+        state.end("failed", str(run.journal.broken or LOST), JournalBusy.exit_code)
     await run.metadata.settle()
     # Calls in flight may still add notices and usage, so they end before the metadata is written.
     await run.close()
     if run.previous and state.status != "complete" and state.add_notice(KEPT_NOTICE):
         await run.bus.emit("notice", {"message": KEPT_NOTICE})
     metadata = await _final_metadata(run)
+    await run.asks()
     ended = {"status": state.status, "reason": state.reason, "claims": metadata.verification.get("claims", {})}
     await run.bus.emit("run.finished", ended, span_id=_span(run, run.journal.session))
     await run.bus.close()
     if run.bus.faults:  # of the last events
         metadata = await _final_metadata(run)
     # Observers write files, too, so files are restored only after the bus is closed.
-    if run.previous:
+    if run.previous and run.journal.is_current():
         if state.status == "complete":
             await run.request.store(run.journal)
-        await run.previous.settle(metadata)
+        await run.journal.write_file(partial(run.previous.settle, metadata))
         metadata = metadata.model_copy(update={"files": report_files(run.folder)})
     await run.journal.close(state.status)
     run.metadata.close()
@@ -327,7 +370,7 @@ async def _final_metadata(run: Run) -> Metadata:
         return await run.metadata.write(ended=True)
     except (LeadlineError, OSError) as error:
         state.add_error(error)
-        state.end("failed", str(error))
+        state.end("failed", str(error), getattr(error, "exit_code", None))
         return run.summary(ended=True)
 
 
@@ -343,15 +386,15 @@ async def _uncancelled(work: Coroutine[Any, Any, T]) -> T:
 
 @contextmanager
 def _folder_removed_on_failure(folder: Path) -> Iterator[None]:
-    def remove() -> None:
+    try:
+        yield
+    except JournalBusy:
+        raise  # it is the folder of another process
+    except BaseException:
         with suppress(OSError):
             (folder / LOCK).unlink(missing_ok=True)
             folder.rmdir()
-
-    with ExitStack() as failing:
-        failing.callback(remove)
-        yield
-        failing.pop_all()
+        raise
 
 
 @asynccontextmanager

@@ -241,9 +241,9 @@ def test_a_lock_is_seen_by_its_own_process_and_outlives_the_look(tmp_path: Path)
 async def test_a_run_that_is_about_to_end_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refused, loop = asyncio.Event(), asyncio.get_running_loop()
 
-    def take(path: Path) -> FolderLock:
+    def take(path: Path, owns: Any) -> FolderLock:
         try:
-            return FolderLock(path)
+            return FolderLock(path, owns)
         except JournalBusy:
             loop.call_soon_threadsafe(refused.set)
             raise
@@ -255,6 +255,44 @@ async def test_a_run_that_is_about_to_end_is_waited_for(tmp_path: Path, monkeypa
     await refused.wait()
     lock.release()
     await (await opening).close()
+
+
+async def test_a_session_whose_run_was_taken_over_begins_no_call_and_writes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "journal.sqlite"
+    owner = ["late"]
+    late = await Journal.open(path, owns=lambda: owner == ["late"])
+    await keep(late, "a")
+    with pytest.raises(JournalBusy):  # such as a command
+        await Journal.open(path)
+    owner[0] = "later"
+    later = await Journal.open(path, owns=lambda: owner == ["later"])
+    assert (later.session, later.keys(), later.is_current(), late.is_current()) == (2, {"a"}, True, False)
+    for write in (late.begin("b"), keep(late, "b"), late.set_meta("question", "?")):
+        with pytest.raises(JournalBusy, match="another process continues the run"):
+            await write
+    await late.close("complete")
+    assert is_locked(path.with_name("journal.sqlite.lock"))
+    await keep(later, "c")
+    await later.close("complete")
+    with pytest.raises(JournalBusy, match="belongs to another process"):  # one that was paused before it began
+        await Journal.open(path, owns=lambda: owner == ["late"])
+    async with journal(tmp_path, mode="read") as read:
+        assert ([item.status for item in read.sessions()], read.keys()) == (["", "complete"], {"a", "c"})
+
+
+async def test_a_disk_that_does_not_answer_ends_the_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage_module, "SILENCE", 0.1)
+    answers = threading.Event()
+    async with journal(tmp_path) as opened:
+        opened._storage.write_soon(lambda db: answers.wait(10))
+        for _ in range(2):
+            with pytest.raises(JournalBusy, match=r"did not answer for 0\.1 s"):
+                await opened.begin("a")
+        assert not opened.is_current()
+        await opened.close("failed")
+        answers.set()
+    async with journal(tmp_path) as opened:
+        assert (opened.session, [item.status for item in opened.sessions()]) == (2, ["", ""])
 
 
 async def test_a_forked_child_does_not_hold_the_lock(tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ async def test_a_full_disk_stops_the_run_before_the_next_paid_call(
         again = FakeSearch()
         async with open_call_path(disk / "run") as opened:
             await opened.calls.call(SEARCH, SearchRequest(query="first"), again.search, provider=FAKE)
-            assert len(opened.journal.keys()) == paid - 1  # one was paid for in vain
+            assert len(opened.journal.keys()) >= paid - 1  # at most one was paid for in vain
         assert again.asked == []
 
 
