@@ -11,11 +11,13 @@ import ctypes
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property, partial
 from itertools import groupby, pairwise, repeat
+from math import inf
+from operator import sub
 from shutil import which
 from threading import Lock
 from typing import Any
@@ -47,7 +49,7 @@ _WORD_GAP, _LETTERSPACED = 0.15, 4
 _WORD = re.compile(r"[A-Za-zÀ-ɏ]{2}")
 # What two letters leave empty of their own width at most, as a multiple of the size of type, but for these, which fill
 # half of it.
-_EMPTY, _WIDE = 0.5, re.compile("[\u2e80-\uffef]")
+_EMPTY, _WIDE = 0.4, re.compile("[\u2e80-\uffef]")
 # Shares of the size of type: the height of raised and lowered figures at most, and how far they are from the line.
 _SMALL, _RISE, _FALL = 0.62, 0.15, 0.08
 # Multiple of the size of type within which a figure stands at a letter.
@@ -255,8 +257,8 @@ class _File:
         from pypdfium2 import raw as pdfium
 
         self._last_pages = (pdf[number] for number in range(count - -(-count // _END), count))
-        # Words without gaps inside, each with its width as a multiple of the size of type.
-        self.whole: set[tuple[str, float]] = set()
+        # Words without gaps inside, each with its width in points, by the size of type.
+        self.whole: defaultdict[float, set[tuple[str, float]]] = defaultdict(set)
         self.char_box, self.loose_box = _quick(pdfium.FPDFText_GetCharBox), _quick(pdfium.FPDFText_GetLooseCharBox)
         self.font_info, self.origin = _quick(pdfium.FPDFText_GetFontInfo), _quick(pdfium.FPDFText_GetCharOrigin)
         self.font_size = _quick(pdfium.FPDFText_GetFontSize, ctypes.c_double)
@@ -330,10 +332,12 @@ class _Lines:
         self._combine()
         spans = [word.span() for word in _PRINTED.finditer(self.text)]
         self._starts, self._lasts = [start for start, _ in spans], [end - 1 for _, end in spans]
-        self._lefts = [left for left, _ in self._advances(self._starts)]
-        self._rights = [right for _, right in self._advances(self._lasts)]
-        # Whether letters leave little of their own width empty, so that gaps can be told by their widths.
-        self._is_tight = not self._is_turned and not _WIDE.search(self.text)
+        lefts = [left for left, _ in self._advances(self._starts)]
+        rights = [right for _, right in self._advances(self._lasts)]
+        self._keys = list(zip(_PRINTED.findall(self.text), map(round, map(sub, rights, lefts), repeat(1)), strict=False))
+        self._spaces = [inf] * len(spans)
+        if not self._is_turned and not _WIDE.search(self.text):
+            self._spaces[1:] = map(sub, lefts[1:], rights)
 
     def _advances(self, places: Iterable[int]) -> list[tuple[float, float]]:
         """Return where characters begin, and where the next ones would."""
@@ -439,10 +443,8 @@ class _Lines:
     def _cells(self, first: int, last: int, size: float) -> Iterator[Cell]:
         """Yield the parts of a line between wide gaps, if there are any."""
         parts, start = [], first
-        words, least = self._words(first, last)[1:], (_GAP - _EMPTY) * size
-        if self._is_tight:
-            words = [word for word in words if self._lefts[word] - self._rights[word - 1] > least]
-        for word in words:
+        spaces, least = self._spaces, (_GAP - _EMPTY) * size
+        for word in [word for word in self._words(first, last)[1:] if spaces[word] > least]:
             before, after = self._box(self._lasts[word - 1]), self._box(self._starts[word])
             if before and after and after[0] - before[1] > _GAP * size:
                 parts.append((start, self._lasts[word - 1]))
@@ -480,21 +482,16 @@ class _Lines:
         gaps: list[int] = []
         if self._is_turned:
             return gaps
-        for word in self._words(first - 1, last):
-            start, end = self._starts[word], self._lasts[word] + 1
-            key = self.text[start:end], round((self._rights[word] - self._lefts[word]) / size, 2)
-            if key in self._file.whole:
-                continue
-            advances = self._advances(range(start, end))
-            wide = [
-                at
-                for at, ((_, before), (after, _)) in enumerate(pairwise(advances), start + 1)
-                if after - before > _WORD_GAP * size and _WORD.match(self.text, at - 1)
-            ]
+        keys, whole = self._keys, self._file.whole[size]
+        for word in [word for word in self._words(first, last) if keys[word] not in whole]:
+            advances = self._advances(range(self._starts[word], self._lasts[word] + 1))
+            edges = enumerate(pairwise(advances), self._starts[word] + 1)
+            wide = [at for at, ((_, before), (after, _)) in edges if after - before > _WORD_GAP * size]
+            wide = [at for at in wide if _WORD.match(self.text, at - 1)]
             if wide:
                 gaps += wide
             else:
-                self._file.whole.add(key)
+                whole.add(keys[word])
         return gaps
 
     def _spaced(self, start: int, end: int, gaps: list[int]) -> str:
