@@ -260,9 +260,20 @@ class _File:
         # Words without gaps inside, each with its width in points, by the size of type.
         self.whole: defaultdict[float, set[tuple[str, float]]] = defaultdict(set)
         self.char_box, self.loose_box = _quick(pdfium.FPDFText_GetCharBox), _quick(pdfium.FPDFText_GetLooseCharBox)
-        self.font_info, self.origin = _quick(pdfium.FPDFText_GetFontInfo), _quick(pdfium.FPDFText_GetCharOrigin)
+        self.origin, self._font_info = _quick(pdfium.FPDFText_GetCharOrigin), _quick(pdfium.FPDFText_GetFontInfo)
+        self._name, self._flags = ctypes.create_string_buffer(128), ctypes.c_int()
+        self._monospaced: dict[bytes, bool] = {}
         self.font_size = _quick(pdfium.FPDFText_GetFontSize, ctypes.c_double)
         self.count_objects = _quick(pdfium.FPDFText_CountRects)
+
+    def is_monospaced(self, page: Any, at: int) -> bool:
+        """Return whether a letter of a page is of a monospaced font, by its flags or name, or has none."""
+        if not self._font_info(page, at, self._name, ctypes.c_ulong(len(self._name)), ctypes.byref(self._flags)):
+            return True
+        name, flags = self._name.value, self._flags.value
+        if name not in self._monospaced:
+            self._monospaced[name] = _MONOSPACED.search(name.decode("latin-1")) is not None
+        return bool(flags & _FIXED_PITCH) or self._monospaced[name]
 
     @cached_property
     def end_notes(self) -> set[str]:
@@ -315,11 +326,6 @@ def _turned(rotation: int, width: float, height: float, x: float, y: float) -> t
     return {90: (y, height - x), 180: (width - x, height - y), 270: (width - y, x)}[rotation]
 
 
-@cache
-def _is_fixed(name: bytes, flags: int) -> bool:
-    return bool(flags & _FIXED_PITCH or _MONOSPACED.search(name.decode("latin-1")))
-
-
 class _Lines:
     """Reads the lines of a page, each by its first and last character, both inclusive."""
 
@@ -334,7 +340,9 @@ class _Lines:
         self._starts, self._lasts = [start for start, _ in spans], [end - 1 for _, end in spans]
         lefts = [left for left, _ in self._advances(self._starts)]
         rights = [right for _, right in self._advances(self._lasts)]
-        self._keys = list(zip(_PRINTED.findall(self.text), map(round, map(sub, rights, lefts), repeat(1)), strict=False))
+        self._keys = list(
+            zip(_PRINTED.findall(self.text), map(round, map(sub, rights, lefts), repeat(1)), strict=False)
+        )
         self._spaces = [inf] * len(spans)
         if not self._is_turned and not _WIDE.search(self.text):
             self._spaces[1:] = map(sub, lefts[1:], rights)
@@ -386,16 +394,14 @@ class _Lines:
 
     def line(self, page: int, first: int, last: int) -> Line:
         samples = {*range(first, last + 1, max(1, (last - first) // _SAMPLES)), last}
-        boxes = [box for box in self._boxes(samples) if box[1] > box[0]]
+        boxes = [box for box in self._boxes(samples) if box[1] > box[0]] or [(0.0, 0.0, 0.0, 0.0)]
+        lefts, rights, bottoms, tops = zip(*boxes, strict=True)
         middle, quarter = (first + last) // 2, (last - first) // 4
         fixed, sizes = True, []
-        name, flags = ctypes.create_string_buffer(128), ctypes.c_int()
-        length, flags_reference = ctypes.c_ulong(len(name)), ctypes.byref(flags)
         several = self._file.count_objects(self._page, first, last + 1 - first) > 1
         for place in {first, first + quarter, middle, last - quarter, last} if several else {middle}:
             shown = place if self.text[place].strip() else place + 1 if place < last else place - 1
-            self._file.font_info(self._page, shown, name, length, flags_reference)
-            fixed = fixed and _is_fixed(name.value, flags.value)
+            fixed = fixed and self._file.is_monospaced(self._page, shown)
             sizes.append(self._size(shown))
         size, baseline = sorted(sizes)[len(sizes) // 2], self._origin(middle)[1]
         mark = None if fixed else self._mark(first, last, size)
@@ -405,10 +411,10 @@ class _Lines:
             text=lead + (" ".join(cell.text for cell in cells) or self._marked(begin, last, size)),
             page=page,
             baseline=baseline,
-            left=min((box[0] for box in boxes), default=0.0),
-            right=max((box[1] for box in boxes), default=0.0),
-            bottom=min((box[2] for box in boxes), default=0.0),
-            top=max((box[3] for box in boxes), default=0.0),
+            left=min(lefts),
+            right=max(rights),
+            bottom=min(bottoms),
+            top=max(tops),
             size=round(size, 1),
             code=fixed,
             cells=cells,
