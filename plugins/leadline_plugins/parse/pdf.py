@@ -14,7 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from itertools import groupby, pairwise, repeat
 from math import inf
 from operator import sub
@@ -258,7 +258,7 @@ class _File:
 
         self._last_pages = (pdf[number] for number in range(count - -(-count // _END), count))
         # Words without gaps inside, each with its width in points, by the size of type.
-        self.whole: defaultdict[float, set[tuple[str, float]]] = defaultdict(set)
+        self.whole: defaultdict[float, set[tuple[str, int]]] = defaultdict(set)
         self.char_box, self.loose_box = _quick(pdfium.FPDFText_GetCharBox), _quick(pdfium.FPDFText_GetLooseCharBox)
         self.origin, self._font_info = _quick(pdfium.FPDFText_GetCharOrigin), _quick(pdfium.FPDFText_GetFontInfo)
         self._name, self._flags = ctypes.create_string_buffer(128), ctypes.c_int()
@@ -331,7 +331,6 @@ class _Lines:
 
     def __init__(self, file: _File, page: Any, raw: Any, text: str) -> None:
         self.text, self._file, self._page = text, file, ctypes.cast(raw, ctypes.c_void_p)
-        self._notes = set(_NUMBERED.findall(text))
         self._turned, self._is_turned = _turning(page), bool(page.get_rotation())
         self._sides, self._loose = (ctypes.c_double * 4)(), (ctypes.c_float * 4)()
         self._side_references = [ctypes.byref(self._sides, 8 * side) for side in range(4)]
@@ -340,9 +339,7 @@ class _Lines:
         self._starts, self._lasts = [start for start, _ in spans], [end - 1 for _, end in spans]
         lefts = [left for left, _ in self._advances(self._starts)]
         rights = [right for _, right in self._advances(self._lasts)]
-        self._keys = list(
-            zip(_PRINTED.findall(self.text), map(round, map(sub, rights, lefts), repeat(1)), strict=False)
-        )
+        self._keys = list(zip(_PRINTED.findall(self.text), map(int, map(sub, rights, lefts)), strict=False))
         self._spaces = [inf] * len(spans)
         if not self._is_turned and not _WIDE.search(self.text):
             self._spaces[1:] = map(sub, lefts[1:], rights)
@@ -449,8 +446,10 @@ class _Lines:
     def _cells(self, first: int, last: int, size: float) -> Iterator[Cell]:
         """Yield the parts of a line between wide gaps, if there are any."""
         parts, start = [], first
-        spaces, least = self._spaces, (_GAP - _EMPTY) * size
-        for word in [word for word in self._words(first, last)[1:] if spaces[word] > least]:
+        words, least = self._words(first, last)[1:], (_GAP - _EMPTY) * size
+        if max(self._spaces[words.start : words.stop], default=0.0) <= least:
+            return
+        for word in (word for word in words if self._spaces[word] > least):
             before, after = self._box(self._lasts[word - 1]), self._box(self._starts[word])
             if before and after and after[0] - before[1] > _GAP * size:
                 parts.append((start, self._lasts[word - 1]))
@@ -488,8 +487,10 @@ class _Lines:
         gaps: list[int] = []
         if self._is_turned:
             return gaps
-        keys, whole = self._keys, self._file.whole[size]
-        for word in [word for word in self._words(first, last) if keys[word] not in whole]:
+        words, whole = self._words(first, last), self._file.whole[size]
+        if whole.issuperset(self._keys[words.start : words.stop]):
+            return gaps
+        for word in (word for word in words if self._keys[word] not in whole):
             advances = self._advances(range(self._starts[word], self._lasts[word] + 1))
             edges = enumerate(pairwise(advances), self._starts[word] + 1)
             wide = [at for at, ((_, before), (after, _)) in edges if after - before > _WORD_GAP * size]
@@ -497,7 +498,7 @@ class _Lines:
             if wide:
                 gaps += wide
             else:
-                whole.add(keys[word])
+                whole.add(self._keys[word])
         return gaps
 
     def _spaced(self, start: int, end: int, gaps: list[int]) -> str:
@@ -517,6 +518,10 @@ class _Lines:
             return f"[^{figures}] " if begins else figures
         mark = raised(figures, before)
         return mark if not mark.startswith("[") or self._has_note(figures) else f"^{figures}"
+
+    @cached_property
+    def _notes(self) -> set[str]:
+        return set(_NUMBERED.findall(self.text))
 
     def _has_note(self, figures: str) -> bool:
         return figures in self._notes or figures in self._file.end_notes
