@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from itertools import groupby, pairwise, repeat
 from math import inf
-from operator import sub
+from operator import floordiv, sub
 from shutil import which
 from threading import Lock
 from typing import Any
@@ -258,7 +258,7 @@ class _File:
 
         self._last_pages = (pdf[number] for number in range(count - -(-count // _END), count))
         # Words without gaps inside, each with its width in points, by the size of type.
-        self.whole: defaultdict[float, set[tuple[str, int]]] = defaultdict(set)
+        self.whole: defaultdict[float, set[tuple[str, float]]] = defaultdict(set)
         self.char_box, self.loose_box = _quick(pdfium.FPDFText_GetCharBox), _quick(pdfium.FPDFText_GetLooseCharBox)
         self.origin, self._font_info = _quick(pdfium.FPDFText_GetCharOrigin), _quick(pdfium.FPDFText_GetFontInfo)
         self._name, self._flags = ctypes.create_string_buffer(128), ctypes.c_int()
@@ -285,12 +285,13 @@ class _File:
                 notes.update(_NUMBERED.findall(_text(text_page)))
             finally:
                 text_page.close()
+                page.close()
         return notes
 
 
 def _quick(function: Any, result: Any = ctypes.c_int) -> Any:
     """Return a function of PDFium that is called for each letter, without checks of its arguments: in half the time."""
-    return ctypes.PYFUNCTYPE(result)(ctypes.cast(function, ctypes.c_void_p).value)
+    return ctypes.PYFUNCTYPE(result)(ctypes.cast(function, ctypes.c_void_p).value or 0)
 
 
 def _lines(file: _File, page: Any, number: int) -> list[Line]:
@@ -339,7 +340,9 @@ class _Lines:
         self._starts, self._lasts = [start for start, _ in spans], [end - 1 for _, end in spans]
         lefts = [left for left, _ in self._advances(self._starts)]
         rights = [right for _, right in self._advances(self._lasts)]
-        self._keys = list(zip(_PRINTED.findall(self.text), map(int, map(sub, rights, lefts)), strict=False))
+        # Not by `int`: a hostile file has infinite widths.
+        widths = map(floordiv, map(sub, rights, lefts), repeat(1.0))
+        self._keys = list(zip(_PRINTED.findall(self.text), widths, strict=False))
         self._spaces = [inf] * len(spans)
         if not self._is_turned and not _WIDE.search(self.text):
             self._spaces[1:] = map(sub, lefts[1:], rights)
