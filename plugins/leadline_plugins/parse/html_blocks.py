@@ -196,9 +196,10 @@ def _heading(node: Node, *, linked: bool) -> list[Piece]:
         return []
     level = node.get("aria-level")
     number = int(node.tag[1]) if node.tag in _HEADINGS else int(level) if level in "123456" and level else 2
-    sentence = len(text) > _LONGEST_HEADING or text.endswith((".", "。"))
+    # DocBook writes the authors of a book as headings.
+    plain = len(text) > _LONGEST_HEADING or text.endswith((".", "。")) or node.get("class").lower() == "author"
     links = len(text) if linked else min(links, len(text))
-    return [Piece("paragraph" if sentence else "heading", text, level=number, links=links)]
+    return [Piece("paragraph" if plain else "heading", text, level=number, links=links)]
 
 
 def _list(node: Node, *, linked: bool) -> list[Piece]:

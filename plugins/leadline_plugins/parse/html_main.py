@@ -73,8 +73,10 @@ def main_pieces(top: Node) -> list[Piece]:
 
 
 def _drop(node: Node, everything: int) -> None:
+    titled = any(child.tag == "h1" for child in node.elements)
     for child in node.elements:
-        child.dropped = child.mass <= _boilerplate_share(child) * everything
+        imprint = titled and child.tag == "p" and "copyright" in _words(child.get("class"))
+        child.dropped = not imprint and child.mass <= _boilerplate_share(child) * everything
         if not child.dropped:
             _drop(child, everything)
 

@@ -10,11 +10,14 @@ import asyncio
 import ctypes
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from itertools import groupby, pairwise
+from functools import cached_property, partial
+from itertools import groupby, pairwise, repeat
+from math import inf
+from operator import floordiv, sub
 from shutil import which
 from threading import Lock
 from typing import Any
@@ -43,14 +46,17 @@ _GAP = 0.9
 # Multiple of the size of type from which a gap beyond a letter's width separates words (kerning is at most .07 in the
 # files measured, and spaces at least .2), and letters for each such gap at least, or the letters are set apart.
 _WORD_GAP, _LETTERSPACED = 0.15, 4
-_WORD = re.compile(r"[A-Za-zÀ-ɏ]{2,}")
+_WORD = re.compile(r"[A-Za-zÀ-ɏ]{2}")
+# What two letters leave empty of their own width at most, as a multiple of the size of type, but for these, which fill
+# half of it.
+_EMPTY, _WIDE = 0.4, re.compile("[\u2e80-\uffef]")
 # Shares of the size of type: the height of raised and lowered figures at most, and how far they are from the line.
 _SMALL, _RISE, _FALL = 0.62, 0.15, 0.08
 # Multiple of the size of type within which a figure stands at a letter.
 _NEAR = 0.3
 # Characters that a page with a picture on half of it has at most if its text is in the picture.
 _FEW = 40
-_SPACE, _FIGURES, _PART = re.compile(r"\s+"), re.compile(r"\d+"), re.compile(r"\S(?:[^\n]*[^\s])?")
+_PRINTED, _FIGURES, _PART = re.compile(r"\S+"), re.compile(r"\d+"), re.compile(r"\S(?:[^\n]*[^\s])?")
 # What PDFium returns for a glyph whose font does not name it; "\x02" is a hyphen.
 _UNNAMED = re.compile(r"[\0\x01\x03-\x08\x0b\x0c\x0e-\x1f]")
 # Accents that are glyphs of their own, with those that combine, and what stands in the place of one that is combined.
@@ -181,11 +187,11 @@ def read_pdf(data: bytes) -> Pdf:
     try:
         pdf.init_forms()
         pages, pictures, count = [], [], min(len(pdf), _PAGES)
-        end_notes = {note for number in range(count - -(-count // _END), count) for note in _notes(pdf[number])}
+        file = _File(pdf, count)
         for number in range(count):
             page = pdf[number]
             try:
-                pages.append(Page(_with_fields(page, _lines(page, number, end_notes)), page.get_height()))
+                pages.append(Page(_with_fields(page, _lines(file, page, number)), page.get_height()))
                 if _is_picture(page, pages[-1].lines):
                     pictures.append(number)
             finally:
@@ -244,23 +250,56 @@ def _text(text_page: Any) -> str:
     return "".join(chr(pdfium.FPDFText_GetUnicode(text_page.raw, at)) for at in range(count))
 
 
-def _notes(page: Any) -> set[str]:
-    """Return the numbers with which lines of a page begin."""
-    text_page = page.get_textpage()
-    try:
-        return set(_NUMBERED.findall(_text(text_page)))
-    finally:
-        text_page.close()
+class _File:
+    """The functions of PDFium about letters, and what the pages of a file share."""
+
+    def __init__(self, pdf: Any, count: int) -> None:
+        from pypdfium2 import raw as pdfium
+
+        self._last_pages = (pdf[number] for number in range(count - -(-count // _END), count))
+        # Words without gaps inside, each with its width in points, by the size of type.
+        self.whole: defaultdict[float, set[tuple[str, float]]] = defaultdict(set)
+        self.char_box, self.loose_box = _quick(pdfium.FPDFText_GetCharBox), _quick(pdfium.FPDFText_GetLooseCharBox)
+        self.origin, self._font_info = _quick(pdfium.FPDFText_GetCharOrigin), _quick(pdfium.FPDFText_GetFontInfo)
+        self._name, self._flags = ctypes.create_string_buffer(128), ctypes.c_int()
+        self._monospaced: dict[bytes, bool] = {}
+        self.font_size = _quick(pdfium.FPDFText_GetFontSize, ctypes.c_double)
+        self.count_objects = _quick(pdfium.FPDFText_CountRects)
+
+    def is_monospaced(self, page: Any, at: int) -> bool:
+        """Return whether a letter of a page is of a monospaced font, by its flags or name, or has none."""
+        if not self._font_info(page, at, self._name, ctypes.c_ulong(len(self._name)), ctypes.byref(self._flags)):
+            return True
+        name, flags = self._name.value, self._flags.value
+        if name not in self._monospaced:
+            self._monospaced[name] = _MONOSPACED.search(name.decode("latin-1")) is not None
+        return bool(flags & _FIXED_PITCH) or self._monospaced[name]
+
+    @cached_property
+    def end_notes(self) -> set[str]:
+        """Return the numbers with which lines of the last pages begin."""
+        notes: set[str] = set()
+        for page in self._last_pages:
+            text_page = page.get_textpage()
+            try:
+                notes.update(_NUMBERED.findall(_text(text_page)))
+            finally:
+                text_page.close()
+                page.close()
+        return notes
 
 
-def _lines(page: Any, number: int, end_notes: set[str]) -> list[Line]:
+def _quick(function: Any, result: Any = ctypes.c_int) -> Any:
+    """Return a function of PDFium that is called for each letter, without checks of its arguments: in half the time."""
+    return ctypes.PYFUNCTYPE(result)(ctypes.cast(function, ctypes.c_void_p).value or 0)
+
+
+def _lines(file: _File, page: Any, number: int) -> list[Line]:
     text_page = page.get_textpage()
     try:
-        text = _text(text_page)
-        lines = _Lines(text_page.raw, text, page, end_notes.union(_NUMBERED.findall(text)))
-        text = lines.combine()
+        lines = _Lines(file, page, text_page.raw, _text(text_page))
         spans: list[tuple[int, int]] = []
-        for part in _PART.finditer(text):
+        for part in _PART.finditer(lines.text):
             first, last = part.start(), part.end() - 1
             if spans and lines.goes_on(*spans[-1], first):
                 first = spans.pop()[0]
@@ -291,22 +330,40 @@ def _turned(rotation: int, width: float, height: float, x: float, y: float) -> t
 class _Lines:
     """Reads the lines of a page, each by its first and last character, both inclusive."""
 
-    def __init__(self, raw: Any, text: str, page: Any, notes: set[str]) -> None:
-        from pypdfium2 import raw as pdfium
-
-        self._raw, self._text, self._notes = raw, text, notes
+    def __init__(self, file: _File, page: Any, raw: Any, text: str) -> None:
+        self.text, self._file, self._page = text, file, ctypes.cast(raw, ctypes.c_void_p)
         self._turned, self._is_turned = _turning(page), bool(page.get_rotation())
-        self._loose_box, self._rectangle = pdfium.FPDFText_GetLooseCharBox, pdfium.FS_RECTF()
-        # Asked for each letter.
-        self._char_box, self._sides = pdfium.FPDFText_GetCharBox, tuple(ctypes.c_double() for _ in range(4))
+        self._sides, self._loose = (ctypes.c_double * 4)(), (ctypes.c_float * 4)()
+        self._side_references = [ctypes.byref(self._sides, 8 * side) for side in range(4)]
+        self._combine()
+        spans = [word.span() for word in _PRINTED.finditer(self.text)]
+        self._starts, self._lasts = [start for start, _ in spans], [end - 1 for _, end in spans]
+        lefts = [left for left, _ in self._advances(self._starts)]
+        rights = [right for _, right in self._advances(self._lasts)]
+        # Not by `int`: a hostile file has infinite widths.
+        widths = map(floordiv, map(sub, rights, lefts), repeat(1.0))
+        self._keys = list(zip(_PRINTED.findall(self.text), widths, strict=False))
+        self._spaces = [inf] * len(spans)
+        if not self._is_turned and not _WIDE.search(self.text):
+            self._spaces[1:] = map(sub, lefts[1:], rights)
 
-    def combine(self) -> str:
-        """Combine accents that are glyphs of their own with the letters that they stand over; return the text."""
-        for accent in _ACCENT.finditer(self._text):
+    def _advances(self, places: Iterable[int]) -> list[tuple[float, float]]:
+        """Return where characters begin, and where the next ones would."""
+        box = self._loose
+        boxes = map(self._file.loose_box, repeat(self._page), places, repeat(ctypes.byref(box)))
+        return [(box[0], box[2]) for _ in boxes]
+
+    def _words(self, first: int, last: int) -> range:
+        """Return the words between two characters, by their number on the page."""
+        return range(bisect_left(self._starts, first), bisect_right(self._starts, last))
+
+    def _combine(self) -> None:
+        """Combine accents that are glyphs of their own with the letters that they stand over."""
+        for accent in _ACCENT.finditer(self.text):
             at = accent.start()
             over = self._box(at)
             for letter in (at + 1, at - 1, at + 2, at - 2):
-                sign = self._text[letter : letter + 1] if letter >= 0 else ""
+                sign = self.text[letter : letter + 1] if letter >= 0 else ""
                 under = self._box(letter) if sign.isalpha() else None
                 if not over or not under or not under[0] <= (over[0] + over[1]) / 2 <= under[1]:
                     continue
@@ -315,39 +372,36 @@ class _Lines:
                     first, last = sorted((at, letter))
                     blank = _COMBINED * (last - first)
                     middle = both + blank if letter < at else blank + both
-                    self._text = self._text[:first] + middle + self._text[last + 1 :]
+                    self.text = self.text[:first] + middle + self.text[last + 1 :]
                     break
-        return self._text
 
     def goes_on(self, first: int, last: int, start: int) -> bool:
         """Return whether PDFium has broken a line at a raised or lowered figure."""
+        if not (self.text[start].isdecimal() or self.text[last].isdecimal()):
+            return False
         before, after = self._box(last), self._box(start)
-        letter = next((at for at in range(last, first - 1, -1) if self._text[at].isalpha()), None)
+        letter = next((at for at in range(last, first - 1, -1) if self.text[at].isalpha()), None)
         if letter is None or not before or not after:
             return False
         size, baseline = self._size(letter), self._origin(letter)[1]
         gap, rise = after[0] - before[1], abs(self._origin(start)[1] - baseline)
-        if self._text[start].isdecimal() and self._place(start, size, baseline):
+        if self.text[start].isdecimal() and self._place(start, size, baseline):
             return abs(gap) < _NEAR * size and rise < size
-        return self._text[last].isdecimal() and 0 < gap < size and rise < _FALL * size
+        return self.text[last].isdecimal() and 0 < gap < size and rise < _FALL * size
 
     def _size(self, at: int) -> float:
-        from pypdfium2 import raw as pdfium
-
-        return float(pdfium.FPDFText_GetFontSize(self._raw, at))
+        return float(self._file.font_size(self._page, at))
 
     def line(self, page: int, first: int, last: int) -> Line:
-        from pypdfium2 import raw as pdfium
-
         samples = {*range(first, last + 1, max(1, (last - first) // _SAMPLES)), last}
-        boxes = [box for place in samples if (box := self._box(place)) and box[1] > box[0]]
+        boxes = [box for box in self._boxes(samples) if box[1] > box[0]] or [(0.0, 0.0, 0.0, 0.0)]
+        lefts, rights, bottoms, tops = zip(*boxes, strict=True)
         middle, quarter = (first + last) // 2, (last - first) // 4
         fixed, sizes = True, []
-        name, flags = ctypes.create_string_buffer(128), ctypes.c_int()
-        for place in {first, first + quarter, middle, last - quarter, last}:
-            shown = place if self._text[place].strip() else place + 1 if place < last else place - 1
-            pdfium.FPDFText_GetFontInfo(self._raw, shown, name, len(name), flags)
-            fixed = fixed and bool(flags.value & _FIXED_PITCH or _MONOSPACED.search(name.value.decode("latin-1")))
+        several = self._file.count_objects(self._page, first, last + 1 - first) > 1
+        for place in {first, first + quarter, middle, last - quarter, last} if several else {middle}:
+            shown = place if self.text[place].strip() else place + 1 if place < last else place - 1
+            fixed = fixed and self._file.is_monospaced(self._page, shown)
             sizes.append(self._size(shown))
         size, baseline = sorted(sizes)[len(sizes) // 2], self._origin(middle)[1]
         mark = None if fixed else self._mark(first, last, size)
@@ -357,10 +411,10 @@ class _Lines:
             text=lead + (" ".join(cell.text for cell in cells) or self._marked(begin, last, size)),
             page=page,
             baseline=baseline,
-            left=min((box[0] for box in boxes), default=0.0),
-            right=max((box[1] for box in boxes), default=0.0),
-            bottom=min((box[2] for box in boxes), default=0.0),
-            top=max((box[3] for box in boxes), default=0.0),
+            left=min(lefts),
+            right=max(rights),
+            bottom=min(bottoms),
+            top=max(tops),
             size=round(size, 1),
             code=fixed,
             cells=cells,
@@ -368,36 +422,41 @@ class _Lines:
 
     def _box(self, place: int) -> tuple[float, float, float, float] | None:
         """Return left, right, bottom and top of a character."""
-        sides = self._sides
-        if not self._char_box(self._raw, place, *sides):
-            return None
-        left, right, bottom, top = sides[0].value, sides[1].value, sides[2].value, sides[3].value
-        if not self._is_turned:
-            return left, right, bottom, top
+        return next(iter(self._boxes((place,))), None)
+
+    def _boxes(self, places: Collection[int]) -> list[tuple[float, float, float, float]]:
+        """Return the boxes of the characters that have any."""
+        sides, references = self._sides, map(repeat, self._side_references)
+        has_box = map(self._file.char_box, repeat(self._page), places, *references)
+        boxes = [(sides[0], sides[1], sides[2], sides[3]) for is_filled in has_box if is_filled]
+        return [self._seen(*box) for box in boxes] if self._is_turned else boxes
+
+    def _seen(self, left: float, right: float, bottom: float, top: float) -> tuple[float, float, float, float]:
         (x, y), (other_x, other_y) = self._turned(left, bottom), self._turned(right, top)
         return min(x, other_x), max(x, other_x), min(y, other_y), max(y, other_y)
 
     def _origin(self, place: int) -> tuple[float, float]:
-        from pypdfium2 import raw as pdfium
-
         x, y = ctypes.c_double(), ctypes.c_double()
-        pdfium.FPDFText_GetCharOrigin(self._raw, place, x, y)
+        self._file.origin(self._page, place, ctypes.byref(x), ctypes.byref(y))
         return self._turned(x.value, y.value)
 
     def _mark(self, first: int, last: int, size: float) -> re.Match[str] | None:
         """Return the mark of a list item at the beginning of a line, if a wide gap follows it."""
-        mark = _MARK.match(self._text, first, last + 1)
+        mark = _MARK.match(self.text, first, last + 1)
         before, after = (self._box(mark.end(1) - 1), self._box(mark.end())) if mark else (None, None)
         return mark if before and after and after[0] - before[1] > _GAP * size else None
 
     def _cells(self, first: int, last: int, size: float) -> Iterator[Cell]:
         """Yield the parts of a line between wide gaps, if there are any."""
         parts, start = [], first
-        for space in _SPACE.finditer(self._text, first, last):
-            before, after = self._box(space.start() - 1), self._box(space.end())
+        words, least = self._words(first, last)[1:], (_GAP - _EMPTY) * size
+        if max(self._spaces[words.start : words.stop], default=0.0) <= least:
+            return
+        for word in (word for word in words if self._spaces[word] > least):
+            before, after = self._box(self._lasts[word - 1]), self._box(self._starts[word])
             if before and after and after[0] - before[1] > _GAP * size:
-                parts.append((start, space.start() - 1))
-                start = space.end()
+                parts.append((start, self._lasts[word - 1]))
+                start = self._starts[word]
         if not parts:
             return
         for begin, end in (*parts, (start, last)):
@@ -406,50 +465,69 @@ class _Lines:
 
     def _marked(self, first: int, last: int, size: float) -> str:
         """Return the text of characters, with the marks of raised and lowered figures."""
-        text, start = "", first
-        for figures in _FIGURES.finditer(self._text, first, last + 1):
+        text, start, gaps = "", first, self._gaps(first, last, size)
+        for figures in _FIGURES.finditer(self.text, first, last + 1):
             before, after = range(figures.start() - 1, first - 1, -1), range(figures.end(), last + 1)
             # Spaces that PDFium adds have no place.
-            beside = next((at for near in (before, after) for at in near[:3] if self._text[at].strip()), None)
+            beside = next((at for near in (before, after) for at in near[:3] if self.text[at].strip()), None)
             baseline = None if beside is None else self._origin(beside)[1]
             places = (self._place(at, size, baseline) for at in range(*figures.span()))
             for place, group in groupby(zip(places, figures.group(), strict=True), lambda pair: pair[0]):
                 shown = "".join(figure for _, figure in group)
-                text += self._spaced(start, figures.start(), size)
+                text += self._spaced(start, figures.start(), gaps)
                 if place and self._stands_at(beside, figures.start(), size):
                     text = text.rstrip()
                 start = figures.end()
-                text += self._figures(shown, place, text, _BODY.match(self._text, start, last + 1) is not None)
-                start += bool(place and _ADDED.match(self._text, start, last + 1))
-        text = (text + self._spaced(start, last + 1, size)).replace(_COMBINED, "")
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+                text += self._figures(shown, place, text, _BODY.match(self.text, start, last + 1) is not None)
+                start += bool(place and _ADDED.match(self.text, start, last + 1))
+        text += self._spaced(start, last + 1, gaps)
+        if text.isascii():
+            return text
+        return text.replace(_COMBINED, "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
-    def _spaced(self, start: int, end: int, size: float) -> str:
-        """Return the text of characters, with spaces that PDFium takes for kerning."""
-        gaps = []
-        for word in () if self._is_turned else _WORD.finditer(self._text, start, end):
-            advances = [self._advance(at) for at in range(*word.span())]
-            edges = enumerate(pairwise(advances), word.start() + 1)
-            gaps += [at for at, ((_, before), (after, _)) in edges if after - before > _WORD_GAP * size]
-        if len(gaps) * _LETTERSPACED > end - start:
-            return self._text[start:end]
-        return " ".join(self._text[first:last] for first, last in pairwise([start, *gaps, end]))
+    def _gaps(self, first: int, last: int, size: float) -> list[int]:
+        """Return the letters of words that stand apart from the letter before them."""
+        gaps: list[int] = []
+        if self._is_turned:
+            return gaps
+        words, whole = self._words(first, last), self._file.whole[size]
+        if whole.issuperset(self._keys[words.start : words.stop]):
+            return gaps
+        for word in (word for word in words if self._keys[word] not in whole):
+            advances = self._advances(range(self._starts[word], self._lasts[word] + 1))
+            edges = enumerate(pairwise(advances), self._starts[word] + 1)
+            wide = [at for at, ((_, before), (after, _)) in edges if after - before > _WORD_GAP * size]
+            wide = [at for at in wide if _WORD.match(self.text, at - 1)]
+            if wide:
+                gaps += wide
+            else:
+                whole.add(self._keys[word])
+        return gaps
 
-    def _advance(self, at: int) -> tuple[float, float]:
-        """Return where a character begins and where the next one would."""
-        self._loose_box(self._raw, at, self._rectangle)
-        return self._rectangle.left, self._rectangle.right
+    def _spaced(self, start: int, end: int, gaps: list[int]) -> str:
+        """Return the text of characters with a space at each gap, which PDFium takes for kerning."""
+        inside = [at for at in gaps if start < at < end]
+        if len(inside) * _LETTERSPACED > end - start:
+            return self.text[start:end]
+        return " ".join(self.text[first:last] for first, last in pairwise([start, *inside, end]))
 
     def _figures(self, figures: str, place: int, before: str, begins: bool) -> str:
         """Return figures with their mark; `begins` says whether a text follows, as it does after the mark of a note."""
-        if not place or (figures not in self._notes and _DECIMAL.search(before)):
+        if not place or (_DECIMAL.search(before) and not self._has_note(figures)):
             return figures
         if place < 0:
             return lowered(figures, before)
         if not before.strip():
             return f"[^{figures}] " if begins else figures
         mark = raised(figures, before)
-        return mark if figures in self._notes or not mark.startswith("[") else f"^{figures}"
+        return mark if not mark.startswith("[") or self._has_note(figures) else f"^{figures}"
+
+    @cached_property
+    def _notes(self) -> set[str]:
+        return set(_NUMBERED.findall(self.text))
+
+    def _has_note(self, figures: str) -> bool:
+        return figures in self._notes or figures in self._file.end_notes
 
     def _stands_at(self, letter: int | None, figure: int, size: float) -> bool:
         if letter is None or letter > figure:

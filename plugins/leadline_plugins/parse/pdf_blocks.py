@@ -11,7 +11,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cache, reduce
 from itertools import pairwise
 from typing import Literal
 
@@ -22,6 +22,7 @@ _LEADER = re.compile(r"(?:[.․…·]\s?){4,}\s*[\divxlc]*\s*$")
 _NUMBER = re.compile(r"\d+|\b[ivxlc]+\b")
 # Not in brackets, which are citations at the end of a paragraph.
 _PAGE_NUMBER = re.compile(r"[^\w\[\]()]*(?:\d{1,4}|[ivxlc]{1,7})[^\w\[\]()]*|\d+\s*/\s*\d+", re.IGNORECASE)
+_ENTRY_ENDS = re.compile(r"[.․…·\divxlc]\s?$")
 _TRAILING_NUMBER = re.compile(r"\s\d{1,4}$")
 _OUTER_NUMBER = re.compile(r"^\d{1,4}\s+|\s+\d{1,4}$")
 _TITLE_NUMBER = re.compile(r"^(?:chapter\s+|appendix\s+)?(?:\d+|[a-z])(?:\.\d+)*\.?\s+", re.IGNORECASE)
@@ -179,8 +180,11 @@ def _without_contents(pages: list[list[Line]], titles: set[str]) -> list[list[Li
     found = []
     for lines in pages:
         contents = [
-            bool(_LEADER.search(line.text))
-            or (bool(_TRAILING_NUMBER.search(line.text)) and _key(_TRAILING_NUMBER.sub("", line.text)) in titles)
+            _ENTRY_ENDS.search(line.text[-2:]) is not None
+            and (
+                bool(_LEADER.search(line.text))
+                or (bool(_TRAILING_NUMBER.search(line.text)) and _key(_TRAILING_NUMBER.sub("", line.text)) in titles)
+            )
             for line in lines
         ]
         if sum(contents) > _CONTENTS * max(1, len(lines)):
@@ -367,7 +371,7 @@ class _Joiner:
             abs(before.size - line.size) > 0.8
             or gap > _GAP * step
             or marked
-            or (bool(_END.search(before.text)) and (before.right < full or indented))
+            or (bool(_END.search(before.text[-_TAIL:])) and (before.right < full or indented))
         )
 
     def _begin(self, line: Line) -> None:
@@ -555,18 +559,19 @@ class _Joints:
         self._words: set[str] = set()
         # Words of cells that may be cut.
         self.cut = 0
+        words_of = cache(_COMPOUND.findall)
         ends = []
         for page in pages:
             before = ""
-            for text in (text for line in page.lines for text in _BREAK.split(line.text)):
+            for text in (text for line in page.lines for text in _parts(line.text)):
                 broken = before.endswith(_HYPHENS) and bool(_LOWER.match(text))
                 if broken:
                     ends.append((before, text))
                 before = text
                 # Halves of broken words are no words, nor are those of narrow columns.
-                words = _COMPOUND.findall(before.lower())
+                words = [word for printed in text.lower().split() for word in words_of(printed)]
                 if len(words) >= _PROSE:
-                    self._words.update(words[broken : len(words) - before.endswith(_HYPHENS)])
+                    self._words.update(words[broken : len(words) - text.endswith(_HYPHENS)])
         known = [self._known(before[:-1], after) for before, after in ends]
         # Whether the file breaks words at all.
         self._breaks = known.count(False) - known.count(True)
@@ -588,14 +593,13 @@ class _Joints:
 
     def mended(self, line: Line) -> Line:
         """Return a line without the breaks of words that PDFium leaves inside."""
-        if not any(sign in line.text[:-1] for sign in _BROKEN):
+        if len(_parts(line.text[:-1])) < 2:
             return line
         cells = tuple(replace(cell, text=self._mended(cell.text)) for cell in line.cells)
         return replace(line, text=self._mended(line.text), cells=cells)
 
     def _mended(self, text: str) -> str:
-        parts: list[str] = [part for part in _BREAK.split(text) if part]
-        return reduce(self.glued, parts)
+        return reduce(self.glued, filter(None, _parts(text)))
 
     def cell(self, lines: list[Line]) -> str:
         """Return the text of a cell; words that its width has cut are whole if the file has them elsewhere."""
@@ -624,6 +628,11 @@ class _Joints:
         if f"{first}-{second}" in self._words:
             return True
         return False if first + second in self._words else None
+
+
+def _parts(text: str) -> list[str]:
+    """Return a text cut after PDFium's marks for hyphens at line breaks."""
+    return _BREAK.split(text) if any(map(text.__contains__, _BROKEN)) else [text]
 
 
 def _halves(before: str, after: str) -> tuple[str, str]:

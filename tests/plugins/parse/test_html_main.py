@@ -75,3 +75,13 @@ def test_a_heading_without_text_is_removed() -> None:
 
 def test_a_caption_that_a_gallery_repeats_is_read_once() -> None:
     assert read(f"{BODY}<p>{MORE}</p><p>{MORE}</p><p>{MORE}</p>").count(MORE) == 1
+
+
+def test_the_authors_and_copyright_of_a_title_page_are_text_and_no_headings() -> None:
+    notice = "<p class=copyright>Copyright 2001 Ann Sea</p>"
+    title = (
+        f"<div class=titlepage><h1>Depths</h1><h3 class=AUTHOR>Ann Sea</h3><h3 class=author>Bo Lee</h3>{notice}</div>"
+    )
+    text = read(f"<div class=book>{title}{BODY}</div>")
+    assert text.startswith("# Depths\n\nAnn Sea\n\nBo Lee\n\nCopyright 2001 Ann Sea\n\nLine 0")
+    assert "Copyright" not in read(f"<h1>Depths</h1>{BODY}<div>{notice}</div>")
