@@ -150,7 +150,7 @@ class Builder:
         blocks = [*chain.from_iterable(parts), *self._method()]
         if "checks" not in self._medium.addresses:
             blocks += checks_section(self._report, self._marks, self._name, frozenset(self._placed))
-        if self._references and self._report.sources:
+        if self._references and self._report.sources and "references" not in self._medium.addresses:
             blocks += self._lists(entries).blocks()
         files = tuple(item.file for item in self._figures.values() if item.file and not self._medium.inline)
         title = " ".join(clean(self._report.title).split()) or "Report"
