@@ -68,6 +68,9 @@ class Templates:
             "own_tags": _own_tags,
             "sentence": _sentence,
             "readable": for_readers,
+            "rough": wording.rough,
+            "site": wording.site,
+            "shortcomings": wording.shortcomings,
             "for_people": lambda hint: "" if hint.startswith(_REQUESTS) else hint,
             "segment": lambda text: quote(text, safe=","),
         }
@@ -78,6 +81,8 @@ class Templates:
             "active_statuses": wording.ACTIVE,
             "formats": wording.FORMATS,
             "stage_states": wording.STAGE_STATES,
+            "tiers": wording.TIERS,
+            "coverage": wording.COVERAGE,
             "form_field": FIELD,
         }
         self._env = env

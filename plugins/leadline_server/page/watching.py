@@ -44,19 +44,24 @@ class _Watch:
         await asyncio.wait({self._task})
 
     async def _follow(self, service: Service, run_id: str, principal: str | None) -> None:
-        events = service.events(run_id, principal)
+        events = service.events(run_id, principal, deltas=True)
         upcoming = asyncio.ensure_future(anext(events))
+        quiet = time.monotonic()
         try:
             while True:
                 done, _ = await asyncio.wait({upcoming}, timeout=_QUIET)
                 if done:
-                    self.trail.add(upcoming.result())
+                    self.trail.add(event := upcoming.result())
                     upcoming = asyncio.ensure_future(anext(events))
-                    continue
+                    if event.kind != "call.delta":  # these may come without a pause
+                        quiet = time.monotonic()
+                    if time.monotonic() - quiet < _QUIET:
+                        continue
                 self._settled.set()
                 if time.monotonic() - self.used > _IDLE:
                     return
-                await asyncio.wait({upcoming}, timeout=_IDLE)
+                if not done:
+                    await asyncio.wait({upcoming}, timeout=_IDLE)
         except (StopAsyncIteration, LeadlineError, Problem, OSError):
             return  # ended, or deleted
         finally:

@@ -24,7 +24,7 @@ def test_a_question_is_asked_watched_and_read_without_javascript(browser: Browse
     cite = page.css_first(".report a.citation")
     assert cite is not None
     passage = browser.open(cite.attributes["href"] or "")
-    assert text(passage, ".passage .where") == "fakeweb"
+    assert text(passage, ".passage .where") == "example.org"
     assert passage.css_first(".stored mark") is not None
     for path in ("trail", "checks", "details"):
         assert text(browser.open(f"/runs/{run}/{path}"))
@@ -52,11 +52,12 @@ def test_a_running_run_reloads_itself_and_can_be_cancelled(browser: Browser, ser
         refresh = page.css_first("noscript")
         assert refresh is not None
         assert "refresh" in (refresh.html or "")
-        assert "searching" in text(page, ".trail")
+        assert "Making" in text(page, ".doing")
+        assert page.css_first("progress") is not None
         confirm = browser.open(f"/runs/{run}/cancel")
         browser.submit(form(confirm, f"/runs/{run}/cancel"))
     finish(served.client(), run)
-    assert "This run was cancelled" in text(browser.open(f"/runs/{run}"))
+    assert "You stopped this run" in text(browser.open(f"/runs/{run}"))
 
 
 def test_past_runs_are_searched_filtered_compared_and_deleted(browser: Browser, served: Served, done: str) -> None:
