@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -128,7 +128,7 @@ class RunPages:
         trail = await self._trails.of(run_id, principal, active=view.status in ACTIVE)
         if view.status in ACTIVE:
             if trail.usual is None:
-                trail.usual = await usual_seconds(self._service, principal, view.pipeline)
+                trail.usual = (await usual_seconds(self._service, principal)).get(view.pipeline, 0.0)
             draft = await self._draft(trail, view)
             return await self._page(request, "live.html", view, trail, draft=draft, progress=trail.progress(utc_now()))
         if not (report := await self._report(run_id, principal, view)):
@@ -327,11 +327,12 @@ def _cite(sources: Sequence[str], match: re.Match[str]) -> str:
     return cite(sources[place]) if place < len(sources) else ""
 
 
-async def usual_seconds(service: Service, principal: str | None, pipeline: str) -> float:
-    """Return how long the complete runs of a pipeline took in the middle; 0 if there is none."""
-    runs = (await service.runs(principal, RunFilter(status="complete"), limit=_HISTORY)).runs
-    times = [run.seconds for run in runs if run.pipeline == pipeline and run.seconds > 0]
-    return median(times) if times else 0.0
+async def usual_seconds(service: Service, principal: str | None) -> dict[str, float]:
+    """Return how long the user's complete runs of each pipeline took in the middle."""
+    times = defaultdict[str, list[float]](list)
+    for run in (await service.runs(principal, RunFilter(status="complete"), limit=_HISTORY)).runs:
+        times[run.pipeline].append(run.seconds)
+    return {pipeline: median(seconds) for pipeline, seconds in times.items()}
 
 
 def waiting_before(runs: Iterable[QueuedRun], run_id: str) -> int:

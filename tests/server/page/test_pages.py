@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import httpx
@@ -78,18 +79,29 @@ def test_past_runs_are_searched_filtered_compared_and_deleted(browser: Browser, 
     browser.open(f"/runs/{other}", 404)
 
 
-def test_pipelines_stand_in_order_with_their_price_and_those_that_need_a_model_say_so(browser: Browser) -> None:
+def test_efforts_have_their_price_and_other_pipelines_say_what_they_lack(browser: Browser, done: str) -> None:
     page = browser.open("/")
-    names = [one.attributes["value"] for one in page.css("input[name=pipeline]")]
-    assert names[:3] == ["auto", "research", "knowledge"]
+    efforts = page.css("form.ask > .efforts input[name=pipeline]")
+    assert [one.attributes["value"] for one in efforts] == ["search", "research", "longform full"]
+    chosen = page.css_first("input[name=pipeline][checked]")
+    assert chosen is not None
+    assert chosen.attributes["value"] == "research"
     off = {one.attributes["value"] for one in page.css("input[name=pipeline][disabled]")}
-    assert {"chat", "thinking", "code", "requirements"} == off == {*names[-4:]}
+    assert off == {"chat", "thinking", "code", "requirements"}
     assert "Needs a language model, which this server does not have." in text(page, ".choice.off")
     assert "leadline " not in text(page)
-    assert "free" in text(page, ".choice:has([value=research]) .price")
-    assert [one.attributes["data-plan"] for one in page.css("[data-plan]") if "hidden" not in one.attributes] == [
-        "research"
-    ]
+    price = text(page, ".choice:has([value=research]) .price")
+    assert re.fullmatch(r"about \d+ s · free", price), price
+
+
+def test_an_effort_names_a_pipeline_and_a_preset(browser: Browser, served: Served) -> None:
+    with served.gate.closed():
+        asked = browser.submit(form(browser.open("/"), "/runs"), question=QUESTION, pipeline="longform full")
+        run = asked.url.path.removeprefix("/runs/")
+        events(served.client(), run, until="query")
+        assert served.client().get(f"/v1/runs/{run}").json()["pipeline"] == "longform"
+        served.client().post(f"/v1/runs/{run}/cancel")
+    finish(served.client(), run)
 
 
 @pytest.mark.parametrize(

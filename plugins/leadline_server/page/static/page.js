@@ -131,10 +131,9 @@ if (list) {
   update();
 }
 
-// --- the form to ask: what the chosen pipeline costs ------------------------------------------------------------------
-$(".ask")?.addEventListener("change", (event) => {
-  if (event.target.name !== "pipeline") return;
-  for (const plan of $$("[data-plan]")) plan.hidden = plan.dataset.plan !== event.target.value;
+// --- forms to ask: sent from the keyboard ------------------------------------------------------------------------------
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches("textarea[name=question]")) event.target.form.requestSubmit();
 });
 
 // --- contents: where the reader is -----------------------------------------------------------------------------------
