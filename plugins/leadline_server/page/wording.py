@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
+from leadline.records import Notice
 from leadline_server.views import RunView
 
 STATUSES: Mapping[str, str] = {
@@ -140,7 +141,7 @@ def money(value: Any) -> str:
     amount = _number(value)
     if amount == 0:
         return "$0"
-    return f"${amount:.2f}" if amount >= 1 else f"${amount:.2g}" if amount >= 0.0001 else "less than $0.0001"
+    return f"${amount:.2f}" if amount >= 0.01 else f"${amount:.2g}" if amount >= 0.0001 else "less than $0.0001"
 
 
 def duration(seconds: Any) -> str:
@@ -154,6 +155,14 @@ def duration(seconds: Any) -> str:
     if minutes >= 60:
         return f"{minutes // 60} h {minutes % 60} min"
     return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+
+
+def shortfall(view: RunView) -> str:
+    """Return in one sentence why a report is not complete."""
+    if any(part.code == "stopped" for part in Notice.read(view.reason).parts):
+        return "You stopped the search, and it was written from what was found until then."
+    sentences = shortcomings(view.errors)
+    return sentences[0] if sentences else "Parts of it could not be written or checked."
 
 
 def rough(seconds: float) -> str:

@@ -136,6 +136,12 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches("textarea[name=question]")) event.target.form.requestSubmit();
 });
 
+// --- times as the reader's clock has them -----------------------------------------------------------------------------
+for (const time of $$("time[datetime]")) {
+  time.title = time.textContent;
+  time.textContent = new Date(time.dateTime).toLocaleString("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
+}
+
 // --- contents: where the reader is -----------------------------------------------------------------------------------
 const entries = $$(".contents a").map((link) => [document.getElementById(link.hash.slice(1)), link]);
 if (entries.length) {
