@@ -279,7 +279,8 @@ class Builder:
         body = [plain(shown)]
         if self._medium.screen and not self._medium.addresses and (html := interactive_html(item.figure)):
             body = [interactive(html, alt, body)]
-        return figure(f"figure-{item.number}", body, caption)
+        kinds = () if item.figure.credit else ("chart",)
+        return figure(attributes(f"figure-{item.number}", *kinds), body, caption)
 
     def _label(self, item: Numbered) -> str:
         return f"{phrase('figure', self._language)} {item.number}"

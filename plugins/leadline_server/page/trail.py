@@ -27,7 +27,7 @@ _DOING = {
 
 @dataclass
 class Step:
-    """A stage: `state` is pending, started, finished or failed. `spans` are its times in seconds of work."""
+    """A stage: `state` is pending, started, finished, skipped or failed. `spans` are its times in seconds of work."""
 
     name: str
     state: str = "pending"
@@ -130,6 +130,8 @@ class Trail:
     # The pipeline that was chosen for the question, and why.
     route: tuple[str, str] = ("", "")
     finished: bool = False
+    # Its user ended the search: stages that were refused since then did not fail.
+    stopped: bool = False
     began: datetime | None = None
     # The calls in flight: kind and description.
     running: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -225,6 +227,7 @@ class Trail:
         self.choices = tuple(map(str, data.get("choices") or ()))
         self.running.clear()
         self.drafts.clear()
+        self.stopped = False
         self.finished = False
         self.began = self.began or event.time
 
@@ -243,6 +246,8 @@ class Trail:
         about = data.get("data") or {}
         self.round = max(self.round, int(about.get("round") or 0))
         self.loop_end = str(about.get("loop_end") or self.loop_end)
+        if step.state == "failed" and self.stopped:
+            step.state = "skipped"
         step.reason = str(about.get("reason", "")) if step.state == "failed" else ""
         self.waiting = ""
 
@@ -339,6 +344,7 @@ class Trail:
             self.failures[message] = Failing(message, str(data.get("step", "")), str(data.get("category", "")))
 
     def _on_notice(self, data: Mapping[str, Any], _: Event) -> None:
+        self.stopped = self.stopped or data.get("code") == "stopped"
         message = str(data["message"])
         if message not in self.notices:
             self.notices.append(message)

@@ -31,9 +31,11 @@ class _Watch:
         """Whether it follows no more."""
         return self._task.done()
 
-    async def up_to_date(self) -> Trail:
-        """Return the trail once the events that exist are in it."""
+    async def up_to_date(self, *, whole: bool) -> Trail:
+        """Return the trail once the events that exist are in it; the `whole` one of a run that has ended."""
         self.used = time.monotonic()
+        if whole:
+            await asyncio.wait({self._task}, timeout=_PATIENCE)
         with suppress(TimeoutError):
             await asyncio.wait_for(self._settled.wait(), _PATIENCE)
         return self.trail
@@ -90,7 +92,7 @@ class Trails:
         while len(self._watches) > _KEPT:
             _, oldest = self._watches.popitem(last=False)
             await oldest.end()
-        return await watch.up_to_date()
+        return await watch.up_to_date(whole=not active)
 
     async def forget(self, run_id: str, principal: str | None) -> None:
         """Drop the trail of a deleted run."""

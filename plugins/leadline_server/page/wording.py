@@ -54,7 +54,13 @@ STAGES: Mapping[str, str] = {
     "audit": "Deciding whether it is good enough",
     "export": "Writing files",
 }
-STAGE_STATES: Mapping[str, str] = {"pending": "to do", "started": "at work", "finished": "done", "failed": "failed"}
+STAGE_STATES: Mapping[str, str] = {
+    "pending": "to do",
+    "started": "at work",
+    "finished": "done",
+    "skipped": "left out",
+    "failed": "failed",
+}
 # Formats in the order in which readers want them; those of other packages follow.
 FORMATS: Mapping[str, str] = {
     "pdf": "PDF",
@@ -91,10 +97,9 @@ class Outcome:
     retry: bool = False
 
 
-_NO_NETWORK = "The web, or a service that was asked, could not be reached. Nothing is wrong with the question."
 # Why a run failed, by the category of its errors.
 _FAILURES: Mapping[str, str] = {
-    "NETWORK": _NO_NETWORK,
+    "NETWORK": "The web, or a service that this server asks, did not answer. Nothing is wrong with the question.",
     "LLM": "The language model did not give a usable reply.",
     "RESOURCE_LIMIT": "It reached a limit of cost or time before anything was written.",
     "BUSINESS": "A part of Leadline did not work here. Its operator can see why in the technical detail.",
@@ -120,7 +125,8 @@ def outcome(view: RunView) -> Outcome:
         return Outcome("The report was rejected", words, "Try again", retry=True)
     category = next((error.category for error in view.errors), "")
     words = _FAILURES.get(category, "It ended without a report.")
-    return Outcome("Something went wrong", words, "Try again", retry=True)
+    title = "A service could not be reached" if category == "NETWORK" else "Something went wrong"
+    return Outcome(title, words, "Try again", retry=True)
 
 
 _SHORTCOMINGS: Mapping[str, str] = {

@@ -177,7 +177,7 @@ function tick() {
 
 // Replaces the nodes that have changed, and leaves what the reader opened or writes.
 function put(old, part) {
-  if (old.contains(document.activeElement) && old.id === "part-questions" && $("form", part)) return;
+  if (old.id === "part-questions" && old.contains(document.activeElement)) return;
   const before = [...old.childNodes], after = [...part.childNodes];
   after.forEach((node, place) => {
     const known = before[place];
@@ -201,7 +201,7 @@ if (live != null) {
     busy = true;
     try {
       const found = await load(location.pathname);
-      if (found.body.dataset.live == null) return location.reload();
+      // A run that was interrupted has none; what is typed here stays until an event tells the end.
       for (const part of $$("[data-part]", found)) {
         const old = document.getElementById(part.id);
         if (old) put(old, part);
