@@ -56,7 +56,6 @@ class Page:
     tier: int
     published: str = ""
     passages: int | None = None
-    learning: str = ""
 
     @property
     def site(self) -> str:
@@ -266,7 +265,7 @@ class Trail:
                 for section in sections
             }
         elif data.get("kind") == "learning" and (page := self.pages.get(str(data.get("source")))):
-            page.learning, page.passages = str(data.get("text", "")), int(data.get("passages") or 0)
+            page.passages = int(data.get("passages") or 0)
         elif data.get("kind") == "passages":
             self.cited = tuple(map(str, data.get("sources") or ()))
         elif data.get("kind") == "report" and not self.drafts:

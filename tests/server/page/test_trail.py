@@ -38,7 +38,7 @@ def test_searches_stand_below_their_section_with_sources_passages_and_failures()
     (search,) = depth.searches
     assert depth.coverage == "partial"
     assert (search.hits, [one.reason for one in search.unread]) == (7, ["403"])
-    assert [(page.tier, page.passages, page.learning) for page in search.pages.values()] == [(1, 3, "Nine.")]
+    assert [(page.tier, page.passages, page.site) for page in search.pages.values()] == [(1, 3, "a.example")]
     assert (rest.title, rest.searches[0].failure) == ("", "closed")
     assert trail.passages == 3
 

@@ -178,14 +178,14 @@ function tick() {
 // Replaces the nodes that have changed, and leaves what the reader opened or writes.
 function put(old, part) {
   if (old.id === "part-questions" && old.contains(document.activeElement)) return;
+  for (const name of old.getAttributeNames()) if (name !== "open" && !part.hasAttribute(name)) old.removeAttribute(name);
+  for (const { name, value } of part.attributes) if (name !== "open") old.setAttribute(name, value);
   const before = [...old.childNodes], after = [...part.childNodes];
   after.forEach((node, place) => {
     const known = before[place];
     if (!known) old.append(document.importNode(node, true));
     else if (known.isEqualNode(node)) return;
     else if (known.nodeName === node.nodeName && known.id === node.id && node.childNodes.length) {
-      for (const name of known.getAttributeNames()) if (name !== "open" && !node.hasAttribute(name)) known.removeAttribute(name);
-      for (const { name, value } of node.attributes) if (name !== "open") known.setAttribute(name, value);
       put(known, node);
     } else if (node.nodeType === Node.TEXT_NODE && known.nodeType === Node.TEXT_NODE) known.data = node.data;
     else known.replaceWith(document.importNode(node, true));
