@@ -123,7 +123,7 @@ def _sentence(text: str) -> str:
 def _marked(text: str, query: str) -> Markup:
     """Return a text in which the words of a search are marked."""
     words = "|".join(re.escape(word) for word in sorted(query.split(), key=len, reverse=True))
-    text = re.sub(r"[*#`]+ ?", "", text)  # of Markdown
+    text = re.sub(r"#+ |[*`]+", "", text)  # of Markdown
     parts = re.split(f"({words})", text, flags=re.IGNORECASE) if words else [text]
     marks = (Markup('<mark class="is-quoted">{}</mark>').format(part) for part in parts[1::2])
     return Markup("").join(piece for pair in zip(parts[::2], [*marks, ""], strict=True) for piece in pair)

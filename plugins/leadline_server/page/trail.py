@@ -32,7 +32,6 @@ class Step:
     name: str
     state: str = "pending"
     times: int = 0
-    reason: str = ""
     spans: list[list[float]] = field(default_factory=list)
 
     @property
@@ -69,7 +68,6 @@ class Search:
 
     id: str
     query: str
-    goal: str = ""
     section: str = ""
     round: int = 0
     hits: int | None = None
@@ -102,7 +100,6 @@ class Aspect:
 
     id: str
     title: str
-    questions: tuple[str, ...] = ()
     coverage: str = ""
     searches: list[Search] = field(default_factory=list)
 
@@ -125,7 +122,6 @@ class Trail:
     cost: float = 0.0
     model_calls: int = 0
     round: int = 0
-    choices: tuple[str, ...] = ()
     # The pipeline that was chosen for the question, and why.
     route: tuple[str, str] = ("", "")
     finished: bool = False
@@ -223,7 +219,6 @@ class Trail:
         self.steps = {name: self.steps.get(name, Step(name)) for name in names}
         for step in self.steps.values():
             step.state = "pending" if step.state == "started" else step.state
-        self.choices = tuple(map(str, data.get("choices") or ()))
         self.running.clear()
         self.drafts.clear()
         self.stopped = False
@@ -247,7 +242,6 @@ class Trail:
         self.loop_end = str(about.get("loop_end") or self.loop_end)
         if step.state == "failed" and self.stopped:
             step.state = "skipped"
-        step.reason = str(about.get("reason", "")) if step.state == "failed" else ""
         self.waiting = ""
 
     def _on_route(self, data: Mapping[str, Any], _: Event) -> None:
@@ -259,10 +253,7 @@ class Trail:
         if data.get("kind") == "plan":
             sections = data.get("sections") or ()
             self.sections = {
-                str(section["id"]): Aspect(
-                    str(section["id"]), str(section["title"]), tuple(section.get("questions") or ())
-                )
-                for section in sections
+                str(section["id"]): Aspect(str(section["id"]), str(section["title"])) for section in sections
             }
         elif data.get("kind") == "learning" and (page := self.pages.get(str(data.get("source")))):
             page.passages = int(data.get("passages") or 0)
@@ -278,7 +269,7 @@ class Trail:
                 section.coverage = str(review["coverage"])
 
     def _on_query(self, data: Mapping[str, Any], _: Event) -> None:
-        search = Search(str(data["id"]), str(data["query"]), str(data.get("goal", "")), str(data.get("section", "")))
+        search = Search(str(data["id"]), str(data["query"]), str(data.get("section", "")))
         search.round = int(data.get("round") or 0)
         self.searches.setdefault(search.id, search)
 
