@@ -180,17 +180,18 @@ function put(old, part) {
   if (old.id === "part-questions" && old.contains(document.activeElement)) return;
   for (const name of old.getAttributeNames()) if (name !== "open" && !part.hasAttribute(name)) old.removeAttribute(name);
   for (const { name, value } of part.attributes) if (name !== "open") old.setAttribute(name, value);
-  const before = [...old.childNodes], after = [...part.childNodes];
-  after.forEach((node, place) => {
-    const known = before[place];
-    if (!known) old.append(document.importNode(node, true));
-    else if (known.isEqualNode(node)) return;
-    else if (known.nodeName === node.nodeName && known.id === node.id && node.childNodes.length) {
-      put(known, node);
-    } else if (node.nodeType === Node.TEXT_NODE && known.nodeType === Node.TEXT_NODE) known.data = node.data;
-    else known.replaceWith(document.importNode(node, true));
+  [...part.childNodes].forEach((node, place) => {
+    const there = old.childNodes[place] ?? null;
+    const known = (node.id && [...old.children].find((child) => child.id === node.id)) || there;
+    if (known?.nodeName !== node.nodeName || known.id !== node.id) old.insertBefore(document.importNode(node, true), there);
+    else {
+      if (known !== there) old.insertBefore(known, there);
+      if (known.isEqualNode(node)) return;
+      if (node.nodeType === Node.TEXT_NODE) known.data = node.data;
+      else put(known, node);
+    }
   });
-  before.slice(after.length).forEach((node) => node.remove());
+  while (old.childNodes.length > part.childNodes.length) old.lastChild.remove();
 }
 
 const { live, events } = document.body.dataset;
