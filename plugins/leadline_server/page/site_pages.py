@@ -22,7 +22,8 @@ from leadline_server.downloads import Downloads
 from leadline_server.page import forms
 from leadline_server.page.run_pages import usual_seconds
 from leadline_server.page.templating import Templates, static_file
-from leadline_server.page.wording import LACKING, LEVELS, ROUTER, STATUSES
+from leadline_server.page.wording import LEVELS, ROUTER, STATUSES
+from leadline_server.pipelines import LACKS
 from leadline_server.problems import Problem, problem_of
 from leadline_server.requests import ALLOWED, LOWERED, NewRun
 from leadline_server.service import RunFilter, Service, address_of, identity_of, principal_of
@@ -323,7 +324,7 @@ class SitePages:
     async def _choice(self, about: InstalledPipeline, value: str) -> Choice:
         """Return a pipeline with its estimate, or with what it lacks in the words of a reader."""
         if about.problem:
-            missing = [LACKING[kind] for kind in about.lacks if kind in LACKING]
+            missing = [LACKS[kind] for kind in about.lacks if kind in LACKS]
             words = f"Needs {' and '.join(missing)}, which this server does not have."
             return Choice(about, value, lacks=words if missing else "Not set up on this server.")
         return Choice(about, value, await self._client.estimate(pipeline=about.name))

@@ -74,17 +74,12 @@ FORMATS: Mapping[str, str] = {
     "tables": "Tables as CSV",
     "json": "JSON",
 }
+# Tiers of sources, and how far the sources answer a section.
 TIERS: Mapping[int, str] = {1: "primary or official", 2: "reputable"}
 COVERAGE: Mapping[str, str] = {"covered": "answered", "partial": "answered in part", "missing": "open"}
 # The pipeline that chooses another one for the question.
 ROUTER = "auto"
 LEVELS = ("fast", "analytical", "agent")
-# Kinds of plugin that a pipeline may lack.
-LACKING: Mapping[str, str] = {
-    "ai_providers": "a language model",
-    "sandboxes": "a sandbox for programs",
-    "search_engines": "a search engine",
-}
 
 
 @dataclass(frozen=True)
@@ -97,12 +92,12 @@ class Outcome:
     retry: bool = False
 
 
-# Why a run failed, by the category of its errors.
+# What kinds of failures mean for the reader.
 _FAILURES: Mapping[str, str] = {
-    "NETWORK": "The web, or a service that this server asks, did not answer. Nothing is wrong with the question.",
-    "LLM": "The language model did not give a usable reply.",
-    "RESOURCE_LIMIT": "It reached a limit of cost or time before anything was written.",
-    "BUSINESS": "A part of Leadline did not work here. Its operator can see why in the technical detail.",
+    "NETWORK": "The web, or a service that this server asks, did not answer.",
+    "LLM": "Replies of the language model could not be used.",
+    "RESOURCE_LIMIT": "A limit of cost or time was reached.",
+    "BUSINESS": "A part of Leadline did not work; its operator can see why in the technical detail.",
 }
 
 
@@ -114,7 +109,7 @@ def outcome(view: RunView) -> Outcome:
             return Outcome("No answer was found", words)
         case "cancelled":
             words = "It ended before a report was written. What was paid for is kept: it can go on where it was."
-            return Outcome("You stopped this run", words, "Continue")
+            return Outcome("This run was stopped", words, "Continue")
         case "interrupted":
             words = "The server was restarted while it worked. It can go on where it was; nothing is paid for twice."
             return Outcome("This run was interrupted", words, "Continue")
@@ -124,22 +119,15 @@ def outcome(view: RunView) -> Outcome:
         words = "The report did not pass the checks that this server demands, so it is not shown."
         return Outcome("The report was rejected", words, "Try again", retry=True)
     category = next((error.category for error in view.errors), "")
-    words = _FAILURES.get(category, "It ended without a report.")
-    title = "A service could not be reached" if category == "NETWORK" else "Something went wrong"
-    return Outcome(title, words, "Try again", retry=True)
-
-
-_SHORTCOMINGS: Mapping[str, str] = {
-    "NETWORK": "Some requests to the web or to a service failed.",
-    "LLM": "Some replies of the language model could not be used.",
-    "RESOURCE_LIMIT": "A limit of cost or time was reached.",
-    "BUSINESS": "A part of Leadline did not work.",
-}
+    words = f"{_FAILURES.get(category, '')} It ended without a report.".strip()
+    if category == "NETWORK":
+        return Outcome("A service could not be reached", words, "Try again", retry=True)
+    return Outcome("Something went wrong", words, "Try again", retry=True)
 
 
 def shortcomings(errors: Iterable[Any]) -> list[str]:
     """Return in a sentence each what kinds of errors mean for the reader."""
-    return [_SHORTCOMINGS[category] for category in dict.fromkeys(error.category for error in errors if error.category)]
+    return [_FAILURES[category] for category in dict.fromkeys(error.category for error in errors if error.category)]
 
 
 def money(value: Any) -> str:

@@ -58,7 +58,7 @@ def test_a_running_run_reloads_itself_and_can_be_cancelled(browser: Browser, ser
         confirm = browser.open(f"/runs/{run}/cancel")
         browser.submit(form(confirm, f"/runs/{run}/cancel"))
     finish(served.client(), run)
-    assert "You stopped this run" in text(browser.open(f"/runs/{run}"))
+    assert "This run was stopped" in text(browser.open(f"/runs/{run}"))
 
 
 def test_past_runs_are_searched_filtered_compared_and_deleted(browser: Browser, served: Served, done: str) -> None:

@@ -41,7 +41,7 @@ BROKEN = StepError(message=Notice("KeyError"), category="BUSINESS")
             "Try again",
         ),
         ({"errors": (BROKEN,)}, "Something went wrong", "Try again"),
-        ({"status": "cancelled", "reason": Notice("cancelled on the page")}, "You stopped this run", "Continue"),
+        ({"status": "cancelled", "reason": Notice("cancelled on the page")}, "This run was stopped", "Continue"),
         ({"status": "no_evidence"}, "No answer was found", ""),
         ({"audit": {"accepted": False}}, "The report was rejected", "Try again"),
     ],
