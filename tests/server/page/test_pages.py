@@ -132,7 +132,7 @@ def test_a_run_is_stopped_and_writes_up_what_was_found(browser: Browser, served:
         browser.submit(form(confirm, f"/runs/{run}/stop"))
     ended = finish(served.client(), run)
     assert "stopped on the page" in ended["reason"]["message"]
-    assert "You stopped" in text(browser.open(f"/runs/{run}"))
+    assert "This run was stopped" in text(browser.open(f"/runs/{run}"))
 
 
 def test_a_report_that_the_audit_rejected_says_why(tmp_path: Path) -> None:
