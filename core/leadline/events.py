@@ -116,7 +116,8 @@ class MessageSent(TypedDict):
     """A text for people, by `kind`: a plan, a learning, a report, the state of an `index` of the user's documents.
 
     `sections` of a plan are {id, title, questions}; the learning from a page has its address as `source` and the number
-    of its `passages`.
+    of its `passages`. `sources` of the kind `passages` are the ids of the sources of the passages that a draft cites by
+    number, from 1.
     """
 
     kind: str
@@ -124,6 +125,7 @@ class MessageSent(TypedDict):
     sections: NotRequired[list[Json]]
     source: NotRequired[str]
     passages: NotRequired[int]
+    sources: NotRequired[list[str]]
     step: NotRequired[str]
 
 
@@ -162,6 +164,7 @@ class PageRead(TypedDict):
     title: str
     engine: str
     tier: int
+    published: NotRequired[str | None]
     query: NotRequired[str]
 
 
@@ -236,6 +239,7 @@ class CallDelta(TypedDict):
     """A piece of a reply; with `answers`, of the answer of the run.
 
     `said` is its readable part if the reply is JSON and its task names readable fields, such as the titles of a plan.
+    With `draft` it is text of the report, by section: {section, text}; nothing else is a draft.
     """
 
     kind: Literal["text", "reasoning"]
@@ -245,6 +249,7 @@ class CallDelta(TypedDict):
     task: str
     provider: NotRequired[str]
     said: NotRequired[str]
+    draft: NotRequired[list[Json]]
     answers: NotRequired[bool]
 
 

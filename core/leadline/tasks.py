@@ -51,6 +51,8 @@ class TaskKind(Generic[Q, R]):
     - `shrink`: returns smaller inputs when they exceed the model's context, without the least relevant part; None if
       nothing can be left out.
     - `shows`: names the fields of a reply, at any depth, that people read while it is streamed.
+    - `drafts`: they are text of the report, Markdown whose claims are not checked yet; the field `id` before one names
+      its section. A page shows them as the draft of the report, and no other reply.
     - `answers`: they are the report as it stands, so that a chat may take them as the answer while they are streamed.
     - `expects`: estimates the cost for `leadline explain`; None: unknown.
     """
@@ -68,6 +70,7 @@ class TaskKind(Generic[Q, R]):
     lacks: Callable[[Any, Any], str] | None = None
     continues: bool = False
     shows: tuple[str, ...] = ()
+    drafts: bool = False
     answers: bool = False
     schema: Json | None = None
     example: str = ""

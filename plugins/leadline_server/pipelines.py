@@ -10,7 +10,7 @@ from leadline.inventory import InstalledPipeline
 from leadline_server.problems import Problem
 
 # Kinds of plugin that a pipeline may lack, in the words of a reader.
-_LACKS = {"ai_providers": "a language model", "sandboxes": "a sandbox for programs"}
+LACKS = {"ai_providers": "a language model", "sandboxes": "a sandbox for programs", "search_engines": "a search engine"}
 # The engines that read documents of the user's own.
 _OWN = ("local", "knowledge")
 
@@ -52,7 +52,7 @@ class Pipelines:
         lacks = next((pipeline.lacks for pipeline in await self.all() if pipeline.name == name), ())
         if not lacks:
             return error
-        needed = " and ".join(_LACKS.get(kind, kind.replace("_", " ")) for kind in lacks)
+        needed = " and ".join(LACKS.get(kind, kind.replace("_", " ")) for kind in lacks)
         message = f"the pipeline {name} needs {needed}, which this server does not have"
         return Problem(422, "pipeline_unavailable", message, f"choose from: {', '.join(sorted(await self.able()))}")
 

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import html
 import os
 import re
 import shutil
@@ -169,7 +171,7 @@ class Visitor:
     async def ask(self, server: Server, question: str, pipeline: str) -> None:
         """Ask by a pipeline; return on the page of the run."""
         await self.page.goto(server.url)
-        await self.page.eval_on_selector_all(".pipelines details", "all => all.forEach(one => one.open = true)")
+        await self.page.eval_on_selector_all("details.more", "all => all.forEach(one => one.open = true)")
         await self.page.fill("#question", question)
         await self.page.check(f"input[value={pipeline}]")
         await self.page.click(".ask button.main")
@@ -189,6 +191,15 @@ class Visitor:
             problems = [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in found["violations"]]
             assert not problems, (name, scheme, problems)
         await self.page.emulate_media(color_scheme="light")
+
+
+async def no_reply_in_json(run: str) -> None:
+    """Look at the draft of a run until it ends."""
+    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as client:
+        while "data-live" in (page := (await client.get(run)).text):
+            draft = page.partition('id="part-draft"')[2].partition("</section>")[0]
+            assert '":' not in html.unescape(draft)
+            await asyncio.sleep(0.3)
 
 
 @asynccontextmanager
@@ -228,7 +239,7 @@ async def test_a_run_survives_its_tab_and_its_server_and_is_read_with_its_eviden
         assert await visitor.page.input_value("input[name='answer.string.answer']") == QUESTION
         visitor.told.clear()
         await visitor.page.click("button[value=accept]")
-        await visitor.page.wait_for_selector(".report")
+        await visitor.page.wait_for_selector("#report")
         assert visitor.page.url == run
         await visitor.look("3-report")
 
@@ -253,7 +264,7 @@ async def test_a_run_survives_its_tab_and_its_server_and_is_read_with_its_eviden
         await visitor.page.fill("#follow", "How deep is the harbour at the eastern pier, by the survey of the port?")
         await visitor.page.click(".follow-up button.main")
         await visitor.page.wait_for_url(lambda url: "/runs/" in url and not url.startswith(run))
-        await visitor.page.wait_for_selector(".report, .outcome")
+        await visitor.page.wait_for_selector("#report, .outcome")
 
         await visitor.page.fill("#find", "harbour")
         await visitor.page.keyboard.press("Enter")
@@ -319,8 +330,8 @@ async def test_documents_are_dropped_opened_removed_and_asked(server: Server, tm
         await page.fill("#question", "How deep was the second sounding of the harbour, and in which year?")
         await visitor.look("documents-ask")
         await page.click(".ask button.main")
-        await page.wait_for_selector(".report .citation")
-        assert "12 fathoms" in await page.inner_text(".report")
+        await page.wait_for_selector("#report .citation")
+        assert "12 fathoms" in await page.inner_text("#report")
         assert visitor.told == []
 
 
@@ -332,23 +343,24 @@ async def test_runs_with_a_model_are_watched_stopped_and_rejected(tools: Any, tm
             async with visiting(server) as visitor:
                 for name in ("chat", "thinking", "requirements"):
                     await visitor.ask(server, QUESTION, name)
-                    await visitor.page.wait_for_selector(".report")
+                    await visitor.page.wait_for_selector("#report")
                     await visitor.look(name)
                 await visitor.ask(server, "How deep was the harbour, and why did it change?", "research")
-                await visitor.page.wait_for_selector("#drafts p:not(:empty)")
+                await visitor.page.wait_for_selector(".draft p:not(:empty)")
                 await visitor.look("draft")
-                await visitor.page.wait_for_selector(".report")
+                await no_reply_in_json(visitor.page.url)
+                await visitor.page.wait_for_selector("#report")
                 await visitor.ask(server, "Which soundings of the harbour were made since 1952?", "research")
-                await visitor.page.wait_for_selector(".trail")
+                await visitor.page.wait_for_selector(".cards li")
                 await visitor.look("running")
                 await visitor.page.click("text=Stop and write up")
                 await visitor.look("stop")
                 await visitor.page.click("dialog >> text=Stop and write up")
-                await visitor.page.wait_for_selector(".report, .outcome")
-                assert "stopped on the page" in await visitor.page.inner_text("main")
+                await visitor.page.wait_for_selector("#report, .outcome")
+                assert "You stopped" in await visitor.page.inner_text("main")
                 await visitor.look("stopped")
                 await visitor.ask(server, QUESTION, "audited")
-                await visitor.page.wait_for_selector(".alert.bad, .outcome, .report")
+                await visitor.page.wait_for_selector(".alert.bad, .outcome, #report")
                 await visitor.look("audited")
                 assert visitor.told == []
         finally:
@@ -364,9 +376,9 @@ async def test_chinese_reports_and_runs_without_evidence_are_shown(server: Serve
             await visitor.page.goto(server.url)
             await visitor.page.fill("#question", question)
             await visitor.page.click(".ask button.main")
-            await visitor.page.wait_for_selector(".report, .outcome")
+            await visitor.page.wait_for_selector("#report, .outcome")
             await visitor.look(name)
-        assert "Nothing was found in the passages read" in await visitor.page.inner_text("main")
+        assert "No answer was found" in await visitor.page.inner_text("main")
         await visitor.page.goto(f"{server.url}/runs?q=测点")
         assert await visitor.page.locator("ol.runs > li").count() == 1
         assert visitor.told == []
@@ -383,11 +395,11 @@ async def test_text_of_third_parties_is_harmless_on_every_page(server: Server) -
         plain = (await client.post("/v1/runs", json={"question": QUESTION})).json()["id"]
         for name in (run, plain):
             await visitor.page.goto(f"{server.url}/runs/{name}")
-            await visitor.page.wait_for_selector(".report, .outcome")
+            await visitor.page.wait_for_selector("#report, .outcome")
         report = (await client.get(f"/v1/runs/{plain}/files/report.json")).json()
         passages = ",".join(one["id"] for one in report["evidence"][:8])
         paths = [
-            *(f"/runs/{name}{tab}" for name in (run, plain) for tab in ("", "/trail", "/details", "/delete", "/live")),
+            *(f"/runs/{name}{tab}" for name in (run, plain) for tab in ("", "/trail", "/details", "/delete")),
             *(f"/runs/{plain}/checks", f"/runs/{plain}/evidence/{passages}", f"/compare?a={plain}&b={plain}"),
             *(
                 "/",
@@ -414,7 +426,7 @@ async def test_everything_works_without_javascript(server: Server) -> None:
         await visitor.page.goto(server.url)
         await visitor.page.fill("#question", QUESTION)
         await visitor.page.click(".ask button.main")
-        await visitor.page.wait_for_selector(".report")  # the page loads itself again
+        await visitor.page.wait_for_selector("#report")  # the page loads itself again
         await visitor.page.click(".report .citation >> nth=0")
         await visitor.page.wait_for_selector("#evidence-body mark")
         await visitor.page.click("text=Back to the report")

@@ -150,7 +150,7 @@ class Builder:
         blocks = [*chain.from_iterable(parts), *self._method()]
         if "checks" not in self._medium.addresses:
             blocks += checks_section(self._report, self._marks, self._name, frozenset(self._placed))
-        if self._references and self._report.sources:
+        if self._references and self._report.sources and "references" not in self._medium.addresses:
             blocks += self._lists(entries).blocks()
         files = tuple(item.file for item in self._figures.values() if item.file and not self._medium.inline)
         title = " ".join(clean(self._report.title).split()) or "Report"
@@ -279,7 +279,8 @@ class Builder:
         body = [plain(shown)]
         if self._medium.screen and not self._medium.addresses and (html := interactive_html(item.figure)):
             body = [interactive(html, alt, body)]
-        return figure(f"figure-{item.number}", body, caption)
+        kinds = () if item.figure.credit else ("chart",)
+        return figure(attributes(f"figure-{item.number}", *kinds), body, caption)
 
     def _label(self, item: Numbered) -> str:
         return f"{phrase('figure', self._language)} {item.number}"

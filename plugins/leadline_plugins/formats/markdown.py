@@ -275,7 +275,7 @@ def _failure(group: Sequence[Mark], titles: Mapping[str, str], language: str) ->
 
 
 def references(numbered: Numbered, report: Report) -> Iterator[str]:
-    """Yield the two lists of sources and the statistics; nothing without sources."""
+    """Yield the two lists of sources and the statistics, for a page or chat only the cited ones."""
     language = report.language
     if not report.sources:
         return
@@ -286,6 +286,8 @@ def references(numbered: Numbered, report: Report) -> Iterator[str]:
             passages.setdefault(item.source_id, []).append(item)
     yield f"## {phrase('cited', language)}"
     yield _list(numbered.cited, passages, language) or phrase("none", language)
+    if "addresses" in report.metadata:
+        return
     if numbered.additional:
         yield f"## {phrase('additional', language)}"
         yield _list(numbered.additional, {}, language)

@@ -64,7 +64,7 @@ class SourceLists:
         self._places = {item.id: f"quote-{number}" for number, item in enumerate(report.evidence, start=1)}
 
     def blocks(self) -> Iterator[Node]:
-        """Yield both lists, the passages and the statistics."""
+        """Yield both lists, the passages and, in a file, the statistics."""
         yield self._heading("cited")
         if self._numbered.cited:
             yield from self._list(self._numbered.cited)
@@ -76,8 +76,9 @@ class SourceLists:
         if self._numbered.additional:
             yield self._heading("additional")
             yield from self._list(self._numbered.additional, "additional")
-        yield self._heading("statistics")
-        yield bullets([[plain(words(line))] for line in statistics(self._numbered, self._language)])
+        if "addresses" not in self._report.metadata:
+            yield self._heading("statistics")
+            yield bullets([[plain(words(line))] for line in statistics(self._numbered, self._language)])
 
     def _heading(self, name: str) -> Node:
         return header(1, self._name(), words(phrase(name, self._language)))

@@ -72,8 +72,8 @@ def bullets(items: list[list[Node]]) -> Node:
     return {"t": "BulletList", "c": items}
 
 
-def figure(name: str, body: list[Node], caption: list[Node]) -> Node:
-    return {"t": "Figure", "c": [attributes(name), [None, [plain(caption)]], body]}
+def figure(attr: list[Any], body: list[Node], caption: list[Node]) -> Node:
+    return {"t": "Figure", "c": [attr, [None, [plain(caption)]], body]}
 
 
 def interactive(html: str, title: str, still: list[Node]) -> Node:

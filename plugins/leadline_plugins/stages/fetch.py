@@ -150,7 +150,7 @@ async def _source(hit: Hit, document: Document, task_id: str, run: StageRun) -> 
 
 async def announce(source: Source, run: StageRun, **more: str) -> None:
     """Emit the event `source`."""
-    about: Json = {"id": source.id, "url": source.hit.url, "title": source.hit.title}
+    about: Json = {"id": source.id, "url": source.hit.url, "title": source.hit.title, "published": source.hit.published}
     await run.emit("source", {**about, "engine": source.engine, "tier": source.tier, **more})
 
 

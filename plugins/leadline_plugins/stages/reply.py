@@ -24,6 +24,7 @@ TASK = TaskKind(
     show=ReplyRequest.as_text,
     check=answered_in_language(lambda reply: (reply.text,)),
     shows=("text",),
+    drafts=True,
     answers=True,
     expects=estimates.one_call(75, 300),
 )

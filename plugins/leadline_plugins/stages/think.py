@@ -58,6 +58,7 @@ def _task(step: str) -> TaskKind[ThinkRequest, WrittenReply]:
         show=ThinkRequest.as_text,
         check=answered_in_language(lambda reply: (reply.text,)),
         shows=("text",),
+        drafts=step == _LAST,
         expects=partial(_estimate, step=step),
     )
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from pydantic import JsonValue
+
 from leadline.citations import CITATION, cited
 from leadline.contracts import Call
 from leadline.errors import CallFailed, CallRefused
@@ -54,6 +56,8 @@ class ProseSynthesizer:
         written: dict[str, Section] = {}
         inputs = task_inputs(request, call.run.now().date().isoformat(), long=is_long(call.run.settings))
         known = ids_by_number(inputs.sources)
+        sources: list[JsonValue] = [source.id for source in inputs.sources for _ in source.passages]
+        await call.run.emit("message", {"kind": "passages", "text": "", "sources": sources})
         reason, unsent = Notice("its text cites no passage", "no_citation"), False
         while missing := [name for name in request.sections if name not in written]:
             asked = extended(inputs, missing, (*request.written, *written.values()))
@@ -248,6 +252,7 @@ TASK = TaskKind(
     mend=accept_after_retry,
     continues=True,
     shows=("text",),
+    drafts=True,
     expects=estimates.synthesize,
     schema=SYNTHESIZE_SCHEMA,
     example=SYNTHESIZE_EXAMPLE,

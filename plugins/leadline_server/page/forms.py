@@ -108,11 +108,13 @@ def new_run(form: Form) -> NewRun:
     for name, values in form.items():
         if name.startswith("set.") and (text := values[-1].strip()):
             changed[name.removeprefix("set.")] = _value(text)
+    pipeline, _, preset = first(form, "pipeline").partition(" ")
+    if preset:
+        changed["preset"] = preset
     tags = dict(_tag(text) for text in first(form, "tags").split(",") if text.strip())
     return order(
         question=first(form, "question").strip(),
-        pipeline=first(form, "pipeline"),
-        formats=[name for name in form.get("format", []) if name],
+        pipeline=pipeline,
         set=changed,
         tags=tags,
         follows=first(form, "follows"),

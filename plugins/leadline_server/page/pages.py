@@ -182,7 +182,6 @@ class Pages:
             ("POST", "/logout", site.log_out),
             ("GET", "/static/{name}", site.static),
             ("GET", run, runs.show),
-            ("GET", f"{run}/live", runs.live),
             ("GET", f"{run}/trail", runs.trail),
             ("GET", f"{run}/checks", runs.checks),
             ("GET", f"{run}/details", runs.details),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import secrets
-from collections import Counter
-from collections.abc import Collection, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from functools import partial
+from statistics import median
 from typing import Any
 
 from markupsafe import Markup
@@ -14,9 +16,10 @@ from pydantic import JsonValue
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from leadline.citations import number
+from leadline.citations import cite, number
 from leadline.errors import LeadlineError
-from leadline.records import Files, Report
+from leadline.events import utc_now
+from leadline.records import Document, Evidence, Files, Hit, Report, Section, Source
 from leadline.rendering import VERDICTS, clean
 from leadline.runs import OpenQuestion
 from leadline_server.downloads import Downloads
@@ -24,7 +27,7 @@ from leadline_server.page import forms
 from leadline_server.page.templating import Templates
 from leadline_server.page.trail import Trail
 from leadline_server.page.watching import Trails
-from leadline_server.page.wording import ACTIVE, FORMATS
+from leadline_server.page.wording import ACTIVE, FORMATS, outcome
 from leadline_server.problems import Problem
 from leadline_server.queue import QueuedRun
 from leadline_server.service import RunFilter, Service, principal_of
@@ -85,6 +88,10 @@ _KEPT = 8
 _CONTEXT = 1_200
 # Passages on one page.
 _MOST = 20
+# Past runs that are looked at for the time that one takes.
+_HISTORY = 100
+# How writers cite a passage in a draft.
+_CITATION = re.compile(r" ?\[(\d{1,3})\]")
 _PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 ACTIONS = ("stop", "cancel", "delete")
 
@@ -110,6 +117,7 @@ class RunPages:
     def __init__(self, service: Service, templates: Templates, trails: Trails, downloads: Downloads) -> None:
         self._service, self._templates, self._trails, self._downloads = service, templates, trails, downloads
         self._made: dict[int, tuple[Report, Files]] = {}
+        self._drafts: dict[str, tuple[Report, Markup]] = {}
 
     # --- pages ---------------------------------------------------------------------------------------------------
 
@@ -117,8 +125,13 @@ class RunPages:
         """Show a run: while it works its trail, then its report."""
         run_id, principal, view = await self._view(request)
         trail = await self._trails.of(run_id, principal, active=view.status in ACTIVE)
-        if view.status in ACTIVE or not (report := await self._report(run_id, principal, view)):
-            return await self._page(request, "live.html" if view.status in ACTIVE else "ended.html", view, trail)
+        if view.status in ACTIVE:
+            if trail.usual is None:
+                trail.usual = (await usual_seconds(self._service, principal)).get(view.pipeline, 0.0)
+            draft = await self._draft(trail, view)
+            return await self._page(request, "live.html", view, trail, draft=draft, progress=trail.progress(utc_now()))
+        if not (report := await self._report(run_id, principal, view)):
+            return await self._page(request, "ended.html", view, trail, outcome=outcome(view))
         thread = await self._service.runs(principal, RunFilter(conversation=view.conversation or view.id))
         return await self._page(
             request,
@@ -131,12 +144,6 @@ class RunPages:
             thread=thread.runs[::-1],
             uncited=len(report.uncited),
         )
-
-    async def live(self, request: Request) -> Response:
-        """Return the parts of the live page that change; the script puts them in place."""
-        run_id, principal, view = await self._view(request)
-        trail = await self._trails.of(run_id, principal, active=view.status in ACTIVE)
-        return await self._page(request, "live_parts.html", view, trail)
 
     async def trail(self, request: Request) -> Response:
         """Show how the research went."""
@@ -263,6 +270,36 @@ class RunPages:
                 self._made.pop(next(iter(self._made)))
         return {file.name.partition(".")[0]: Markup(file.data.decode()) for file in known[1].files}  # noqa: S704
 
+    async def _draft(self, trail: Trail, view: RunView) -> Markup:
+        """Return what is written of the report as it will look; its citations lead to the cards of the sources."""
+        sections = [
+            Section(id=str(place), title=title, text=_CITATION.sub(partial(_cite, trail.cited), text))
+            for place, (title, text) in enumerate(trail.draft)
+        ]
+        if not sections:
+            return Markup("")
+        pages = [page for page in trail.pages.values() if page.id in trail.cited]
+        report = Report(
+            title=view.question,
+            language="",
+            sections=tuple(sections),
+            sources=tuple(
+                Source(id=page.id, hit=Hit(url=page.url, title=page.title), document=Document(text=page.title))
+                for page in pages
+            ),
+            evidence=tuple(
+                Evidence(id=page.id, source_id=page.id, quote=page.title, span=(0, len(page.title))) for page in pages
+            ),
+            metadata={"addresses": {"passages": "#source-{id}", "checks": "#", "figures": "#", "references": "#"}},
+        )
+        known = self._drafts.get(view.id)
+        if known is None or known[0] != report:
+            files = await self._service.client.format(report, "html")
+            self._drafts[view.id] = known = (report, Markup(files.files[0].data.decode()))  # noqa: S704
+            while len(self._drafts) > _KEPT:
+                self._drafts.pop(next(iter(self._drafts)))
+        return known[1]
+
     async def _page(self, request: Request, name: str, view: RunView, trail: Trail | None, **values: Any) -> Response:
         questions = [(question, question.until, fields(question)) for question in view.questions]
         is_active = view.status in ACTIVE
@@ -275,12 +312,26 @@ class RunPages:
             facts=facts(view, trail),
             questions=questions,
             is_active=is_active,
-            now=datetime.now(UTC),
+            now=utc_now(),
             audit_reasons=_rejected(view),
             before=waiting_before(self._service.active.of(principal_of(request)), view.id),
             downloads=await formats(self._downloads) if _has_report(view) else [],
             **values,
         )
+
+
+def _cite(sources: Sequence[str], match: re.Match[str]) -> str:
+    """Return the citation of a passage by its number as one of its source."""
+    place = int(match[1]) - 1
+    return cite(sources[place]) if place < len(sources) else ""
+
+
+async def usual_seconds(service: Service, principal: str | None) -> dict[str, float]:
+    """Return how long the user's complete runs of each pipeline took in the middle."""
+    times = defaultdict[str, list[float]](list)
+    for run in (await service.runs(principal, RunFilter(status="complete"), limit=_HISTORY)).runs:
+        times[run.pipeline].append(run.seconds)
+    return {pipeline: median(seconds) for pipeline, seconds in times.items()}
 
 
 def waiting_before(runs: Iterable[QueuedRun], run_id: str) -> int:

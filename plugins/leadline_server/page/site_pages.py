@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,9 +20,10 @@ from leadline_server.access import COOKIE, cookie, keep_session, unknown_token
 from leadline_server.admin import AdminRoutes
 from leadline_server.downloads import Downloads
 from leadline_server.page import forms
-from leadline_server.page.run_pages import formats
+from leadline_server.page.run_pages import usual_seconds
 from leadline_server.page.templating import Templates, static_file
-from leadline_server.page.wording import LACKING, LEVELS, ROUTER, STATUSES
+from leadline_server.page.wording import LEVELS, ROUTER, STATUSES
+from leadline_server.pipelines import LACKS
 from leadline_server.problems import Problem, problem_of
 from leadline_server.requests import ALLOWED, LOWERED, NewRun
 from leadline_server.service import RunFilter, Service, address_of, identity_of, principal_of
@@ -46,22 +47,56 @@ _LANGUAGES = {
 }
 
 
+# Efforts that the form offers: title, words, pipeline, preset.
+_EFFORTS = (
+    ("Quick", "An answer of a few paragraphs", "search", ""),
+    ("Thorough", "A report of several pages, planned and read in rounds", "research", ""),
+    ("Long", "15 to 20 pages with analysis and charts", "longform", "full"),
+)
+_EXAMPLES = (
+    "How do European ports pay for shore power, and what does it bring them?",
+    "What is known about the long-term effects of a four-day week?",
+    "Which heat pumps suit old houses, and what do they cost to run?",
+)
+
+
 @dataclass(frozen=True)
 class Choice:
-    """A pipeline that the form to ask offers, with the estimate of a run; `lacks` is why it cannot be chosen."""
+    """A pipeline that the form to ask offers, with the estimate of a run; `lacks` is why it cannot be chosen.
+
+    `value` is the pipeline and, after a space, a preset; `seconds` the time that a run usually takes, 0 if unknown.
+    """
 
     about: InstalledPipeline
+    value: str
     estimate: Any = None
     lacks: str = ""
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
 class Offered:
-    """What the form to ask offers: the engines and models of a run, and the pipelines, or why no run can start."""
+    """What the form to ask offers: efforts with title and words, and other pipelines; or why no run can start."""
 
     explanation: Any = None
-    pipelines: tuple[Choice, ...] = ()
+    efforts: tuple[tuple[Choice, str, str], ...] = ()
+    others: tuple[Choice, ...] = ()
     problem: str = ""
+
+    @property
+    def models(self) -> list[str]:
+        """The models that runs ask."""
+        estimates = [choice.estimate for choice, *_ in self.efforts] + [choice.estimate for choice in self.others]
+        return list(dict.fromkeys(task.model for one in estimates if one for task in one.tasks if task.model))
+
+    def timed(self, times: Mapping[str, float]) -> Offered:
+        """Return the offer with the times that runs of the pipelines usually take."""
+
+        def with_time(choice: Choice) -> Choice:
+            return replace(choice, seconds=times.get(choice.about.name, 0.0))
+
+        efforts = tuple((with_time(choice), title, words) for choice, title, words in self.efforts)
+        return replace(self, efforts=efforts, others=tuple(map(with_time, self.others)))
 
 
 class SitePages:
@@ -99,11 +134,10 @@ class SitePages:
             form=form,
             first=forms.first,
             key=secrets.token_urlsafe(16),
-            offered=await self._offer(),
+            offered=(await self._offer()).timed(await usual_seconds(self._service, principal)),
             router=ROUTER,
-            chosen_pipeline=forms.first(form, "pipeline") or settings.pipeline,
-            chosen_formats=form.get("format", list(settings.report.formats)),
-            report_formats=await formats(self._downloads),
+            chosen=forms.first(form, "pipeline") or settings.pipeline,
+            examples=_EXAMPLES,
             settings=settings,
             languages=_LANGUAGES,
             models=self._service.models(identity_of(request)),
@@ -129,12 +163,9 @@ class SitePages:
         return RedirectResponse(f"/runs/{run_id}", 303)
 
     def _changed(self, body: NewRun) -> NewRun:
-        """Return an order without what is as in the settings: a form sends all fields."""
-        settings = self._settings
-        same_formats = {*body.formats} == {*settings.report.formats}
-        same_pipeline = body.pipeline == settings.pipeline
-        changes = {"formats": [] if same_formats else body.formats, "pipeline": "" if same_pipeline else body.pipeline}
-        return body.model_copy(update=changes)
+        """Return an order without the pipeline of the settings: a form sends all fields."""
+        same = body.pipeline == self._settings.pipeline and "preset" not in body.set
+        return body.model_copy(update={"pipeline": ""}) if same else body
 
     async def runs(self, request: Request) -> Response:
         query = request.query_params
@@ -273,30 +304,36 @@ class SitePages:
     async def _offer(self) -> Offered:
         async with self._offering:  # the first visitor waits for it
             since, known = self._offered
-            if known.pipelines or time.monotonic() - since < _FRESH:
+            if known.efforts or known.others or time.monotonic() - since < _FRESH:
                 return known
             try:
-                pipelines = await self._service.pipelines.all()
-                choices = sorted([await self._choice(pipeline) for pipeline in pipelines], key=self._rank)
-                offered = Offered(self._client.explain(), tuple(choices))
+                known_pipelines = {about.name: about for about in await self._service.pipelines.all()}
+                efforts = [
+                    (await self._choice(known_pipelines.pop(name), f"{name} {preset}".strip()), title, words)
+                    for title, words, name, preset in _EFFORTS
+                    if name in known_pipelines
+                ]
+                others = [await self._choice(about, name) for name, about in known_pipelines.items()]
+                others.sort(key=self._rank)
+                offered = Offered(self._client.explain(), tuple(efforts), tuple(others))
             except LeadlineError as error:
                 offered = Offered(problem=str(error))
             self._offered = (time.monotonic(), offered)
             return offered
 
-    async def _choice(self, about: InstalledPipeline) -> Choice:
+    async def _choice(self, about: InstalledPipeline, value: str) -> Choice:
         """Return a pipeline with its estimate, or with what it lacks in the words of a reader."""
         if about.problem:
-            missing = [LACKING[kind] for kind in about.lacks if kind in LACKING]
+            missing = [LACKS[kind] for kind in about.lacks if kind in LACKS]
             words = f"Needs {' and '.join(missing)}, which this server does not have."
-            return Choice(about, lacks=words if missing else "Not set up on this server.")
-        return Choice(about, await self._client.estimate(pipeline=about.name))
+            return Choice(about, value, lacks=words if missing else "Not set up on this server.")
+        return Choice(about, value, await self._client.estimate(pipeline=about.name))
 
-    def _rank(self, choice: Choice) -> tuple[bool, bool, bool, int, str]:
-        """Return the place of a pipeline: the router, the usual one, then by level; last those that cannot run."""
+    def _rank(self, choice: Choice) -> tuple[bool, bool, int, str]:
+        """Return the place of a pipeline: the usual one, then by level; last those that cannot run."""
         name, level = choice.about.name, choice.about.level
         default = self._client.plugins.settings.pipeline
-        return bool(choice.lacks), name != ROUTER, name != default, LEVELS.index(level) if level in LEVELS else 9, name
+        return bool(choice.lacks), name != default, LEVELS.index(level) if level in LEVELS else 9, name
 
 
 def _local(target: str | None) -> str:

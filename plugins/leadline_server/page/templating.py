@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -68,6 +69,11 @@ class Templates:
             "own_tags": _own_tags,
             "sentence": _sentence,
             "readable": for_readers,
+            "rough": wording.rough,
+            "shortfall": wording.shortfall,
+            "marked": _marked,
+            "site": wording.site,
+            "shortcomings": wording.shortcomings,
             "for_people": lambda hint: "" if hint.startswith(_REQUESTS) else hint,
             "segment": lambda text: quote(text, safe=","),
         }
@@ -78,6 +84,8 @@ class Templates:
             "active_statuses": wording.ACTIVE,
             "formats": wording.FORMATS,
             "stage_states": wording.STAGE_STATES,
+            "tiers": wording.TIERS,
+            "coverage": wording.COVERAGE,
             "form_field": FIELD,
         }
         self._env = env
@@ -110,6 +118,15 @@ class Templates:
 def _sentence(text: str) -> str:
     text = text.strip()
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", "…")) else ".")
+
+
+def _marked(text: str, query: str) -> Markup:
+    """Return a text in which the words of a search are marked."""
+    words = "|".join(re.escape(word) for word in sorted(query.split(), key=len, reverse=True))
+    text = re.sub(r"#+ |[*`]+", "", text)  # of Markdown
+    parts = re.split(f"({words})", text, flags=re.IGNORECASE) if words else [text]
+    marks = (Markup('<mark class="is-quoted">{}</mark>').format(part) for part in parts[1::2])
+    return Markup("").join(piece for pair in zip(parts[::2], [*marks, ""], strict=True) for piece in pair)
 
 
 def _own_tags(tags: Mapping[str, str]) -> dict[str, str]:

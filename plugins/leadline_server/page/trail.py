@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from leadline.records import Event
-from leadline_server.page.wording import STAGES
+from leadline.records import REPORT_PARTS, Event
+from leadline_server.page.wording import STAGES, plural, site
 
 # Calls in flight that are shown; the others are counted.
 _SHOWN = 6
@@ -26,12 +27,17 @@ _DOING = {
 
 @dataclass
 class Step:
-    """A stage: `state` is pending, started, finished or failed."""
+    """A stage: `state` is pending, started, finished, skipped or failed. `spans` are its times in seconds of work."""
 
     name: str
     state: str = "pending"
     times: int = 0
-    reason: str = ""
+    spans: list[list[float]] = field(default_factory=list)
+
+    @property
+    def seconds(self) -> float:
+        """How long it worked."""
+        return sum(end - begin for begin, end in self.spans)
 
     @property
     def title(self) -> str:
@@ -42,12 +48,18 @@ class Step:
 class Page:
     """A source that was read; `passages` is None until it is cut."""
 
+    id: str
     url: str
     title: str
     engine: str
     tier: int
+    published: str = ""
     passages: int | None = None
-    learning: str = ""
+
+    @property
+    def site(self) -> str:
+        """The name of its site; empty for a document."""
+        return site(self.url)
 
 
 @dataclass
@@ -56,7 +68,6 @@ class Search:
 
     id: str
     query: str
-    goal: str = ""
     section: str = ""
     round: int = 0
     hits: int | None = None
@@ -89,7 +100,6 @@ class Aspect:
 
     id: str
     title: str
-    questions: tuple[str, ...] = ()
     coverage: str = ""
     searches: list[Search] = field(default_factory=list)
 
@@ -112,17 +122,36 @@ class Trail:
     cost: float = 0.0
     model_calls: int = 0
     round: int = 0
-    choices: tuple[str, ...] = ()
     # The pipeline that was chosen for the question, and why.
     route: tuple[str, str] = ("", "")
     finished: bool = False
+    # Its user ended the search: stages that were refused since then did not fail.
+    stopped: bool = False
     began: datetime | None = None
-    running: dict[str, str] = field(default_factory=dict)
+    # The calls in flight: kind and description.
+    running: dict[str, tuple[str, str]] = field(default_factory=dict)
+    # The text of the report that is being written: by call and section.
+    drafts: dict[str, dict[str, str]] = field(default_factory=dict)
+    # The ids of the sources of the passages that it cites by number.
+    cited: tuple[str, ...] = ()
+    # What the last review left open, where it found sources to disagree, and why no round follows.
+    gaps: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
+    loop_end: str = ""
+    # Seconds of work until the last event, without those between two sessions.
+    clock: float = 0.0
+    # How long runs of its pipeline take; 0 if none has ended.
+    usual: float | None = None
+    _since: datetime | None = None
+    _before: float = 0.0
 
     def add(self, event: Event) -> None:
         """Add an event; events of a kind that is not known change nothing."""
         if event.seq >= 0:
             self.last = max(self.last, event.seq)
+        if event.kind == "run.started" or self._since is None:
+            self._since, self._before = event.time, self.clock
+        self.clock = max(self.clock, self._before + (event.time - self._since).total_seconds())
         handle = getattr(self, f"_on_{event.kind.replace('.', '_')}", None)
         if handle:
             handle(event.data, event)
@@ -150,18 +179,38 @@ class Trail:
     @property
     def now(self) -> list[str]:
         """What is under way."""
-        doing = list(dict.fromkeys(self.running.values()))
-        return doing[:_SHOWN]
+        return list(dict.fromkeys(text for _, text in self.running.values()))[:_SHOWN]
+
+    @property
+    def doing(self) -> str:
+        """What is under way, in one sentence."""
+        kinds = Counter(kind for kind, _ in self.running.values())
+        parts = [f"making {plural(kinds['search'], 'search', 'searches')}"] if kinds["search"] else []
+        parts += [f"reading {plural(kinds['fetch'], 'source')}"] if kinds["fetch"] else []
+        text = " and ".join(parts) or (self.current.title if self.current else "Going on")
+        return text[:1].upper() + text[1:]
+
+    @property
+    def draft(self) -> list[tuple[str, str]]:
+        """Title and text of the sections that are being written, in the order of the report."""
+        texts = {section: text.strip() for parts in self.drafts.values() for section, text in parts.items()}
+        known = (*REPORT_PARTS[:2], *self.sections, *REPORT_PARTS[2:])
+        order = [*REPORT_PARTS[:2], *self.sections, *(name for name in texts if name not in known), *REPORT_PARTS[2:]]
+        titles = {name: section.title for name, section in self.sections.items()}
+        return [(titles.get(name, ""), texts[name]) for name in order if texts.get(name) and name != "keywords"]
 
     @property
     def current(self) -> Step | None:
         """The stage that is at work; of several the last."""
         return next((step for step in reversed(self.steps.values()) if step.state == "started"), None)
 
-    @property
-    def done(self) -> int:
-        """The number of stages that are finished."""
-        return sum(step.state == "finished" for step in self.steps.values())
+    def progress(self, now: datetime) -> tuple[int, float]:
+        """Return the progress in percent, and the seconds that are left: 0 if it takes longer than usual or unknown."""
+        seconds = self._before + (now - self._since).total_seconds() if self._since else 0.0
+        if self.usual:
+            return min(97, round(100 * seconds / self.usual)), max(0.0, self.usual - seconds)
+        done = sum(step.state in ("finished", "failed") for step in self.steps.values())
+        return round(100 * done / max(1, len(self.steps))), 0.0
 
     # --- events --------------------------------------------------------------------------------------------------
 
@@ -170,8 +219,9 @@ class Trail:
         self.steps = {name: self.steps.get(name, Step(name)) for name in names}
         for step in self.steps.values():
             step.state = "pending" if step.state == "started" else step.state
-        self.choices = tuple(map(str, data.get("choices") or ()))
         self.running.clear()
+        self.drafts.clear()
+        self.stopped = False
         self.finished = False
         self.began = self.began or event.time
 
@@ -182,10 +232,16 @@ class Trail:
     def _on_progress(self, data: Mapping[str, Any], _: Event) -> None:
         step = self.steps.setdefault(str(data["step"]), Step(str(data["step"])))
         step.state = str(data["status"])
-        step.times += step.state == "started"
+        if step.state == "started":
+            step.times += 1
+            step.spans.append([self.clock, self.clock])
+        elif step.spans:
+            step.spans[-1][1] = self.clock
         about = data.get("data") or {}
         self.round = max(self.round, int(about.get("round") or 0))
-        step.reason = str(about.get("reason", "")) if step.state == "failed" else ""
+        self.loop_end = str(about.get("loop_end") or self.loop_end)
+        if step.state == "failed" and self.stopped:
+            step.state = "skipped"
         self.waiting = ""
 
     def _on_route(self, data: Mapping[str, Any], _: Event) -> None:
@@ -197,21 +253,23 @@ class Trail:
         if data.get("kind") == "plan":
             sections = data.get("sections") or ()
             self.sections = {
-                str(section["id"]): Aspect(
-                    str(section["id"]), str(section["title"]), tuple(section.get("questions") or ())
-                )
-                for section in sections
+                str(section["id"]): Aspect(str(section["id"]), str(section["title"])) for section in sections
             }
         elif data.get("kind") == "learning" and (page := self.pages.get(str(data.get("source")))):
-            page.learning, page.passages = str(data.get("text", "")), int(data.get("passages") or 0)
+            page.passages = int(data.get("passages") or 0)
+        elif data.get("kind") == "passages":
+            self.cited = tuple(map(str, data.get("sources") or ()))
+        elif data.get("kind") == "report" and not self.drafts:
+            self.drafts["report"] = {"": str(data["text"])}
 
     def _on_review(self, data: Mapping[str, Any], _: Event) -> None:
+        self.gaps, self.conflicts = (tuple(map(str, data.get(name) or ())) for name in ("gaps", "conflicts"))
         for review in data["sections"]:
             if section := self.sections.get(str(review["id"])):
                 section.coverage = str(review["coverage"])
 
     def _on_query(self, data: Mapping[str, Any], _: Event) -> None:
-        search = Search(str(data["id"]), str(data["query"]), str(data.get("goal", "")), str(data.get("section", "")))
+        search = Search(str(data["id"]), str(data["query"]), str(data.get("section", "")))
         search.round = int(data.get("round") or 0)
         self.searches.setdefault(search.id, search)
 
@@ -221,9 +279,9 @@ class Trail:
 
     def _on_source(self, data: Mapping[str, Any], _: Event) -> None:
         url = str(data["url"])
-        page = self.pages.setdefault(
-            url, Page(url, str(data.get("title") or url), str(data.get("engine", "")), int(data.get("tier") or 3))
-        )
+        title, engine, published = (str(data.get(name) or "") for name in ("title", "engine", "published"))
+        page = Page(str(data.get("id", "")), url, title or url, engine, int(data.get("tier") or 3), published)
+        page = self.pages.setdefault(url, page)
         if search := self.searches.get(str(data.get("query", ""))):
             search.pages[url] = page
 
@@ -237,20 +295,31 @@ class Trail:
         kind, provider = str(data.get("kind")), str(data.get("provider"))
         if kind in _DOING:
             task = f" ({data['task']})" if kind == "chat" else ""
-            self.running[str(data["key"])] = f"{_DOING[kind]}{task} · {data.get('model') or provider}"
+            self.running[str(data["key"])] = kind, f"{_DOING[kind]}{task} · {data.get('model') or provider}"
+        self.drafts.pop(str(data["key"]), None)
+
+    def _on_call_restart(self, data: Mapping[str, Any], _: Event) -> None:
+        self.drafts.pop(str(data["key"]), None)
+
+    def _on_call_delta(self, data: Mapping[str, Any], _: Event) -> None:
+        for part in data.get("draft") or ():
+            texts = self.drafts.setdefault(str(data["key"]), {})
+            texts[str(part["section"])] = texts.get(str(part["section"]), "") + str(part["text"])
 
     def _on_call_finished(self, data: Mapping[str, Any], _: Event) -> None:
         self.running.pop(str(data["key"]), None)
+        if data.get("outcome") != "reply":
+            self.drafts.pop(str(data["key"]), None)
         self.waiting = ""
         if data.get("kind") == "chat" and data.get("from") == "live":
             self.model_calls += 1
 
     def _on_call_retried(self, data: Mapping[str, Any], _: Event) -> None:
         self.retries += 1
-        self.waiting = f"{data['provider']} failed ({data['type']}); trying again in {data['seconds']:g} s"
+        self.waiting = f"A service did not answer. Trying again in {data['seconds']:.0f} s."
 
     def _on_call_held(self, data: Mapping[str, Any], _: Event) -> None:
-        self.waiting = f"{data['provider']} asked to wait {data['seconds']:g} s"
+        self.waiting = f"A service is busy. Going on in {data['seconds']:.0f} s."
 
     def _on_usage(self, data: Mapping[str, Any], _: Event) -> None:
         spent = data.get("spent") or {}
@@ -265,6 +334,7 @@ class Trail:
             self.failures[message] = Failing(message, str(data.get("step", "")), str(data.get("category", "")))
 
     def _on_notice(self, data: Mapping[str, Any], _: Event) -> None:
+        self.stopped = self.stopped or data.get("code") == "stopped"
         message = str(data["message"])
         if message not in self.notices:
             self.notices.append(message)

@@ -31,9 +31,11 @@ class _Watch:
         """Whether it follows no more."""
         return self._task.done()
 
-    async def up_to_date(self) -> Trail:
-        """Return the trail once the events that exist are in it."""
+    async def up_to_date(self, *, whole: bool) -> Trail:
+        """Return the trail once the events that exist are in it; the `whole` one of a run that has ended."""
         self.used = time.monotonic()
+        if whole:
+            await asyncio.wait({self._task}, timeout=_PATIENCE)
         with suppress(TimeoutError):
             await asyncio.wait_for(self._settled.wait(), _PATIENCE)
         return self.trail
@@ -44,19 +46,24 @@ class _Watch:
         await asyncio.wait({self._task})
 
     async def _follow(self, service: Service, run_id: str, principal: str | None) -> None:
-        events = service.events(run_id, principal)
+        events = service.events(run_id, principal, deltas=True)
         upcoming = asyncio.ensure_future(anext(events))
+        quiet = time.monotonic()
         try:
             while True:
                 done, _ = await asyncio.wait({upcoming}, timeout=_QUIET)
                 if done:
-                    self.trail.add(upcoming.result())
+                    self.trail.add(event := upcoming.result())
                     upcoming = asyncio.ensure_future(anext(events))
-                    continue
+                    if event.kind != "call.delta":  # these may come without a pause
+                        quiet = time.monotonic()
+                    if time.monotonic() - quiet < _QUIET:
+                        continue
                 self._settled.set()
                 if time.monotonic() - self.used > _IDLE:
                     return
-                await asyncio.wait({upcoming}, timeout=_IDLE)
+                if not done:
+                    await asyncio.wait({upcoming}, timeout=_IDLE)
         except (StopAsyncIteration, LeadlineError, Problem, OSError):
             return  # ended, or deleted
         finally:
@@ -85,7 +92,7 @@ class Trails:
         while len(self._watches) > _KEPT:
             _, oldest = self._watches.popitem(last=False)
             await oldest.end()
-        return await watch.up_to_date()
+        return await watch.up_to_date(whole=not active)
 
     async def forget(self, run_id: str, principal: str | None) -> None:
         """Drop the trail of a deleted run."""

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import urlsplit
+
+from leadline.records import Notice
+from leadline_server.views import RunView
 
 STATUSES: Mapping[str, str] = {
     "pending": "queued",
@@ -12,44 +17,50 @@ STATUSES: Mapping[str, str] = {
     "waiting": "waiting for an answer",
     "complete": "complete",
     "partial": "partial",
-    "no_evidence": "no evidence",
+    "no_evidence": "no answer found",
     "failed": "failed",
-    "cancelled": "cancelled",
+    "cancelled": "stopped",
     "interrupted": "interrupted",
     "unreadable": "unreadable",
 }
 ACTIVE = ("pending", "running", "waiting")
 # What a stage does, for people; the stages of other packages keep their names.
 STAGES: Mapping[str, str] = {
-    "route": "Choose the pipeline",
-    "follow_up": "Relate to the conversation",
-    "clarify": "Understand the question",
-    "plan": "Plan the report",
-    "reuse": "Reuse earlier sources",
-    "query": "Choose searches",
-    "search": "Search",
-    "explore": "Search and read",
-    "fetch": "Read sources",
-    "extract": "Cut passages",
-    "verify_evidence": "Verify passages",
-    "retrieve": "Retrieve passages",
-    "digest": "Summarise what is known",
-    "review": "Look for gaps",
-    "synthesize": "Write sections",
-    "condense": "Remove repetition",
-    "answer": "Answer",
-    "reply": "Answer",
-    "think": "Think in steps",
-    "code": "Write and run a program",
-    "requirements": "Write the requirements",
-    "chart": "Draw charts",
-    "illustrate": "Choose pictures",
-    "write": "Compose the report",
-    "verify": "Check every claim",
-    "audit": "Accept or reject",
-    "export": "Write files",
+    "route": "Choosing how to answer",
+    "follow_up": "Relating it to the conversation",
+    "clarify": "Understanding the question",
+    "plan": "Planning the report",
+    "reuse": "Looking at earlier sources",
+    "query": "Choosing searches",
+    "search": "Searching",
+    "explore": "Searching and reading",
+    "fetch": "Reading sources",
+    "extract": "Choosing passages",
+    "verify_evidence": "Checking passages",
+    "retrieve": "Finding passages",
+    "digest": "Summing up what is known",
+    "review": "Looking for gaps",
+    "synthesize": "Writing the sections",
+    "condense": "Removing repetition",
+    "answer": "Writing the answer",
+    "reply": "Writing the answer",
+    "think": "Thinking in steps",
+    "code": "Writing and running a program",
+    "requirements": "Writing the requirements",
+    "chart": "Drawing charts",
+    "illustrate": "Choosing pictures",
+    "write": "Putting the report together",
+    "verify": "Checking every claim",
+    "audit": "Deciding whether it is good enough",
+    "export": "Writing files",
 }
-STAGE_STATES: Mapping[str, str] = {"pending": "to do", "started": "at work", "finished": "done", "failed": "failed"}
+STAGE_STATES: Mapping[str, str] = {
+    "pending": "to do",
+    "started": "at work",
+    "finished": "done",
+    "skipped": "left out",
+    "failed": "failed",
+}
 # Formats in the order in which readers want them; those of other packages follow.
 FORMATS: Mapping[str, str] = {
     "pdf": "PDF",
@@ -63,15 +74,60 @@ FORMATS: Mapping[str, str] = {
     "tables": "Tables as CSV",
     "json": "JSON",
 }
+# Tiers of sources, and how far the sources answer a section.
+TIERS: Mapping[int, str] = {1: "primary or official", 2: "reputable"}
+COVERAGE: Mapping[str, str] = {"covered": "answered", "partial": "answered in part", "missing": "open"}
 # The pipeline that chooses another one for the question.
 ROUTER = "auto"
 LEVELS = ("fast", "analytical", "agent")
-# Kinds of plugin that a pipeline may lack.
-LACKING: Mapping[str, str] = {
-    "ai_providers": "a language model",
-    "sandboxes": "a sandbox for programs",
-    "search_engines": "a search engine",
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run without a report ended, for people: a title, one sentence, and the button for what to do."""
+
+    title: str
+    sentence: str
+    button: str = ""
+    retry: bool = False
+
+
+# What kinds of failures mean for the reader.
+_FAILURES: Mapping[str, str] = {
+    "NETWORK": "The web, or a service that this server asks, did not answer.",
+    "LLM": "Replies of the language model could not be used.",
+    "RESOURCE_LIMIT": "A limit of cost or time was reached.",
+    "BUSINESS": "A part of Leadline did not work; its operator can see why in the technical detail.",
 }
+
+
+def outcome(view: RunView) -> Outcome:
+    """Return how a run without a report ended."""
+    match view.status:
+        case "no_evidence":
+            words = "Leadline searched and read, but nothing that it read answers the question. No report was written."
+            return Outcome("No answer was found", words)
+        case "cancelled":
+            words = "It ended before a report was written. What was paid for is kept: it can go on where it was."
+            return Outcome("This run was stopped", words, "Continue")
+        case "interrupted":
+            words = "The server was restarted while it worked. It can go on where it was; nothing is paid for twice."
+            return Outcome("This run was interrupted", words, "Continue")
+        case "complete" | "partial":
+            return Outcome("The report is missing", "The run ended, but its report cannot be read.")
+    if view.audit.get("accepted") is False:
+        words = "The report did not pass the checks that this server demands, so it is not shown."
+        return Outcome("The report was rejected", words, "Try again", retry=True)
+    category = next((error.category for error in view.errors), "")
+    words = f"{_FAILURES.get(category, '')} It ended without a report.".strip()
+    if category == "NETWORK":
+        return Outcome("A service could not be reached", words, "Try again", retry=True)
+    return Outcome("Something went wrong", words, "Try again", retry=True)
+
+
+def shortcomings(errors: Iterable[Any]) -> list[str]:
+    """Return in a sentence each what kinds of errors mean for the reader."""
+    return [_FAILURES[category] for category in dict.fromkeys(error.category for error in errors if error.category)]
 
 
 def money(value: Any) -> str:
@@ -79,7 +135,7 @@ def money(value: Any) -> str:
     amount = _number(value)
     if amount == 0:
         return "$0"
-    return f"${amount:.2f}" if amount >= 1 else f"${amount:.2g}" if amount >= 0.0001 else "less than $0.0001"
+    return f"${amount:.2f}" if amount >= 0.01 else f"${amount:.2g}" if amount >= 0.0001 else "less than $0.0001"
 
 
 def duration(seconds: Any) -> str:
@@ -93,6 +149,25 @@ def duration(seconds: Any) -> str:
     if minutes >= 60:
         return f"{minutes // 60} h {minutes % 60} min"
     return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+
+
+def shortfall(view: RunView) -> str:
+    """Return in one sentence why a report is not complete."""
+    if any(part.code == "stopped" for part in Notice.read(view.reason).parts):
+        return "You stopped the search, and it was written from what was found until then."
+    sentences = shortcomings(view.errors)
+    return sentences[0] if sentences else "Parts of it could not be written or checked."
+
+
+def rough(seconds: float) -> str:
+    """Return a time as people say it: `20 s`, `4 min`."""
+    return f"{max(10, round(seconds, -1)):.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+def site(url: str) -> str:
+    """Return the name of the site of an address; empty for a document."""
+    host = urlsplit(url).hostname if url.startswith("http") else ""
+    return (host or "").removeprefix("www.")
 
 
 def count(value: Any) -> str:

@@ -99,7 +99,8 @@ class Writer:
         self.said: list[str] = []
 
     async def emit(self, name: str, data: Mapping[str, Any]) -> None:
-        self.said.append(data["message"])
+        if name == "notice":
+            self.said.append(data["message"])
 
     async def by_chat(self, task: str, role: str = "task") -> bool:
         return self.chat

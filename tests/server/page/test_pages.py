@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import httpx
@@ -24,7 +25,7 @@ def test_a_question_is_asked_watched_and_read_without_javascript(browser: Browse
     cite = page.css_first(".report a.citation")
     assert cite is not None
     passage = browser.open(cite.attributes["href"] or "")
-    assert text(passage, ".passage .where") == "fakeweb"
+    assert text(passage, ".passage .where") == "example.org"
     assert passage.css_first(".stored mark") is not None
     for path in ("trail", "checks", "details"):
         assert text(browser.open(f"/runs/{run}/{path}"))
@@ -52,11 +53,12 @@ def test_a_running_run_reloads_itself_and_can_be_cancelled(browser: Browser, ser
         refresh = page.css_first("noscript")
         assert refresh is not None
         assert "refresh" in (refresh.html or "")
-        assert "searching" in text(page, ".trail")
+        assert "Making" in text(page, ".doing")
+        assert page.css_first("progress") is not None
         confirm = browser.open(f"/runs/{run}/cancel")
         browser.submit(form(confirm, f"/runs/{run}/cancel"))
     finish(served.client(), run)
-    assert "This run was cancelled" in text(browser.open(f"/runs/{run}"))
+    assert "This run was stopped" in text(browser.open(f"/runs/{run}"))
 
 
 def test_past_runs_are_searched_filtered_compared_and_deleted(browser: Browser, served: Served, done: str) -> None:
@@ -77,18 +79,29 @@ def test_past_runs_are_searched_filtered_compared_and_deleted(browser: Browser, 
     browser.open(f"/runs/{other}", 404)
 
 
-def test_pipelines_stand_in_order_with_their_price_and_those_that_need_a_model_say_so(browser: Browser) -> None:
+def test_efforts_have_their_price_and_other_pipelines_say_what_they_lack(browser: Browser, done: str) -> None:
     page = browser.open("/")
-    names = [one.attributes["value"] for one in page.css("input[name=pipeline]")]
-    assert names[:3] == ["auto", "research", "knowledge"]
+    efforts = page.css("form.ask > .efforts input[name=pipeline]")
+    assert [one.attributes["value"] for one in efforts] == ["search", "research", "longform full"]
+    chosen = page.css_first("input[name=pipeline][checked]")
+    assert chosen is not None
+    assert chosen.attributes["value"] == "research"
     off = {one.attributes["value"] for one in page.css("input[name=pipeline][disabled]")}
-    assert {"chat", "thinking", "code", "requirements"} == off == {*names[-4:]}
+    assert off == {"chat", "thinking", "code", "requirements"}
     assert "Needs a language model, which this server does not have." in text(page, ".choice.off")
     assert "leadline " not in text(page)
-    assert "free" in text(page, ".choice:has([value=research]) .price")
-    assert [one.attributes["data-plan"] for one in page.css("[data-plan]") if "hidden" not in one.attributes] == [
-        "research"
-    ]
+    price = text(page, ".choice:has([value=research]) .price")
+    assert re.fullmatch(r"about \d+ s · free", price), price
+
+
+def test_an_effort_names_a_pipeline_and_a_preset(browser: Browser, served: Served) -> None:
+    with served.gate.closed():
+        asked = browser.submit(form(browser.open("/"), "/runs"), question=QUESTION, pipeline="longform full")
+        run = asked.url.path.removeprefix("/runs/")
+        events(served.client(), run, until="query")
+        assert served.client().get(f"/v1/runs/{run}").json()["pipeline"] == "longform"
+        served.client().post(f"/v1/runs/{run}/cancel")
+    finish(served.client(), run)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +132,7 @@ def test_a_run_is_stopped_and_writes_up_what_was_found(browser: Browser, served:
         browser.submit(form(confirm, f"/runs/{run}/stop"))
     ended = finish(served.client(), run)
     assert "stopped on the page" in ended["reason"]["message"]
-    assert "stopped on the page" in text(browser.open(f"/runs/{run}"))
+    assert "This run was stopped" in text(browser.open(f"/runs/{run}"))
 
 
 def test_a_report_that_the_audit_rejected_says_why(tmp_path: Path) -> None:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from typing import Any
+
 import pytest
 
+from leadline.records import Notice
+from leadline.runs import Metadata, StepError
 from leadline_server.page.run_pages import waiting_before
+from leadline_server.page.templating import _marked
+from leadline_server.page.wording import outcome, shortfall
 from leadline_server.queue import QueuedRun
+from leadline_server.views import RunView
 
 
 def queued(run_id: str, ordered: float, state: str = "waiting") -> QueuedRun:
@@ -16,3 +24,43 @@ def queued(run_id: str, ordered: float, state: str = "waiting") -> QueuedRun:
 def test_the_place_in_the_queue_counts_waiting_runs_that_were_ordered_earlier(run_id: str, before: int) -> None:
     runs = [queued("third", 3.0), queued("first", 1.0), queued("begun", 0.5, "claimed"), queued("second", 2.0)]
     assert waiting_before(runs, run_id) == before
+
+
+BEGAN = datetime(2026, 3, 1, tzinfo=UTC)
+FAILED = Metadata(run_id="r", trace_id="t", question="How deep?", pipeline="research", status="failed", began=BEGAN)
+OFFLINE = StepError(message=Notice("[Errno -2]"), category="NETWORK")
+BROKEN = StepError(message=Notice("KeyError"), category="BUSINESS")
+
+
+@pytest.mark.parametrize(
+    ("changes", "title", "button"),
+    [
+        (
+            {"errors": (StepError(message="[Errno -2]", category="NETWORK"),)},
+            "A service could not be reached",
+            "Try again",
+        ),
+        ({"errors": (BROKEN,)}, "Something went wrong", "Try again"),
+        ({"status": "cancelled", "reason": Notice("cancelled on the page")}, "This run was stopped", "Continue"),
+        ({"status": "no_evidence"}, "No answer was found", ""),
+        ({"audit": {"accepted": False}}, "The report was rejected", "Try again"),
+    ],
+)
+def test_people_read_what_happened_without_exceptions_and_names(
+    changes: dict[str, Any], title: str, button: str
+) -> None:
+    ended = outcome(RunView.of(FAILED.model_copy(update=changes)))
+    assert (ended.title, ended.button) == (title, button)
+    assert "Errno" not in ended.sentence
+
+
+def test_a_report_that_its_user_stopped_says_so() -> None:
+    stopped = Notice.several([Notice("stopped on the page", "stopped"), "without digest"])
+    assert shortfall(RunView.of(FAILED.model_copy(update={"reason": stopped}))).startswith("You stopped")
+
+
+def test_the_words_of_a_search_are_marked_and_everything_is_escaped() -> None:
+    marked = _marked("## The **pier** <of> Pier C", "pier <of>")
+    expected = 'The <mark class="is-quoted">pier</mark> <mark class="is-quoted">&lt;of&gt;</mark> '
+    assert marked == expected + '<mark class="is-quoted">Pier</mark> C'
+    assert _marked("a", "") == "a"

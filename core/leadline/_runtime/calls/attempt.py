@@ -13,10 +13,9 @@ from typing import Any, Literal, TypeVar
 
 from leadline._hosting.faults import Held
 from leadline._runtime.calls.budget import Budget
-from leadline._runtime.calls.job import ActiveCall, Job, current_stage, stage_span
+from leadline._runtime.calls.job import ActiveCall, Job, ReadableReply, current_stage, stage_span
 from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.rows import Need, Row
-from leadline._runtime.replies.streamed_text import StreamedText
 from leadline._runtime.task_groups import contain
 from leadline.contracts import Middleware
 from leadline.encoding import decode
@@ -93,9 +92,8 @@ class CallEvents:
         if job.kind.text and row.outcome == "reply":
             text = job.kind.text(decode(body, job.kind.reply))
             data = {"kind": "text", "text": text, "attempt": row.attempts}
-            stream = job.kind.stream
-            if stream.shows and self.bus.follows_deltas:
-                data |= {"said": StreamedText(stream.shows).take(text)} | ({"answers": True} if stream.answers else {})
+            if self.bus.follows_deltas:
+                data |= ReadableReply(job.kind.stream).take(text)
             await self._emit(job, "call.delta", data)
 
     async def _error(self, job: Job, failure: Failure, *, replayed: bool) -> None:

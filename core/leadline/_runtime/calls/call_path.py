@@ -42,7 +42,16 @@ from leadline._runtime.calls.attempt import (
 )
 from leadline._runtime.calls.budget import Budget, Reservation, used_by
 from leadline._runtime.calls.in_flight import SPENT, InFlight, Shutdown, SingleFlight
-from leadline._runtime.calls.job import CHAT, ActiveCall, Job, Kind, ProviderIdentity, current_call, current_stage
+from leadline._runtime.calls.job import (
+    CHAT,
+    ActiveCall,
+    Job,
+    Kind,
+    ProviderIdentity,
+    ReadableReply,
+    current_call,
+    current_stage,
+)
 from leadline._runtime.calls.keys import call_text, outline, plain
 from leadline._runtime.calls.outcomes import MIDDLEWARE, SHUTDOWN, Outcome, OutcomeBuilder, error_of, failed_call_keys
 from leadline._runtime.calls.retry import RetryPolicy, translate
@@ -50,7 +59,6 @@ from leadline._runtime.calls.store import CallResult, CallStore, ReplyCache
 from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.journal import Journal
 from leadline._runtime.journal.rows import Row, total
-from leadline._runtime.replies.streamed_text import StreamedText
 from leadline._settings.secrets import Secrets
 from leadline.contracts import Call, Middleware, Run
 from leadline.encoding import digest, encode
@@ -323,8 +331,7 @@ class CallPath:
             notices=log.notices,
             price=partial(job.kind.price, job.request) if job.kind.price else None,
             listener=job.listener,
-            prose=StreamedText(job.kind.stream.shows) if job.kind.stream.shows else None,
-            answers=job.kind.stream.answers,
+            readable=ReadableReply(job.kind.stream),
             live=all(middleware.live for middleware in self._middleware_of(job).values()),
         )
 

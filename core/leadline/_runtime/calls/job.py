@@ -93,10 +93,8 @@ class ActiveCall:
     price: Callable[[Usage], Usage] | None = None
     # Receives each piece of the reply at once, with the number of its attempt.
     listener: Callable[[int, str], None] | None = None
-    # Extracts the text that people read from a JSON reply.
-    prose: StreamedText | None = None
-    # That text is the answer of the run.
-    answers: bool = False
+    # What people read of the reply.
+    readable: ReadableReply | None = None
     usages: list[Usage] = field(default_factory=list)
     # Stored with the reply: a replay does not run the code that emitted them.
     notices: list[str] = field(default_factory=list)
@@ -147,10 +145,8 @@ class ActiveCall:
             self._last_event = self.monotonic()
             kind = self._pieces_kind
             data = {"kind": kind, "text": text, "attempt": self.attempt, "key": self.key, "task": self.task}
-            if not self.bus.follows_deltas:
-                self.prose = None  # a later reader begins in the middle, where it cannot be parsed
-            elif self.prose and kind == "text":
-                data |= {"said": self.prose.take(text)} | ({"answers": True} if self.answers else {})
+            if self.readable and kind == "text":
+                data |= self.readable.take(text)
             self.bus.emit_soon("call.delta", data, span_id=self.span)
 
     def spend(self, usage: Usage) -> None:
@@ -222,8 +218,27 @@ class Stream:
     listener: Callable[[int, str], None] | None = None
     # Fields of a JSON reply that people read.
     shows: tuple[str, ...] = ()
+    # They are text of the report.
+    drafts: bool = False
     # They are the answer of the run.
     answers: bool = False
+
+
+class ReadableReply:
+    """Extracts from a JSON reply, piece by piece, what events tell of it to people."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream, self._texts = stream, StreamedText(stream.shows)
+
+    def take(self, piece: str) -> dict[str, Any]:
+        """Return what the event of a piece has beside the piece; nothing if people do not read the reply."""
+        if not self._stream.shows:
+            return {}
+        texts = self._texts.take(piece)
+        data: dict[str, Any] = {"said": "".join(text for _, text in texts)}
+        if self._stream.drafts:
+            data["draft"] = [{"section": section, "text": text} for section, text in texts]
+        return data | ({"answers": True} if self._stream.answers else {})
 
 
 @dataclass(frozen=True)

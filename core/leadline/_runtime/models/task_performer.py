@@ -223,7 +223,7 @@ class TaskChat:
             ttl=self._ttl(choice, task),
             shareable=partial(is_reusable, task),
             single_attempt=self._health.is_unreachable(choice.name),
-            stream=Stream(task.heard, task.kind.shows, task.kind.answers),
+            stream=Stream(task.heard, task.kind.shows, task.kind.drafts, task.kind.answers),
         )
         return await self._calls.call(
             kind,

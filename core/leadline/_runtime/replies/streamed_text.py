@@ -28,15 +28,17 @@ class StreamedText:
         # True if the next string is a value and not a key.
         self._value = False
         self._inside = self._began = self._any = False
+        # The last value of a field `id`.
+        self._id = ""
 
-    def take(self, piece: str) -> str:
-        """Return the readable text of a piece and of what was held back before."""
+    def take(self, piece: str) -> list[tuple[str, str]]:
+        """Return the readable texts of a piece and of what was held back before, each after the `id` beside it."""
         text, self._rest = self._rest + piece, ""
-        texts: list[str] = []
+        texts: list[tuple[str, str]] = []
         position = 0
         while position < len(text):
             position = self._through(text, position, texts) if self._inside else self._outside(text, position)
-        return "".join(texts)
+        return texts
 
     def _outside(self, text: str, position: int) -> int:
         """Move to the next structural character."""
@@ -61,7 +63,7 @@ class StreamedText:
                 self._field = self._within[-1]
         return match.end()
 
-    def _through(self, text: str, position: int, texts: list[str]) -> int:
+    def _through(self, text: str, position: int, texts: list[tuple[str, str]]) -> int:
         """Move to the end of a string, or of the part received so far."""
         match = _PLAIN.match(text, position)
         end = match.end() if match else position
@@ -71,7 +73,9 @@ class StreamedText:
         if not self._value:
             self._field += raw
         elif raw and self._field in self._fields:
-            texts.append(self._decoded(raw))
+            texts.append((self._id, self._decoded(raw)))
+        elif self._field == "id":
+            self._id, self._began = self._id * self._began + raw, True
         if text.startswith('"', end):
             self._inside = False
             return end + 1

@@ -76,7 +76,8 @@ def could_not_look(run: Run) -> bool:
         return False
     searches = board.get(FOUND)
     lost = any(step.name in board.lost and {*step.writes} & {FOUND, SOURCES} for step in run.pipeline.steps())
-    return lost or bool(board.get(UNREAD)) or bool(searches and all(item.failure for item in searches))
+    failed = [item.failure or (item.engine_failures and not item.hits) for item in searches]
+    return lost or bool(board.get(UNREAD)) or bool(failed and all(failed))
 
 
 async def middleware_refusal(journal: Journal, rows: Iterable[Row]) -> str:

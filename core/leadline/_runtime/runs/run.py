@@ -215,7 +215,7 @@ class Run:
         """
         self.state.stopped = True
         writing = self.state.current_step in self.pipeline.closing_stages()
-        self.calls.shutdown.begin(reason, writing=writing)
+        self.calls.shutdown.begin(Notice(reason, "stopped"), writing=writing)
 
     def questions(self) -> tuple[OpenQuestion, ...]:
         """Return the questions of the run that wait for an answer, the oldest first."""

@@ -58,7 +58,12 @@ class RunState:
             self.current_step = name
 
     def end(self, status: Status, reason: str, exit_code: int | None = None) -> None:
-        """Set the final status, and an exit code other than that of the status."""
+        """Set the final status, and an exit code other than that of the status.
+
+        A run that was stopped before it found anything did not fail: it is cancelled.
+        """
+        if self.stopped and status in ("failed", "no_evidence") and exit_code is None:
+            status = "cancelled"
         self.status, self.reason = status, self._secrets.scrub(reason)
         self._exit_code = INTERRUPTED if self.stopped else exit_code
 

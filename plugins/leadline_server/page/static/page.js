@@ -131,11 +131,16 @@ if (list) {
   update();
 }
 
-// --- the form to ask: what the chosen pipeline costs ------------------------------------------------------------------
-$(".ask")?.addEventListener("change", (event) => {
-  if (event.target.name !== "pipeline") return;
-  for (const plan of $$("[data-plan]")) plan.hidden = plan.dataset.plan !== event.target.value;
+// --- forms to ask: sent from the keyboard ------------------------------------------------------------------------------
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches("textarea[name=question]")) event.target.form.requestSubmit();
 });
+
+// --- times as the reader's clock has them -----------------------------------------------------------------------------
+for (const time of $$("time[datetime]")) {
+  time.title = time.textContent;
+  time.textContent = new Date(time.dateTime).toLocaleString("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
+}
 
 // --- contents: where the reader is -----------------------------------------------------------------------------------
 const entries = $$(".contents a").map((link) => [document.getElementById(link.hash.slice(1)), link]);
@@ -170,52 +175,39 @@ function tick() {
   }
 }
 
-// Replaces what has changed, and leaves open what the reader opened, and the answer that is being written.
-function put(part) {
-  const old = document.getElementById(part.id);
-  if (!old || old.dataset.html === part.innerHTML) return;
-  const html = part.innerHTML;
-  if (old.contains(document.activeElement) && old.id === "part-questions" && $("form", part)) return;
-  const opened = new Map($$("details[id]", old).map((one) => [one.id, one.open]));
-  const focused = old.contains(document.activeElement) ? document.activeElement.closest("details[id]")?.id : "";
-  old.replaceChildren(...document.importNode(part, true).childNodes);
-  old.dataset.html = html;
-  for (const one of $$("details[id]", old)) if (opened.has(one.id)) one.open = opened.get(one.id);
-  if (focused) $(`#${CSS.escape(focused)} summary`)?.focus();
-}
-
-// Text that models are writing, by call; replies in JSON show the part that people read.
-const drafts = new Map();
-function write({ key, kind, text, said }) {
-  if (kind !== "text") return;
-  const box = $("#drafts div"), known = drafts.get(key);
-  const words = said ?? (known || !/^\s*[[{`]/.test(text) ? text : "");
-  if (!words || (known?.json && said == null)) return;
-  const draft = known || { json: said != null, part: document.createElement("p") };
-  if (!known) {
-    drafts.set(key, draft);
-    box.append(draft.part);
-    if (box.childElementCount === 1) $("#drafts-said").textContent = "A draft is being written.";
-  }
-  draft.part.textContent = (draft.part.textContent + words).replace(/\[@[^\]]*\]/g, "");
-  draft.part.scrollTop = draft.part.scrollHeight;
-  $("#drafts").hidden = false;
-}
-function forget(key) {
-  drafts.get(key)?.part.remove();
-  drafts.delete(key);
-  $("#drafts").hidden = !drafts.size;
+// Replaces the nodes that have changed, and leaves what the reader opened or writes.
+function put(old, part) {
+  if (old.id === "part-questions" && old.contains(document.activeElement)) return;
+  for (const name of old.getAttributeNames()) if (name !== "open" && !part.hasAttribute(name)) old.removeAttribute(name);
+  for (const { name, value } of part.attributes) if (name !== "open") old.setAttribute(name, value);
+  [...part.childNodes].forEach((node, place) => {
+    const there = old.childNodes[place] ?? null;
+    const known = (node.id && [...old.children].find((child) => child.id === node.id)) || there;
+    if (known?.nodeName !== node.nodeName || known.id !== node.id) old.insertBefore(document.importNode(node, true), there);
+    else {
+      if (known !== there) old.insertBefore(known, there);
+      if (known.isEqualNode(node)) return;
+      if (node.nodeType === Node.TEXT_NODE) known.data = node.data;
+      else put(known, node);
+    }
+  });
+  while (old.childNodes.length > part.childNodes.length) old.lastChild.remove();
 }
 
 const { live, events } = document.body.dataset;
-if (live) {
+if (live != null) {
   let busy = false, again = false, stream = null;
   const refresh = async () => {
     if (busy) { again = true; return; }
     busy = true;
     try {
-      const found = await load(live);
-      $$("[data-part]", found).forEach(put);
+      const found = await load(location.pathname);
+      // A run that was interrupted has none; what is typed here stays until an event tells the end.
+      for (const part of $$("[data-part]", found)) {
+        const old = document.getElementById(part.id);
+        if (old) put(old, part);
+      }
+      document.title = found.title;
       tick();
       offline(false);
     } catch (status) {
@@ -229,23 +221,21 @@ if (live) {
   };
   const watch = () => {
     stream = new EventSource(events);
-    // Replies in flight come again from their beginning.
-    stream.onopen = () => { offline(false); [...drafts.keys()].forEach(forget); refresh(); };
-    stream.addEventListener("call.delta", (event) => write(JSON.parse(event.data).data));
-    for (const kind of ["call.started", "call.restart", "call.finished"]) stream.addEventListener(kind, (event) => forget(JSON.parse(event.data).data.key));
+    stream.onopen = () => { offline(false); refresh(); };
     stream.onerror = () => {
       offline(true);
       // The browser comes back by itself, except after an error of a proxy.
       if (stream.readyState === EventSource.CLOSED) setTimeout(watch, 3000);
     };
-    const kinds = ["run.started", "progress", "message", "query", "found", "source", "unread", "question", "usage", "error", "notice", "route", "call.started", "call.finished", "call.retried", "call.held", "session.finished"];
+    const kinds = ["run.started", "progress", "message", "query", "found", "source", "unread", "question", "review", "usage", "error", "notice", "route", "call.started", "call.finished", "call.retried", "call.held", "session.finished"];
     for (const kind of kinds) stream.addEventListener(kind, refresh);
     stream.addEventListener("run.finished", () => { stream.close(); location.reload(); });
   };
   watch();
   tick();
-  // A run that waits for a worker has no events, but its place in the queue changes.
-  setInterval(() => { if ($(".status.pending")) refresh(); }, 5000);
+  // A draft grows without events, and so do the time and the place in the queue.
+  setInterval(() => { if ($("[data-writing]")) refresh(); }, 1000);
+  setInterval(refresh, 5000);
   setInterval(tick, 1000);
 }
 

@@ -27,7 +27,7 @@ from leadline.errors import (
     RateLimited,
     Unavailable,
 )
-from leadline.records import Document, Record, SearchPage, SearchRequest, Usage
+from leadline.records import Document, Event, Record, SearchPage, SearchRequest, Usage
 
 SEARCH = Kind("search", SearchPage)
 STRATEGY = Kind("strategy", SearchPage, composite=True)
@@ -324,11 +324,35 @@ async def test_deltas_of_a_json_reply_carry_its_readable_text(tmp_path: Path) ->
         call.emit("text", 'ay\\u0021"}')
         return SearchPage(cursor='{"text": "The bay!"}')
 
-    kind = Kind("search", SearchPage, text=lambda page: str(page.cursor), stream=Stream(shows=("text",)))
+    kind = Kind("search", SearchPage, text=lambda page: str(page.cursor), stream=Stream(shows=("text",), drafts=True))
     for said in ([None, "The b", None, None, "The b", None, "ay!"], ["The bay!"]):  # live, and from the journal
         async with open_call_path(tmp_path) as opened:
             await opened.calls.call(kind, SearchRequest(query="a"), stream, provider=FAKE)
-        assert [delta.get("said") for delta in opened.seen.of("call.delta")] == said
+        deltas = opened.seen.of("call.delta")
+        assert [delta.get("said") for delta in deltas] == said
+        drafts = [delta["draft"][0]["text"] if "draft" in delta else None for delta in deltas]
+        assert drafts == said
+
+
+async def test_a_reader_that_comes_late_receives_the_readable_text_from_its_beginning(tmp_path: Path) -> None:
+    kind = Kind("search", SearchPage, stream=Stream(shows=("text",), drafts=True))
+    async with open_call_path(tmp_path) as opened:
+        opened.bus._watchers.clear()  # nobody follows
+
+        async def stream(request: SearchRequest, call: Call) -> SearchPage:
+            call.emit("text", '{"id": "1", "text": "The b')
+            reader = opened.bus.subscribe(deltas=True)
+            await asyncio.sleep(0.06)
+            call.emit("text", 'ay"}')
+            pieces.extend([await anext(reader), await anext(reader)])
+            return SearchPage()
+
+        pieces: list[Event] = []
+        await opened.calls.call(kind, SearchRequest(query="a"), stream, provider=FAKE)
+    assert [piece.data["draft"] for piece in pieces] == [
+        [{"section": "1", "text": "The b"}],
+        [{"section": "1", "text": "ay"}],
+    ]
 
 
 async def test_a_thread_of_an_attempt_given_up_is_not_heard(tmp_path: Path) -> None:

@@ -18,13 +18,22 @@ PLAN = {
 
 def read(text: str, *fields: str, size: int = 1) -> str:
     prose = StreamedText(fields)
-    return "".join(prose.take(text[at : at + size]) for at in range(0, len(text), size))
+    return "".join(said for at in range(0, len(text), size) for _, said in prose.take(text[at : at + size]))
 
 
 def test_only_texts_of_the_fields_are_read() -> None:
     assert read(json.dumps({"id": "1", "text": "Deep.", "n": [1, "x"]}), "text") == "Deep."
     assert read(json.dumps(PLAN), "title") == 'Depth\nno, b\nThe "bay"\n\U0001f30a'
     assert read(json.dumps({"goals": ["a", "b"], "c": "d"}), "goals") == "a\nb"
+
+
+def test_a_text_comes_with_the_id_of_its_section_even_in_pieces() -> None:
+    reply = json.dumps({"sections": [{"id": "s-1", "text": "Deep."}, {"id": "s-22", "text": "Wide."}], "note": "no"})
+    prose, sections = StreamedText(["text"]), dict[str, str]()
+    for character in reply:
+        for section, said in prose.take(character):
+            sections[section] = sections.get(section, "") + said
+    assert sections == {"s-1": "Deep.", "s-22": "\nWide."}
 
 
 def test_text_around_the_json_is_not_read() -> None:

@@ -17,8 +17,8 @@ from leadline import hookspecs
 from leadline._runtime.runs.folder import write_metadata
 from leadline.contracts import Call
 from leadline.errors import CallFailed, Denied, Refused, Unavailable, UsageError
-from leadline.plugin import observer, stage
-from leadline.records import Event, SearchPage, SearchRequest
+from leadline.plugin import observer, search_provider, stage
+from leadline.records import Event, Notice, SearchPage, SearchRequest
 from leadline.research_findings import QUESTION, REPORT
 from leadline.runs import Metadata
 from leadline.testing.fakes import fake_web
@@ -383,3 +383,28 @@ async def test_an_error_of_an_observer_reaches_everybody_even_one_at_the_end(at:
     said = f"observer raising: RuntimeError: no {at}"
     stored = Metadata.model_validate_json((result.folder / "metadata.json").read_text())
     assert [error.message for error in result.metadata.errors] == [error.message for error in stored.errors] == [said]
+
+
+async def test_a_run_whose_engine_fails_while_the_others_find_nothing_fails(tmp_path: Path) -> None:
+    class Down:
+        async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
+            raise Denied("no connection")
+
+    down = plugin("down", search_provider("For a test")(lambda: Down()))
+    engines = ["fakeweb", "down"]
+    async with client(tmp_path, down, search__engines=engines, plugins__fakeweb={"hits": 0}) as runs:
+        result = await runs.research(QUESTION_TEXT)
+    assert (result.status, result.report) == ("failed", None)
+    assert "no connection" in result.reason
+
+
+async def test_a_run_that_is_stopped_before_it_found_anything_is_cancelled(tmp_path: Path) -> None:
+    async def stop(request: Any, call: Call) -> None:
+        if isinstance(request, SearchRequest):
+            handle.stop("stopped by the test")
+
+    async with client(tmp_path, around(stop), middleware=["around"], plugins__fakeweb={"hits": 0}) as runs:
+        handle = await runs.start(QUESTION_TEXT)
+        result = await handle.result()
+    assert (result.status, result.exit_code, result.report) == ("cancelled", 130, None)
+    assert any(part.code == "stopped" for part in Notice.read(result.reason).parts)
