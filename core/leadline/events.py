@@ -177,7 +177,7 @@ class PageUnread(TypedDict):
 
 
 class Question(TypedDict):
-    """A question to a person, which `Run.answer` answers within so many seconds.
+    """A question to a person, which `Run.answer` answers, within so many seconds if there is a limit.
 
     The `call.finished` with its id as `key` tells that it is closed.
     """

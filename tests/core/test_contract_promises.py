@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -52,23 +50,6 @@ async def run_stage(folder: Path, do: Do, *plugins: Any, settings: Any = None, *
         return await client.research(QUESTION)
 
 
-def documented_events() -> dict[str, set[str]]:
-    """Return the keys of `data` by kind of event, as `leadline.events` documents them."""
-    found: dict[str, set[str]] = {}
-    kind = ""
-    for line in (inspect.getdoc(events) or "").splitlines():
-        if match := re.match(r"    ([a-z.]+) +\{", line):
-            kind = match[1]
-        if kind and line.startswith("    "):
-            for keys in re.findall(r"\{([^}]*)", line) or re.findall(r"^ +(from:[^}]*)\}", line):
-                found.setdefault(kind, set()).update(re.findall(r"(?:^|, ?)(\w+)", keys))
-            if line.lstrip().startswith("from:"):
-                found[kind] |= {"from", *re.findall(r", (\w+)", line)}
-        else:
-            kind = ""
-    return found
-
-
 async def test_every_event_has_a_documented_kind_and_documented_data(tmp_path: Path) -> None:
     class Failing:
         async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
@@ -84,7 +65,7 @@ async def test_every_event_has_a_documented_kind_and_documented_data(tmp_path: P
             seen.setdefault(event.kind, set()).update(event.data)
             if event.kind == "question":
                 await run.answer(str(event.data["id"]), {"answer": QUESTION})
-    documented = documented_events()
+    documented = {kind: set(data.__annotations__) for kind, data in events.DATA.items()}
     assert {"question", "error", "source", "message", "call.started", "call.finished"} <= seen.keys()
     assert seen.keys() <= documented.keys()
     assert {kind: keys - documented[kind] for kind, keys in seen.items() if keys - documented[kind]} == {}

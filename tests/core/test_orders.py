@@ -172,11 +172,9 @@ async def test_the_metadata_on_disk_follows_the_run(tmp_path: Path) -> None:
         await handle.result()
 
 
-@pytest.mark.parametrize(("action", "status"), [("stop", "failed"), ("cancel", "cancelled")])
+@pytest.mark.parametrize("action", ["stop", "cancel"])
 @pytest.mark.parametrize("where", ["here", "elsewhere"])
-async def test_a_run_is_stopped_and_cancelled_from_anywhere(
-    action: str, status: str, where: str, tmp_path: Path
-) -> None:
+async def test_a_run_is_stopped_and_cancelled_from_anywhere(action: str, where: str, tmp_path: Path) -> None:
     middleware = Held()
     async with client(tmp_path, held(middleware), middleware=["held"]) as here, client(tmp_path) as elsewhere:
         handle = await here.start(QUESTION)
@@ -185,8 +183,8 @@ async def test_a_run_is_stopped_and_cancelled_from_anywhere(
         await control(handle.id, "by the test")
         middleware.go.set()
         result = await handle.result()
-        assert (result.status, "by the test" in result.reason) == (status, True)
-        with pytest.raises(UsageError, match=rf"not active: it is {status}"):
+        assert (result.status, "by the test" in result.reason) == ("cancelled", True)
+        with pytest.raises(UsageError, match="not active: it is cancelled"):
             await control(handle.id)
         assert not [*(handle.folder / ".inbox").glob("*")]
 

@@ -500,8 +500,8 @@ class Selector:
         if selection.key == "ai.providers" and ":" in name:
             provider, _, model = name.partition(":")
             provider = provider if self.catalog.has(provider) else usual
-            roles = f'ai.roles={{ thinking = "{provider}:{model}", task = "{provider}:{model}" }}'
-            return f"; name providers alone, and models in ai.roles: --set ai.providers={provider} --set '{roles}'"
+            roles = f'{{ thinking = "{provider}:{model}", task = "{provider}:{model}" }}'
+            return f'; name providers alone, and models in ai.roles: ai.providers = "{provider}", ai.roles = {roles}'
         if not selection.model or ":" in selection.model:
             return ""
         chosen = self._selected.names["ai.providers"]

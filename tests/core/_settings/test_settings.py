@@ -523,7 +523,7 @@ def test_a_model_without_its_provider_is_told_the_form(load: Load) -> None:
     assert told.startswith("ai.roles.thinking: no plugin 'good' is installed: choose from: ")
     assert "; a model is written PROVIDER:MODEL, such as 'gateway:good'; see" in told
     assert "PROVIDER:MODEL" not in fault(load, 'ai.roles={thinking="gatewy:good"}')
-    assert "; name providers alone, and models in ai.roles: --set ai.providers=gateway --set " in fault(
+    assert '; name providers alone, and models in ai.roles: ai.providers = "gateway", ai.roles = ' in fault(
         load, "ai.providers=gateway:good"
     )
 

@@ -53,7 +53,7 @@ def test_ctrl_c_stops_says_how_to_go_on_and_that_works(start: Start, waiting: Po
     _, err = waiting.communicate(timeout=60)
     assert waiting.returncode == 130
     assert "Stopping: writing the report from the results so far." in err
-    assert "Status    failed" in err
+    assert "Status    cancelled" in err
     assert "Traceback" not in err
     code, report = resumed(start, err)
     assert code == 0
