@@ -118,7 +118,7 @@ def outcome(view: RunView) -> Outcome:
     if view.audit.get("accepted") is False:
         words = "The report did not pass the checks that this server demands, so it is not shown."
         return Outcome("The report was rejected", words, "Try again", retry=True)
-    category = next((error.category for error in view.errors), "")
+    category = next((error.category for error in view.errors if error.category in _FAILURES), "")
     words = f"{_FAILURES.get(category, '')} It ended without a report.".strip()
     if category == "NETWORK":
         return Outcome("A service could not be reached", words, "Try again", retry=True)
@@ -126,8 +126,9 @@ def outcome(view: RunView) -> Outcome:
 
 
 def shortcomings(errors: Iterable[Any]) -> list[str]:
-    """Return in a sentence each what kinds of errors mean for the reader."""
-    return [_FAILURES[category] for category in dict.fromkeys(error.category for error in errors if error.category)]
+    """Return in a sentence each what kinds of errors mean for the reader; the stop of a reader is none."""
+    categories = dict.fromkeys(error.category for error in errors if Notice.read(error.message).code != "stopped")
+    return [_FAILURES[category] for category in categories if category in _FAILURES]
 
 
 def money(value: Any) -> str:
