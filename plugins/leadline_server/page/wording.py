@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from leadline.records import Notice
+from leadline.rendering import safe_url
 from leadline_server.views import RunView
 
 STATUSES: Mapping[str, str] = {
@@ -169,6 +170,13 @@ def site(url: str) -> str:
     """Return the name of the site of an address; empty for a document."""
     host = urlsplit(url).hostname if url.startswith("http") else ""
     return (host or "").removeprefix("www.")
+
+
+def target(url: str) -> str:
+    """Return where the title of a source leads: of a stored document to its page; empty if nowhere."""
+    scheme, _, path = url.partition("://")
+    key = "".join(path.split("/")[1:2])
+    return f"/documents/{key}" if scheme == "knowledge" and key.isalnum() else safe_url(url)
 
 
 def count(value: Any) -> str:

@@ -11,7 +11,7 @@ from leadline.records import Notice
 from leadline.runs import Metadata, StepError
 from leadline_server.page.run_pages import waiting_before
 from leadline_server.page.templating import _marked
-from leadline_server.page.wording import outcome, shortcomings, shortfall
+from leadline_server.page.wording import outcome, shortcomings, shortfall, target
 from leadline_server.queue import QueuedRun
 from leadline_server.views import RunView
 
@@ -55,6 +55,19 @@ def test_people_read_what_happened_without_exceptions_and_names(
     ended = outcome(RunView.of(FAILED.model_copy(update=changes)))
     assert (ended.title, ended.button) == (title, button)
     assert "Errno" not in ended.sentence
+
+
+@pytest.mark.parametrize(
+    ("url", "leads"),
+    [
+        ("knowledge://own/0a1b/x.pdf", "/documents/0a1b"),
+        ("knowledge://own/..", ""),
+        ("local://papers/0a1b/x.pdf", ""),
+        ("https://example.org/?knowledge://own/0a1b/x", "https://example.org/?knowledge://own/0a1b/x"),
+    ],
+)
+def test_the_title_of_a_stored_document_leads_to_its_page(url: str, leads: str) -> None:
+    assert target(url) == leads
 
 
 def test_shortcomings_leave_out_the_stop_of_a_user_and_kinds_without_words() -> None:
