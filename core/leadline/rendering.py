@@ -62,11 +62,11 @@ def safe_url(url: str) -> str:
 def readable_url(url: str) -> str:
     """Return the address of a source for readers: of a document of one's own the folder and the path in it.
 
-    Of a file elsewhere only its name is shown, since reports are shared. Letters outside ASCII are decoded; a space
-    stays encoded.
+    Of a stored document, or a file elsewhere, only its name is shown, since reports are shared. Letters outside ASCII
+    are decoded; a space stays encoded.
     """
     scheme, mark, rest = url.partition("://")
-    if not mark or scheme not in ("local", "file"):
+    if not mark or scheme not in ("local", "knowledge", "file"):
         return url
     path = rest.partition("/")[2] if scheme == "local" else rest.rpartition("/")[2]
     return _LETTERS.sub(_decoded, path)

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from leadline.display import visible
-from leadline.rendering import VERDICTS, plain_title, readable_url, safe_url
+from leadline.rendering import VERDICTS, plain_title, readable_url
 from leadline_server.access import Identity
 from leadline_server.openai.turns import CHAT, REQUEST, TAGS
 from leadline_server.page import wording
@@ -61,7 +61,7 @@ class Templates:
             env.filters[function.__name__] = function
         env.filters |= {
             "printable": lambda text: visible(str(text)),
-            "link": safe_url,
+            "link": wording.target,
             "place": lambda url: visible(readable_url(url)),
             "one_title": lambda text: visible(plain_title(text)),
             "strong": lambda text: Markup("<b>{}</b>{}{}").format(*str(text).partition(" ")),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from leadline.records import REPORT_PARTS, Event
+from leadline.records import REPORT_PARTS, Event, Notice
 from leadline_server.page.wording import STAGES, plural, site
 
 # Calls in flight that are shown; the others are counted.
@@ -327,7 +327,7 @@ class Trail:
         self.cost = float(spent.get("money") or self.cost)
 
     def _on_error(self, data: Mapping[str, Any], _: Event) -> None:
-        message = str(data["message"])
+        message = Notice.of(str(data["message"]), str(data.get("code", "text")), {})
         if message in self.failures:
             self.failures[message].times += 1
         else:

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from leadline.records import Notice
+from leadline.rendering import safe_url
 from leadline_server.views import RunView
 
 STATUSES: Mapping[str, str] = {
@@ -118,7 +119,7 @@ def outcome(view: RunView) -> Outcome:
     if view.audit.get("accepted") is False:
         words = "The report did not pass the checks that this server demands, so it is not shown."
         return Outcome("The report was rejected", words, "Try again", retry=True)
-    category = next((error.category for error in view.errors), "")
+    category = next((error.category for error in view.errors if error.category in _FAILURES), "")
     words = f"{_FAILURES.get(category, '')} It ended without a report.".strip()
     if category == "NETWORK":
         return Outcome("A service could not be reached", words, "Try again", retry=True)
@@ -126,8 +127,9 @@ def outcome(view: RunView) -> Outcome:
 
 
 def shortcomings(errors: Iterable[Any]) -> list[str]:
-    """Return in a sentence each what kinds of errors mean for the reader."""
-    return [_FAILURES[category] for category in dict.fromkeys(error.category for error in errors if error.category)]
+    """Return in a sentence each what kinds of errors mean for the reader; the stop of a reader is none."""
+    categories = dict.fromkeys(error.category for error in errors if Notice.read(error.message).code != "stopped")
+    return [_FAILURES[category] for category in categories if category in _FAILURES]
 
 
 def money(value: Any) -> str:
@@ -168,6 +170,13 @@ def site(url: str) -> str:
     """Return the name of the site of an address; empty for a document."""
     host = urlsplit(url).hostname if url.startswith("http") else ""
     return (host or "").removeprefix("www.")
+
+
+def target(url: str) -> str:
+    """Return where the title of a source leads: of a stored document to its page; empty if nowhere."""
+    scheme, _, path = url.partition("://")
+    key = "".join(path.split("/")[1:2])
+    return f"/documents/{key}" if scheme == "knowledge" and key.isalnum() else safe_url(url)
 
 
 def count(value: Any) -> str:

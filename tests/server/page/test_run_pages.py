@@ -11,7 +11,7 @@ from leadline.records import Notice
 from leadline.runs import Metadata, StepError
 from leadline_server.page.run_pages import waiting_before
 from leadline_server.page.templating import _marked
-from leadline_server.page.wording import outcome, shortfall
+from leadline_server.page.wording import outcome, shortcomings, shortfall, target
 from leadline_server.queue import QueuedRun
 from leadline_server.views import RunView
 
@@ -30,6 +30,8 @@ BEGAN = datetime(2026, 3, 1, tzinfo=UTC)
 FAILED = Metadata(run_id="r", trace_id="t", question="How deep?", pipeline="research", status="failed", began=BEGAN)
 OFFLINE = StepError(message=Notice("[Errno -2]"), category="NETWORK")
 BROKEN = StepError(message=Notice("KeyError"), category="BUSINESS")
+INTERNAL = StepError(message=Notice("no AI provider answered"), category="INTERNAL")
+STOPPED = StepError(message=Notice("stopped on the page", "stopped"), category="RESOURCE_LIMIT")
 
 
 @pytest.mark.parametrize(
@@ -41,6 +43,7 @@ BROKEN = StepError(message=Notice("KeyError"), category="BUSINESS")
             "Try again",
         ),
         ({"errors": (BROKEN,)}, "Something went wrong", "Try again"),
+        ({"errors": (INTERNAL, OFFLINE)}, "A service could not be reached", "Try again"),
         ({"status": "cancelled", "reason": Notice("cancelled on the page")}, "This run was stopped", "Continue"),
         ({"status": "no_evidence"}, "No answer was found", ""),
         ({"audit": {"accepted": False}}, "The report was rejected", "Try again"),
@@ -52,6 +55,24 @@ def test_people_read_what_happened_without_exceptions_and_names(
     ended = outcome(RunView.of(FAILED.model_copy(update=changes)))
     assert (ended.title, ended.button) == (title, button)
     assert "Errno" not in ended.sentence
+
+
+@pytest.mark.parametrize(
+    ("url", "leads"),
+    [
+        ("knowledge://own/0a1b/x.pdf", "/documents/0a1b"),
+        ("knowledge://own/..", ""),
+        ("local://papers/0a1b/x.pdf", ""),
+        ("https://example.org/?knowledge://own/0a1b/x", "https://example.org/?knowledge://own/0a1b/x"),
+    ],
+)
+def test_the_title_of_a_stored_document_leads_to_its_page(url: str, leads: str) -> None:
+    assert target(url) == leads
+
+
+def test_shortcomings_leave_out_the_stop_of_a_user_and_kinds_without_words() -> None:
+    assert shortcomings([INTERNAL, STOPPED]) == []
+    assert [text.partition(",")[0] for text in shortcomings([STOPPED, OFFLINE, OFFLINE])] == ["The web"]
 
 
 def test_a_report_that_its_user_stopped_says_so() -> None:

@@ -25,7 +25,7 @@
     const [, progress, state] = item.children;
     let status = 413, reply = { message: `larger than ${Math.round(limit / 1e6)} MB` };
     for (let attempt = 0; file.size <= limit && attempt < 5; attempt += 1) {
-      state.textContent = "is read";
+      state.textContent = "reading …";
       [status, reply] = await send(name, file, progress);
       if (status !== 429) break;
       await pause(3);
