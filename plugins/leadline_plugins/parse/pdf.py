@@ -29,7 +29,7 @@ from leadline.records import Blob, Document
 from leadline_plugins.parse import ocr
 from leadline_plugins.parse.decode import document, plausible_title
 from leadline_plugins.parse.layout import lay_out, lowered, page_offsets, raised
-from leadline_plugins.parse.media import bare_type
+from leadline_plugins.parse.media import OCR, PICTURES, bare_type
 from leadline_plugins.parse.pdf_blocks import Cell, Line, Page, Pdf, Title, is_note_of, pieces_of
 
 _PAGES = 5_000
@@ -87,8 +87,9 @@ class PdfParser:
     """Parses with PDFium."""
 
     def accepts(self, media_type: str, /) -> bool:
-        """Accept PDF."""
-        return bare_type(media_type) in {"application/pdf", "application/x-pdf"}
+        """Accept PDF, and pictures if tesseract is installed."""
+        kind = bare_type(media_type)
+        return kind in {"application/pdf", "application/x-pdf"} or (kind in PICTURES and which(OCR) is not None)
 
     async def parse(self, blob: Blob, call: Call, /) -> Document:
         """Return the document and the offsets of its pages.
@@ -96,7 +97,7 @@ class PdfParser:
         Raises `Unsupported` for a file that is broken, encrypted or without text.
         """
         outcome, pictures = await within_limits(blob.name, len(blob.data), _parsed, blob)
-        if pictures and (program := which(ocr.PROGRAM)):
+        if pictures and (program := which(OCR)):
             read = await asyncio.gather(*(_recognized(blob, number, program) for number in pictures[:_MOST_PICTURES]))
             lines = dict(zip(pictures, read, strict=False))
             outcome, _ = await within_limits(blob.name, len(blob.data), _parsed, blob, lines)
@@ -106,15 +107,17 @@ class PdfParser:
 async def _recognized(blob: Blob, number: int, program: str) -> list[Line]:
     """Return the lines of a page that is a picture; none if it cannot be read within the limits."""
     try:
-        return await within_limits(blob.name, len(blob.data), _recognize, blob.data, number, program)
+        return await within_limits(blob.name, len(blob.data), _recognize, blob, number, program)
     except (Unsupported, OSError):
         return []
 
 
-def _recognize(data: bytes, number: int, program: str) -> list[Line]:
+def _recognize(blob: Blob, number: int, program: str) -> list[Line]:
+    if _is_of_pictures(blob):
+        return ocr.recognized_picture(blob.data, number, program)
     from pypdfium2 import PdfDocument  # type: ignore[import-untyped]
 
-    pdf = PdfDocument(data)
+    pdf = PdfDocument(blob.data)
     try:
         return ocr.recognized(pdf[number], number, program)
     finally:
@@ -145,11 +148,9 @@ def _parsed(
             # A size of its own would make a heading of each line.
             size = sizes[0][0] if sizes else known[by_machine[0]][0].size
             pdf.pages[number].lines[:] = [replace(line, size=size) for line in known[number]]
-        incomplete.append(
-            f"{_pictures(by_machine, count)} and read by machine ({ocr.PROGRAM}), perhaps not all rightly"
-        )
+        incomplete.append(f"{_pictures(by_machine, count)} and read by machine ({OCR}), perhaps not all rightly")
     if unread := [number for number in pdf.pictures if number not in by_machine]:
-        need = "" if recognized else f" (OCR needs {ocr.PROGRAM})"
+        need = "" if recognized else f" (OCR needs {OCR})"
         incomplete.append(f"{_pictures(unread, count)}, whose text was not read{need}")
     lost: set[int] = set()
     pieces = pieces_of(pdf, lost)
@@ -161,13 +162,21 @@ def _parsed(
     if unnamed := [at + 1 for at, page in enumerate(pdf.pages) if any(_UNNAMED.search(one.text) for one in page.lines)]:
         incomplete.append(f"letters or signs on {_named(unnamed, count)} that their fonts do not name are left out")
     if not layout.text.strip():
-        reason = f"{blob.name}: no text on its {count} pages (OCR of scanned pages needs {ocr.PROGRAM})"
+        pages_of = "1 page" if count == 1 else f"{count} pages"
+        need = "" if recognized else f" (OCR of scanned pages needs {OCR})"
+        reason = f"{blob.name}: no text on its {pages_of}{need}"
         return Unsupported(reason), pdf.pictures
     whole = document(blob, layout, title, pages=pages, incomplete="; ".join(filter(None, incomplete)))
     return bounded(whole), pdf.pictures
 
 
+def _is_of_pictures(blob: Blob) -> bool:
+    return bare_type(blob.media_type) in PICTURES
+
+
 def _read(blob: Blob) -> Pdf:
+    if _is_of_pictures(blob):
+        return ocr.pages_of(blob.name, blob.data)
     from pypdfium2 import PdfiumError
 
     with _PDFIUM:
