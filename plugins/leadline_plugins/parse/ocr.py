@@ -50,19 +50,22 @@ def pages_of(name: str, data: bytes) -> Pdf:
 
 def _count(data: bytes) -> int:
     """Return the number of pages of a picture; only a TIFF has more than one."""
-    order = "little" if data.startswith(b"II") else "big"
-    count, offset = 0, int.from_bytes(data[4:8], order) if content_type(data) == "image/tiff" else 0
+    if content_type(data) != "image/tiff":
+        return 1
+
+    def number(offset: int, size: int) -> int:
+        return int.from_bytes(data[offset : offset + size], "little" if data.startswith(b"II") else "big")
+
+    # A directory for each page: how many entries it has, these, and the offset of the next one.
+    count, offset = 0, number(4, 4)
     while 0 < offset < len(data) and count < _PAGES:
-        count += 1
-        entries = offset + 2
-        offset = entries + 12 * int.from_bytes(data[offset:entries], order)
-        offset = int.from_bytes(data[offset : offset + 4], order)
+        count, offset = count + 1, number(offset + 2 + 12 * number(offset, 2), 4)
     return max(1, count)
 
 
 def recognized_picture(data: bytes, number: int, program: str) -> list[Line]:
     """Return the lines of a page of a picture; none if it shows no text. Raises OSError if no program runs."""
-    return _lines(program, data, number, _HEIGHT, of=number)
+    return _lines(program, data, number, _HEIGHT, index=number)
 
 
 def recognized(page: Any, number: int, program: str) -> list[Line]:
@@ -74,9 +77,9 @@ def recognized(page: Any, number: int, program: str) -> list[Line]:
     return _lines(program, picture, number, height)
 
 
-def _lines(program: str, picture: bytes, number: int, height: float, of: int = 0) -> list[Line]:
-    """Return the lines of a page of a file; `height` is its height in points, `of` its number in the picture."""
-    rows = _table(program, picture, of)
+def _lines(program: str, picture: bytes, number: int, height: float, index: int = 0) -> list[Line]:
+    """Return the lines of a page of a file; `height` is its height in points, `index` its number in the picture."""
+    rows = _table(program, picture, index)
     words = [_word(row) for row in rows if row[0] == "5" and row[-1].strip()]
     if not words or mean(word.confidence for word in words) < _CONFIDENT:
         return []

@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import groupby, pairwise, repeat
 from math import inf
 from operator import floordiv, sub
@@ -68,7 +68,7 @@ _FIXED_PITCH = 1
 
 def read_pdf(data: bytes) -> Pdf:
     """Read a PDF; raises `PdfiumError`."""
-    from pypdfium2 import PdfDocument
+    from pypdfium2 import PdfDocument  # type: ignore[import-untyped]
 
     pdf = PdfDocument(data)
     try:
@@ -192,15 +192,14 @@ def _lines(file: _File, page: Any, number: int) -> list[Line]:
 
 
 def _turning(page: Any) -> Callable[[float, float], tuple[float, float]]:
+    """Return a function that turns a point of a page with it; width and height are those that a reader sees."""
     width, height = page.get_size()
-    return partial(_turned, page.get_rotation(), width, height)
-
-
-def _turned(rotation: int, width: float, height: float, x: float, y: float) -> tuple[float, float]:
-    """Return where a point of a page is after its rotation; `width` and `height` are those that a reader sees."""
-    if not rotation:
-        return x, y
-    return {90: (y, height - x), 180: (width - x, height - y), 270: (width - y, x)}[rotation]
+    return {
+        0: lambda x, y: (x, y),
+        90: lambda x, y: (y, height - x),
+        180: lambda x, y: (width - x, height - y),
+        270: lambda x, y: (width - y, x),
+    }[page.get_rotation()]
 
 
 class _Lines:
