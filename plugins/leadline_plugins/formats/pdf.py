@@ -200,6 +200,6 @@ def _inputs(document: Document, paper: str, title_page: str, call: Call) -> dict
     }
 
 
-@parser("Text of PDF files", settings=PdfSettings, work="local", cache_key=())
+@parser("Text of PDF files, and of pictures with tesseract", settings=PdfSettings, work="local", cache_key=())
 def _parser() -> PdfParser:
     return PdfParser()

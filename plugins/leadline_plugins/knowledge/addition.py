@@ -21,7 +21,7 @@ from leadline_plugins.documents.store import Entry, State
 from leadline_plugins.knowledge import KnowledgeSettings
 from leadline_plugins.knowledge.shelf import Shelf, document_id, file_digest
 from leadline_plugins.knowledge.writer import ShelfWriter
-from leadline_plugins.parse.media import bare_type, content_type, media_type
+from leadline_plugins.parse.media import bare_type, content_type, media_type, missing
 from leadline_plugins.passages.cutting import passages_of
 from leadline_plugins.search.local.folders import File, LocalSettings, Walk, passed_over, read, resolve
 from leadline_plugins.search.local.reading import batches, parsed
@@ -241,7 +241,7 @@ class Addition:
         known = bare_type(blob.media_type)
         kind = blob.media_type if known and self._context.parses(blob.media_type) else media_type(blob.name)
         kind = content_type(blob.data) or kind
-        problem = "" if self._context.parses(kind) else f"no parser of read.parsers reads {kind}"
+        problem = "" if self._context.parses(kind) else f"no parser of read.parsers reads {kind}{missing(kind)}"
         if len(blob.data) > self._max_bytes:
             problem = f"is larger than max_file_mb: {len(blob.data) / 1e6:.0f} MB of {self._settings.max_file_mb:g} MB"
         name = without_surrogates(blob.name)
@@ -267,7 +267,7 @@ class Addition:
         kind = media_type(file.path)
         problem = file.problem
         if not problem and not self._context.parses(kind):
-            problem = f"no parser of read.parsers reads {kind}"
+            problem = f"no parser of read.parsers reads {kind}{missing(kind)}"
         # With the folder that was named, or that has the file; the name tells nothing of those above it.
         above = root.parent if root != Path(file.path) else root.parent.parent
         name = without_surrogates(str(Path(file.path).relative_to(above)))

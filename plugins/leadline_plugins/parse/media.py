@@ -6,6 +6,7 @@ import math
 import re
 from mimetypes import MimeTypes
 from pathlib import PurePosixPath
+from shutil import which
 
 UNKNOWN = "application/octet-stream"
 _OPEN_XML, _OASIS = "application/vnd.openxmlformats-officedocument.", "application/vnd.oasis.opendocument."
@@ -37,6 +38,7 @@ _DOCUMENTS = {
     ".text": "text/plain",
     ".txt": "text/plain",
     ".xhtml": "application/xhtml+xml",
+    ".webp": "image/webp",  # not in the table of Python 3.11
     ".xlsm": XLSX,
     ".xlsx": XLSX,
 }
@@ -48,6 +50,12 @@ _OFFICE = {
 _OFFICE_PART = re.compile(rb"PK\x03\x04.{26}(word|xl|ppt)[/\\\\]", re.DOTALL)
 # The first file of OpenDocument and EPUB.
 _MIMETYPE = re.compile(rb"PK\x03\x04.{26}mimetype([\w.+/-]{3,100})PK", re.DOTALL)
+# The program that reads pictures, and those that it knows, by their first bytes.
+OCR = "tesseract"
+_PICTURE = re.compile(
+    rb"(?P<png>\x89PNG\r\n\x1a\n)|(?P<jpeg>\xff\xd8\xff)|(?P<tiff>II\*\0|MM\0\*)|(?P<webp>RIFF.{4}WEBP)", re.DOTALL
+)
+PICTURES = {f"image/{name}" for name in _PICTURE.groupindex}
 _CHARSET = re.compile(r";\s*charset\s*=\s*[\"']?([\w.:+-]{1,40})", re.IGNORECASE)
 _TYPES = MimeTypes(filenames=())
 # Pixels of a picture that anything may decode: one of a few kilobytes can declare billions.
@@ -65,15 +73,23 @@ def media_type(name: str) -> str:
 
 
 def content_type(data: bytes) -> str:
-    """Return the media type that the bytes of a file declare, for PDF, RTF and zipped documents; else empty."""
+    """Return the media type that the bytes of a file declare: PDF, RTF, zipped documents, pictures; else empty."""
     if data[:1024].lstrip().startswith(b"%PDF-"):
         return "application/pdf"
     if data.startswith(b"{\\rtf"):
         return "application/rtf"
+    if picture := _PICTURE.match(data):
+        return f"image/{picture.lastgroup}"
     if not data.startswith(b"PK\x03\x04"):
         return ""
     part, own = _OFFICE_PART.search(data), _MIMETYPE.match(data)
     return own[1].decode() if own else _OFFICE[part[1]] if part else ""
+
+
+def missing(*media_types: str) -> str:
+    """Return what has to be installed to read files of some kinds, for the end of a message, or an empty string."""
+    is_missing = not PICTURES.isdisjoint(map(bare_type, media_types)) and not which(OCR)
+    return f" (a picture: install {OCR})" if is_missing else ""
 
 
 def bare_type(media_type: str) -> str:

@@ -1,4 +1,4 @@
-"""Reading of pages that are pictures, by the program tesseract, if it is installed."""
+"""Reading of pictures, and of pages that are pictures, by the program tesseract, if it is installed."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import os
 import resource
 from itertools import groupby
 from statistics import mean, median
-from subprocess import PIPE, Popen, run
+from subprocess import DEVNULL, PIPE, Popen, run
 from typing import Any, NamedTuple
 
-from leadline_plugins.parse.pdf_blocks import Cell, Line
+from leadline.errors import Unsupported
+from leadline_plugins.parse.media import PICTURES, content_type
+from leadline_plugins.parse.pdf_blocks import Cell, Line, Page, Pdf
 
-PROGRAM = "tesseract"
 # Pixels per point: 300 a inch. A page has at most as many pixels as A3 has.
 _SCALE, _MOST_PIXELS = 300 / 72, 18_000_000
 # Seconds of processor time for a page.
 _SECONDS = 30
+# Pages of a TIFF that are counted, and the height that a page of a picture is taken to have, in points.
+_PAGES, _HEIGHT = 5_000, 842.0
 # Mean confidence, of 100, below which a page is no text: a photograph, a hand.
 _CONFIDENT = 50
 # Multiple of the height of a line from which a gap separates cells.
@@ -36,36 +39,74 @@ class _Word(NamedTuple):
     text: str
 
 
+def pages_of(name: str, data: bytes) -> Pdf:
+    """Return the pages of a picture, which are not read yet. Raises `Unsupported` for other data."""
+    # What is no picture, tesseract takes for a list of files to read.
+    if content_type(data) not in PICTURES:
+        raise Unsupported(f"{name}: not a readable picture")
+    pages = range(_count(data))
+    return Pdf("", [Page([], _HEIGHT) for _ in pages], [], pages)
+
+
+def _count(data: bytes) -> int:
+    """Return the number of pages of a picture; only a TIFF has more than one."""
+    if content_type(data) != "image/tiff":
+        return 1
+
+    def number(offset: int, size: int) -> int:
+        return int.from_bytes(data[offset : offset + size], "little" if data.startswith(b"II") else "big")
+
+    # A directory for each page: how many entries it has, these, and the offset of the next one.
+    count, offset = 0, number(4, 4)
+    while 0 < offset < len(data) and count < _PAGES:
+        count, offset = count + 1, number(offset + 2 + 12 * number(offset, 2), 4)
+    return max(1, count)
+
+
+def recognized_picture(data: bytes, number: int, program: str) -> list[Line]:
+    """Return the lines of a page of a picture; none if it shows no text. Raises OSError if no program runs."""
+    return _lines(program, data, number, _HEIGHT, index=number)
+
+
 def recognized(page: Any, number: int, program: str) -> list[Line]:
     """Return the lines of a rendered page of PDFium; none if it shows no text. Raises OSError if no program runs."""
     width, height = page.get_size()
     scale = min(_SCALE, (_MOST_PIXELS / max(1, width * height)) ** 0.5)
     bitmap = page.render(scale=scale, grayscale=True)
-    words = _words(program, b"P5 %d %d 255\n" % (bitmap.stride, bitmap.height) + bytes(bitmap.buffer))
+    picture = b"P5 %d %d 255\n" % (bitmap.stride, bitmap.height) + bytes(bitmap.buffer)
+    return _lines(program, picture, number, height)
+
+
+def _lines(program: str, picture: bytes, number: int, height: float, index: int = 0) -> list[Line]:
+    """Return the lines of a page of a file; `height` is its height in points, `index` its number in the picture."""
+    rows = _table(program, picture, index)
+    words = [_word(row) for row in rows if row[0] == "5" and row[-1].strip()]
     if not words or mean(word.confidence for word in words) < _CONFIDENT:
         return []
-    rows = [list(row) for _, row in groupby(words, lambda word: word.line)]
-    size = round(median(max(word.bottom for word in row) - min(word.top for word in row) for row in rows) / scale, 1)
-    return [_line(row, number, height, scale, size) for row in rows]
+    scale = int(rows[0][9]) / height
+    lines = [list(line) for _, line in groupby(words, lambda word: word.line)]
+    heights = [max(word.bottom for word in line) - min(word.top for word in line) for line in lines]
+    return [_line(line, number, height, scale, round(median(heights) / scale, 1)) for line in lines]
 
 
-def _words(program: str, picture: bytes) -> list[_Word]:
-    """Return what tesseract reads in a picture, in all languages that are installed for it."""
+def _table(program: str, picture: bytes, number: int) -> list[list[str]]:
+    """Return what tesseract reads on a page of a picture, in all languages that are installed for it."""
     listed = run([program, "--list-langs"], stdout=PIPE, check=False).stdout.decode()  # noqa: S603 - of the user's PATH
-    languages = [name for name in listed.splitlines()[1:] if name not in _NO_TEXT]
-    command = [program, "stdin", "stdout", "-l", "+".join(languages) or "eng", "tsv"]
+    languages = "+".join(name for name in listed.splitlines()[1:] if name not in _NO_TEXT) or "eng"
+    command = [program, "stdin", "stdout", "-l", languages, "-c", f"tessedit_page_number={number}", "tsv"]
     # One thread: the limit of processor time counts all. The limit of memory is that of the worker.
-    with Popen(command, stdin=PIPE, stdout=PIPE, env=os.environ | {"OMP_THREAD_LIMIT": "1"}) as process:  # noqa: S603
+    environment = os.environ | {"OMP_THREAD_LIMIT": "1"}
+    with Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment) as process:  # noqa: S603
         if hasattr(resource, "prlimit"):
             resource.prlimit(process.pid, resource.RLIMIT_CPU, (_SECONDS, _SECONDS))
         table = process.communicate(picture)[0].decode("utf-8", "replace")
-    rows = [row for line in table.splitlines() if len(row := line.split("\t")) == 12 and row[0] == "5"]
-    words = []
-    for _, _, *line, _, left, top, width, height, confidence, text in rows:
-        if text.strip():
-            x, y = int(left), int(top)
-            words.append(_Word(tuple(line), x, y, x + int(width), y + int(height), float(confidence), text.strip()))
-    return words
+    return [row for line in table.splitlines()[1:] if len(row := line.split("\t")) == 12]
+
+
+def _word(row: list[str]) -> _Word:
+    _, _, *line, _, left, top, width, height, confidence, text = row
+    x, y = int(left), int(top)
+    return _Word(tuple(line), x, y, x + int(width), y + int(height), float(confidence), text.strip())
 
 
 def _line(row: list[_Word], page: int, height: float, scale: float, size: float) -> Line:

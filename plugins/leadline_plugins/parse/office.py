@@ -305,7 +305,7 @@ def _letter(subject: str, about: dict[str, str], pieces: list[Piece], files: Ite
         blob = Blob(name=name or "without a name", media_type=media_type(name), data=data)
         module = next((module for module, parser in _ATTACHED if parser.accepts(blob.media_type)), None)
         try:
-            if module is None:
+            if module is None or blob.media_type.startswith("image/"):
                 raise Unsupported(f"no parser reads {blob.media_type}")
             inner = module.parse(blob)
         except Unsupported as error:

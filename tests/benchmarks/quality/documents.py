@@ -296,19 +296,33 @@ AROUND = (
 )
 
 
+# Dots that lead to the number of a page; numbers alone, which pdftotext sets apart from their entries of a contents.
+_LEADER, _ONLY_NUMBERS = re.compile(r"(?:\. ?){4,}"), re.compile(r"[\d\s.,ivxlc]+")
+_PAGE_NUMBER = re.compile(r"(\d+)(?: / \d+)?")
+
+
 def without_edges(text: str) -> str:
-    """Return the text of a PDF without running heads, page numbers, and lines of a table of contents."""
-    pages = [[line for line in page.split("\n") if line.strip()] for page in text.split("\f")]
-    same = Counter(re.sub(r"\d+|\b[ivxlc]+\b", "#", line.strip()) for page in pages for line in {*page[:3], *page[-3:]})
-    usual = {line for line, count in same.items() if count >= max(3, len(pages) / 50)}
-    rows = (
-        line
-        for page in pages
-        for number, line in enumerate(page)
-        if not ((number < 3 or number >= len(page) - 3) and re.sub(r"\d+|\b[ivxlc]+\b", "#", line.strip()) in usual)
-        and not re.search(r"(?:\. ?){4,}", line)
-    )
+    """Return the text of a PDF without running heads, page numbers, and lines of a table of contents or an index."""
+    pages = [[line.strip() for line in page.split("\n") if line.strip()] for page in text.split("\f")]
+    same = Counter(alike(line) for page in pages for line in {*page[:3], *page[-3:]})
+    printed = ((number, _PAGE_NUMBER.fullmatch(line)) for number, page in enumerate(pages) for line in page)
+    first = Counter(int(match[1]) - number for number, match in printed if match).most_common(1)
+    rows = []
+    for number, page in enumerate(pages):
+        is_contents = sum(bool(_LEADER.search(line)) for line in page) > len(page) / 4
+        for at, line in enumerate(page):
+            is_head = (at < 3 or at >= len(page) - 3) and same[alike(line)] >= 3
+            match = _PAGE_NUMBER.fullmatch(line)
+            is_number = match and first and int(match[1]) == number + first[0][0]
+            is_entry = _LEADER.search(line) or (is_contents and _ONLY_NUMBERS.fullmatch(line))
+            if not (is_head or is_number or is_entry):
+                rows.append(line)
     return re.sub(r"(?<=\w)[-\u2010\u00ad]\n(?=[^\W\d_])", "", "\n".join(rows))
+
+
+def alike(line: str) -> str:
+    """Return a line with a sign in place of each number."""
+    return re.sub(r"\d+|\b[ivxlc]+\b", "#", line)
 
 
 async def main() -> None:

@@ -108,7 +108,7 @@ def test_a_fetcher_for_which_nothing_was_found_is_not_tried(cli: Cli, docs: Path
 
 def test_a_folder_without_documents_is_named(cli: Cli, own_folders: Path) -> None:
     (own_folders / "work" / "empty").mkdir()
-    (own_folders / "work" / "empty" / "picture.png").touch()
+    (own_folders / "work" / "empty" / "picture.gif").touch()
     code, found = findings(cli, "--docs", "empty")
     assert code == 78
-    assert "no documents that can be read are in empty (1 refused: 1 .png)" in found["engine local"][1]
+    assert "no documents that can be read are in empty (1 refused: 1 .gif)" in found["engine local"][1]

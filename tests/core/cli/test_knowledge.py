@@ -99,6 +99,6 @@ def test_a_killed_addition_loses_no_document_and_is_finished_by_the_next(
 def test_a_folder_without_a_readable_type_says_so(own_folders: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = own_folders / "work" / "pictures"
     folder.mkdir()
-    (folder / "a.png").touch()
+    (folder / "a.gif").touch()
     assert main(["knowledge", "add", "pictures", "-q"]) == 0
     assert "nothing to add: no file that a parser of read.parsers reads" in capsys.readouterr().err

@@ -293,10 +293,10 @@ async def test_a_long_tag_keeps_its_first_attributes(filler: str) -> None:
 
 
 async def test_pages_beyond_the_limit_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    from leadline_plugins.parse import pdf as module
+    from leadline_plugins.parse.pdf import parse
 
-    monkeypatch.setattr(module, "_PAGES", 3)
-    document = module.parse(blob("book.pdf", "pdf", pdf(SHOWN, pages=5)))
+    monkeypatch.setattr("leadline_plugins.parse.pdf_lines._PAGES", 3)
+    document = parse(blob("book.pdf", "pdf", pdf(SHOWN, pages=5)))
     assert len(document.pages) == 3
     assert document.incomplete == "only the first 3 of 5 pages were read"
 

@@ -7,6 +7,7 @@ import pytest
 from leadline.errors import Unsupported
 from leadline.records import Blob, Document
 from leadline.testing.context import FakeCall
+from leadline_plugins.parse.media import media_type, missing
 from leadline_plugins.parse.pdf import PdfParser, parse
 
 Make = Callable[..., bytes]
@@ -116,13 +117,13 @@ WORDS = """level\t…\ttext
 """
 
 
-async def read_by(program: str, data: bytes, path: Path, monkeypatch: pytest.MonkeyPatch) -> Document:
+async def read_by(program: str, file: Blob, path: Path, monkeypatch: pytest.MonkeyPatch) -> Document:
     """Return a document that is parsed beside a program that is named tesseract."""
     tool = path / "tesseract"
     tool.write_text(f"#!/bin/sh\n[ $1 = --list-langs ] && echo List && echo eng && exit\ncat > /dev/null\n{program}")
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(path), prepend=":")
-    return await PdfParser().parse(blob(data), FakeCall())
+    return await PdfParser().parse(file, FakeCall())
 
 
 async def test_pages_that_are_pictures_are_read_and_marked(
@@ -130,10 +131,10 @@ async def test_pages_that_are_pictures_are_read_and_marked(
 ) -> None:
     (tmp_path / "words").write_text(WORDS)
     pages = pdf([["First."], [PICTURE], ["Third."]])
-    document = await read_by(f"cat {tmp_path}/words", pages, tmp_path, monkeypatch)
+    document = await read_by(f"cat {tmp_path}/words", blob(pages), tmp_path, monkeypatch)
     assert document.text == "First.\n\nThe toll is five.\n\nThird."
     assert document.incomplete.startswith("page 2 of 3 is a picture and read by machine")
-    whole = await read_by(f"cat {tmp_path}/words", pdf([[PICTURE]]), tmp_path, monkeypatch)
+    whole = await read_by(f"cat {tmp_path}/words", blob(pdf([[PICTURE]])), tmp_path, monkeypatch)
     assert whole.text == "The toll is five."
 
 
@@ -141,8 +142,54 @@ async def test_pages_that_are_pictures_are_read_and_marked(
 async def test_a_picture_that_cannot_be_read_is_named(
     pdf: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str
 ) -> None:
-    document = await read_by(program, pdf([["First."], [PICTURE]]), tmp_path, monkeypatch)
+    document = await read_by(program, blob(pdf([["First."], [PICTURE]])), tmp_path, monkeypatch)
     assert document.incomplete == "page 2 of 2 is a picture, whose text was not read"
+
+
+# A TIFF of three pages without content: each directory has no entries, and the offset of the next one.
+TIFF = b"II*\0" + b"".join(at.to_bytes(4, "little") + bytes(2) for at in (8, 14, 20)) + bytes(4)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "pages"),
+    [
+        (b"\x89PNG\r\n\x1a\n", "png", 1),
+        (b"\xff\xd8\xff", "jpeg", 1),
+        (b"RIFF\0\0\0\0WEBP", "webp", 1),
+        (TIFF, "tiff", 3),
+    ],
+)
+async def test_each_page_of_a_picture_is_read_and_marked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, kind: str, pages: int
+) -> None:
+    (tmp_path / "words").write_text(WORDS)
+    # The second page is not readable.
+    program = f"case $* in *page_number=1*) exit 1;; esac; cat {tmp_path}/words"
+    file = Blob(name=f"toll.{kind}", media_type=media_type(f"toll.{kind}"), data=data)
+    document = await read_by(program, file, tmp_path, monkeypatch)
+    assert document.text == "\n\n".join(["The toll is five."] * (2 if pages == 3 else 1))
+    assert len(document.pages) == pages
+    marked = "pages 1, 3 of 3 are pictures" if pages == 3 else "page 1 of 1 is a picture"
+    unread = "; page 2 of 3 is a picture, whose text was not read" if pages == 3 else ""
+    assert document.incomplete == f"{marked} and read by machine (tesseract), perhaps not all rightly{unread}"
+
+
+async def test_what_is_no_picture_never_reaches_tesseract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = Blob(name="list.png", media_type="image/png", data=b"/etc/secret.png")
+    with pytest.raises(Unsupported, match=r"list\.png: not a readable picture"):
+        await read_by(f"touch {tmp_path}/called", file, tmp_path, monkeypatch)
+    assert not (tmp_path / "called").exists()
+
+
+def test_pictures_are_accepted_if_tesseract_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert not PdfParser().accepts("image/png")
+    assert missing("text/plain", "image/png") == " (a picture: install tesseract)"
+    (tmp_path / "tesseract").write_text("")
+    (tmp_path / "tesseract").chmod(0o755)
+    assert PdfParser().accepts("image/png")
+    assert not PdfParser().accepts("image/gif")
+    assert missing("image/png") == ""
 
 
 def test_values_of_forms_and_typed_notes_stand_beside_their_labels(pdf: Make) -> None:

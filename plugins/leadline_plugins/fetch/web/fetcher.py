@@ -28,7 +28,7 @@ from leadline_plugins.fetch.transport import GuardedTransport
 from leadline_plugins.fetch.web import WebSettings, body
 from leadline_plugins.fetch.web.body import sniff, vague
 from leadline_plugins.fetch.web.robots import Robots
-from leadline_plugins.parse.media import bare_type
+from leadline_plugins.parse.media import bare_type, missing
 
 # Seconds to wait for the lock of another process.
 _WAIT = 5.0
@@ -224,7 +224,7 @@ class WebFetcher:
         if request.accept and bare_type(media_type) not in request.accept:
             raise Unsupported(f"{shown(url)} is {media_type[:100]}, not one of {', '.join(request.accept)}")
         if not request.accept and not self._context.parses(media_type):
-            raise Unsupported(f"{shown(url)}: no parser reads {media_type[:100]}")
+            raise Unsupported(f"{shown(url)}: no parser reads {media_type[:100]}{missing(media_type)}")
 
     async def _robots_file(self, url: httpx.URL, limit: int) -> bytes:
         """Return a robots.txt; None if the site has none. Raises `Unavailable` if the site does not respond."""

@@ -24,7 +24,7 @@ from pydantic import Field
 from leadline.contracts import Context
 from leadline.display import missing_path
 from leadline.plugin import PluginSettings
-from leadline_plugins.parse.media import media_type
+from leadline_plugins.parse.media import media_type, missing
 
 # A folder with the first two files is the folder of a run; one with the other file, of stored documents.
 _OWN = {"journal.sqlite", "metadata.json", "documents.sqlite"}
@@ -208,8 +208,9 @@ def without_documents(walk: Walk) -> str:
 def counted(kinds: Counter[str]) -> str:
     """Return the numbers of files by extension, most first."""
     shown = kinds.most_common(_EXTENSIONS)
+    hint = missing(*(media_type(f"name{extension}") for extension in kinds))
     more = f", {left} others" if (left := kinds.total() - sum(count for _, count in shown)) else ""
-    return ", ".join(f"{count} {extension or 'without extension'}" for extension, count in shown) + more
+    return ", ".join(f"{count} {extension or 'without extension'}" for extension, count in shown) + more + hint
 
 
 def passed_over(kinds: Counter[str]) -> str:

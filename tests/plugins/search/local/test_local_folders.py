@@ -24,7 +24,7 @@ async def test_broken_files_are_listed_with_the_reason_and_the_others_are_found(
     desk.write("broken.pdf", b"%PDF-1.4 tallow")
     desk.write("broken.docx", b"PK tallow")
     desk.write("empty.md", b"")
-    desk.write("photo.png", b"\x89PNG tallow")
+    desk.write("photo.gif", b"GIF89a tallow")
     assert await desk.names("tallow") == ["good.txt"]
     problems = await desk.problems()
     assert sorted(problems) == ["binary.txt", "broken.docx", "broken.pdf", "empty.md"]
@@ -86,7 +86,7 @@ async def test_unread_files_are_reported_in_every_run(desk: Any, pdf: Any, monke
             "1 file was not read: docs/empty.md (no text)",
             "1 file was read in part: docs/scan.pdf "
             "(page 2 of 2 is a picture, whose text was not read (OCR needs tesseract))",
-            "1 file is of a kind that no parser of read.parsers reads: 1 .png",
+            "1 file is of a kind that no parser of read.parsers reads: 1 .png (a picture: install tesseract)",
         ]
 
 
