@@ -49,18 +49,23 @@ class PdfParser:
         """
         outcome, pictures = await within_limits(blob.name, len(blob.data), _parsed, blob)
         if pictures and (program := which(OCR)):
-            read = await asyncio.gather(*(_recognized(blob, number, program) for number in pictures[:_MOST_PICTURES]))
-            lines = dict(zip(pictures, read, strict=False))
+            pages = [_recognized(blob, number, program) for number in pictures[:_MOST_PICTURES]]
+            read = dict(zip(pictures, await asyncio.gather(*pages), strict=False))
+            lines = {number: page for number, page in read.items() if isinstance(page, list)}
+            if not lines and _is_of_pictures(blob):  # no page was read within the limits
+                raise next(error for error in read.values() if isinstance(error, Unsupported))
             outcome, _ = await within_limits(blob.name, len(blob.data), _parsed, blob, lines)
         return _raised(outcome)
 
 
-async def _recognized(blob: Blob, number: int, program: str) -> list[Line]:
-    """Return the lines of a page that is a picture; none if it cannot be read within the limits."""
+async def _recognized(blob: Blob, number: int, program: str) -> list[Line] | Unsupported:
+    """Return the lines of a page that is a picture, or why it cannot be read within the limits."""
     try:
         return await within_limits(blob.name, len(blob.data), _recognize, blob, number, program)
-    except (Unsupported, OSError):
-        return []
+    except Unsupported as error:
+        return error
+    except OSError as error:
+        return Unsupported(f"{blob.name}: {OCR} does not run: {error}")
 
 
 def _recognize(blob: Blob, number: int, program: str) -> list[Line]:

@@ -181,6 +181,17 @@ async def test_what_is_no_picture_never_reaches_tesseract(tmp_path: Path, monkey
     assert not (tmp_path / "called").exists()
 
 
+async def test_a_picture_whose_program_fails_is_not_taken_for_one_without_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tesseract").write_text("#!/nonexistent/shell\n")
+    (tmp_path / "tesseract").chmod(0o700)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    file = Blob(name="toll.png", media_type="image/png", data=b"\x89PNG\r\n\x1a\n")
+    with pytest.raises(Unsupported, match=r"toll\.png: tesseract does not run"):
+        await PdfParser().parse(file, FakeCall())
+
+
 def test_pictures_are_accepted_if_tesseract_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert not PdfParser().accepts("image/png")
