@@ -13,6 +13,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from leadline.errors import LeadlineError, UsageError
+from leadline_server.queue import open_queue
 
 # The name of the folder of runs in a backup, whatever its own.
 RUNS = "runs"
@@ -74,6 +75,11 @@ def restore(file: Path, runs: Path) -> int:
             for member in members:
                 top, _, rest = member.name.partition("/")
                 _extract(archive, member, runs / rest if top == RUNS else Path(member.name))
+        with closing(open_queue("", runs)) as queue:
+            for (
+                worker
+            ) in queue.workers():  # of the other server, which may be on this machine: not to be killed
+                queue.leave(worker.id)
     except (OSError, tarfile.TarError) as error:
         raise LeadlineError(f"cannot restore {file}: {error}") from error
     return sum(member.isfile() for member in members)
