@@ -76,9 +76,7 @@ def restore(file: Path, runs: Path) -> int:
                 top, _, rest = member.name.partition("/")
                 _extract(archive, member, runs / rest if top == RUNS else Path(member.name))
         with closing(open_queue("", runs)) as queue:
-            for (
-                worker
-            ) in queue.workers():  # of the other server, which may be on this machine: not to be killed
+            for worker in queue.workers():  # of the other server, which may be on this machine: not to be killed
                 queue.leave(worker.id)
     except (OSError, tarfile.TarError) as error:
         raise LeadlineError(f"cannot restore {file}: {error}") from error
