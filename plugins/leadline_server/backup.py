@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import stat
 import tarfile
@@ -12,6 +13,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from leadline.errors import LeadlineError, UsageError
+from leadline_server.queue import open_queue
 
 # The name of the folder of runs in a backup, whatever its own.
 RUNS = "runs"
@@ -72,10 +74,10 @@ def restore(file: Path, runs: Path) -> int:
                 raise UsageError(f"{taken[0]} exists already: move it away, or restore in another working folder")
             for member in members:
                 top, _, rest = member.name.partition("/")
-                if top == RUNS:
-                    archive.extract(member.replace(name=rest or "."), runs, filter="data")
-                else:
-                    archive.extract(member, filter="data")
+                _extract(archive, member, runs / rest if top == RUNS else Path(member.name))
+        with closing(open_queue("", runs)) as queue:
+            for worker in queue.workers():  # of the other server, which may be on this machine: not to be killed
+                queue.leave(worker.id)
     except (OSError, tarfile.TarError) as error:
         raise LeadlineError(f"cannot restore {file}: {error}") from error
     return sum(member.isfile() for member in members)
@@ -83,3 +85,16 @@ def restore(file: Path, runs: Path) -> int:
 
 def _is_taken(name: str) -> bool:
     return not name.startswith(f"{RUNS}/") and "/" not in name and Path(name).exists()
+
+
+def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:
+    """Write a file or folder of a backup, which has nothing else; the filters of `tarfile` need Python 3.11.4."""
+    if member.name.startswith("/") or ".." in Path(member.name).parts:
+        raise tarfile.TarError(f"{member.name} would be outside of the folder")
+    if member.isdir():
+        path.mkdir(0o700, parents=True, exist_ok=True)
+    elif content := archive.extractfile(member) if member.isfile() else None:
+        path.parent.mkdir(0o700, parents=True, exist_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, member.mode & 0o700), "wb") as file:
+            shutil.copyfileobj(content, file)
+        os.utime(path, (member.mtime, member.mtime))

@@ -299,8 +299,12 @@ class Service:
         """Return a page of runs. Raises `Problem`."""
         chosen = chosen or RunFilter()
         text, conversation = chosen.text, chosen.conversation
+        active = {run.run_id for run in self.active.of(principal)}
         runs = await asyncio.to_thread(self.client.runs, text=text, conversation=conversation, principal=principal)
-        items = [record_for_readers(RunItem.of(run), "reason", folder=self._root) for run in runs]
+        # The next worker continues these, as `metadata` says.
+        left = {run.id for run in runs if run.status == "interrupted" or run.reason == CONTINUED} & active
+        views = (RunItem.of(replace(run, status="pending") if run.id in left else run) for run in runs)
+        items = [record_for_readers(item, "reason", folder=self._root) for item in views]
         if not text.strip():
             known = {item.id for item in items if item.status != "unreadable"}  # one that begins has no metadata yet
             orders = (run.order for run in self.active.of(principal) if run.run_id not in known)

@@ -26,6 +26,8 @@ GRACE = 8.0
 _LOOK, _INTERVAL = 1.0, 0.1
 # Seconds until a worker that died is started again: at once, then longer each time, unless it lived for a while.
 _FIRST_PAUSE, _LONGEST_PAUSE, _LIVED = 0.5, 30.0, 20.0
+# Seconds until a queue that did not answer is told again of a worker that died.
+_RETRY = 5.0
 # The exit code of a worker that cannot be started with these options.
 _USAGE = 64
 
@@ -82,7 +84,7 @@ class Supervisor:
                 self._start(child)
             return
         code = child.process.poll()
-        if code is None:
+        if code is None or time.monotonic() < child.not_before:
             return
         lived = time.monotonic() - child.started
         if child.process.stdin:
@@ -96,6 +98,8 @@ class Supervisor:
         log.warning("a worker ended (%s); the next one starts in %g s", _exit(code), pause)
         if await self._give_back(child.name, died=code != QueueUnavailable.exit_code):
             child.process = None
+        else:
+            child.not_before = time.monotonic() + max(pause, _RETRY)
 
     def _start(self, child: _Child) -> None:
         # Its standard input ends with this process, so that it never outlives it unnoticed.

@@ -236,7 +236,8 @@ def _sums(result: Result) -> dict[str, object]:
     run, usage = result.metadata, result.metadata.usage
     sums = {name: usage.get(name) for name in ("input_tokens", "output_tokens", "cost")}
     about = {"pipeline": run.pipeline, "status": run.status, "seconds": round(run.seconds, 1)}
-    return {**about, **sums, "reason": run.reason}
+    # What a waiting run asks says what it is about; that is never logged.
+    return {**about, **sums, "reason": "" if run.status == "waiting" else run.reason}
 
 
 def _spent(result: Result) -> dict[str, tuple[int, float]]:

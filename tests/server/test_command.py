@@ -150,6 +150,7 @@ def test_the_folder_may_stand_before_or_after_the_subcommand() -> None:
         (["--allow-host", "research.example"], 64, "leadline serve token add NAME"),
         (["--host", "192.0.2.1", "--port", "1"], 64, ""),
         (["--port", "70000"], 64, "is not a port"),
+        (["--max-money-day=-1"], 64, "--max-money-day"),
         (["--set", "search.engines=nothing"], 78, "nothing"),
         (["--port", "0", "--set", "knowledge.store=qdrant"], 64, "set plugins.qdrant.url"),
     ],

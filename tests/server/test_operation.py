@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -222,6 +223,8 @@ def test_a_backup_of_a_working_server_goes_on_elsewhere(
     monkeypatch.chdir(there)
     assert main(["serve", "restore", str(tmp_path / "all.tar.gz")]) == 0
     assert "keep_days" in Path("leadline.toml").read_text()
+    with closing(open_queue("", there / "runs")) as queue:
+        assert queue.workers() == []  # those of the other server are not its own to watch and to kill
     assert main(["serve", "restore", str(tmp_path / "all.tar.gz")]) == 64
     assert "is not empty" in capsys.readouterr().err
     with running(there) as restored:

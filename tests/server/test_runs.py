@@ -143,13 +143,18 @@ def test_a_question_of_a_run_is_answered_once(tmp_path: Path) -> None:
         assert http.post(f"/v1/runs/{run}/answers", json=answer).status_code == 409
 
 
-def test_a_run_that_waits_holds_no_place_survives_a_restart_and_goes_on_without_an_answer(tmp_path: Path) -> None:
+def test_a_run_that_waits_holds_no_place_survives_a_restart_and_goes_on_without_an_answer(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "leadline")
     with running(tmp_path, clarify__mode="ask", worker_places=1) as served:
         http = served.client()
         run = order(http, "what is it")
         events(http, run, until="question")
         assert finish(http, order(http, QUESTION))["status"] == "complete"  # in the only place
         assert [item["id"] for item in http.get("/v1/runs?status=waiting").json()["runs"]] == [run]
+        assert "run ended" in caplog.text
+        assert "what is it" not in caplog.text + str([record.__dict__ for record in caplog.records])
         assert re.search(r'leadline_runs_total{.*status="waiting"} 1', http.get("/metrics").text)
     with running(tmp_path, clarify__mode="ask", worker_places=1) as served:
         http = served.client()

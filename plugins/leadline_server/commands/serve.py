@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import SUPPRESS, ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import datetime
 from importlib.util import find_spec
@@ -67,7 +67,7 @@ def arguments(parser: ArgumentParser) -> None:
         for span in ("day", "month"):
             parser.add_argument(
                 f"--max-{what}-{span}",
-                type=kind,
+                type=_not_negative(kind),
                 default=0,
                 metavar="N",
                 help=f"{unit} that a user may spend in a {span} of UTC (default: 0, no limit)",
@@ -112,6 +112,17 @@ def arguments(parser: ArgumentParser) -> None:
     away.add_argument("--yes", action="store_true", help="do not ask for confirmation")
     for command in (add, shown, remove, save, back, out, away):
         folder_option(command, default=SUPPRESS)  # unless it is given here, that of `serve` counts
+
+
+def _not_negative(kind: Callable[[str], float]) -> Callable[[str], float]:
+    """Return the parser of an option that takes numbers of this kind, but none below zero."""
+
+    def number(text: str) -> float:
+        if not (value := kind(text)) >= 0:
+            raise ValueError
+        return value
+
+    return number
 
 
 def run(args: Namespace) -> int:
