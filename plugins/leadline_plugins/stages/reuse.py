@@ -57,6 +57,8 @@ class ReuseStage:
         reply = await perform_or(run, TASK.of(request), failed, notice, closing=True)
         if reply is failed:
             return
+        if plan.approval:  # a person has seen which searches follow
+            reply = reply.model_copy(update={"is_sufficient": False, "queries": plan.queries})
         if reply.is_sufficient:
             reused = "the sources of the earlier turns answer the question, so nothing was searched for"
             await notify(run, reused, "reused")
