@@ -146,7 +146,7 @@ async def publish(plan: Plan, run: StageRun) -> None:
 
 async def _approved(plan: Plan, run: StageRun) -> Plan:
     """Return the plan as a person approves or changes it. Raises `NeedsClarification` if there is nobody to ask now."""
-    limit = query_limit(0, run) - 1 if "query" in run.stages else 0  # one is the question itself
+    limit = max(0, query_limit(0, run) - 1) if "query" in run.stages else 0  # one is the question itself
     plan = plan.model_copy(update={"queries": tuple(with_sections(plan, plan.queries))[:limit]})
     approved, first = plan.model_copy(update={"approval": "approved"}), editable(plan)
     text, fault, answers = first, "", 0

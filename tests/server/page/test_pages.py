@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 
 import httpx
@@ -178,6 +179,27 @@ def test_a_question_of_the_run_is_a_form(tmp_path: Path) -> None:
         browser.submit(form(page, f"/runs/{run}/answer"), 200, **values)
         finish(server.client(), run)
         assert "harbour of the survey" in (server.folder / "runs" / run / "clarify.json").read_text()
+
+
+def test_a_plan_is_changed_in_a_field_of_several_lines(browser: Browser, served: Served) -> None:
+    asked = browser.submit(
+        form(browser.open("/"), "/runs"), question=f"{QUESTION} changed", **{"set.plan.approve": "ask"}
+    )
+    run, http = asked.url.path.removeprefix("/runs/"), served.client()
+    for answer in ("Section: The depth\r\nAim: numbers", "Section: The depth\r\nSearch: lead lines"):
+        events(http, run, until="question")
+        while not (field := browser.open(f"/runs/{run}").css_first(".question textarea")):
+            time.sleep(0.02)
+        answered = form(browser.open(f"/runs/{run}"), f"/runs/{run}/answer")
+        browser.submit(answered, **{"answer.string.plan": answer, "action": "accept"})
+        while "Aim" in answer and "Aim: numbers" not in text(browser.open(f"/runs/{run}")):
+            time.sleep(0.02)
+    assert field.text() == "Section: The depth\nAim: numbers"
+    message = " ".join(answered.css_first(".message").text().split())
+    assert "line 2, 'Aim: numbers', must begin with" in message
+    assert "Section: The depth" not in message, "the plan is shown once"
+    assert finish(http, run)["status"] == "complete"
+    assert "**The depth**" in http.get(f"/v1/runs/{run}/files/plan.md").text
 
 
 def test_a_team_logs_in_with_a_token_and_sees_only_its_own(team: Served) -> None:
