@@ -109,7 +109,9 @@ class _Field:
         """The text before the answer."""
         title = str(self.schema.get("title") or self.schema.get("description") or self.name)
         span = f" (1-{len(self.choices)})" if self.choices else ""
-        return f"{title}{span}{', as @FILE' * self.has_lines}{'' if self.required else ', or nothing'}: "
+        if self.has_lines:
+            span = " (@FILE, or Enter to go on without answering)"
+        return f"{title}{span}{'' if self.required else ', or nothing'}: "
 
     def parse(self, text: str) -> Any:
         """Return the value that a line stands for. Raises `ValueError` with a message for the user."""

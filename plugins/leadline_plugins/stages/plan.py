@@ -42,7 +42,8 @@ _HITS, _HIT, _WAIT = 8, 200, 1.5
 _GO_ON = "go on"
 _APPROVE = f"""\
 This is the plan. To change it, answer with all its lines: change, add or delete what you like.
-To follow it as it is, answer: {_GO_ON}. The question itself is searched for in any case."""
+To follow it as it is, answer: {_GO_ON}. The question itself is searched for in any case.
+The lines are also in plan.txt, in the folder of the run {{run}}."""
 # The lines of an edited plan by name, with the fields that they set: above the first section, and in a section.
 _HEAD = {"title": "title", "scope": "scope", "form": "form", "search": "queries", "section": "title"}
 _SECTION = {"section": "title", "goal": "goal", "table": "grid", "question": "questions", "search": "queries"}
@@ -160,7 +161,7 @@ async def _approved(plan: Plan, run: StageRun) -> Plan:
             "required": ["plan"],
         }
         try:
-            answer = await run.ask(f"{fault}{_APPROVE}\n\n{indent(text, '    ')}", schema)
+            answer = await run.ask(f"{fault}{_APPROVE.format(run=run.id)}\n\n{indent(text, '    ')}", schema)
         except NeedsClarification as error:
             advice = "to change it, edit plan.txt in its folder, and answer with @ and the path of the file"
             raise NeedsClarification(f"{fault}The plan waits for your approval; {advice}") from error

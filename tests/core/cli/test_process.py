@@ -151,7 +151,7 @@ def test_at_a_terminal_the_plan_is_shown_and_an_empty_line_follows_it(start: Sta
     code, screen = at_terminal(start, *asking, answer="\n")
     assert code == 0
     assert f"Section: {QUESTION}" in " ".join(screen.split())
-    assert "Plan, as @FILE: " in screen
+    assert "Plan (@FILE, or Enter to go on without answering): " in screen
     assert "nine fathoms" in screen
 
 
