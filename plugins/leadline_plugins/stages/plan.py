@@ -40,9 +40,13 @@ _NO_PLAN = Notice("no usable plan: one section answers the whole question", "no_
 _HITS, _HIT, _WAIT = 8, 200, 1.5
 # The answer that follows the plan as it is, where nobody can press a button.
 _GO_ON = "go on"
+# The page shows the first paragraph, and the plan in a field.
 _APPROVE = f"""\
-This is the plan. To change it, answer with all its lines: change, add or delete what you like.
-To follow it as it is, answer: {_GO_ON}. The question itself is searched for in any case.
+This is the plan: change, add or delete lines as you like. The question itself is searched for in any case.
+
+{{plan}}
+
+Answer with all the lines; to follow the plan as it is, answer: {_GO_ON}.
 The lines are also in plan.txt, in the folder of the run {{run}}."""
 # The lines of an edited plan by name, with the fields that they set: above the first section, and in a section.
 _HEAD = {"title": "title", "scope": "scope", "form": "form", "search": "queries", "section": "title"}
@@ -154,14 +158,14 @@ async def _approved(plan: Plan, run: StageRun) -> Plan:
     if not (run.folder / "plan.txt").exists():  # somebody may be changing it
         await run.save(Blob(name="plan.txt", media_type="text/plain", data=text.encode()))
     while True:
-        # Several lines of default make a field of several lines, and the rest of the message repeats them for chats.
+        # Several lines of default make a field of several lines.
         schema: Json = {
             "type": "object",
             "properties": {"plan": {"type": "string", "title": "Plan", "default": text}},
             "required": ["plan"],
         }
         try:
-            answer = await run.ask(f"{fault}{_APPROVE.format(run=run.id)}\n\n{indent(text, '    ')}", schema)
+            answer = await run.ask(fault + _APPROVE.format(plan=indent(text, "    "), run=run.id), schema)
         except NeedsClarification as error:
             advice = "to change it, edit plan.txt in its folder, and answer with @ and the path of the file"
             raise NeedsClarification(f"{fault}The plan waits for your approval; {advice}") from error
