@@ -191,6 +191,7 @@ async def test_a_run_that_nobody_attends_waits_with_its_plan_and_repeats_nothing
         [question] = waiting.metadata.questions
         await runs.answer(waiting.folder.name, question.id, plan(file.read_text()))
         done = await (await runs.resume(waiting.folder)).result()
+        assert (await runs.replay(done.folder)).status == "complete"
     assert (done.status, len(asked)) == ("complete", 1)
     assert "Tolls" in (done.folder / "plan.md").read_text()
     assert calls(done.folder).count("chat") == 1

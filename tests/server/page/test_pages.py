@@ -182,22 +182,21 @@ def test_a_question_of_the_run_is_a_form(tmp_path: Path) -> None:
 
 
 def test_a_plan_is_changed_in_a_field_of_several_lines(browser: Browser, served: Served) -> None:
-    asked = browser.submit(
-        form(browser.open("/"), "/runs"), question=f"{QUESTION} changed", **{"set.plan.approve": "ask"}
-    )
+    values = {"question": f"{QUESTION} changed", "set.plan.approve": "ask"}
+    asked = browser.submit(form(browser.open("/"), "/runs"), 200, **values)
     run, http = asked.url.path.removeprefix("/runs/"), served.client()
-    for answer in ("Section: The depth\r\nAim: numbers", "Section: The depth\r\nSearch: lead lines"):
-        events(http, run, until="question")
-        while not (field := browser.open(f"/runs/{run}").css_first(".question textarea")):
+    for answer, known in (("Aim: numbers", "This is the plan"), ("Search: lead lines", "line 2, 'Aim: numbers', must")):
+        page = browser.open(f"/runs/{run}")
+        while not page.css_first(".question") or known not in text(page, ".question .message"):
             time.sleep(0.02)
-        answered = form(browser.open(f"/runs/{run}"), f"/runs/{run}/answer")
-        browser.submit(answered, **{"answer.string.plan": answer, "action": "accept"})
-        while "Aim" in answer and "Aim: numbers" not in text(browser.open(f"/runs/{run}")):
-            time.sleep(0.02)
-    assert field.text() == "Section: The depth\nAim: numbers"
-    message = " ".join(answered.css_first(".message").text().split())
-    assert "line 2, 'Aim: numbers', must begin with" in message
-    assert "Section: The depth" not in message, "the plan is shown once"
+            page = browser.open(f"/runs/{run}")
+        lines, shown = page.css_first(".question textarea"), text(page, ".question .message")
+        assert lines is not None
+        assert "Section: The" not in shown, "the plan is shown once"
+        values = {"answer.string.plan": f"Section: The depth\r\n{answer}", "action": "accept"}
+        browser.submit(form(page, f"/runs/{run}/answer"), 200, **values)
+        typed = lines.text()
+    assert typed == "Section: The depth\nAim: numbers"
     assert finish(http, run)["status"] == "complete"
     assert "**The depth**" in http.get(f"/v1/runs/{run}/files/plan.md").text
 
