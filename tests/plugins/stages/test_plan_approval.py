@@ -106,22 +106,19 @@ def client_of(folder: Path, asked: list[str], **settings: Any) -> leadline.Clien
     return leadline.Client(plugins=plugins, folder=folder / "r", cache=folder / "c", set={**values, **settings})
 
 
-def calls(folder: Path) -> list[str]:
-    """Return the kinds of the calls of a run that have begun, in order."""
+def calls(folder: Path, until: str = "") -> list[str]:
+    """Return the kinds of the calls of a run that began, in order, up to the first event of a kind."""
     events = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    if until:
+        events = events[: [event["kind"] for event in events].index(until)]
     return [event["data"]["kind"] for event in events if event["kind"] == "call.started"]
 
 
-async def answered(
-    folder: Path, answers: Sequence[Callable[[str], Answer]], **settings: Any
-) -> tuple[Any, list[str], list[str]]:
-    """Return the result, the messages of the questions, and the kinds of calls that had begun before the first one."""
-    messages, before, left = list[str](), list[str](), [*answers]
+async def answered(folder: Path, answers: Sequence[Callable[[str], Answer]], **settings: Any) -> tuple[Any, list[str]]:
+    """Return the result and the messages of the questions."""
+    messages, left = list[str](), [*answers]
 
     async def asker(message: str, schema: Json) -> Answer:
-        if not messages:
-            [run] = (folder / "r").iterdir()
-            before.extend(calls(run))
         messages.append(message)
         properties: Any = schema["properties"]
         return left.pop(0)(properties["plan"]["default"])
@@ -129,7 +126,7 @@ async def answered(
     async with client_of(folder, [], **settings) as runs:
         result = await runs.research(QUESTION, asker=asker)
     assert not left
-    return result, messages, before
+    return result, messages
 
 
 def plan(text: str) -> Answer:
@@ -140,8 +137,13 @@ async def test_only_the_first_search_and_the_plan_come_before_the_answer_and_the
     tmp_path: Path,
 ) -> None:
     changed = [lambda text: plan(text.replace("Section: Tides", "Section: Tolls\n Search: tolls of 1871"))]
-    result, [message], before = await answered(tmp_path, changed)
-    assert sorted(before) == ["chat", "query", "search", "task"]  # one search, and the plan
+    result, [message] = await answered(tmp_path, changed)
+    assert sorted(kind for kind in calls(result.folder, "question") if kind != "ask") == [
+        "chat",
+        "query",
+        "search",
+        "task",
+    ]  # the plan, and a search on one engine
     assert "    Section: Soundings\n      Goal: the depth" in message
     report = json.loads((result.folder / "report.json").read_text())
     assert report["metadata"]["method"]["queries"] == [
@@ -159,7 +161,7 @@ async def test_only_the_first_search_and_the_plan_come_before_the_answer_and_the
 
 @pytest.mark.parametrize("answer", [plan("go on"), plan("Go On "), Answer(action="decline"), plan(LINES)])
 async def test_the_plan_is_followed_as_it_is(tmp_path: Path, answer: Answer) -> None:
-    result, _, _ = await answered(tmp_path, [lambda text: answer])
+    result, _ = await answered(tmp_path, [lambda text: answer])
     stored = json.loads((result.folder / "plan.json").read_text())
     assert (stored["approval"], [section["title"] for section in stored["sections"]]) == (
         "approved",
@@ -170,7 +172,7 @@ async def test_the_plan_is_followed_as_it_is(tmp_path: Path, answer: Answer) -> 
 
 async def test_an_answer_with_a_fault_is_asked_for_again_and_nothing_typed_is_lost(tmp_path: Path) -> None:
     faulty = f"{LINES}\n  Aim: more"
-    result, messages, _ = await answered(
+    result, messages = await answered(
         tmp_path, [lambda text: plan(faulty), lambda text: plan(text), lambda text: plan(text.replace("Aim", "Goal"))]
     )
     assert "line 13, 'Aim: more', must begin with" in messages[1]
