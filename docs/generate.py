@@ -58,7 +58,11 @@ _GROUPS = (
     ("Choose models", "", ("ai", "prompts")),
     ("Choose search engines", "", ("search", "read", "plugins.local")),
     ("Set the depth and a budget", "", ("research", "budget", "retry")),
-    ("Clarify the question", "`[clarify]` is short for `[plugins.clarify]`.", ("plugins.clarify",)),
+    (
+        "Clarify the question, and approve the plan",
+        "`[clarify]` is short for `[plugins.clarify]`, as `[plan]` for `[plugins.plan]`.",
+        ("plugins.clarify", "plugins.plan"),
+    ),
     (
         "Shape the report",
         "",

@@ -97,6 +97,8 @@ class Plan(Record):
     sections: tuple[Annotated[PlannedSection, SINGLE], ...]
     queries: tuple[Annotated[Query, SINGLE], ...] = ()
     """The first searches, if the planner proposes any."""
+    approval: Literal["", "approved", "edited"] = ""
+    """Whether a person approved the plan as it was, or edited it; empty if nobody was asked."""
 
     @property
     def domains(self) -> tuple[str, ...]:

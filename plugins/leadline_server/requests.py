@@ -24,6 +24,7 @@ BODY_TIMEOUT, UPLOAD_TIMEOUT = 30.0, 600.0
 ALLOWED = (
     "language",
     "preset",
+    "plan.approve",
     "research.first_queries",
     "research.followup_queries",
     "research.max_queries",

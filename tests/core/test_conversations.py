@@ -15,7 +15,7 @@ from leadline._runtime.runs.folder import delete_run
 from leadline.contracts import Call
 from leadline.errors import ConfigError, LeadlineError, UsageError
 from leadline.plugin import ai_provider
-from leadline.records import ChatReply, ChatRequest, Conversation, Message, ModelTraits, Turn
+from leadline.records import Answer, ChatReply, ChatRequest, Conversation, Message, ModelTraits, Turn
 from leadline.runs import Order, Result
 from leadline.testing.plugins import plugin
 
@@ -127,6 +127,22 @@ async def test_only_what_is_missing_is_searched_for(tmp_path: Path, docs: Path) 
         then = await runs.research("And what is a lead line?", follows=first.metadata.run_id)
     found = json.loads((then.folder / "search_results.json").read_text())
     assert [one["task"]["query"] for one in found] == ["lead line knots"]
+
+
+async def test_the_searches_of_a_plan_that_a_person_approved_are_made_in_a_follow_up_too(
+    tmp_path: Path, docs: Path
+) -> None:
+    async def asker(message: str, schema: Any) -> Answer:
+        return Answer(action="accept", content={"plan": "Section: Quay\nSearch: granite quay"})
+
+    async with client(tmp_path, Model(), {"plan.approve": "ask"}) as runs:
+        first = await runs.research(FIRST, asker=asker)
+        then = await runs.research("And of what was its quay built?", follows=first.metadata.run_id, asker=asker)
+    own = "Of what was the quay of the harbour of Kalmar built?"
+    for result, question in (first, FIRST), (then, own):
+        done = json.loads((result.folder / "search_results.json").read_text())
+        assert {item["task"]["query"] for item in done} == {question, "granite quay"}
+    assert not any("nothing was searched for" in notice for notice in then.metadata.notices)
 
 
 async def test_without_a_model_the_earlier_question_is_the_context_of_the_next(tmp_path: Path, docs: Path) -> None:

@@ -27,13 +27,14 @@ from leadline._settings.pipelines import pipeline_layer
 from leadline._settings.plugin_sections import PluginSections, has_variable
 from leadline._settings.redaction import is_unstored, private_texts, public, secrets_of, withheld
 from leadline._settings.schema import KeyPath, names_code
-from leadline._settings.selection import Selector, kind_of
+from leadline._settings.selection import Selected, Selector, kind_of
 from leadline._settings.sources import STORED, Sources, has_reference
 from leadline._settings.task_settings import read_prompts, template_notices, unknown_names, unused_prices
 from leadline._settings.trust import Review, code_of, tables_of
 from leadline.errors import ConfigError, PluginError, UntrustedSettings
 from leadline.hookspecs import PluginSettings
 from leadline.inventory import MASK, InstalledPipeline, InstalledPlugin, Setting
+from leadline.research_findings import ROUTE
 from leadline.settings import Section, Settings
 
 NO_PLUGINS = (
@@ -261,6 +262,7 @@ def load_settings(
             *sources.unread_files(),
             *selected.notices,
             *template_notices(settings, plugins, sections.place),
+            *_unused_sections(above, selected, catalog),
             *unused_prices(settings, selected.plugins, selected.settings, sections.place),
             *(f"{key}: {_NOT_KEPT}, and its default is used; set it again with --set {key}=…" for key in begun.lost),
             *drift_notices(kept, replaced),
@@ -281,6 +283,21 @@ def load_settings(
         untrusted=untrusted,
         cache=cache,
     )
+
+
+def _unused_sections(above: Layer, selected: Selected, catalog: PluginCatalog) -> Iterator[str]:
+    """Yield a notice for each setting that was given for this run alone, of a stage that its pipeline does not have.
+
+    A pipeline that chooses another one passes them on.
+    """
+    stages = [plugin.offers["stages"] for plugin in selected.plugins.values() if "stages" in plugin.offers]
+    if any(getattr(offer, "gives", ()) == (ROUTE,) for offer in stages):
+        return
+    for path, leaf in above.leaves.items():
+        table, name, *_ = *path, ""
+        unused = table == "plugins" and name not in selected.plugins
+        if unused and any("stages" in plugin.offers for plugin in catalog.same_name(name)):
+            yield f"{name}.{'.'.join(path[2:])} = {leaf.value} has no effect: this pipeline has no stage {name!r}"
 
 
 def _resolved(stored: StoredRun, sources: Sources) -> tuple[StoredRun, dict[KeyPath, Any]]:

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from leadline.commands.output import say
@@ -99,10 +100,17 @@ class _Field:
         return [{True: "yes", False: "no"}.get(choice, str(choice)) for choice in self.choices]
 
     @property
+    def has_lines(self) -> bool:
+        """Whether the value is a text of several lines, which `@FILE` reads from a file."""
+        return "\n" in str(self.schema.get("default", ""))
+
+    @property
     def prompt(self) -> str:
         """The text before the answer."""
         title = str(self.schema.get("title") or self.schema.get("description") or self.name)
         span = f" (1-{len(self.choices)})" if self.choices else ""
+        if self.has_lines:
+            span = " (@FILE, or Enter to go on without answering)"
         return f"{title}{span}{'' if self.required else ', or nothing'}: "
 
     def parse(self, text: str) -> Any:
@@ -116,6 +124,11 @@ class _Field:
             raise ValueError(f"Please enter a number from 1 to {len(names)}.")
         kind = self.schema.get("type")
         value: Any = text
+        if self.has_lines and text.startswith("@"):
+            try:
+                value = Path(text[1:].strip()).expanduser().read_text("utf-8")
+            except (OSError, ValueError) as error:
+                raise ValueError(f"{text[1:]} cannot be read: {error}") from None
         if kind in ("integer", "number"):
             try:
                 value = int(text) if kind == "integer" else float(text)

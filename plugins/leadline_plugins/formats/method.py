@@ -128,6 +128,8 @@ def _scope(report: Report, facts: Mapping[str, Any], queries: Sequence[str]) -> 
             if names
             else phrase("made_plain", language, day=created)
         )
+    if facts.get("plan_edited"):
+        yield phrase("plan_edited", language)
     yield phrase(
         "scope",
         language,

@@ -34,14 +34,21 @@ async def can_prefetch(task: TaskKind[Any, Any], run: StageRun) -> bool:
 
 
 class SearchPrefetch:
-    """Starts the searches of one reply; `done` and `sources` are those of earlier rounds."""
+    """Starts the searches of one reply; `done` and `sources` are those of earlier rounds. Without `reads`, no pages."""
 
     def __init__(
-        self, question: Question, run: StageRun, done: Sequence[SearchTask] = (), sources: Sequence[Source] = ()
+        self,
+        question: Question,
+        run: StageRun,
+        done: Sequence[SearchTask] = (),
+        sources: Sequence[Source] = (),
+        *,
+        reads: bool = True,
     ) -> None:
         self._question = question
         self._run = run
         self._done = done
+        self._reads = reads
         self._before = known_addresses(sources)
         self._searched: dict[str, asyncio.Future[Found]] = {}
         self._attempt, self._text, self._ended = 1, "", False
@@ -98,7 +105,7 @@ class SearchPrefetch:
         finally:
             if not self._searched[task.query].done():  # already cancelled together with its waiter
                 self._searched[task.query].set_result(result)
-        for hit in first_pages(result, self._before, pages_at_once(run)):
+        for hit in first_pages(result, self._before, pages_at_once(run)) if self._reads else ():
             run.prefetch(fetch_document(hit, run))
 
     async def _read_more(self, searches: Sequence[asyncio.Future[Found]]) -> None:

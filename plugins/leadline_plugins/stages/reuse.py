@@ -16,7 +16,7 @@ from leadline_plugins.stages import digest
 from leadline_plugins.stages.extract import best_passages
 from leadline_plugins.stages.fetch import announce
 from leadline_plugins.stages.follow_up import no_calls
-from leadline_plugins.stages.query import query_limit
+from leadline_plugins.stages.query import next_queries, query_limit
 
 TASK = replace(digest.TASK, name="reuse", expects=no_calls)
 
@@ -57,6 +57,9 @@ class ReuseStage:
         reply = await perform_or(run, TASK.of(request), failed, notice, closing=True)
         if reply is failed:
             return
+        if plan.approval:  # a person has seen which searches follow
+            searches = tuple(next_queries(question, plan.queries, ()))
+            reply = reply.model_copy(update={"is_sufficient": False, "queries": searches})
         if reply.is_sufficient:
             reused = "the sources of the earlier turns answer the question, so nothing was searched for"
             await notify(run, reused, "reused")

@@ -75,6 +75,8 @@ class WriteStage:
         )
         facts = method_facts(question, searches, sources, unread, run.notices)
         facts |= {"sources_used": count_shown_sources(sections, evidence), **await _missing_parts(findings, run)}
+        if findings[PLAN].approval == "edited":
+            facts["plan_edited"] = True
         report = Report(
             title=run.settings.report.title or findings[PLAN].title or question.text,
             language=question.language,

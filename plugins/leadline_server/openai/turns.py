@@ -76,8 +76,11 @@ class Turns:
             if turn := await self._repeated(key, known.get((REQUEST, key)), principal):
                 return turn
             before, digests = previous, _digests(chat, asked)
-            if run_id := known.get((CHAT, digests[-2])) if len(asked) > 1 else None:
-                before = await self._service.view(run_id, principal)
+            latest = next((digest for digest in reversed(digests[:-1]) if (CHAT, digest) in known), None)
+            if latest:
+                view = await self._service.view(known[CHAT, latest], principal)
+                # The messages between them answered earlier questions of a run that asks again.
+                before = view if latest == digests[-2] or view.questions else before
             # To its end, even if the client leaves: it will repeat the request.
             if before and (turn := await asyncio.shield(self._answer(before, asked[-1], principal, key))):
                 return turn

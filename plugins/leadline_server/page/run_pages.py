@@ -389,14 +389,15 @@ def fields(question: OpenQuestion) -> list[dict[str, Any]]:
     rows = []
     for name in names:
         about = properties[name] if isinstance(properties[name], dict) else {}
-        choices = about.get("enum")
+        choices, default = about.get("enum"), about.get("default")
+        kind = "lines" if "\n" in str(default) else str(about.get("type", "string"))
         rows.append(
             {
                 "name": name,
                 "label": str(about.get("title") or about.get("description") or name.replace("_", " ").capitalize()),
-                "kind": "choice" if isinstance(choices, list) else str(about.get("type", "string")),
+                "kind": "choice" if isinstance(choices, list) else kind,
                 "choices": [str(choice) for choice in choices] if isinstance(choices, list) else [],
-                "default": about.get("default"),
+                "default": default,
                 "required": isinstance(required, list) and name in required,
             }
         )

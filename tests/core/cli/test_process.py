@@ -145,6 +145,16 @@ def test_at_a_terminal_an_unclear_question_is_asked_back(start: Start, docs: Pat
     assert "nine fathoms" in screen
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+def test_at_a_terminal_the_plan_is_shown_and_an_empty_line_follows_it(start: Start, docs: Path) -> None:
+    asking = ("research", QUESTION, "--docs", "docs", "--set", "plan.approve=ask")
+    code, screen = at_terminal(start, *asking, answer="\n")
+    assert code == 0
+    assert f"Section: {QUESTION}" in " ".join(screen.split())
+    assert "Plan (@FILE, or Enter to go on without answering): " in screen
+    assert "nine fathoms" in screen
+
+
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
 def test_a_signal_before_the_run_exists_is_an_interruption(name: str) -> None:
     code = (

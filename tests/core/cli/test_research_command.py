@@ -122,6 +122,20 @@ def test_an_unclear_question_that_nobody_can_be_asked_about_is_exit_2(cli: Cli, 
     assert (done.code, cli("resume", run.parent.name, "--no-answer").code) == (0, 64)
 
 
+def test_a_plan_waits_for_its_approval_and_is_answered_from_a_file(cli: Cli, docs: Path) -> None:
+    done = cli("research", QUESTION, "--docs", "docs", "--set", "plan.approve=ask", "-q")
+    assert done.code == 2
+    [file] = Path("runs").glob("*/plan.txt")
+    command, shown = f"leadline resume {file.parent.name}", " ".join(done.err.split())
+    assert f"It waits for an answer: {command} --answer TEXT" in shown
+    assert "edit plan.txt in its folder" in shown
+    missing = cli("resume", file.parent.name, "--answer", "@nosuch.txt", "-q")
+    assert (missing.code, "--answer: nosuch.txt cannot be read" in missing.err) == (64, True)
+    file.write_text(file.read_text().replace("Section: ", "Section: All of "))
+    assert cli("resume", file.parent.name, "--answer", f"@{file}", "-q").code == 0
+    assert "All of" in (file.parent / "plan.md").read_text()
+
+
 def test_resume_needs_no_options_and_repeats_no_call(cli: Cli, run: dict[str, Any]) -> None:
     report = Path(run["report"]).read_bytes()
     done = cli("resume", run["run"][:8])

@@ -135,6 +135,27 @@ async def test_questions_are_asked_through_the_client(tmp_path: Path, mode: str)
             assert (await call(client, "research_result", run_id=state["run_id"]))["status"] == "complete"
 
 
+@MODES
+async def test_a_plan_is_approved_through_the_client_or_by_a_tool(tmp_path: Path, mode: str) -> None:
+    async def answer(context: Any, params: Any) -> ElicitResult:
+        [field] = params.requested_schema["properties"].values()
+        assert "    Title: " in params.message
+        return ElicitResult(
+            action="accept", content={"plan": field["default"].replace("Section: ", "Section: All of ")}
+        )
+
+    with running(tmp_path, plugins__plan__approve="ask") as server:
+        async with peer(server, mode=mode, elicitation_callback=answer) as client:
+            state = await call(client, "research", question=QUESTION)
+        assert state["status"] == "complete"
+        assert "All of How deep" in server.client().get(f"/v1/runs/{state['run_id']}/files/plan.md").text
+        async with peer(server, mode=mode) as client:
+            state = await call(client, "research", question=QUESTION)
+            assert (state["status"], "    Title: " in state["questions"][0]["message"]) == ("waiting", True)
+            await call(client, "research_answer", run_id=state["run_id"], answer="go on")
+            assert (await call(client, "research_result", run_id=state["run_id"]))["status"] == "complete"
+
+
 async def test_each_principal_has_only_its_own_runs(team: Served) -> None:
     alice = team.client("alice")
     run = order(alice)

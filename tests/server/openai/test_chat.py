@@ -283,6 +283,21 @@ def test_a_question_of_the_run_is_the_answer_and_the_next_message_answers_it(tmp
         assert runs_of(server) == [run]
 
 
+def test_a_chat_shows_the_plan_with_a_link_and_follows_it_or_names_the_line_at_fault(served: Served) -> None:
+    with client_of(served) as client:
+        told, asked = {"extra_body": {"leadline": {"set": {"plan.approve": "ask"}}}}, f"{QUESTION} plan"
+        first = ask(client, asked, **told)
+        text, run = first.choices[0].message.content, first.leadline["run_id"]
+        assert f"\n    Section: {asked}\n" in text
+        assert f"]({served.url}/runs/{run})" in text
+        again = ask(client, asked, text, "looks good", **told)
+        fault = again.choices[0].message.content
+        assert "Answer 1 cannot be used: line 1, 'looks good', must begin with" in fault
+        assert f"\n    Section: {asked}\n" in fault
+        done = ask(client, asked, text, "looks good", fault, "go on", **told)
+        assert (done.leadline["run_id"], "\n# " in f"\n{done.choices[0].message.content}") == (run, True)
+
+
 def test_a_retry_of_an_answer_joins_the_run_of_the_same_user(tmp_path: Path) -> None:
     with running(tmp_path, "ann", "ben", **ASKING) as server:
         with client_of(server, "ann") as ann, client_of(server, "ben") as ben:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 
 import httpx
@@ -178,6 +179,26 @@ def test_a_question_of_the_run_is_a_form(tmp_path: Path) -> None:
         browser.submit(form(page, f"/runs/{run}/answer"), 200, **values)
         finish(server.client(), run)
         assert "harbour of the survey" in (server.folder / "runs" / run / "clarify.json").read_text()
+
+
+def test_a_plan_is_changed_in_a_field_of_several_lines(browser: Browser, served: Served) -> None:
+    values = {"question": f"{QUESTION} changed", "set.plan.approve": "ask"}
+    asked = browser.submit(form(browser.open("/"), "/runs"), 200, **values)
+    run, http = asked.url.path.removeprefix("/runs/"), served.client()
+    for answer, known in (("Aim: numbers", "This is the plan"), ("Search: lead lines", "line 2, 'Aim: numbers', must")):
+        page = browser.open(f"/runs/{run}")
+        while not page.css_first(".question") or known not in text(page, ".question .message"):
+            time.sleep(0.02)
+            page = browser.open(f"/runs/{run}")
+        lines, shown = page.css_first(".question textarea"), text(page, ".question .message")
+        assert lines is not None
+        assert "Section: The" not in shown, "the plan is shown once"
+        values = {"answer.string.plan": f"Section: The depth\r\n{answer}", "action": "accept"}
+        browser.submit(form(page, f"/runs/{run}/answer"), 200, **values)
+        typed = lines.text()
+    assert typed == "Section: The depth\nAim: numbers"
+    assert finish(http, run)["status"] == "complete"
+    assert "**The depth**" in http.get(f"/v1/runs/{run}/files/plan.md").text
 
 
 def test_a_team_logs_in_with_a_token_and_sees_only_its_own(team: Served) -> None:
