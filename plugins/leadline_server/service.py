@@ -491,6 +491,7 @@ class Service:
         if await asyncio.to_thread(folder.is_dir):
             await asyncio.to_thread(self.client.delete, folder, principal=principal)
         await asyncio.to_thread(self.queue.forget, run_id)
+        await asyncio.to_thread(self.store.end_share, run_id, principal)
         self.store.audit.write("run deleted", principal, run_id=run_id)
 
     async def delete_old(self, days: int) -> None:
