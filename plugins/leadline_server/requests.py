@@ -109,6 +109,14 @@ class Resume(RequestBody):
     retry_failed: bool = False
 
 
+class Labels(RequestBody):
+    """The name, the pin and the tags of a run that has ended; what is not given stays, and tags replace all."""
+
+    title: Name | None = None
+    pinned: bool | None = None
+    tags: dict[Name, Words] | None = Field(None, max_length=20)
+
+
 class NewShare(RequestBody):
     """Who may read a report by its link: whoever logs in, or anyone; after `days` it ends, never if they are 0."""
 

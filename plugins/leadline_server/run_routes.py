@@ -13,7 +13,7 @@ from leadline.comparison import Comparison
 from leadline.records import Answer
 from leadline_server.endpoint import EVENTS, FILE, Endpoint
 from leadline_server.problems import Problem
-from leadline_server.requests import NewAnswer, NewRun, NewShare, Reason, Resume, read
+from leadline_server.requests import Labels, NewAnswer, NewRun, NewShare, Reason, Resume, read
 from leadline_server.service import RunFilter, Service, principal_of
 from leadline_server.sharing import ShareView, share, share_of
 from leadline_server.streams import Stream, event_frames
@@ -75,6 +75,7 @@ class RunRoutes:
             Endpoint("DELETE", "/v1/memory", self.forget_all, Done),
             Endpoint("DELETE", "/v1/memory/{run_id}", self.forget, Done, errors=(404,)),
             Endpoint("GET", run, self.show, RunView, errors=(404,)),
+            Endpoint("PATCH", run, self.label, RunView, Labels, errors=(404, 409)),
             Endpoint("DELETE", run, self.delete, Done, errors=(404, 409)),
             Endpoint("GET", f"{run}/events", self.events, EVENTS, query=_EVENTS, headers=_LAST, errors=(404, 422)),
             Endpoint("POST", f"{run}/answers", self.answer, Done, NewAnswer, errors=(404, 409)),
@@ -133,6 +134,11 @@ class RunRoutes:
 
     async def show(self, request: Request) -> RunView:
         """Return a run as of now."""
+        return await self._service.view(*_run(request))
+
+    async def label(self, request: Request) -> RunView:
+        """Name a run that has ended, pin it in lists, or replace its tags."""
+        await self._service.label(*_run(request), await read(request, Labels, self._body))
         return await self._service.view(*_run(request))
 
     async def delete(self, request: Request) -> Done:

@@ -192,6 +192,8 @@ class Pages:
             ("GET", f"{run}/download/{{format}}", runs.download),
             ("GET", f"{run}/figures/{{name}}", runs.figure),
             ("POST", f"{run}/answer", runs.answer),
+            ("GET", f"{run}/edit", runs.edit),
+            ("POST", f"{run}/edit", runs.edit),
             ("GET", f"{run}/share", runs.share),
             ("POST", f"{run}/share", runs.share),
             ("GET", link, shared.show),

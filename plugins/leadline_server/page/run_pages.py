@@ -26,13 +26,13 @@ from leadline.rendering import VERDICTS, clean
 from leadline.runs import OpenQuestion
 from leadline_server.downloads import Downloads
 from leadline_server.page import forms
-from leadline_server.page.templating import Templates
+from leadline_server.page.templating import Templates, own_tags
 from leadline_server.page.trail import Trail
 from leadline_server.page.watching import Trails
 from leadline_server.page.wording import ACTIVE, FORMATS, outcome
 from leadline_server.problems import Problem
 from leadline_server.queue import QueuedRun
-from leadline_server.requests import NewShare, checked
+from leadline_server.requests import Labels, NewShare, checked
 from leadline_server.service import RunFilter, Service, principal_of
 from leadline_server.sharing import share, share_of
 from leadline_server.views import EvidenceView, RunView
@@ -231,6 +231,20 @@ class RunPages:
                 await self._service.delete(run_id, principal)
                 await self._trails.forget(run_id, principal)
                 return RedirectResponse("/runs", 303)
+        return RedirectResponse(f"/runs/{run_id}", 303)
+
+    async def edit(self, request: Request) -> Response:
+        """Ask for the name, the pin and the tags of a run, or change them."""
+        run_id, principal, view = await self._view(request)
+        if request.method != "POST":
+            return await self._page(request, "edit.html", view, None)
+        form = await forms.read_form(request, self._service.limits.body)
+        written, own = forms.first(form, "tags"), own_tags(view.tags)
+        hidden = {name: value for name, value in view.tags.items() if name not in own}
+        tags = None if written == forms.tag_text(own) else hidden | forms.tags(written)
+        title = " ".join(forms.first(form, "title").split())
+        labels = checked(Labels, title=title, pinned="pinned" in form, tags=tags)
+        await self._service.label(run_id, principal, labels)
         return RedirectResponse(f"/runs/{run_id}", 303)
 
     async def share(self, request: Request) -> Response:
