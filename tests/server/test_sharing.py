@@ -63,6 +63,7 @@ def test_a_link_shows_the_report_to_those_it_is_for_and_nothing_else_of_the_run(
     assert nobody.post(public).status_code in (401, 403, 405)
     assert bob.post(f"/v1/runs/{run}/share", json={}).status_code == 404
     assert bob.delete(f"/v1/runs/{run}/share").status_code == 404
+    assert bob.patch(f"/v1/runs/{run}", json={"title": "Mine"}).status_code == 404
 
 
 def test_a_link_that_ended_is_like_one_that_never_was(office: Served, run: str) -> None:
