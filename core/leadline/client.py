@@ -30,6 +30,7 @@ from leadline._runtime.runs.folder import (
     ended_before,
     find_run,
     folder_of,
+    label_run,
     principal_of,
     run_info,
 )
@@ -486,6 +487,22 @@ class Client:
     def forget(self, run: str | Path, *, principal: Principal | str | None = None) -> None:
         """Keep a run out of the memory of later questions; the run itself stays."""
         forget(self._find(run, principal))
+
+    def label(
+        self,
+        run: str | Path,
+        *,
+        title: str | None = None,
+        pinned: bool | None = None,
+        tags: Mapping[str, str] | None = None,
+        principal: Principal | str | None = None,
+    ) -> None:
+        """Name a run that has ended, pin it, or replace its tags; None leaves one as it is, an empty title removes it.
+
+        Raises `JournalBusy` if the run is active.
+        """
+        changes = {"title": title, "pinned": pinned, "tags": tags and dict(tags)}
+        label_run(self._find(run, principal), {name: value for name, value in changes.items() if value is not None})
 
     def ended_before(self, when: datetime) -> list[RunSummary]:
         """Return the runs of all principals that ended before a time: `delete` takes their folders."""

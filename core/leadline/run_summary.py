@@ -33,3 +33,5 @@ class RunSummary:
     excerpt: str = ""
     conversation: str = ""
     follows: str = ""
+    title: str = ""
+    pinned: bool = False

@@ -146,6 +146,9 @@ class Metadata(Record):
     errors: tuple[StepError, ...] = ()
     versions: dict[str, str] = {}
     tags: dict[str, str] = {}
+    title: str = ""
+    """The name that a user gave the run."""
+    pinned: bool = False
     principal: str = ""
     questions: tuple[OpenQuestion, ...] = ()
     conversation: str = ""

@@ -24,7 +24,7 @@ from leadline_server import logs
 from leadline_server.limits import Address, Rate
 from leadline_server.problems import Problem
 from leadline_server.sign_in import CALLBACK, check_name
-from leadline_server.store import TOKEN_PREFIX, Role, Store
+from leadline_server.store import SHARE_PREFIX, TOKEN_PREFIX, Role, Store
 
 log = logging.getLogger("leadline.server")
 COOKIE = "leadline_session"
@@ -45,6 +45,10 @@ PUBLIC = frozenset(
 )
 # Files of the page, which are the same for everybody.
 _STATIC = "/static/"
+# Shared reports: whoever sends no token and no cookie of a session is nobody there, and is not refused.
+SHARED = "/shared/"
+_SECRET = re.compile(rf"{SHARE_PREFIX}[\w-]+")
+_OF_SHARED = {"x-robots-tag": "noindex, nofollow", "referrer-policy": "no-referrer"}
 # Requests of probes and browsers that are in the log only if they fail.
 _SILENT = ("/healthz", "/readyz", "/metrics", _STATIC)
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::\d{1,5})?")
@@ -63,11 +67,15 @@ HEADERS = {
 
 @dataclass(frozen=True)
 class Identity:
-    """Who sent a request: a principal, or None on a machine of one person; `session` is the secret of its cookie."""
+    """Who sent a request: a principal, or None on a machine of one person; `session` is the secret of its cookie.
+
+    `is_nobody`: the request has neither, and asks for a shared report.
+    """
 
     principal: str | None
     role: Role
     session: str = ""
+    is_nobody: bool = False
 
 
 # Who sent the request that is being handled. A task of no request may choose nothing.
@@ -115,6 +123,8 @@ class Access:
                 status, headers = message["status"], MutableHeaders(scope=message)
                 for name, value in {**HEADERS, "x-request-id": state["request_id"]}.items():
                     headers.setdefault(name, value)
+                if scope["path"].startswith(SHARED):
+                    headers.update(_OF_SHARED)
             await send(message)
 
         with logs.context(request_id=state["request_id"], address=_address(scope)):
@@ -123,7 +133,8 @@ class Access:
             finally:
                 silent = status < 400 and scope["path"].startswith(_SILENT)
                 identity, taken = state.get("identity"), round(time.monotonic() - began, 3)
-                about = {"method": scope["method"], "path": scope["path"], "status": status, "seconds": taken}
+                path = without_secrets(scope["path"])
+                about = {"method": scope["method"], "path": path, "status": status, "seconds": taken}
                 user = identity.principal if identity else None
                 logs.write(log, "request", logging.DEBUG if silent else logging.INFO, **about, user=user)
 
@@ -137,6 +148,16 @@ class Access:
         await self._app(scope, receive, send)
 
     def _identify(self, scope: Scope) -> Identity:
+        try:
+            return self._sender(scope)
+        except Problem as problem:
+            is_shared = scope["path"].startswith(SHARED) and scope["method"] in _READING
+            if not is_shared or problem.body.code not in ("token_required", "unknown_token"):
+                raise
+            self._requests.take((SHARED, _address(scope)))
+            return Identity(None, "reader", is_nobody=True)
+
+    def _sender(self, scope: Scope) -> Identity:
         headers, method = Headers(scope=scope), str(scope["method"])
         self._check_host(headers)
         reading = method.replace("HEAD", "GET")
@@ -170,7 +191,8 @@ class Access:
             )
             raise Problem(403, "forbidden", only, "the operator of the server makes one for metrics")
         if identity.role == "reader" and method not in _READING and (method, path) not in _OF_READERS:
-            raise role_refused(self._store, identity, "readers start and change nothing", f"{method} {path}")
+            what = f"{method} {without_secrets(path)}"
+            raise role_refused(self._store, identity, "readers start and change nothing", what)
 
     def _forwarded(self, headers: Headers, scope: Scope) -> Identity | None:
         """Return the user that a proxy names. Raises `Problem` if somebody else does, or the user has no role."""
@@ -266,6 +288,11 @@ def unknown_token() -> Problem:
         "ask the operator of the server for a new one",
         {"WWW-Authenticate": 'Bearer error="invalid_token"'},
     )
+
+
+def without_secrets(path: str) -> str:
+    """Return a path for logs: that of a shared report has the secret of its link."""
+    return _SECRET.sub(f"{SHARE_PREFIX}…", path)
 
 
 def _address(scope: Scope) -> str:

@@ -17,7 +17,7 @@ from leadline_server.problems import Problem
 from leadline_server.requests import NewRun
 
 # No document has this name.
-_NONE = "/"
+NO_DOCUMENTS = "/"
 log = logging.getLogger("leadline.server")
 # Seconds between two looks at the shared folders, and those that a question waits for the first.
 _REFRESH, _PATIENCE = 30.0, 15.0
@@ -118,7 +118,7 @@ class Documents:
             if has_documents and base not in chosen["read.fetchers"]:
                 changed["read.fetchers"] = [base, *chosen["read.fetchers"]]
         if body.documents is not None:
-            changed["knowledge.documents"] = body.documents or [_NONE]
+            changed["knowledge.documents"] = body.documents or [NO_DOCUMENTS]
         return changed
 
     @property

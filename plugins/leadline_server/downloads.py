@@ -9,7 +9,7 @@ import zipfile
 from starlette.responses import Response
 
 from leadline.inventory import InstalledPlugin
-from leadline.records import Files
+from leadline.records import Files, Report
 from leadline_server.limits import Slots
 from leadline_server.problems import Problem
 from leadline_server.run_routes import send
@@ -46,11 +46,14 @@ class Downloads:
         if f"report.{ending}" in view.files:
             path = await self._service.file(run_id, f"report.{ending}", principal)
             return send(path, name=f"{stem}.{ending}", download=True)
+        return await self.make(await self._service.report(run_id, principal), stem, name, principal)
+
+    async def make(self, report: Report, stem: str, name: str, key: str | None) -> Response:
+        """Send a report in a format as a file; at most two are made at a time for each key. Raises `Problem`."""
         formats = await self.formats()
         if name not in formats:
             raise Problem(404, "no_such_format", "there is no such format", f"choose from {', '.join(formats)}")
-        report = await self._service.report(run_id, principal)
-        with self._making.taken(principal):
+        with self._making.taken(key):
             made = await self._service.client.format(report, name)
             return await asyncio.to_thread(_attachment, made, stem, name)
 

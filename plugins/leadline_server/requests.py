@@ -83,14 +83,6 @@ class NewRun(RequestBody):
     """Whether the web is searched, as far as the server searches it."""
 
 
-def order(**fields: Any) -> NewRun:
-    """Return an order that other requests, forms and tools make up. Raises `Problem`."""
-    try:
-        return NewRun(**fields)
-    except ValidationError as error:
-        raise invalid(error) from None
-
-
 class NewAnswer(RequestBody):
     """An answer to a question of a run."""
 
@@ -118,6 +110,21 @@ class Resume(RequestBody):
     retry_failed: bool = False
 
 
+class Labels(RequestBody):
+    """The name, the pin and the tags of a run that has ended; what is not given stays, and tags replace all."""
+
+    title: Name | None = None
+    pinned: bool | None = None
+    tags: dict[Name, Words] | None = Field(None, max_length=20)
+
+
+class NewShare(RequestBody):
+    """Who may read a report by its link: whoever logs in, or anyone; after `days` it ends, never if they are 0."""
+
+    audience: Literal["team", "anyone"] = "team"
+    days: int = Field(0, ge=0, le=3_660)
+
+
 class Login(RequestBody):
     """A token that a browser exchanges for a session."""
 
@@ -125,6 +132,19 @@ class Login(RequestBody):
 
 
 Body = TypeVar("Body", bound=BaseModel)
+
+
+def checked(model: type[Body], **fields: Any) -> Body:
+    """Return the record of fields that did not come as JSON. Raises `Problem`."""
+    try:
+        return model(**fields)
+    except ValidationError as error:
+        raise invalid(error) from None
+
+
+def order(**fields: Any) -> NewRun:
+    """Return an order that other requests, forms and tools make up. Raises `Problem`."""
+    return checked(NewRun, **fields)
 
 
 async def read_body(request: Request, limit: int, seconds: float = BODY_TIMEOUT) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,8 +13,9 @@ from leadline.comparison import Comparison
 from leadline.records import Answer
 from leadline_server.endpoint import EVENTS, FILE, Endpoint
 from leadline_server.problems import Problem
-from leadline_server.requests import NewAnswer, NewRun, Reason, Resume, read
+from leadline_server.requests import Labels, NewAnswer, NewRun, NewShare, Reason, Resume, read
 from leadline_server.service import RunFilter, Service, principal_of
+from leadline_server.sharing import ShareView, share, share_of
 from leadline_server.streams import Stream, event_frames
 from leadline_server.views import Accepted, Done, EvidenceView, Links, RunPage, RunView
 
@@ -73,6 +75,7 @@ class RunRoutes:
             Endpoint("DELETE", "/v1/memory", self.forget_all, Done),
             Endpoint("DELETE", "/v1/memory/{run_id}", self.forget, Done, errors=(404,)),
             Endpoint("GET", run, self.show, RunView, errors=(404,)),
+            Endpoint("PATCH", run, self.label, RunView, Labels, errors=(404, 409)),
             Endpoint("DELETE", run, self.delete, Done, errors=(404, 409)),
             Endpoint("GET", f"{run}/events", self.events, EVENTS, query=_EVENTS, headers=_LAST, errors=(404, 422)),
             Endpoint("POST", f"{run}/answers", self.answer, Done, NewAnswer, errors=(404, 409)),
@@ -85,6 +88,9 @@ class RunRoutes:
                 query=_AROUND,
                 errors=(404, 409, 422),
             ),
+            Endpoint("GET", f"{run}/share", self.shared, ShareView, errors=(404,)),
+            Endpoint("POST", f"{run}/share", self.share, ShareView, NewShare, 201, errors=(404, 409)),
+            Endpoint("DELETE", f"{run}/share", self.end_share, Done, errors=(404,)),
             Endpoint("GET", "/v1/compare", self.compare, Comparison, query=_BOTH, errors=(404, 409, 422)),
         ]
 
@@ -128,6 +134,11 @@ class RunRoutes:
 
     async def show(self, request: Request) -> RunView:
         """Return a run as of now."""
+        return await self._service.view(*_run(request))
+
+    async def label(self, request: Request) -> RunView:
+        """Name a run that has ended, pin it in lists, or replace its tags."""
+        await self._service.label(*_run(request), await read(request, Labels, self._body))
         return await self._service.view(*_run(request))
 
     async def delete(self, request: Request) -> Done:
@@ -181,6 +192,22 @@ class RunRoutes:
         body = await read(request, Resume, self._body, optional=True)
         await self._service.resume(run_id, principal, retry_failed=body.retry_failed)
         return await self._accepted(run_id, principal)
+
+    # --- share -------------------------------------------------------------------------------------------------------
+
+    async def shared(self, request: Request) -> ShareView:
+        """Return who may read the report by its link; the link itself is told once."""
+        return share_of(self._service, *_run(request))
+
+    async def share(self, request: Request) -> ShareView:
+        """Make a link by which others read the report, without its sources, events and cost; it replaces the last."""
+        return await share(self._service, request, await read(request, NewShare, self._body, optional=True))
+
+    async def end_share(self, request: Request) -> Done:
+        """End the link to the report."""
+        share_of(self._service, *_run(request))
+        await asyncio.to_thread(self._service.store.end_share, *_run(request))
+        return Done()
 
     # --- read --------------------------------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ from leadline_server.pipelines import Pipelines
 from leadline_server.problems import Problem, no_such_run, too_many
 from leadline_server.queue import Full, Queue, QueuedRun, QueueUnavailable, Taken
 from leadline_server.remedies import event_for_readers, record_for_readers
-from leadline_server.requests import MODELS, RUN_ID, NewRun, overrides
+from leadline_server.requests import MODELS, RUN_ID, Labels, NewRun, overrides
 from leadline_server.sign_in import AccessSettings, Provider
 from leadline_server.store import Store, Token
 from leadline_server.views import EvidenceView, RunItem, RunPage, RunView, readable
@@ -296,7 +296,7 @@ class Service:
         after: str | None = None,
         limit: int = _PAGE,
     ) -> RunPage:
-        """Return a page of runs. Raises `Problem`."""
+        """Return a page of runs; pinned ones come first unless it is a search or a conversation. Raises `Problem`."""
         chosen = chosen or RunFilter()
         text, conversation = chosen.text, chosen.conversation
         active = {run.run_id for run in self.active.of(principal)}
@@ -311,6 +311,8 @@ class Service:
             wanted = (order for order in orders if order and conversation in ("", order.conversation, order.run_id))
             upcoming = {order.run_id: RunItem.of_order(order) for order in wanted}
             items = [*upcoming.values(), *(item for item in items if item.id not in upcoming)]
+        if not text.strip() and not conversation:
+            items.sort(key=lambda item: not item.pinned)
         items = [item for item in items if chosen.takes(item)]
         ids = [item.id for item in items]
         if after and after not in ids:
@@ -486,15 +488,27 @@ class Service:
                 return await self.active.refresh()
         raise JournalBusy("the run is active")
 
-    async def delete(self, run_id: str, principal: str | None) -> None:
-        """Delete a run with all its files. Raises `Problem` while it is active."""
+    async def label(self, run_id: str, principal: str | None, labels: Labels) -> None:
+        """Change the title, pin or tags of a run. Raises `Problem` while it is active."""
+        folder = await self._ended(run_id, principal)
+        changes = labels.model_dump(exclude_none=True)
+        await asyncio.to_thread(partial(self.client.label, folder, principal=principal, **changes))
+        self.store.audit.write("run labelled", principal, run_id=run_id)
+
+    async def _ended(self, run_id: str, principal: str | None) -> Path:
+        """Return the folder of a run that has ended, if it has one. Raises `Problem`."""
         await self.view(run_id, principal)
         if self.active.get(run_id, principal):
             raise Problem(409, "busy", "the run is active", "stop or cancel it first")
-        folder = self.folder(run_id, principal)
+        return self.folder(run_id, principal)
+
+    async def delete(self, run_id: str, principal: str | None) -> None:
+        """Delete a run with all its files. Raises `Problem` while it is active."""
+        folder = await self._ended(run_id, principal)
         if await asyncio.to_thread(folder.is_dir):
             await asyncio.to_thread(self.client.delete, folder, principal=principal)
         await asyncio.to_thread(self.queue.forget, run_id)
+        await asyncio.to_thread(self.store.end_share, run_id, principal)
         self.store.audit.write("run deleted", principal, run_id=run_id)
 
     async def delete_old(self, days: int) -> None:

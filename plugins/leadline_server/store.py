@@ -1,7 +1,7 @@
-"""Tokens and sessions of browsers, in one SQLite file in the folder of runs.
+"""Tokens, sessions of browsers and links to shared reports, in one SQLite file in the folder of runs.
 
-`leadline serve token` writes the same file while the server runs. Of tokens and sessions only SHA-256 hashes are
-stored: they are random, so guessing them is hopeless.
+`leadline serve token` writes the same file while the server runs. Of all three only SHA-256 hashes are stored:
+they are random, so guessing them is hopeless.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from leadline_server.logs import Audit
 
 FILE = ".server.sqlite"
 _LOCK = ".server.lock"
-_VERSION = 4
+_VERSION = 5
 _TABLES = """
 CREATE TABLE IF NOT EXISTS tokens (
     name TEXT PRIMARY KEY, hash BLOB NOT NULL, principal TEXT NOT NULL, scope TEXT NOT NULL, created REAL NOT NULL,
@@ -37,6 +37,10 @@ CREATE TABLE sessions (
     hash BLOB PRIMARY KEY, token BLOB NOT NULL, principal TEXT NOT NULL, role TEXT NOT NULL, created REAL NOT NULL,
     used REAL NOT NULL
 );
+CREATE TABLE IF NOT EXISTS shares (
+    hash BLOB PRIMARY KEY, run_id TEXT NOT NULL, principal TEXT NOT NULL, audience TEXT NOT NULL, created REAL NOT NULL,
+    expires REAL NOT NULL, UNIQUE (run_id, principal)
+);
 """
 _COLUMNS = "name, principal, scope, created, expires, used, hash"
 # Seconds after which the use of a token is noted again.
@@ -46,6 +50,9 @@ _END_SESSIONS = "DELETE FROM sessions WHERE token <> x'' AND token NOT IN (SELEC
 _END_OLD = "DELETE FROM sessions WHERE created < ? OR used < ?"
 # Begins every token, so that scanners for leaked secrets recognize it.
 TOKEN_PREFIX = "leadline_"  # noqa: S105 - no secret
+# Begins every secret of a link, which is part of an address: so logs can leave it out.
+SHARE_PREFIX = "share_"
+Audience = Literal["team", "anyone"]
 Role = Literal["admin", "user", "reader", "metrics"]
 
 
@@ -64,6 +71,17 @@ class Token:
     expires: float
     used: float = field(compare=False)
     hash: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Share:
+    """A link to the report of a run, without its secret; `expires` is 0 for never, `principal` None for no user."""
+
+    run_id: str
+    principal: str | None
+    audience: Audience
+    created: float
+    expires: float
 
 
 class Store:
@@ -200,9 +218,41 @@ class Store:
         """Return who is logged in, and when the last request came."""
         return dict(self._reader.execute("SELECT principal, MAX(used) FROM sessions GROUP BY principal").fetchall())
 
+    # --- shared reports --------------------------------------------------------------------------------------------
+
+    def share(self, run_id: str, principal: str | None, audience: Audience, days: int = 0) -> str:
+        """Return the secret of a new link to a report, which ends the one before; it cannot be shown again."""
+        secret, now = SHARE_PREFIX + secrets.token_urlsafe(32), time.time()
+        values = (_hash(secret), run_id, principal or "", audience, now, now + days * 86_400 if days else 0)
+        self._write("INSERT OR REPLACE INTO shares VALUES (?, ?, ?, ?, ?, ?)", *values)
+        self.audit.write("run shared", principal, run_id=run_id, audience=audience, days=days)
+        return secret
+
+    def end_share(self, run_id: str, principal: str | None) -> bool:
+        """End the link to a report; return False if there was none."""
+        ended = self._write("DELETE FROM shares WHERE run_id = ? AND principal = ?", run_id, principal or "") > 0
+        if ended:
+            self.audit.write("run no longer shared", principal, run_id=run_id)
+        return ended
+
+    def shared(self, secret: str) -> Share | None:
+        """Return the link with this secret, unless it has expired; found by its hash, like a session."""
+        return next(iter(self._shares("hash = ?", _hash(secret))), None)
+
+    def shares(self, principal: str | None, run_id: str = "") -> list[Share]:
+        """Return the links of a user, or that to one report."""
+        return self._shares("principal = ? AND ? IN ('', run_id)", principal or "", run_id)
+
+    def _shares(self, condition: str, *values: object) -> list[Share]:
+        statement = (
+            "SELECT run_id, NULLIF(principal, ''), audience, created, expires FROM shares "  # noqa: S608
+            f"WHERE (expires = 0 OR expires > ?) AND {condition}"
+        )
+        return [Share(*row) for row in self._reader.execute(statement, (time.time(), *values)).fetchall()]
+
     def remove_user(self, principal: str) -> None:
-        """Remove all tokens and sessions of a user."""
-        for table in ("tokens", "sessions"):
+        """Remove all tokens, sessions and links of a user."""
+        for table in ("tokens", "sessions", "shares"):
             self._write(f"DELETE FROM {table} WHERE principal = ?", principal)  # noqa: S608
 
     def end_session(self, secret: str) -> None:

@@ -46,6 +46,7 @@ async def export(user: str, client: Client, store: Store, queue: Queue, into: Pa
         listed = await client.knowledge.documents(*own, whole=True, principal=user) if own else DocumentList()
     tokens = [asdict(token) for token in store.tokens() if token.principal == user]
     tables: Mapping[str, Any] = {
+        "shares.json": [asdict(share) for share in store.shares(user)],
         "tokens.json": [{key: value for key, value in token.items() if key != "hash"} for token in tokens],
         "documents.json": listed.model_dump(mode="json"),
         "orders.json": [asdict(run) for run in queue.orders(user)],

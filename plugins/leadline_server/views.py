@@ -65,6 +65,11 @@ class RunView(Metadata):
     principal: str = Field("", exclude=True)
 
     @property
+    def name(self) -> str:
+        """What people call the run."""
+        return self.title or self.question
+
+    @property
     def is_active(self) -> bool:
         """Whether the run goes on by itself."""
         return self.status in ACTIVE and self.ended is None
@@ -116,7 +121,15 @@ class RunItem(Record):
     excerpt: str = ""
     conversation: str = ""
     follows: str = ""
+    title: str = ""
+    """The name that its user gave the run."""
+    pinned: bool = False
     links: Links
+
+    @property
+    def name(self) -> str:
+        """What people call the run."""
+        return self.title or self.question or self.id
 
     @classmethod
     def of(cls, run: RunSummary) -> RunItem:

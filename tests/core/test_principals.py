@@ -111,6 +111,8 @@ async def test_a_principal_finds_only_its_own_runs(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="there is no run"):
             await runs.resume(bobs, principal="alice")
         with pytest.raises(UsageError, match="there is no run"):
+            runs.label(bobs, title="Mine", principal="alice")
+        with pytest.raises(UsageError, match="there is no run"):
             runs.delete(bobs, principal="alice")
         with pytest.raises(UsageError, match="there is no run"):
             await runs.replay(bobs, principal="alice")

@@ -71,6 +71,7 @@ def test_real_replies_are_as_described(http: httpx.Client, routes: list[Endpoint
     started = http.post("/v1/runs", json={"question": QUESTION})
     run = _checked(_reply(routes, "POST", "/v1/runs"), started)["id"]
     finish(http, run)
+    _checked(_reply(routes, "POST", "/v1/runs/{run_id}/share"), http.post(f"/v1/runs/{run}/share", json={}))
     bodies: dict[str, Any] = {
         "/v1/runs/{run_id}/resume": {},
         "/api/research/start": {"question": QUESTION},

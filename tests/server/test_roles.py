@@ -174,7 +174,9 @@ def test_everything_of_a_user_is_exported_and_erased_also_while_a_run_works(
             added = http.post("/v1/knowledge?name=barometer.txt", content=text.encode()).json()["documents"]
             shared = http.post("/v1/knowledge/changes", json={"names": [added[0]["id"]], "to": "shared"})
             assert shared.status_code == 200, shared.text
-            finish(http, order(http, f"How deep is {secret.format(user)}?"))
+            asked = order(http, f"How deep is {secret.format(user)}?")
+            finish(http, asked)
+            link = http.post(f"/v1/runs/{asked}/share", json={"audience": "anyone"}).json()["url"]
         assert leadline(tmp_path, "export", "../alice", "x.tar.gz") == 64
         assert leadline(tmp_path, "erase", "", "--yes") == 64
         assert leadline(tmp_path, "erase", ".", "--yes") == 64
@@ -184,6 +186,9 @@ def test_everything_of_a_user_is_exported_and_erased_also_while_a_run_works(
             names = archive.getnames()
             usage = json.load(archive.extractfile("usage.json") or pytest.fail("no usage"))
             documents = json.load(archive.extractfile("documents.json") or pytest.fail("no documents"))
+            shares = json.load(archive.extractfile("shares.json") or pytest.fail("no shares"))
+        assert [(item["run_id"], item["audience"]) for item in shares] == [(asked, "anyone")]
+        assert server.client().get(httpx.URL(link).path).status_code == 200
         assert {item["principal"] for item in usage} == {"alice"}
         assert [(item["name"], item["shared"]) for item in documents["documents"]] == [
             ("aunt.txt", False),
@@ -201,6 +206,7 @@ def test_everything_of_a_user_is_exported_and_erased_also_while_a_run_works(
             assert alice.get(f"/v1/runs/{waiting}").status_code == 200
             assert leadline(tmp_path, "erase", "alice", "--yes") == 0
         assert alice.get("/v1/runs").status_code == 401
+        assert server.client().get(httpx.URL(link).path).status_code == 404
         assert len(bob.get("/v1/runs").json()["runs"]) == 1
         assert len(bob.get("/v1/knowledge").json()["documents"]) == 2
         assert leadline(tmp_path, "erase", "alice", "--yes") == 64

@@ -10,7 +10,8 @@ import asyncio
 import hmac
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from typing import Any
 from urllib.parse import parse_qs
 
 from pydantic import JsonValue
@@ -20,9 +21,14 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from leadline.records import Answer, Blob
+from leadline.runs import Order
+from leadline_server.documents import NO_DOCUMENTS
 from leadline_server.problems import Problem
-from leadline_server.requests import UPLOAD_TIMEOUT, NewRun, order, read_body
+from leadline_server.requests import MODELS, UPLOAD_TIMEOUT, NewRun, order, read_body
+from leadline_server.views import RunView
 
+# Settings that the form to ask has fields for.
+FIELDS = ("language", "report.length", "research.max_queries", "budget.money", "verify.require_support", *MODELS)
 COOKIE = "leadline_form"
 FIELD = "form_token"
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -111,12 +117,11 @@ def new_run(form: Form) -> NewRun:
     pipeline, _, preset = first(form, "pipeline").partition(" ")
     if preset:
         changed["preset"] = preset
-    tags = dict(_tag(text) for text in first(form, "tags").split(",") if text.strip())
     return order(
         question=first(form, "question").strip(),
         pipeline=pipeline,
         set=changed,
-        tags=tags,
+        tags=tags(first(form, "tags")),
         follows=first(form, "follows"),
         documents={"none": [], "some": form.get("document", [])}.get(first(form, "documents")),
         web="sources" not in form or "web" in form,
@@ -134,9 +139,38 @@ def _value(text: str) -> JsonValue:
     return text
 
 
-def _tag(text: str) -> tuple[str, str]:
-    name, _, value = text.strip().partition("=")
-    return name.strip(), value.strip()
+def tags(text: str) -> dict[str, str]:
+    """Return tags that are written as `name=value, name=value`."""
+    pairs = (part.partition("=") for part in text.split(",") if part.strip())
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def tag_text(tags: Mapping[str, str]) -> str:
+    """Return tags as a form writes them."""
+    return ", ".join(f"{name}={value}" if value else name for name, value in tags.items())
+
+
+def of_run(view: RunView, order: Order | None, web: Collection[str]) -> Form:
+    """Return the form that asks a run's question again, as far as its order is known; `web` are engines of the web."""
+    form = {"question": [view.question], "pipeline": [view.pipeline], "tags": [tag_text(view.tags)]}
+    if order is None:
+        return form
+
+    def given(key: str) -> Any:
+        value: Any = order.settings if key in order.given else {}
+        for name in key.split("."):
+            value = value.get(name) if isinstance(value, dict) else None
+        return value
+
+    form["pipeline"] = [f"{order.pipeline} {given('preset') or ''}".strip()]
+    for key in FIELDS:
+        if (value := given(key)) not in (None, False):
+            form[f"set.{key}"] = ["on" if value is True else str(value)]
+    if documents := given("knowledge.documents"):
+        form["documents"], form["document"] = ["none" if documents == [NO_DOCUMENTS] else "some"], documents
+    if (engines := given("search.engines")) and not {*engines} & {*web}:
+        form["sources"] = ["1"]
+    return form
 
 
 def answer(form: Form) -> Answer:

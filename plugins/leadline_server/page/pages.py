@@ -14,11 +14,13 @@ from starlette.routing import Route
 
 from leadline.errors import LeadlineError
 from leadline.records import DocumentList, Evidence, Passages
+from leadline_server.access import SHARED
 from leadline_server.documents import in_collections
 from leadline_server.downloads import Downloads
 from leadline_server.knowledge_routes import Change, KnowledgeRoutes
 from leadline_server.page import forms
 from leadline_server.page.run_pages import ACTIONS, RunPages
+from leadline_server.page.shared_pages import SharedPages
 from leadline_server.page.site_pages import SitePages
 from leadline_server.page.templating import Templates
 from leadline_server.page.watching import Trails
@@ -162,7 +164,8 @@ class Pages:
         site = SitePages(service, self._templates, downloads, api)
         runs = RunPages(service, self._templates, self._trails, downloads)
         documents = DocumentPages(service, self._templates, knowledge)
-        run = "/runs/{run_id}"
+        shared = SharedPages(service, self._templates, downloads, runs)
+        run, link = "/runs/{run_id}", SHARED + "{secret}"
         handlers: list[tuple[str, str, Handler]] = [
             ("GET", "/", site.home),
             ("POST", "/runs", site.ask),
@@ -189,6 +192,13 @@ class Pages:
             ("GET", f"{run}/download/{{format}}", runs.download),
             ("GET", f"{run}/figures/{{name}}", runs.figure),
             ("POST", f"{run}/answer", runs.answer),
+            ("GET", f"{run}/edit", runs.edit),
+            ("POST", f"{run}/edit", runs.edit),
+            ("GET", f"{run}/share", runs.share),
+            ("POST", f"{run}/share", runs.share),
+            ("GET", link, shared.show),
+            ("GET", f"{link}/figures/{{name}}", shared.figure),
+            ("GET", f"{link}/download/{{format}}", shared.download),
             *(("POST", f"{run}/{action}", _with(runs.act, action)) for action in (*ACTIONS, "resume")),
             *(("GET", f"{run}/{action}", _with(runs.confirm, action)) for action in ACTIONS),
         ]

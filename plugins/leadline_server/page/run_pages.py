@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import secrets
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
@@ -24,13 +26,15 @@ from leadline.rendering import VERDICTS, clean
 from leadline.runs import OpenQuestion
 from leadline_server.downloads import Downloads
 from leadline_server.page import forms
-from leadline_server.page.templating import Templates
+from leadline_server.page.templating import Templates, own_tags
 from leadline_server.page.trail import Trail
 from leadline_server.page.watching import Trails
 from leadline_server.page.wording import ACTIVE, FORMATS, outcome
 from leadline_server.problems import Problem
 from leadline_server.queue import QueuedRun
+from leadline_server.requests import Labels, NewShare, checked
 from leadline_server.service import RunFilter, Service, principal_of
+from leadline_server.sharing import share, share_of
 from leadline_server.views import EvidenceView, RunView
 
 
@@ -116,7 +120,7 @@ class RunPages:
 
     def __init__(self, service: Service, templates: Templates, trails: Trails, downloads: Downloads) -> None:
         self._service, self._templates, self._trails, self._downloads = service, templates, trails, downloads
-        self._made: dict[int, tuple[Report, Files]] = {}
+        self._made: dict[tuple[int, str], tuple[Report, Files]] = {}
         self._drafts: dict[str, tuple[Report, Markup]] = {}
 
     # --- pages ---------------------------------------------------------------------------------------------------
@@ -132,6 +136,7 @@ class RunPages:
             return await self._page(request, "live.html", view, trail, draft=draft, progress=trail.progress(utc_now()))
         if not (report := await self._report(run_id, principal, view)):
             return await self._page(request, "ended.html", view, trail, outcome=outcome(view))
+        base, figures = f"/runs/{view.id}", f"/runs/{view.id}/figures/{{id}}"
         thread = await self._service.runs(principal, RunFilter(conversation=view.conversation or view.id))
         return await self._page(
             request,
@@ -140,7 +145,9 @@ class RunPages:
             trail,
             report=report,
             follow_key=secrets.token_urlsafe(16),
-            parts=await self._fragment(report, view),
+            parts=await self.fragment(
+                report, passages=f"{base}/evidence/{{id}}", checks=f"{base}/checks#claim-{{number}}", figures=figures
+            ),
             thread=thread.runs[::-1],
             uncited=len(report.uncited),
         )
@@ -194,15 +201,7 @@ class RunPages:
         """Send the picture of a figure. Raises `Problem`."""
         run_id, principal, _ = await self._view(request)
         report = await self._service.report(run_id, principal)
-        named = {figure.id: figure for figure in report.figures}
-        figure = named.get(request.path_params["name"])
-        kinds = ("image/svg+xml", "image/png", "image/jpeg")
-        media_type = next((kind for kind in kinds if figure and kind in figure.media), "")
-        if not (figure and media_type):
-            raise Problem(404, "not_found", "the report has no such figure")
-        return Response(
-            figure.media[media_type], media_type=media_type, headers={"Content-Security-Policy": _PICTURE_POLICY}
-        )
+        return figure_reply(report, request.path_params["name"])
 
     async def download(self, request: Request) -> Response:
         """Send the report in a format. Raises `Problem`."""
@@ -234,6 +233,36 @@ class RunPages:
                 return RedirectResponse("/runs", 303)
         return RedirectResponse(f"/runs/{run_id}", 303)
 
+    async def edit(self, request: Request) -> Response:
+        """Ask for the name, the pin and the tags of a run, or change them."""
+        run_id, principal, view = await self._view(request)
+        if request.method != "POST":
+            return await self._page(request, "edit.html", view, None)
+        form = await forms.read_form(request, self._service.limits.body)
+        written, own = forms.first(form, "tags"), own_tags(view.tags)
+        hidden = {name: value for name, value in view.tags.items() if name not in own}
+        tags = None if written == forms.tag_text(own) else hidden | forms.tags(written)
+        title = " ".join(forms.first(form, "title").split())
+        labels = checked(Labels, title=title, pinned="pinned" in form, tags=tags)
+        await self._service.label(run_id, principal, labels)
+        return RedirectResponse(f"/runs/{run_id}", 303)
+
+    async def share(self, request: Request) -> Response:
+        """Ask who may read the report by a link, or show who may; a form makes or ends the link."""
+        run_id, principal, view = await self._view(request)
+        made = None
+        if request.method == "POST":
+            form = await forms.read_form(request, self._service.limits.body)
+            if forms.first(form, "to") == "end":
+                await asyncio.to_thread(self._service.store.end_share, run_id, principal)
+            else:
+                wanted = checked(NewShare, audience=forms.first(form, "audience"), days=forms.first(form, "days", "0"))
+                made = await share(self._service, request, wanted)
+        known = made
+        with suppress(Problem):
+            known = known or share_of(self._service, run_id, principal)
+        return await self._page(request, "share.html", view, None, made=made, known=known)
+
     async def answer(self, request: Request) -> Response:
         run_id, principal, _ = await self._view(request)
         form = await forms.read_form(request, self._service.limits.body)
@@ -247,25 +276,20 @@ class RunPages:
         return run_id, principal, await self._service.view(run_id, principal)
 
     async def _report(self, run_id: str, principal: str | None, view: RunView) -> Report | None:
-        if not _has_report(view):
+        if not has_report(view):
             return None
         try:
             return await self._service.report(run_id, principal)
         except Problem:
             return None
 
-    async def _fragment(self, report: Report, view: RunView) -> dict[str, Markup]:
-        """Return the text and the contents of a report as the format `html` makes them."""
-        known = self._made.get(id(report))
+    async def fragment(self, report: Report, **addresses: JsonValue) -> dict[str, Markup]:
+        """Return the text and the contents of a report as the format `html` makes them for a page."""
+        key = (id(report), str(addresses["figures"]))
+        known = self._made.get(key)
         if known is None or known[0] is not report:
-            base = f"/runs/{view.id}"
-            addresses: dict[str, JsonValue] = {
-                "passages": f"{base}/evidence/{{id}}",
-                "checks": f"{base}/checks#claim-{{number}}",
-                "figures": f"{base}/figures/{{id}}",
-            }
             shown = report.model_copy(update={"metadata": {**report.metadata, "addresses": addresses}})
-            self._made[id(report)] = known = (report, await self._service.client.format(shown, "html"))
+            self._made[key] = known = (report, await self._service.client.format(shown, "html"))
             while len(self._made) > _KEPT:
                 self._made.pop(next(iter(self._made)))
         return {file.name.partition(".")[0]: Markup(file.data.decode()) for file in known[1].files}  # noqa: S704
@@ -315,9 +339,21 @@ class RunPages:
             now=utc_now(),
             audit_reasons=_rejected(view),
             before=waiting_before(self._service.active.of(principal_of(request)), view.id),
-            downloads=await formats(self._downloads) if _has_report(view) else [],
+            downloads=await formats(self._downloads) if has_report(view) else [],
             **values,
         )
+
+
+def figure_reply(report: Report, name: str) -> Response:
+    """Return the picture of a figure. Raises `Problem`."""
+    figure = next((figure for figure in report.figures if figure.id == name), None)
+    kinds = ("image/svg+xml", "image/png", "image/jpeg")
+    media_type = next((kind for kind in kinds if figure and kind in figure.media), "")
+    if not (figure and media_type):
+        raise Problem(404, "not_found", "the report has no such figure")
+    return Response(
+        figure.media[media_type], media_type=media_type, headers={"Content-Security-Policy": _PICTURE_POLICY}
+    )
 
 
 def _cite(sources: Sequence[str], match: re.Match[str]) -> str:
@@ -364,7 +400,7 @@ async def formats(downloads: Downloads) -> list[tuple[str, str]]:
     return [(name, FORMATS.get(name, name)) for name in names]
 
 
-def _has_report(view: RunView) -> bool:
+def has_report(view: RunView) -> bool:
     return view.status in ("complete", "partial") or "report.json" in view.files
 
 

@@ -21,7 +21,7 @@ from leadline_server.admin import AdminRoutes
 from leadline_server.downloads import Downloads
 from leadline_server.page import forms
 from leadline_server.page.run_pages import usual_seconds
-from leadline_server.page.templating import Templates, static_file
+from leadline_server.page.templating import Templates, own_tags, static_file
 from leadline_server.page.wording import LEVELS, ROUTER, STATUSES
 from leadline_server.pipelines import LACKS
 from leadline_server.problems import Problem, problem_of
@@ -119,6 +119,12 @@ class SitePages:
     async def home(self, request: Request) -> Response:
         """Show the form to ask, and the latest runs."""
         query = request.query_params
+        if run_id := query.get("again", ""):
+            view, known = await self._service.view(run_id, principal_of(request)), self._service.queue.get
+            order = await asyncio.to_thread(known, run_id, principal_of(request))
+            view = view.model_copy(update={"tags": own_tags(view.tags)})
+            web = self._service.documents.web()
+            return await self._home(request, forms.of_run(view, order.order if order else None, web))
         return await self._home(request, {name: query.getlist(name) for name in ("question", "documents", "document")})
 
     async def _home(self, request: Request, form: forms.Form, problem: Problem | None = None) -> Response:

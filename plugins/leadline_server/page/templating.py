@@ -20,7 +20,7 @@ from leadline.rendering import VERDICTS, plain_title, readable_url
 from leadline_server.access import Identity
 from leadline_server.openai.turns import CHAT, REQUEST, TAGS
 from leadline_server.page import wording
-from leadline_server.page.forms import FIELD, form_token, keep_token
+from leadline_server.page.forms import FIELD, form_token, keep_token, tag_text
 from leadline_server.problems import Problem
 from leadline_server.remedies import for_readers
 
@@ -66,7 +66,8 @@ class Templates:
             "one_title": lambda text: visible(plain_title(text)),
             "strong": lambda text: Markup("<b>{}</b>{}{}").format(*str(text).partition(" ")),
             "stage": lambda name: wording.STAGES.get(name, name.replace("_", " ").capitalize()),
-            "own_tags": _own_tags,
+            "own_tags": own_tags,
+            "tag_text": tag_text,
             "sentence": _sentence,
             "readable": for_readers,
             "rough": wording.rough,
@@ -129,7 +130,7 @@ def _marked(text: str, query: str) -> Markup:
     return Markup("").join(piece for pair in zip(parts[::2], [*marks, ""], strict=True) for piece in pair)
 
 
-def _own_tags(tags: Mapping[str, str]) -> dict[str, str]:
+def own_tags(tags: Mapping[str, str]) -> dict[str, str]:
     """Return the tags of a run without those by which the endpoint for chats finds it again."""
     is_chat = {CHAT, REQUEST} <= {*tags}
     return {key: value for key, value in tags.items() if not (is_chat and key in TAGS)}

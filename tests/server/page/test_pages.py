@@ -167,6 +167,33 @@ def test_tags_of_the_endpoint_for_chats_are_not_shown(browser: Browser, served: 
         assert "77ab" not in shown
 
 
+def test_a_run_is_renamed_pinned_tagged_and_asked_again_with_its_options(browser: Browser, served: Served) -> None:
+    http, title = served.client(), "<script>alert(1)</script> Bathymetry"
+    tags = {"chat": "8c1f", "request": "77ab", "team": "pilots"}
+    body = {"question": QUESTION, "tags": tags}
+    run = http.post("/v1/runs", json=body | {"set": {"language": "de", "report.length": 700}}).json()["run_id"]
+    finish(http, run)
+    finish(http, order(http, "Which tide?"))  # a newer one
+    edit = form(browser.open(f"/runs/{run}/edit"), f"/runs/{run}/edit")
+    shown = browser.submit(edit, title=f"  {title}\n", tags="team=pilots, year=2026", pinned="on")
+    assert (shown.url.path, "<script>alert" in shown.text) == (f"/runs/{run}", False)
+    assert text(browser.open(f"/runs/{run}"), "h1") == title
+    view = http.get(f"/v1/runs/{run}").json()
+    assert view["tags"] == tags | {"year": "2026"}
+    first = http.get("/v1/runs").json()["runs"][0]
+    assert (first["run_id"], first["title"], first["pinned"]) == (run, title, True)
+    assert [item["run_id"] for item in http.get("/v1/runs?q=bathymetry").json()["runs"]] == [run]
+    http.post(f"/v1/runs/{run}/resume", json={})
+    finish(http, run)
+    changed = http.patch(f"/v1/runs/{run}", json={"pinned": False}).json()
+    assert (changed["title"], changed["tags"], changed["pinned"]) == (title, view["tags"], False)
+    assert http.patch(f"/v1/runs/{run}", json={"name": "x"}).status_code == 422
+    again = browser.open(f"/?again={run}")
+    values = {field.attributes["name"]: field.attributes.get("value") for field in again.css(".ask input")}
+    assert (text(again, "#question"), values["set.report.length"]) == (QUESTION, "700")
+    assert (values["tags"], text(again, "#language option[selected]")) == ("team=pilots, year=2026", "Deutsch")
+
+
 def test_a_question_of_the_run_is_a_form(tmp_path: Path) -> None:
     with running(tmp_path, clarify__mode="ask", plugins__clarify__rules="literal") as server:
         run = order(server.client(), "what is it")

@@ -6,10 +6,11 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
 from leadline._runtime.journal.lock import FolderLock, is_locked
 from leadline._runtime.runs.index import LARGEST_METADATA, RunIndex
@@ -94,6 +95,33 @@ def write_metadata(folder: Path, metadata: Metadata) -> None:
 def read_metadata(folder: Path) -> Metadata:
     """Read `metadata.json`. Raises `OSError` or `ValueError`."""
     return Metadata.model_validate_json(read_limited(folder / METADATA, LARGEST_METADATA))
+
+
+# What a user may change of a run that has ended.
+_LABELS = ("title", "pinned", "tags")
+
+
+def labels_of(folder: Path) -> dict[str, Any]:
+    """Return what a session takes over from the metadata; nothing of a new run, or if they cannot be read."""
+    try:
+        metadata = read_metadata(folder)
+    except (OSError, ValueError):
+        return {}
+    return {name: getattr(metadata, name) for name in _LABELS}
+
+
+def label_run(folder: Path, changes: Mapping[str, Any]) -> None:
+    """Change labels in the metadata. Raises `JournalBusy` if the run is active, `UsageError` if it has no metadata."""
+    try:
+        lock = FolderLock(folder / LOCK)
+    except JournalBusy:
+        raise JournalBusy(f"the run in {folder} is active; it can be labelled when it has ended") from None
+    try:
+        write_metadata(folder, read_metadata(folder).model_copy(update=changes))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot read {folder / METADATA}: leadline resume {folder.name}") from error
+    finally:
+        lock.release()
 
 
 # --- the runs of a folder --------------------------------------------------------------------------------------------

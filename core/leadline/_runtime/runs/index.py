@@ -35,7 +35,7 @@ _METADATA = "metadata.json"
 # Bytes.
 LARGEST_METADATA = 32 * 2**20
 # Increased with every change of the tables or of `index_text`.
-_VERSION = 3
+_VERSION = 4
 # Seconds to wait for another process that updates the index.
 _TIMEOUT = 5.0
 _POLL = 0.01
@@ -56,7 +56,7 @@ SELECT name, data FROM words JOIN runs ON runs.id = words.rowid WHERE words MATC
 # Keys of `metadata.json` that a list shows.
 _KEYS = ("status", "question", "pipeline", "reason", "exit_code", "began", "ended", "seconds", "tags")
 # Keys that runs of older versions lack.
-_NEWER_KEYS = ("conversation", "follows")
+_NEWER_KEYS: dict[str, Any] = {"conversation": "", "follows": "", "title": "", "pinned": False}
 Rows = list[tuple[str, str]]
 
 
@@ -280,7 +280,8 @@ def _read(folder: Path) -> dict[str, Any]:
     """Return the values of `metadata.json` that a list shows; empty if it cannot be read."""
     try:
         data = json.loads(read_limited(folder / _METADATA, LARGEST_METADATA))
-        values = {key: data[key] for key in _KEYS} | {key: str(data.get(key, "")) for key in _NEWER_KEYS}
+        values = {key: data[key] for key in _KEYS}
+        values |= {key: type(value)(data.get(key, value)) for key, value in _NEWER_KEYS.items()}
         values["reason"] = f"{Notice.read(values['reason'])}"
         datetime.fromisoformat(values["began"])
         if values["ended"]:
@@ -302,8 +303,9 @@ def _is_active(data: Mapping[str, Any]) -> bool:
 
 
 def _about(data: Mapping[str, Any]) -> str:
-    """Return the question and the tags of a run, which are searched beside its report."""
-    return "\n".join([data.get("question", ""), *(f"{key} {value}" for key, value in data.get("tags", {}).items())])
+    """Return the title, the question and the tags of a run, which are searched beside its report."""
+    tags = (f"{key} {value}" for key, value in data.get("tags", {}).items())
+    return "\n".join([data.get("title", ""), data.get("question", ""), *tags])
 
 
 # --- the text of a run, in any language -------------------------------------------------------------------------------

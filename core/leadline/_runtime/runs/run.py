@@ -128,6 +128,8 @@ class Run:
         self.folder = folder
         self.question = request.question
         self.tags: Mapping[str, str] = request.tags
+        # Title, pin and tags that a user changed after an earlier session.
+        self.labels: Mapping[str, Any] = {}
         self.principal: Principal | None = request.principal
         self.conversation = conversation
         self.journal = journal
@@ -293,7 +295,7 @@ class Run:
         asked, status = self.questions(), state.status
         if status == "waiting" and not asked:  # for an answer after the session, once that has ended
             asked, status = (tuple(self._questions.left), status) if ended else ((), "running")
-        return Metadata(
+        metadata = Metadata(
             run_id=self.id,
             trace_id=request.trace_id,
             question=self.question,
@@ -333,6 +335,7 @@ class Run:
             conversation=request.conversation,
             follows=request.follows,
         )
+        return metadata.model_copy(update=self.labels)
 
     # --- other plugins, each by the one that the settings chose ------------------------------------------------------
 

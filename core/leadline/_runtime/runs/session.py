@@ -22,7 +22,7 @@ from leadline._runtime.runs.answer_cache import AnswerCache
 from leadline._runtime.runs.conversations import pipeline_of, read_conversation, write_conversation
 from leadline._runtime.runs.earlier_sessions import PreviousOutput, forget_failures, interrupted_notice, next_seq
 from leadline._runtime.runs.findings_board import FindingsBoard
-from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, detach, read_metadata, write_metadata
+from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK, detach, labels_of, read_metadata, write_metadata
 from leadline._runtime.runs.interprocess import Message, receive
 from leadline._runtime.runs.metadata import recovered_failures, report_files
 from leadline._runtime.runs.outcome import could_not_look, middleware_refusal, no_evidence_reason, outcome, rejection
@@ -149,6 +149,7 @@ async def open_run(
     )
     bus.is_current = journal.is_current
     run = Run(request, folder, journal, bus, options, conversation)
+    run.labels = await asyncio.to_thread(labels_of, folder)
     run.use(request, plugins, *await _opened(request, plugins, conversation))
     return run
 

@@ -142,6 +142,8 @@ for (const time of $$("time[datetime]")) {
   time.textContent = new Date(time.dateTime).toLocaleString("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
 }
 
+$("input#link")?.select();
+
 // --- contents: where the reader is -----------------------------------------------------------------------------------
 const entries = $$(".contents a").map((link) => [document.getElementById(link.hash.slice(1)), link]);
 if (entries.length) {
@@ -194,6 +196,19 @@ function put(old, part) {
   while (old.childNodes.length > part.childNodes.length) old.lastChild.remove();
 }
 
+// A word when the run ends: the browser asks for the permission after a click, and never before.
+const tell = $("#tell");
+let notify = () => {};
+if (tell && "Notification" in window) {
+  tell.hidden = false;
+  tell.addEventListener("click", async () => {
+    const granted = (await Notification.requestPermission()) === "granted";
+    tell.disabled = true;
+    tell.textContent = granted ? "You will be told; leave this page open" : "Your browser does not allow it";
+    if (granted) notify = (text) => { try { new Notification(text); } catch { /* phones only show those of apps */ } };
+  });
+}
+
 const { live, events } = document.body.dataset;
 if (live != null) {
   let busy = false, again = false, stream = null;
@@ -229,7 +244,12 @@ if (live != null) {
     };
     const kinds = ["run.started", "progress", "message", "query", "found", "source", "unread", "question", "review", "usage", "error", "notice", "route", "call.started", "call.finished", "call.retried", "call.held", "session.finished"];
     for (const kind of kinds) stream.addEventListener(kind, refresh);
-    stream.addEventListener("run.finished", () => { stream.close(); location.reload(); });
+    stream.addEventListener("question", () => notify(`Leadline asks: ${document.title}`));
+    stream.addEventListener("run.finished", async () => {
+      stream.close();
+      await load(location.pathname).then((page) => notify(page.title)).catch(() => {});
+      location.reload();
+    });
   };
   watch();
   tick();
