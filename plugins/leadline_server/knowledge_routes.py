@@ -35,6 +35,7 @@ class KnowledgeRoutes:
 
     def __init__(self, service: Service) -> None:
         self._base, self._limits, self._audit = service.client.knowledge, service.limits, service.store.audit
+        self._check_disk = service.check_disk
         # Reading, parsing and embedding one file after the other leaves room for the others' requests.
         self.adding = Slots(1, "a file is being added; wait for the reply before you send the next")
 
@@ -181,15 +182,18 @@ class KnowledgeRoutes:
         return Passages(evidence=shown, sources=tuple(brief))
 
     async def _check_room(self, principal: str | None, name: str) -> None:
-        """Raise `Problem` if the principal has as many documents as the server allows."""
+        """Raise `Problem` if the disk is full, or the principal has, or removed, as many documents as it may."""
+        self._check_disk()
         own = [
             document.name
             for document in (await self._base.documents(principal=principal)).documents
             if not document.from_folder and (not document.shared or document.owner == (principal or ""))
         ]
-        if len(own) >= self._limits.documents and name not in own:
-            message = f"you have {len(own):,} documents, which is the limit"
-            raise Problem(409, "too_many_documents", message, "DELETE /v1/knowledge/{id} removes one")
+        aside = (await self._base.documents(removed=True, principal=principal)).documents
+        if max(len(own), len(aside)) >= self._limits.documents and name not in own:
+            message = f"you have {len(own):,} documents, and {len(aside):,} removed ones; the limit is"
+            hint = "DELETE /v1/knowledge/{id} removes one, and ?purge=1 deletes it at once"
+            raise Problem(409, "too_many_documents", f"{message} {self._limits.documents:,} of each", hint)
 
 
 def _problem(failed: CallFailed) -> Problem:

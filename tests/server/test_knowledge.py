@@ -11,6 +11,7 @@ from tests.server.conftest import Served, finish, order, running
 
 from leadline.records import Source
 from leadline_server.limits import Limits
+from leadline_server.service import Service
 
 HARBOUR = b"# Harbour\n\nThe harbour is nine fathoms deep at the mole.\n"
 
@@ -29,7 +30,7 @@ def alice(team: Served) -> Iterator[httpx.Client]:
     client = team.client("alice")
     yield client
     for document in client.get("/v1/knowledge").json()["documents"]:
-        client.delete(f"/v1/knowledge/{document['id']}")
+        client.delete(f"/v1/knowledge/{document['id']}", params={"purge": "1"})
 
 
 def upload(http: httpx.Client, name: str, data: bytes = HARBOUR) -> httpx.Response:
@@ -97,6 +98,34 @@ def test_files_that_cannot_be_read_and_too_large_or_too_many_are_refused(alice: 
     reply = upload(alice, "4.txt")
     assert (reply.status_code, reply.json()["code"]) == (409, "too_many_documents")
     assert upload(alice, "2.txt", b"Another text.").status_code == 200, "a file may still be replaced"
+    for document in alice.get("/v1/knowledge").json()["documents"]:
+        alice.delete(f"/v1/knowledge/{document['id']}")
+    assert upload(alice, "5.txt").status_code == 409, "removed documents take room for a day"
+    for document in alice.get("/v1/knowledge?removed=1").json()["documents"]:
+        alice.delete(f"/v1/knowledge/{document['id']}", params={"purge": "1"})
+    assert upload(alice, "5.txt").status_code == 200
+
+
+def test_no_file_is_added_to_a_full_disk(alice: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Service, "disk", lambda service: (10**12, 0))
+    assert upload(alice, "harbour.md").json()["code"] == "disk_full"
+
+
+def test_a_document_called_as_the_id_of_another_one_does_not_stand_in_for_it(team: Served, alice: httpx.Client) -> None:
+    (own,) = upload(alice, "harbour.md").json()["documents"]
+    bob = team.client("bob")
+    (other,) = upload(bob, own["id"], HARBOUR.replace(b"nine", b"ten")).json()["documents"]
+    bob.post("/v1/knowledge/changes", json={"names": [other["id"]], "to": "shared"})
+    assert len(quotes(alice)) == 2
+    reply = alice.get(f"/v1/knowledge/{own['id']}").json()
+    assert [document["name"] for document in reply["documents"]] == ["harbour.md"]
+    bob.post("/v1/knowledge/changes", json={"names": [own["id"]], "to": "private"})
+    assert len(quotes(alice)) == 1
+
+
+def test_a_title_of_any_length_is_shown_cut(alice: httpx.Client) -> None:
+    (document,) = upload(alice, "long.html", b"<title>" + b"T" * 9_000 + b"</title><p>Text.").json()["documents"]
+    assert document["title"] == "T" * 300
 
 
 def test_names_lead_out_of_no_folder(team: Served, alice: httpx.Client) -> None:

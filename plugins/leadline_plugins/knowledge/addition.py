@@ -21,6 +21,7 @@ from leadline_plugins.documents.store import Entry, State
 from leadline_plugins.knowledge import KnowledgeSettings
 from leadline_plugins.knowledge.shelf import Shelf, document_id, file_digest
 from leadline_plugins.knowledge.writer import ShelfWriter
+from leadline_plugins.parse.layout import HEADING
 from leadline_plugins.parse.media import bare_type, content_type, media_type, missing
 from leadline_plugins.passages.cutting import passages_of
 from leadline_plugins.search.local.folders import File, LocalSettings, Walk, passed_over, read, resolve
@@ -180,7 +181,7 @@ class Addition:
     async def _entry(self, file: _Read, document: Document) -> Entry:
         candidate = file.candidate
         url = self._shelf.url(candidate.id, candidate.name)
-        title, engine = document.title or Path(candidate.name).stem, self._context.name
+        title, engine = (document.title or Path(candidate.name).stem)[:HEADING], self._context.name
         hit = Hit(url=url, title=title, published=document.published, engine=engine)
         source = Source(id=source_id(url), hit=hit, document=document, engine=engine, labels=document.labels)
         passages = tuple(await compute(passages_of, source))

@@ -327,19 +327,20 @@ def _opened(shelves: Sequence[Shelf], documents: Sequence[StoredDocument]) -> Pa
 
 
 def _listed(shelves: Sequence[Shelf], request: DocumentSelection) -> list[StoredDocument]:
-    """Return the documents with one of these ids or names, below one of these folders, or at one of these paths."""
+    """Return the documents with one of these ids or names, below one of these folders, or at one of these paths.
+
+    An id means its document alone: a name is whatever its owner chose, also the id of somebody else's document.
+    """
     documents = [document for shelf in shelves for document in shelf.documents()]
     if request.names is None:
         return documents
     names = {name.rstrip("/") for name in request.names}
     with suppress(ValueError, RuntimeError):  # a name may be no path: with a zero byte, or of an unknown user's home
         names |= {document_id(str(path)) for path in resolve([Path(name) for name in names])}
+    ids = names & {document.id for document in documents}
+    names -= ids
     folders = tuple(f"{name}/" for name in names)
-    return [
-        document
-        for document in documents
-        if document.id in names or document.name in names or document.name.startswith(folders)
-    ]
+    return [it for it in documents if it.id in ids or it.name in names or it.name.startswith(folders)]
 
 
 class KnowledgeFetcher:

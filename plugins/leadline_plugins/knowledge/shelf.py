@@ -139,7 +139,7 @@ class Shelf(DocumentStore):
         """Return the documents that can be restored, the last removed first; older ones are deleted."""
         known = []
         for path in (self.folder / _REMOVED).glob("*.json"):
-            document = StoredDocument.model_validate_json(read_limited(path, _BEGINNING))
+            document = StoredDocument.model_validate_json(read_limited(path, _LARGEST))
             if document.id != path.stem:  # the folder may be anybody's
                 continue
             if document.removed and datetime.now(UTC) - document.removed < _DAY:

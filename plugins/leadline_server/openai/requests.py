@@ -129,7 +129,8 @@ class QuestionRequest(_Open):
     @property
     def sources(self) -> dict[str, Any]:
         """What `file_search` asks a run to search: documents, all or some, and the web only beside `web_search`."""
-        stores = [tool.get("vector_store_ids") for tool in self.tools if tool.get("type") == "file_search"]
+        files = [tool for tool in self.tools if str(tool.get("type", "")).startswith("file_search")]
+        stores = [tool.get("vector_store_ids") for tool in files]
         if not stores or self.tool_choice == "none":
             return {}
         names = [name for store in stores if isinstance(store, list) for name in store]
@@ -177,6 +178,18 @@ class ChatRequest(QuestionRequest):
         super().refuse_what_no_run_gives()
 
 
+class TextFormat(_Open):
+    """The form of a text."""
+
+    type: str = "text"
+
+
+class TextOptions(_Open):
+    """Options of the text of a response."""
+
+    format: TextFormat = TextFormat()
+
+
 class Item(Message):
     """An item of the input of a response: a message, or what an earlier response returned beside its message."""
 
@@ -193,7 +206,7 @@ class ResponseRequest(QuestionRequest):
     max_tool_calls: Annotated[Count, Field(ge=1)] | None = None
     metadata: dict[Name, Words] = Field({}, max_length=16, fail_fast=True)
     store: bool = True
-    text: dict[str, Any] = {}
+    text: TextOptions = TextOptions()
     conversation: JsonValue = None
     prompt: JsonValue = None
 
@@ -210,7 +223,7 @@ class ResponseRequest(QuestionRequest):
 
     def refuse_what_no_run_gives(self) -> None:
         """Raise `Problem` for what a run cannot do, before one is paid for."""
-        if self.text.get("format", {"type": "text"}).get("type") != "text":
+        if self.text.format.type != "text":
             raise unsupported("text.format: a report is text", "leave it out")
         if not self.store:
             hint = "leave store out; DELETE /v1/runs/ID removes a run with all its files"

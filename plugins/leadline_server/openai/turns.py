@@ -144,7 +144,7 @@ class Turns:
 def questions(request: AnyRequest) -> list[str]:
     """Return the messages of the user, the oldest first. Raises `Problem` if the last message is none of them."""
     asked = [message.text.strip() for message in request.messages if message.role == "user"]
-    if request.messages[-1].role != "user" or not asked[-1]:
+    if not asked or request.messages[-1].role != "user" or not asked[-1]:
         raise Problem(422, "invalid_request", "messages: the last one must be a question of the user")
     return asked
 

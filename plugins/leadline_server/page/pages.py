@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import pairwise
 from typing import Any, cast, get_args
@@ -131,12 +132,13 @@ class DocumentPages:
 def text_pages(text: str, starts: Sequence[int], passages: Sequence[Evidence]) -> list[TextPage]:
     """Return a text by its pages, which begin at `starts`; without pages, it is page 0."""
     bounds = [*starts, len(text)] if starts else [0, len(text)]
-    pages = list[TextPage]()
+    pages, upcoming = list[TextPage](), deque(sorted(passages, key=lambda passage: passage.span))
     for number, (start, end) in enumerate(pairwise(bounds), start=1 if starts else 0):
         pieces, at = list[tuple[str, str]](), start
-        for passage in sorted(passages, key=lambda passage: passage.span):
+        while upcoming and upcoming[0].span[0] < end:
+            passage = upcoming.popleft()
             first, last = passage.span[0], min(passage.span[1], end)
-            if at <= first < end:
+            if at <= first:
                 pieces += [("", text[at:first]), (passage.id, text[first:last])]
                 at = last
         pages.append((number, [piece for piece in (*pieces, ("", text[at:end])) if piece[1]]))

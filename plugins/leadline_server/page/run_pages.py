@@ -359,7 +359,7 @@ def figure_reply(report: Report, name: str) -> Response:
 def _cite(sources: Sequence[str], match: re.Match[str]) -> str:
     """Return the citation of a passage by its number as one of its source."""
     place = int(match[1]) - 1
-    return cite(sources[place]) if place < len(sources) else ""
+    return cite(sources[place]) if 0 <= place < len(sources) else ""
 
 
 async def usual_seconds(service: Service, principal: str | None) -> dict[str, float]:

@@ -170,7 +170,7 @@ class SqlQueue:
                     return  # repeated after a lost connection
                 if state == "claimed" or (state == "waiting" and not_before <= now):
                     raise JournalBusy("the run is active")
-            _check_quota(cursor, who, quota or Quota(), now)
+            _check_quota(cursor, who, quota or Quota(), now, run_id)
             cursor(
                 "INSERT INTO leadline_orders (run_id, principal, digest, state, priority, worker, epoch, begun, "
                 "deaths, retry_failed, created, ordered, not_before, problem, status) "
@@ -375,10 +375,10 @@ class SqlQueue:
         self._database.close()
 
 
-def _check_quota(cursor: Cursor, principal: str, quota: Quota, now: float) -> None:
-    """Raise `Full` if the principal may have no further active run, or has spent what it may in this day or month."""
-    statement = "SELECT COUNT(*) FROM leadline_orders WHERE principal = ? AND state <> 'ended'"
-    if quota.runs is not None and cursor.rows(statement, principal)[0][0] >= quota.runs:
+def _check_quota(cursor: Cursor, principal: str, quota: Quota, now: float, run_id: str = "") -> None:
+    """Raise `Full` if the principal may have no active run beside its others, or has spent what it may in this time."""
+    statement = "SELECT COUNT(*) FROM leadline_orders WHERE principal = ? AND state <> 'ended' AND run_id <> ?"
+    if quota.runs is not None and cursor.rows(statement, principal, run_id)[0][0] >= quota.runs:
         raise Full(f"{quota.runs} {'run is' if quota.runs == 1 else 'runs are'} active, which is the limit")
     today = datetime.fromtimestamp(now, UTC)
     midnight = today.replace(hour=0, minute=0, second=0, microsecond=0)

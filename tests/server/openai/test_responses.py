@@ -188,6 +188,7 @@ def test_a_run_that_fails_is_a_failed_response(tmp_path: Path) -> None:
         ({"type": "web_search", "filters": {"allowed_domains": ["a.org"]}}, "filters: a request cannot change"),
         ({"type": "web_search", "search_context_size": "high"}, "the only choice is 'medium'"),
         ({"type": "file_search", "vector_store_ids": ["nosuch.pdf"]}, "there is none of these"),
+        ({"type": "file_search_2026_01_01", "vector_store_ids": ["nosuch.pdf"]}, "there is none of these"),
         ({"type": "file_search", "vector_store_ids": ["documents"], "max_num_results": 3}, "max_num_results"),
         ({"type": "code_interpreter", "container": {"type": "auto"}}, "does not use code_interpreter"),
         ({"type": "mcp", "server_label": "x", "server_url": "http://127.0.0.1:1"}, "choose from: fakeweb"),
@@ -268,6 +269,13 @@ def test_options_that_no_run_supports_are_refused(client: Any, options: dict[str
         respond(client, QUESTION, **options)
     with pytest.raises(openai.UnprocessableEntityError, match="item_reference"):
         respond(client, [{"type": "item_reference", "id": "x"}])
+
+
+def test_bodies_of_other_shapes_are_faults_of_the_client(served: Served) -> None:
+    http, body = served.client(), {"model": "leadline-research", "input": QUESTION}
+    for wrong in ({"text": {"format": "text"}}, {"text": {"format": ["text"]}}, {"input": [{"type": "reasoning"}]}):
+        assert http.post("/v1/responses", json={**body, **wrong}).status_code == 422
+    assert http.post("/v1/responses", json={**body, "text": {"format": None}, "background": True}).status_code == 200
 
 
 def test_a_limit_of_tool_calls_lowers_the_searches_of_the_run(client: Any, served: Served) -> None:

@@ -11,6 +11,9 @@ import pytest
 from tests.server.conftest import PATIENCE, Served, finish, order, running
 from tests.server.page.conftest import Browser, browser_of, form, text
 
+from leadline.records import Evidence
+from leadline_server.page.pages import text_pages
+
 PIER = b"# Pier\n\nThe eastern pier of the harbour is of oak, and 40 fathoms long since the storm of 1952.\n"
 
 
@@ -161,3 +164,13 @@ def test_a_file_that_cannot_be_read_and_a_form_of_another_site_are_refused(team:
     assert add(bob).startswith("4")
     assert add(bob, ("pier.md", PIER), token="x" * 43).startswith("403")
     assert "No documents yet" in text(bob.open("/documents"))
+
+
+def test_a_document_of_thousands_of_pages_is_shown_at_once() -> None:
+    starts = range(0, 1_000_000, 200)
+    passages = [Evidence.model_construct(id=f"e{start}", span=(start, start + 150)) for start in starts]
+    began = time.monotonic()
+    pages = text_pages("x" * 1_000_000, starts, passages)
+    assert time.monotonic() - began < 2
+    assert len(pages) == len(starts)
+    assert pages[1] == (2, [("e200", "x" * 150), ("", "x" * 50)])

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
 
+from leadline.citations import cite
 from leadline.records import Notice
 from leadline.runs import Metadata, StepError
-from leadline_server.page.run_pages import waiting_before
+from leadline_server.page.run_pages import _CITATION, _cite, waiting_before
 from leadline_server.page.templating import _marked
 from leadline_server.page.wording import outcome, shortcomings, shortfall, target
 from leadline_server.queue import QueuedRun
@@ -24,6 +26,11 @@ def queued(run_id: str, ordered: float, state: str = "waiting") -> QueuedRun:
 def test_the_place_in_the_queue_counts_waiting_runs_that_were_ordered_earlier(run_id: str, before: int) -> None:
     runs = [queued("third", 3.0), queued("first", 1.0), queued("begun", 0.5, "claimed"), queued("second", 2.0)]
     assert waiting_before(runs, run_id) == before
+
+
+def test_a_number_of_no_passage_is_left_out_of_a_draft() -> None:
+    drafted = [_CITATION.sub(partial(_cite, sources), "Deep [0] [1] [2].") for sources in ((), ("p1",))]
+    assert drafted == ["Deep.", f"Deep{cite('p1')}."]
 
 
 BEGAN = datetime(2026, 3, 1, tzinfo=UTC)

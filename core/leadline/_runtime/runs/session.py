@@ -40,6 +40,7 @@ from leadline.errors import (
     ModelUnreachable,
     NeedsClarification,
     NoEvidence,
+    UsageError,
 )
 from leadline.pipeline import Pipeline
 from leadline.records import Conversation, Notice
@@ -102,7 +103,10 @@ async def take(folder: Path, message: Message) -> None:
     """
     journal = await Journal.open(folder / JOURNAL)
     async with _closed_on_failure(journal):
-        metadata = await asyncio.to_thread(read_metadata, folder)
+        try:
+            metadata = await asyncio.to_thread(read_metadata, folder)
+        except FileNotFoundError:
+            raise UsageError(f"the run {folder.name} was deleted") from None
         if message.action == "answer" and message.answer:
             if journal.has(message.question_id):
                 raise AlreadyAnswered(message.question_id)
