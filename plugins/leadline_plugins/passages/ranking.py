@@ -161,7 +161,7 @@ async def by_reranker(ranked: Sequence[Evidence], question: str, run: StageRun) 
     try:
         rating = await run.rerank(question, [item.quote for item in first])
     except CallFailed as failed:
-        not_reranked = "the reranker {reranker} did not order the passages; their order is that of the search ({reason})"
+        not_reranked = "the reranker {reranker} did not order the passages, which stay in the order of the search ({reason})"
         name, reason = run.settings.ai.reranker, failed.record.text
         await run.emit("notice", {"message": Notice(not_reranked, "not_reranked", reranker=name, reason=reason)})
         return None
