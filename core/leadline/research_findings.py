@@ -242,7 +242,7 @@ class Verification(Record):
     paragraph_end_citation_passed: bool
     paragraph_without_citation_count: int
     passed: bool | None
-    """None if a judge failed; also None, as `report_passed`, if nothing was claimed: all sections only show passages."""
+    """None if a judge failed; also None, as `report_passed`, if nothing is claimed: sections only show passages."""
     remarks: int = 0
     """Claims that are not or only partly supported, and paragraphs without a citation; a report with remarks passes."""
     grounds: tuple[Ground, ...] = ()

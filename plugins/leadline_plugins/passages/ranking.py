@@ -161,9 +161,10 @@ async def by_reranker(ranked: Sequence[Evidence], question: str, run: StageRun) 
     try:
         rating = await run.rerank(question, [item.quote for item in first])
     except CallFailed as failed:
-        not_reranked = "the reranker {reranker} did not order the passages, which stay in the order of the search ({reason})"
-        name, reason = run.settings.ai.reranker, failed.record.text
-        await run.emit("notice", {"message": Notice(not_reranked, "not_reranked", reranker=name, reason=reason)})
+        name = run.settings.ai.reranker
+        in_order = "the reranker {reranker} did not order the passages, which stay in the order of the search"
+        notice = Notice(in_order, "not_reranked", reranker=name).because(failed.record.text)
+        await run.emit("notice", {"message": notice})
         return None
     if rating is None:
         return None

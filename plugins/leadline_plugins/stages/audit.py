@@ -61,7 +61,8 @@ class AuditStage:
 def markdown(report: Report, audit: Audit, checks: Verification) -> str:
     """Return `verification.md`: the counts, and each claim that is not fully supported with its passages."""
     remarks = f" with {checks.remarks} remark{'s' * (checks.remarks > 1)}" if checks.remarks else ""
-    undecided = f"Not judged by {', '.join(checks.failed_judges)}" if checks.failed_judges else "Passages found, not judged"
+    failed = ", ".join(checks.failed_judges)
+    undecided = f"Not judged by {failed}" if failed else "Passages found, not judged"
     decisions = {None: undecided, True: f"Passed{remarks}", False: "Rejected"}
     lines = [f"# Verification: {one_line(report.title)}", ""]
     missing = one_line(", ".join(report.missing_words))

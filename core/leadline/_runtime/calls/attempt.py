@@ -14,8 +14,8 @@ from typing import Any, Literal, TypeVar
 from leadline._hosting.faults import Held, words
 from leadline._runtime.calls.budget import Budget
 from leadline._runtime.calls.job import ActiveCall, Job, ReadableReply, current_stage, stage_span
-from leadline._runtime.event_bus import Bus
 from leadline._runtime.calls.retry import translate
+from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.rows import Need, Row
 from leadline._runtime.task_groups import contain
 from leadline.contracts import Middleware
