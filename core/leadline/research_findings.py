@@ -228,9 +228,9 @@ class IndexEntry(Record):
     confidence: Confidence
 
 
-# Why a report is rejected: it cites unknown evidence; with `verify.require_support` also no or unsupported claims, and
-# paragraphs without a citation.
-Ground = Literal["no_claims", "uncited", "unknown_ids", "unsupported"]
+# Why a report is rejected: it cites unknown evidence; with `verify.require_support` also no or unsupported claims,
+# paragraphs without a citation, and judges that failed.
+Ground = Literal["failed_judges", "no_claims", "uncited", "unknown_ids", "unsupported"]
 
 
 class Verification(Record):
@@ -242,7 +242,7 @@ class Verification(Record):
     paragraph_end_citation_passed: bool
     paragraph_without_citation_count: int
     passed: bool | None
-    """None, as `report_passed`, if nothing was claimed: every section only shows passages."""
+    """None if a judge failed; also None, as `report_passed`, if nothing is claimed: sections only show passages."""
     remarks: int = 0
     """Claims that are not or only partly supported, and paragraphs without a citation; a report with remarks passes."""
     grounds: tuple[Ground, ...] = ()
@@ -253,6 +253,8 @@ class Verification(Record):
     """The number of claims by verdict."""
     judged_by: dict[str, int] = {}
     """The number of decided claims by judge."""
+    failed_judges: tuple[str, ...] = ()
+    """Judges of `verify.judges` that returned no verdicts on some claims: the others decided without them."""
     unknown_ids: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     uncited: tuple[Uncited, ...] = ()

@@ -87,14 +87,15 @@ def checks(outcome: Mapping[str, Any], audit: Mapping[str, Any] | None = None) -
     if not outcome:
         return ""
     accepted = (audit or {}).get("accepted", outcome.get("passed"))
-    if accepted is None:
+    failed_judges = ", ".join(outcome.get("failed_judges", ()))
+    if accepted is None and not failed_judges:
         return "passages found, not judged"
     reasons = "; ".join((audit or outcome).get("reasons", ()))
     kinds: Mapping[str, int] = outcome.get("claims", {})
     counts = ", ".join(f"{count} {VERDICTS[kind].name}" for kind, count in sorted(kinds.items()) if count)
     bare = outcome.get("paragraph_without_citation_count", 0)
     parts = (
-        _judged(outcome) if accepted else ": ".join(filter(None, ("rejected", reasons))),
+        ": ".join(filter(None, ("rejected", reasons))) if accepted is False else _judged(outcome, failed_judges),
         f"claims: {counts}" if counts else "",
         f"{plural(bare, 'paragraph')} without a citation" if bare else "",
         _changed(outcome.get("repairs", ())),
@@ -102,8 +103,10 @@ def checks(outcome: Mapping[str, Any], audit: Mapping[str, Any] | None = None) -
     return "; ".join(filter(None, parts))
 
 
-def _judged(outcome: Mapping[str, Any]) -> str:
+def _judged(outcome: Mapping[str, Any], failed_judges: str) -> str:
     """Return that the report passed, with its remarks, or how many of its claims were judged if some were not."""
+    if failed_judges:
+        return f"not judged by {failed_judges}; citations and paragraphs were checked"
     claims: Mapping[str, int] = outcome.get("claims", {})
     unjudged, total = claims.get("not_judged", 0), sum(claims.values())
     if not unjudged:

@@ -96,14 +96,18 @@ def _rarity(index: IndexReader, word: str) -> float:
 
 
 def reordered(ranked: Sequence[Evidence], near: Sequence[float]) -> list[Evidence]:
-    """Return passages in the order of words and meaning; `near` are the cosines of their vectors to the question's.
-
-    Each takes the score of its new place, so that as many passages are shown as by words alone.
-    """
+    """Return passages in the order of words and meaning; `near` are the cosines of their vectors to the question's."""
     best, low = ranked[0].score, min(near)
     width = (max(near) - low) or 1.0
     fused = [item.score / best + _MEANING * (cosine - low) / width for item, cosine in zip(ranked, near, strict=True)]
-    order = sorted(range(len(ranked)), key=lambda index: -fused[index])
+    return in_order(ranked, sorted(range(len(ranked)), key=lambda index: -fused[index]))
+
+
+def in_order(ranked: Sequence[Evidence], order: Sequence[int]) -> list[Evidence]:
+    """Return ranked passages in another order.
+
+    Each takes the score of its new place, so that as many passages are shown as by words alone.
+    """
     return [ranked[index].model_copy(update={"score": item.score}) for index, item in zip(order, ranked, strict=True)]
 
 

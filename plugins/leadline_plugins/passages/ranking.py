@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from leadline.contracts import StageRun
-from leadline.records import Evidence, Source
+from leadline.errors import CallFailed
+from leadline.records import Evidence, Notice, Source
 from leadline.workers import compute
 from leadline_plugins.documents.ranking import best_matches, indexed, query_words
 from leadline_plugins.documents.text_index import IndexReader
@@ -143,14 +144,32 @@ async def _reranked(
     async def reranked(pair: tuple[KeyQuestion, Ranked]) -> Ranked:
         question, scores = pair
         order = sorted(scores, key=lambda index: -scores[index])
-        best, rest = order[:_RERANKED], order[_RERANKED:]
-        rating = await run.rerank(question.text, [passages[index].quote for index in best]) if best else None
-        if rating is None:
+        best = await by_reranker([passages[index] for index in order], question.text, run)
+        if best is None:
             return scores
-        best = [index for _, index in sorted(zip(rating.scores, best, strict=True), key=lambda pair: -pair[0])]
-        return {index: 1 / (_FUSION + rank) for rank, index in enumerate((*best, *rest))}
+        return {order[place]: 1 / (_FUSION + rank) for rank, place in enumerate(best)}
 
     return await run.each(list(zip(questions, rankings, strict=True)), reranked)
+
+
+async def by_reranker(ranked: Sequence[Evidence], question: str, run: StageRun) -> list[int] | None:
+    """Return the order of ranked passages by the reranker, which rates the first ones; None without one.
+
+    If it fails, the passages keep their order, with a notice.
+    """
+    first = ranked[:_RERANKED]
+    try:
+        rating = await run.rerank(question, [item.quote for item in first])
+    except CallFailed as failed:
+        name = run.settings.ai.reranker
+        in_order = "the reranker {reranker} did not order the passages, which stay in the order of the search"
+        notice = Notice(in_order, "not_reranked", reranker=name).because(failed.record.text)
+        await run.emit("notice", {"message": notice})
+        return None
+    if rating is None:
+        return None
+    best = sorted(range(len(first)), key=lambda place: -rating.scores[place])
+    return [*best, *range(len(first), len(ranked))]
 
 
 def fused(rankings: Sequence[Ranked]) -> Ranked:

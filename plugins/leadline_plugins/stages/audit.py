@@ -51,7 +51,7 @@ class AuditStage:
         if partial and not self._settings.accept_partial:
             claims = "claim is" if partial == 1 else "claims are"
             why += (f"{partial} of {sum(checks.claims.values())} {claims} supported only in part",)
-        accepted = None if checks.passed is None else not why
+        accepted = False if why else checks.passed
         audit = Audit(accepted=accepted, reasons=why, decides=self._settings.decides)
         findings[AUDIT] = audit
         text = markdown(findings[REPORT], audit, checks)
@@ -61,7 +61,9 @@ class AuditStage:
 def markdown(report: Report, audit: Audit, checks: Verification) -> str:
     """Return `verification.md`: the counts, and each claim that is not fully supported with its passages."""
     remarks = f" with {checks.remarks} remark{'s' * (checks.remarks > 1)}" if checks.remarks else ""
-    decisions = {None: "Passages found, not judged", True: f"Passed{remarks}", False: "Rejected"}
+    failed = ", ".join(checks.failed_judges)
+    undecided = f"Not judged by {failed}" if failed else "Passages found, not judged"
+    decisions = {None: undecided, True: f"Passed{remarks}", False: "Rejected"}
     lines = [f"# Verification: {one_line(report.title)}", ""]
     missing = one_line(", ".join(report.missing_words))
     lines += [f"No passage shown has: {missing}", ""] if missing else []

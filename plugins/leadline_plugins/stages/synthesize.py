@@ -33,10 +33,10 @@ from leadline.research_findings import (
     Unread,
 )
 from leadline.workers import compute
-from leadline_plugins.documents.ranking import reordered, scored
+from leadline_plugins.documents.ranking import in_order, reordered, scored
 from leadline_plugins.documents.text_index import full_text
 from leadline_plugins.duplicates import copies
-from leadline_plugins.passages.ranking import KeyQuestion, cosine
+from leadline_plugins.passages.ranking import KeyQuestion, by_reranker, cosine
 from leadline_plugins.passages.selection import PassageBudget, select_passages
 from leadline_plugins.prompting.fallback import model_writes, notify
 from leadline_plugins.prompting.lengths import in_one_call, report_parts, section_length
@@ -195,6 +195,8 @@ async def _brief_book(inquiry: Inquiry, evidence: Sequence[Evidence], sources: S
         texts = [full_text(titles.get(item.source_id, ""), item) for item in best]
         asked, *vectors = (await run.embed([inquiry.question.topic, *texts], embedder)).vectors
         best = reordered(best, [cosine(asked, vector) for vector in vectors])
+    if run.settings.ai.reranker and (order := await by_reranker(best, inquiry.question.topic, run)):
+        best = in_order(best, order)
     section = inquiry.plan.sections[0]
     outline = Section(id=section.id, title=section.title, evidence_ids=tuple(item.id for item in best))
     return Book(outline=(outline,), evidence=tuple(best), sources=_of(best, sources))

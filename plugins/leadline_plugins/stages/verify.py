@@ -24,7 +24,7 @@ from leadline.research_findings import (
 )
 from leadline_plugins.verification.claims import Paragraph, Statements, report_statements
 from leadline_plugins.verification.repair import repair_claims, without_unquoted
-from leadline_plugins.verification.verdicts import REQUIRED, Library, judge, reuse_verdicts
+from leadline_plugins.verification.verdicts import REQUIRED, Library, failed_judges, judge, reuse_verdicts
 
 # Supported claims of at least this confidence have high confidence.
 _HIGH_CONFIDENCE = 0.9
@@ -56,9 +56,11 @@ class VerifyStage:
         silent = {verdict.claim.id for verdict in judged if not verdict.asserts}
         verdicts = tuple(verdict for verdict in judged if verdict.asserts and verdict.claim.evidence_ids)
         uncited = tuple(statement for statement in statements.uncited if statement.id not in silent)
-        report = report.model_copy(update={"verdicts": verdicts, "uncited": uncited})
+        failed = failed_judges(run)
+        lacks = tuple(dict.fromkeys((*report.lacks, *failed.values())))
+        report = report.model_copy(update={"verdicts": verdicts, "uncited": uncited, "lacks": lacks})
         findings[REPORT] = report
-        findings[VERIFICATION] = verification(report, run.settings.verify.require_support, repairs)
+        findings[VERIFICATION] = verification(report, run.settings.verify.require_support, repairs, tuple(failed))
         lines = paragraph_lines(statements.paragraphs, silent).encode()
         await run.save(Blob(name="paragraphs.jsonl", media_type="application/jsonl", data=lines))
 
@@ -89,7 +91,9 @@ async def _judged(
     return statements, [verdicts[claim.id] for claim in statements.to_judge()]
 
 
-def verification(report: Report, require_support: bool, repairs: tuple[Repair, ...] = ()) -> Verification:
+def verification(
+    report: Report, require_support: bool, repairs: tuple[Repair, ...] = (), failed_judges: tuple[str, ...] = ()
+) -> Verification:
     """Return the result of the checks of a report with its verdicts, as in `verify.json`."""
     verdicts, uncited = report.verdicts, report.uncited
     known = {item.id for item in report.evidence}
@@ -104,6 +108,7 @@ def verification(report: Report, require_support: bool, repairs: tuple[Repair, .
         "unsupported": f"{failed} of {len(verdicts)} claims are not supported by what they cite" if failed else "",
         "no_claims": "the report has no claim with a citation" if no_claims else "",
         "uncited": f"{bare} {ending} without a citation" if bare else "",
+        "failed_judges": f"not judged by {', '.join(failed_judges)}" if require_support and failed_judges else "",
         "unknown_ids": f"citations of unknown passages: {', '.join(unknown)}" if unknown else "",
     }
     grounds = tuple(ground for ground, reason in wrong.items() if reason)
@@ -112,7 +117,8 @@ def verification(report: Report, require_support: bool, repairs: tuple[Repair, .
         paragraphs_jsonl_cite_ids_passed=not unknown,
         paragraph_end_citation_passed=not uncited,
         paragraph_without_citation_count=len(uncited),
-        passed=None if report.quotes and not grounds else not grounds,
+        passed=None if (report.quotes or failed_judges) and not grounds else not grounds,
+        failed_judges=failed_judges,
         remarks=sum(counts[kind] for kind in (*FAILED, "partial")) + len(uncited),
         grounds=grounds,
         reasons=tuple(wrong[ground] for ground in grounds),

@@ -148,6 +148,8 @@ async def judge_batch(
                 continue
             verdict = verdict_of(claim, judgement, library, name)
             if verdict.verdict == "not_judged":
+                if verdict.reason.code == "misquoted":
+                    await _notify(run, verdict.reason)
                 findings = tuple(dict.fromkeys((*claim.findings, verdict.reason)))
                 left[claim.id] = claim.model_copy(update={"findings": tuple(filter(None, findings))})
             else:
@@ -162,9 +164,19 @@ async def _judgements(run: StageRun, claims: Sequence[Claim], library: Library, 
     except CallFailed as failed:
         returned = "the judge {judge} returned no verdicts ({reason})"
         notice = Notice(returned, "judge_failed", judge=name, reason=failed.record.text)
-        if notice not in run.notices:
-            await run.emit("notice", {"message": notice})
+        await _notify(run, notice)
         return ()
+
+
+async def _notify(run: StageRun, notice: Notice) -> None:
+    if notice not in run.notices:
+        await run.emit("notice", {"message": notice})
+
+
+def failed_judges(run: StageRun) -> dict[str, Notice]:
+    """Return the notices about judges that returned no verdicts in this run, by judge."""
+    failures = (notice for notice in map(Notice.read, run.notices) if notice.code == "judge_failed")
+    return {notice.parameters["judge"]: notice for notice in failures}
 
 
 def verdict_of(claim: Claim, judgement: Judgement, library: Library, judge: str) -> Verdict:

@@ -89,6 +89,9 @@ def test_the_checks_give_the_decision_with_its_reasons_then_counts_and_repairs()
     unknown = {"passed": False, "reasons": ["citations of unknown passages: a"], "repairs": repairs}
     assert checks(unknown) == ("rejected: citations of unknown passages: a; repaired: 1 dropped, 1 recited, 2 reworded")
     assert checks({"passed": False}) == "rejected"
+    failed = {"passed": None, "failed_judges": ["acme_gate"], "claims": {"supported": 4}}
+    told = "not judged by acme_gate; citations and paragraphs were checked; claims: 4 supported"
+    assert checks(failed, {"accepted": None}) == told
 
 
 def test_a_report_in_a_terminal_has_captions_in_place_of_figures() -> None:

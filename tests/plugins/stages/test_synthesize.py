@@ -9,13 +9,14 @@ from typing import Any, TypeVar, cast
 import pytest
 
 from leadline.contracts import StageRun
-from leadline.errors import NoEvidence
+from leadline.errors import CallFailed, NoEvidence
 from leadline.records import (
     REPORT_PARTS,
     Book,
     Conflict,
     Document,
     Evidence,
+    Failure,
     Hit,
     Ranking,
     Section,
@@ -68,6 +69,7 @@ class Runs(FakeRun):
         self.reply: Callable[[Section], dict[str, Any]] = lambda section: {"text": f"It is so [@{_first(section)}]."}
         self.requested: list[SynthesisRequest] = []
         self.begun = 0
+        self.down = False
 
     def prefetch(self, work: Any) -> None:
         self.begun += 1
@@ -86,6 +88,8 @@ class Runs(FakeRun):
         return Synthesis(sections=(*sections, *(Section(id=name, title="", text="So [@s1-0].") for name in parts)))
 
     async def rerank(self, query: str, texts: Sequence[str], /) -> Ranking:
+        if self.down:
+            raise CallFailed(Failure(kind="rerank", provider="mine", category="NETWORK", type="X", message="gone"))
         return Ranking(scores=tuple(float("toll" in text) for text in texts))
 
 
@@ -213,13 +217,19 @@ async def test_claims_are_judged_while_other_sections_are_written_unless_they_ma
     assert runs.begun == begun
 
 
-async def test_the_configured_reranker_decides_which_passages_come_first() -> None:
-    page = source("s1", "The fee is high.", "The fee is a fee, and a fee.", "The fee is a toll on coal.")
+@pytest.mark.parametrize("chat", [True, False], ids=["with a model", "brief"])
+async def test_the_configured_reranker_decides_which_passages_come_first_unless_it_fails(chat: bool) -> None:
+    page = source("s1", "The harbour fee is high.", "The harbour is run for a fee.", "The harbour: a toll on coal.")
     plan = Plan(title="A", sections=(PlannedSection(id="1", title="Fees", questions=("What is the fee?",)),))
-    (plain,) = await passages(Runs(), plan, page)
-    (reranked,) = await passages(Runs(ai={"reranker": "mine"}), plan, page)
+    (plain,) = await passages(Runs(chat=chat), plan, page)
+    runs = Runs(chat=chat, ai={"reranker": "mine"})
+    (reranked,) = await passages(runs, plan, page)
     assert plain[0].id != "s1-2"
     assert reranked[0].id == "s1-2"
+    runs.down = True
+    assert await passages(runs, plan, page) == [plain]
+    (notice,) = runs.notices
+    assert notice.startswith("the reranker mine did not order the passages, which stay in the order of the search (")
 
 
 # --- budgets --------------------------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ class ScriptedRun:
         return [await do(item) for item in items]
 
     async def emit(self, kind: str, data: Mapping[str, Any]) -> None:
-        self.notices.append(str(data["message"]))
+        self.notices.append(data["message"])
 
     async def by_chat(self, task: str, role: str = "task") -> bool:
         return task in self._replies

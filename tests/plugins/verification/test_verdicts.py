@@ -11,6 +11,8 @@ from leadline.contracts import StageRun
 from leadline.errors import CallFailed
 from leadline.hookspecs import PluginSettings
 from leadline.records import Failure, Judgement, Judgements, JudgeRequest, Report, Section, Verdict
+from leadline.research_findings import PARTS, REPORT, VERIFICATION
+from leadline_plugins.stages.verify import VerifyStage
 from leadline_plugins.verification.claims import report_statements
 from leadline_plugins.verification.judges.exact import ExactJudge
 from leadline_plugins.verification.judges.model import ModelJudge
@@ -170,7 +172,24 @@ async def test_a_judge_that_fails_leaves_its_claims_to_the_next(new_run: NewRun,
     run: Any = new_run({"fails": Fails(), "own": Says(supports)})
     [found] = await judged(run, new_report("Ships come.[@a]", "Some ships arrive."))
     assert found.judge == "own"
-    assert run.notices == ["the judge fails returned no verdicts (judge by own: gone)"]
+    failed = "the judge fails returned no verdicts (judge by own: gone)"
+    assert run.notices == [failed]
+    for require_support, passed, grounds in ((False, None, ()), (True, False, ("failed_judges",))):
+        run = new_run({"fails": Fails(), "own": Says(supports)}, require_support=require_support)
+        findings: Any = {REPORT: new_report("Ships come.[@a]", "Some ships arrive."), PARTS: ()}
+        await VerifyStage().run(findings, run)
+        assert findings[REPORT].lacks == (failed,), "so that the run is partial"
+        checked = findings[VERIFICATION]
+        assert (checked.passed, checked.grounds, checked.failed_judges) == (passed, grounds, ("fails",))
+
+
+async def test_a_quote_that_no_passage_has_is_a_notice_with_the_judges_name(
+    new_run: NewRun, new_report: NewReport
+) -> None:
+    run: Any = new_run({"own": Says(lambda claim, request: supports(claim, request, "ships leave"))})
+    [found] = await judged(run, new_report("Ships come.[@a]", "Some ships arrive."))
+    assert found.verdict == "not_judged"
+    assert run.notices == ["own quotes words that no cited passage has"]
 
 
 # --- the judge `model` -----------------------------------------------------------------------------------------------

@@ -11,16 +11,17 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
-from leadline._hosting.faults import Held
+from leadline._hosting.faults import Held, words
 from leadline._runtime.calls.budget import Budget
 from leadline._runtime.calls.job import ActiveCall, Job, ReadableReply, current_stage, stage_span
+from leadline._runtime.calls.retry import translate
 from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.rows import Need, Row
 from leadline._runtime.task_groups import contain
 from leadline.contracts import Middleware
 from leadline.encoding import decode
-from leadline.errors import ProviderError, Refused, Severed, Unavailable
-from leadline.records import ChatReply, ChatRequest, Failure, Usage
+from leadline.errors import LeadlineError, PluginFault, ProviderError, Refused, Severed, Unavailable
+from leadline.records import ChatReply, ChatRequest, Failure, Record, Usage
 
 Origin = Literal["live", "journal", "cache", "shared"]
 
@@ -132,15 +133,38 @@ class AttemptLog:
 
 
 async def around(
-    name: str, middleware: Middleware, call: ActiveCall, proceed: Callable[[Any], Awaitable[Any]], request: Any
+    name: str,
+    middleware: Middleware,
+    call: ActiveCall,
+    expected: type[Record],
+    proceed: Callable[[Any], Awaitable[Any]],
+    request: Any,
 ) -> Any:
-    """Pass a request through one middleware."""
+    """Pass a request through one middleware. Raises `PluginFault` for its own bugs and replies of another type."""
+    passed: list[object] = []  # replies and errors of the provider, and of the middleware inside
+
+    async def onward(request: Any) -> Any:
+        try:
+            passed.append(await proceed(request))
+        except Exception as error:
+            passed.append(error)
+            raise
+        return passed[-1]
+
+    fault = f"this is a fault of middleware '{name}'"
     try:
-        return await middleware.around(request, call, proceed)
-    except RefusedByMiddleware:
-        raise
-    except Refused as refused:
-        raise RefusedByMiddleware(f"refused by middleware '{name}': {refused}") from refused
+        reply = await middleware.around(request, call, onward)
+    except Exception as error:
+        if any(error is item for item in passed):
+            raise
+        if isinstance(error, Refused):
+            raise RefusedByMiddleware(f"refused by middleware '{name}': {error}") from error
+        if isinstance(error, LeadlineError) or translate(error):
+            raise
+        raise PluginFault(f"{words(error)}; {fault}") from error
+    if not isinstance(reply, expected) and not any(reply is item for item in passed):
+        raise PluginFault(f"it returned {type(reply).__name__}, not {expected.__name__}; {fault}")
+    return reply
 
 
 class RefusedByMiddleware(Refused):

@@ -305,7 +305,7 @@ class CallPath:
             raise JournalBusy(f"another process continues the run in {self._journal.path.parent}")
         proceed: Callable[[Any], Awaitable[Any]] = lambda request: job.do(request, call)  # noqa: E731
         for name, middleware in reversed(tuple(self._middleware_of(job).items())):
-            proceed = partial(around, name, middleware, call, proceed)
+            proceed = partial(around, name, middleware, call, job.kind.reply, proceed)
         reply = await proceed(job.request)
         if not call.live and job.kind.text:
             call.live = True

@@ -10,7 +10,7 @@ from leadline._runtime.calls.retry import translate
 from leadline._runtime.journal.rows import OutcomeKind
 from leadline._settings.secrets import Secrets
 from leadline.encoding import without_surrogates
-from leadline.errors import CallFailed, CallRefused, Denied, JournalError, LeadlineError, PluginError
+from leadline.errors import CallFailed, CallRefused, Denied, JournalError, LeadlineError, PluginError, PluginFault
 from leadline.records import Category, Failure, Notice, Record
 
 # The types of refusals by a shutdown and by a middleware. Journals hold these names.
@@ -61,6 +61,8 @@ class OutcomeBuilder:
 
     def _trace(self, error: BaseException) -> str:
         """Return the traceback in the plugin, for its author."""
+        if isinstance(error, PluginFault) and error.__cause__:  # of a middleware or a parser
+            error = error.__cause__
         if isinstance(error, LeadlineError):  # a plugin that could not be made: its traceback was taken there
             traceback = self.secrets.scrub(error.traceback) if isinstance(error, PluginError) else ""
         else:

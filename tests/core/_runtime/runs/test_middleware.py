@@ -130,6 +130,32 @@ async def test_a_run_that_a_refusal_left_with_something_to_report_is_partial_wit
     assert (replay.status, replay.reason) == (result.status, result.reason)
 
 
+async def no_reply(request: Any, call: Call, proceed: Callable[[Any], Awaitable[Any]], /) -> Any:
+    await proceed(request)
+
+
+async def misspelt(request: Any, call: Call, proceed: Callable[[Any], Awaitable[Any]], /) -> Any:
+    return (await proceed(request)).mesage
+
+
+@pytest.mark.parametrize(
+    ("around", "fault"),
+    [(misspelt, "AttributeError: "), (no_reply, "it returned NoneType, not SearchPage")],
+)
+async def test_a_bug_in_a_middleware_is_its_own_fault_and_not_the_providers(
+    around: Any, fault: str, tmp_path: Path
+) -> None:
+    middleware = CostCentre(kind())
+    middleware.around = around  # type: ignore[method-assign]
+    result, _ = await research(tmp_path, middleware)
+    assert result.status == "failed"
+    assert fault in result.reason
+    assert "this is a fault of middleware 'cost_centre'" in result.reason
+    assert "plugin 'fakeweb'" not in result.reason
+    traces = [error.traceback for error in result.metadata.errors if fault in error.message]
+    assert any("in misspelt" in trace for trace in traces) == (around is misspelt), "the line, for its author"
+
+
 async def test_a_refused_page_is_skipped_and_named_in_the_method(tmp_path: Path) -> None:
     refused: list[str] = []
 
