@@ -8,13 +8,13 @@ from __future__ import annotations
 import asyncio
 import inspect
 import sys
-import traceback
 from asyncio import AbstractEventLoop, Task
 from collections.abc import Awaitable, Collection, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from leadline._hosting import faults
 from leadline._hosting.faults import words
 from leadline._runtime.calls.retry import translate
 from leadline._runtime.journal.journal import flatten
@@ -91,9 +91,7 @@ def _read(error: BaseException, secrets: Secrets) -> Failure:
 
 def line_of(error: BaseException) -> str:
     """Return the innermost line of the plugin in the traceback of an error."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if PluginCode().contains(frame.filename)]
-    return f" at {own[-1].filename}:{own[-1].lineno}, in {own[-1].name}" if own else ""
+    return faults.line_of(error, PluginCode().contains)
 
 
 def succeeded(result: T | Failure) -> T:
