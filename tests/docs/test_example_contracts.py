@@ -78,6 +78,16 @@ def test_examples_under_other_names_fulfil_their_contracts(tmp_path: Path) -> No
     assert "error" not in output, output
 
 
+# What `plugins new` tells to write, which keeps the defaults.
+CHOSEN = {
+    "parser": 'parsers = ["acme", "text", "html", "feed", "pdf", "word", "office"]',
+    "claim_judge": 'judges = ["acme", "exact", "model"]',
+    "observers": 'observers = ["jsonl", "acme"]',
+    "reranker": 'reranker = "acme"',
+    "map_stage": 'pipeline = "mine"\n\n[pipelines.mine]\nextends = "research"\nbefore = { export = ["acme"] }\n\n[',
+}
+
+
 def test_a_project_is_written_that_its_test_accepts_and_the_command_checks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -93,6 +103,10 @@ def test_a_project_is_written_that_its_test_accepts_and_the_command_checks(
     assert 'engines = ["acme_wiki"]' in capfd.readouterr().out
     assert main(["plugins", "new", "search_provider", "acme_wiki", "--project"]) == 64
     assert "leadline-acme-wiki/pyproject.toml exists" in capfd.readouterr().err
+    for kind, chosen in CHOSEN.items():
+        assert main(["plugins", "new", kind, "acme"]) == 0
+        assert chosen in capfd.readouterr().out
+        (tmp_path / "acme.py").unlink()
     assert main(["plugins", "new", "search_provder", "acme"]) == 64
     assert "did you mean 'search_providers'?" in capfd.readouterr().err
 

@@ -242,7 +242,7 @@ class _Service:
         self.restart()
 
     def restart(self, *, is_real: bool = False, is_counted: bool = False) -> None:
-        """Answer the next test; one with a real request is let through. One answer per text is asked if `is_counted`."""
+        """Answer the next test; a real request is let through. If `is_counted`, each text of a request has an item."""
         self.requests, self.status, self.is_real, self.is_counted = 0, 200, is_real, is_counted
 
     def replace_network(self, patch: pytest.MonkeyPatch, *, live: bool) -> None:

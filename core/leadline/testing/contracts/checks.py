@@ -14,6 +14,8 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from pydantic import ValidationError
+
 from leadline._hosting import faults
 from leadline._hosting.faults import words
 from leadline._runtime.calls.retry import translate
@@ -31,7 +33,7 @@ T = TypeVar("T")
 R = TypeVar("R", bound=Record)
 Failure = ProviderError | CallFailed
 # Errors that cannot describe a failure of the service. Others may, such as a ValueError or the error of an SDK.
-_BUGS = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError)
+_BUGS = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError, ValidationError)
 _recording: ContextVar[bool] = ContextVar("_recording", default=False)
 
 
