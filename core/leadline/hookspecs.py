@@ -20,7 +20,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Annotated, Any, ClassVar, Generic, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, ParamSpec, TypeVar
 
 import pluggy
 from pydantic import AfterValidator, ConfigDict, Discriminator, InstanceOf, Tag
@@ -64,6 +64,10 @@ hookimpl = pluggy.HookimplMarker("leadline")
 _REGISTERED = "__leadline_offers__"
 
 
+# What is wrong where a plugin without a settings model has, or reads, a setting.
+NO_MODEL = "the decorator of the plugin names no settings model: settings=…"
+
+
 class PluginSettings(SettingsModel):
     """The base class of a plugin's settings.
 
@@ -75,6 +79,13 @@ class PluginSettings(SettingsModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     unstored: ClassVar[Collection[str]] = ()
+
+    if not TYPE_CHECKING:  # else no misspelt field would be an error of types
+
+        def __getattr__(self, name: str) -> Any:
+            if type(self).__name__ == PluginSettings.__name__ and not name.startswith("_"):
+                raise AttributeError(f"there is no setting {name!r}: {NO_MODEL}", name=name, obj=self)
+            return super().__getattr__(name)
 
 
 P = ParamSpec("P")

@@ -17,6 +17,7 @@ from leadline.cli import main
 from leadline.cli.plugins import example
 from leadline.hookspecs import KINDS, PluginSettings
 from leadline.testing.contracts import CommandContract
+from leadline.testing.servers import scripted_server
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -77,6 +78,16 @@ def test_examples_under_other_names_fulfil_their_contracts(tmp_path: Path) -> No
     assert "error" not in output, output
 
 
+# What `plugins new` tells to write, which keeps the defaults.
+CHOSEN = {
+    "parser": 'parsers = ["acme", "text", "html", "feed", "pdf", "word", "office"]',
+    "claim_judge": 'judges = ["acme", "exact", "model"]',
+    "observers": 'observers = ["jsonl", "acme"]',
+    "reranker": 'reranker = "acme"',
+    "map_stage": 'pipeline = "mine"\n\n[pipelines.mine]\nextends = "research"\nbefore = { export = ["acme"] }\n\n[',
+}
+
+
 def test_a_project_is_written_that_its_test_accepts_and_the_command_checks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -92,6 +103,10 @@ def test_a_project_is_written_that_its_test_accepts_and_the_command_checks(
     assert 'engines = ["acme_wiki"]' in capfd.readouterr().out
     assert main(["plugins", "new", "search_provider", "acme_wiki", "--project"]) == 64
     assert "leadline-acme-wiki/pyproject.toml exists" in capfd.readouterr().err
+    for kind, chosen in CHOSEN.items():
+        assert main(["plugins", "new", kind, "acme"]) == 0
+        assert chosen in capfd.readouterr().out
+        (tmp_path / "acme.py").unlink()
     assert main(["plugins", "new", "search_provder", "acme"]) == 64
     assert "did you mean 'search_providers'?" in capfd.readouterr().err
 
@@ -148,8 +163,8 @@ def test_check_without_pytest_says_how_to_install_it(
     assert "needs pytest, which Leadline does not install: pip install pytest pytest-asyncio" in error
 
 
-def check_in_process_of_its_own(folder: Path, file: str) -> tuple[int, str]:
-    command = [sys.executable, "-m", "leadline", "plugins", "check", file]
+def check_in_process_of_its_own(folder: Path, file: str, *options: str) -> tuple[int, str]:
+    command = [sys.executable, "-m", "leadline", "plugins", "check", file, *options]
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run(command, env=environ, capture_output=True, text=True, cwd=folder, timeout=100)
     return done.returncode, done.stdout + done.stderr
@@ -264,6 +279,42 @@ def test_check_says_why_a_reply_to_the_faked_answer_failed(tmp_path: Path) -> No
     code, output = check_in_process_of_its_own(tmp_path, "acme.py")
     assert code == 0
     assert re.search(r"left out: it answers, .*: BadReply: no usage at .*acme\.py:\d+, in chat: may come from", output)
+
+
+ASKS_A_SERVICE = """
+from leadline.plugin import Embeddings, PluginSettings, Ranking, embedder, reranker
+SETTINGS = type("Own", (PluginSettings,), {"__annotations__": {"url": str}})
+
+class Service:
+    def __init__(self, settings, context):
+        self._http = context.http(base_url=settings.url)
+
+    async def ask(self, texts):
+        reply = await self._http.post("/", json={"input": {"texts": list(texts)}, "model": "m"})
+        return reply.raise_for_status().json()["results"]
+
+@embedder("By a service", settings=SETTINGS)
+class Embeds(Service):
+    async def embed(self, request, call, /):
+        return Embeddings(vectors=[(float(item["vector"]),) for item in await self.ask(request.texts)])
+
+@reranker("By a service", settings=SETTINGS)
+class Ranks(Service):
+    async def rerank(self, request, call, /):
+        return Ranking(scores=[item["score"] for item in await self.ask(request.texts)])
+"""
+
+
+@pytest.mark.slow
+async def test_check_answers_an_embedder_and_a_reranker_with_as_many_items_as_they_send(tmp_path: Path) -> None:
+    (tmp_path / "acme.py").write_text(ASKS_A_SERVICE)
+    code, output = check_in_process_of_its_own(tmp_path, "acme.py")
+    assert (code, " passed" in output, "it answers" in output) == (0, True, False), output
+    async with scripted_server({"/": {"results": [{"vector": 0.5, "score": 0.5}]}}) as server:
+        live = ("--live", "--set", f"plugins.acme.url={server.url}")
+        code, output = check_in_process_of_its_own(tmp_path, "acme.py", *live)
+    assert (code, len(server.paths)) == (1, 2), output
+    assert "it answers a real request: returns 1 vectors for 5 texts" in output
 
 
 @pytest.mark.slow

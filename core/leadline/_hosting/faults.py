@@ -93,6 +93,15 @@ def trace(error: BaseException, scrub: Callable[[str], str]) -> str:
     return "\n".join(lines)[-_TRACE:]
 
 
+def line_of(error: BaseException, is_own: Callable[[str], bool]) -> str:
+    """Return the innermost line in the traceback of an error that is in an own file, as ` at file:line, in name`."""
+    error = error.__cause__ if isinstance(error, Held) and error.__cause__ else error
+    first = next(flatten(error), error)
+    lines = [(frame.f_code, line) for frame, line in traceback.walk_tb(first.__traceback__)]
+    code, line = next((it for it in reversed(lines) if is_own(it[0].co_filename)), (None, 0))
+    return f" at {code.co_filename}:{line}, in {code.co_name}" if code else ""
+
+
 def flatten(error: BaseException) -> Iterator[BaseException]:
     """Yield the errors of a group and of the groups in it; another error itself."""
     if isinstance(error, BaseExceptionGroup):

@@ -306,7 +306,7 @@ def revision(plugin: Plugin) -> str:
     """Return the version of a plugin's distribution; a digest of its files if these change without a new version."""
     if plugin.distribution and not _is_from_a_folder(plugin.distribution):
         return f"{plugin.distribution} {plugin.version}"
-    return " ".join(sorted({_digest(_root(offer.make.__module__)) for offer in plugin.offers.values()}))
+    return " ".join(sorted({_digest(root_of(offer.make.__module__)) for offer in plugin.offers.values()}))
 
 
 @cache
@@ -318,7 +318,7 @@ def _is_from_a_folder(name: str) -> bool:
         return True
 
 
-def _root(module: str) -> Path | None:
+def root_of(module: str) -> Path | None:
     """Return the folder of the top package of a module, or the file of a module alone."""
     parts = module.split(".")
     for depth in range(1, len(parts) + 1):  # a namespace package has no file

@@ -17,7 +17,7 @@ from typing import Any
 from leadline._hosting.context import PluginContext
 from leadline._hosting.faults import trace, words
 from leadline._hosting.lifecycle import ENTER_SECONDS, PluginLifecycle, awaitable
-from leadline._hosting.loading import AnyOffer, revision
+from leadline._hosting.loading import AnyOffer, revision, root_of
 from leadline._runtime.calls.job import ProviderIdentity
 from leadline._runtime.calls.keys import fingerprint
 from leadline._runtime.calls.limits import ClientLimits, Limiter
@@ -149,6 +149,7 @@ class PluginRuntime:
             revision=revision(plugin),
             per_user=PRINCIPAL in (offer.cache_key or ()),
             who=str(plugin),
+            root=root_of(str(getattr(offer.make, "__module__", ""))),
             key_origin=self._key_origin(section, offer),
             restart=lifecycle.restart,
         )
@@ -257,8 +258,7 @@ class PluginRuntime:
                 except ProviderError as error:
                     raise Unsupported(f"{error} (parser '{name}')") from error
                 except Exception as error:
-                    who = self.instance("parsers", name).identity.who
-                    raise PluginFault(f"{words(error)}; this is a fault of {who}") from error
+                    raise PluginFault(self.instance("parsers", name).identity.fault(error)) from error
         raise Unsupported(f"no parser of read.parsers reads {blob.media_type} ({blob.name})")
 
     async def close(self) -> None:

@@ -189,19 +189,23 @@ def load_settings(
     else:
         references = {}
     folders = {f"plugins.{defaults.documents}.folders": list(given.docs)} if given.docs else {}
-    written = sources.layers({**folders, **given.arguments}, given.sets, stored.settings if stored else None)
+    asked = {**folders, **given.arguments}, given.sets, stored.settings if stored else None
+    written = sources.layers(*asked)
+    if files := _names_of_files(strongest(written)):  # which have short sections, too
+        sources = replace(sources, plugins={*sources.plugins, *files})
+        written = sources.layers(*asked)
     above = strongest(written[:_ABOVE_STORED])
     # What a resumed run is told to use now overrides what it stored; else both are just above the defaults.
     layers = [*written, *defaults.settings]
-    chosen, unfit = pipeline_layer(strongest(layers), catalog.names())
+    chosen, unfit = pipeline_layer(strongest(layers), sources.plugins)
     before = stored.settings.get("pipeline") if stored else None  # None for a run that is continued by another pipeline
     is_other = before is not None and above.value(("pipeline",)) not in (None, before)
     layers.insert(_ABOVE_STORED if is_other else len(written), chosen)
-    preset, unknown_preset = preset_layer(strongest(layers), defaults, catalog.names())
+    preset, unknown_preset = preset_layer(strongest(layers), defaults, sources.plugins)
     is_other = stored is not None and above.value(("preset",)) is not None
     layers.insert(_ABOVE_STORED if is_other else len(written) + 1, preset)
     origins = strongest(layers)
-    core, invalid, invalid_keys, outdated = validate_partially(origins, catalog.names())
+    core, invalid, invalid_keys, outdated = validate_partially(origins, sources.plugins)
     if not core.pipelines and not catalog.defaults:
         raise ConfigError(NO_PLUGINS)
     review = Review(sources, origins, lambda name, key: has_variable(selected.plugins.get(name), key), given.reads)
@@ -347,11 +351,22 @@ def _with_files(
             files |= {} if fault else {use.path[1]: path}
         else:
             fault = "" if os.path.isdir(path) else f"there is no folder {path}"  # noqa: PTH112
-            names = [] if fault else sorted(path.glob("*.py"))
             # A section that names its file is meant, and not a file of the same name in the folder.
-            files = {file.stem: file for file in names if not file.stem.startswith("_")} | files
+            files = _files_in(path) | files
         problems |= {use.path: f"{key}: {fault} ({use.origin})"} if fault else {}
     return catalog.with_files(files.items()), problems
+
+
+def _files_in(folder: Path) -> dict[str, Path]:
+    """Return the files of plugins in a folder by name; none if there is no such folder."""
+    files = sorted(folder.glob("*.py")) if os.path.isdir(folder) else ()  # noqa: PTH112
+    return {file.stem: file for file in files if not file.stem.startswith("_")}
+
+
+def _names_of_files(origins: Layer) -> set[str]:
+    """Return the names of the plugins whose files the settings name."""
+    names = ([use.path[1]] if use.path[0] == "plugins" else _files_in(Path(use.value)) for use in code_of(origins))
+    return {name for some in names for name in some}
 
 
 def _with_sandbox(core: Settings, chosen: Sequence[str]) -> Settings:

@@ -17,6 +17,7 @@ from leadline._settings.redaction import secrets_in_address
 from leadline._settings.schema import KeyPath, annotation_at, fields_of, is_secret, model_of, secret_texts, unwrapped
 from leadline.display import choose_from, nearest
 from leadline.errors import ConfigError
+from leadline.hookspecs import NO_MODEL, PluginSettings
 from leadline.settings import Settings
 
 # The keys of a pipeline that name stages.
@@ -168,6 +169,8 @@ def _layout_problem(detail: ErrorDetails, path: KeyPath) -> str:
 
 def _unknown_key(path: KeyPath, table: type[BaseModel] | None, plugins: Collection[str]) -> str:
     keys = table.model_fields if table else ()
+    if table and table.__name__ == PluginSettings.__name__:  # or a second instance's, which inherits its name
+        return f"unknown setting: {NO_MODEL}"
     if len(path) > 1 or not plugins:  # the tables of plugins are beside those of the core
         return f"unknown setting: {choose_from(path[-1], keys)}"
     near = nearest(path[0], {*keys, *plugins})

@@ -91,7 +91,7 @@ class PluginSections:
 
     def texts(self, name: str) -> Iterator[str]:
         """Yield all texts of a section and of the variables of its plugin: without its model, any may be secret."""
-        yield from (str(value) for _, value in leaves({name: self._values.get(name, "")}))
+        yield from (str(value) for path, value in leaves({name: self._values.get(name, "")}) if path[1:] != (USE,))
         yield from self._variables_of(self.base(name))
 
     def is_users(self, key: str) -> bool:

@@ -29,6 +29,7 @@ from pydantic_core import to_jsonable_python
 from leadline import __version__
 from leadline._hosting.catalog import PluginCatalog
 from leadline._hosting.loading import NAME, AnyOffer, Plugin, load_plugin
+from leadline._settings.defaults import read_defaults
 from leadline._settings.load import Loaded, plugins_of
 from leadline._settings.plugin_sections import PluginSections, RequiredSettingMissing, variable_of
 from leadline._settings.schema import USE, is_secret
@@ -214,7 +215,8 @@ def _other_way(verb: str, what: str) -> str:
 
 def new(args: argparse.Namespace) -> int:
     """Write the files and say what is next. Raises `UsageError` for a wrong kind or name, and for existing files."""
-    kind = args.kind if args.kind in KINDS else next((kind for kind in KINDS if KINDS[kind].__name__ == args.kind), "")
+    decorators = {decorator.__name__: kind for kind, decorator in KINDS.items()} | {"map_stage": "stages"}
+    kind = args.kind if args.kind in KINDS else decorators.get(args.kind, "")
     if not kind:
         raise UsageError(f"no such kind: {args.kind!r}; {choose_from(args.kind, KINDS)}")
     if not NAME.fullmatch(args.name):
@@ -287,11 +289,20 @@ def _examples() -> Path:
 
 
 def _choice(kind: str, name: str, section: str) -> str:
-    """Return the settings that choose a plugin, as TOML."""
-    key = next((key for key, of in KIND_OF_KEY.items() if of == kind), "pipelines.mine.stages")
+    """Return the settings that choose a plugin beside those of the defaults, as TOML."""
+    defaults = read_defaults(PluginCatalog.discover().defaults)
+    key = next((key for key, of in KIND_OF_KEY.items() if of == kind), "")
+    if not key:  # a stage, before the last of the usual ones
+        usual = defaults.value("pipeline")
+        last = defaults.value(f"pipelines.{usual}.stages")[-1]
+        chosen = f'[pipelines.mine]\nextends = "{usual}"\nbefore = {{ {last} = ["{name}"] }}\n'
+        return f'pipeline = "mine"\n\n{chosen}\n{section}'
     table, _, last = key.rpartition(".")
-    several = key.endswith("s") or key == "middleware"
-    value = f'["{name}"]' if several else f'"{name}"'
+    value = json.dumps(name)
+    if key.endswith("s") or key == "middleware":
+        others = [other for other in defaults.value(key) or () if other != "auto"]
+        # Of parsers, fetchers and judges, the first that can do it does it.
+        value = json.dumps([name, *others] if table in ("read", "verify") else [*others, name])
     return f"{section}\n[{table}]\n{last} = {value}\n" if table else f"{last} = {value}\n\n{section}"
 
 

@@ -59,7 +59,8 @@ _FIELDS = "test_its_records_have_the_fields"
 # Tests of what a plugin may decide: code in another language than Python, vectors that end with the process.
 _MAY_BE_MEANT = {"test_code_that_ends_well_ends_with_0", "test_it_keeps_its_vectors"}
 _MEANT = "if that is meant, say so in a test with the contract (`requests`, `lasting`)"
-_UNREAD = "may come from the faked answer; `--live` makes one real call"
+_UNREAD = "may come from the faked answer"
+_TRY = "; `--live` makes one real call"
 _WRITES = "would write to the store of the settings: write a test with the contract, as `plugins new --project` does"
 _NO_SERVICE = "it made no request"
 _NO_REQUESTS = "needs requests that fit the plugin: write a test with the contract, as `plugins new --project` does"
@@ -109,7 +110,7 @@ def check(plugin: Plugin, settings: PluginSettings, *, live: bool) -> int:
         options += ["-c", os.devnull, "--rootdir", folder, str(file)]
         if any(offer.work == "remote" for offer in plugin.offers.values()):
             service.replace_network(patch, live=live)
-        code = pytest.main(options, plugins=[report := _Report(service)])
+        code = pytest.main(options, plugins=[report := _Report(service, _UNREAD if live else _UNREAD + _TRY)])
         return 1 if report.failed else int(code)
 
 
@@ -188,23 +189,34 @@ def _unknown_fields(module: Any) -> Iterator[str]:
 # --- the service ------------------------------------------------------------------------------------------------------
 
 
-# The body of a faked answer, which Python's `json` reads as a `_FakedValue`.
-_BODY = '{"answer": "faked"}'
+# The body of a faked answer, which Python's `json` reads as a `_FakedValue` with lists of this length.
+_BODY = '{"answer": "faked", "length": %d}'
+_FAKED = re.compile(re.escape(_BODY).replace("%d", r"(\d+)"))
+
+
+def _lengths(tree: Any) -> Iterator[int]:
+    """Yield the lengths of the lists in a body."""
+    if isinstance(tree, list):
+        yield len(tree)
+    for item in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        yield from _lengths(item)
 
 
 class _FakedValue(str):
     """A value of a faked answer: a text that is also a number and a year, and a table or list of such values."""
 
-    __slots__ = ()
+    length = 1
 
-    def __new__(cls) -> _FakedValue:
-        return super().__new__(cls, "2000")
+    def __new__(cls, length: int) -> _FakedValue:
+        value = super().__new__(cls, "2000")
+        value.length = length
+        return value
 
     def __getitem__(self, key: Any) -> Any:
         return str(self)[key] if isinstance(key, slice) else self
 
     def __iter__(self) -> Iterator[Any]:
-        return iter([self])
+        return iter([self] * self.length)
 
     def get(self, key: str, default: Any = None) -> _FakedValue:
         return self
@@ -227,11 +239,11 @@ class _Service:
     """Answers all HTTP requests of the process; other connections are refused."""
 
     def __init__(self) -> None:
-        self.requests, self.status, self.is_real = 0, 200, False
+        self.restart()
 
-    def restart(self, *, is_real: bool) -> None:
-        """Answer the next test; one with a real request is let through."""
-        self.requests, self.status, self.is_real = 0, 200, is_real
+    def restart(self, *, is_real: bool = False, is_counted: bool = False) -> None:
+        """Answer the next test; a real request is let through. If `is_counted`, each text of a request has an item."""
+        self.requests, self.status, self.is_real, self.is_counted = 0, 200, is_real, is_counted
 
     def replace_network(self, patch: pytest.MonkeyPatch, *, live: bool) -> None:
         """Send the requests of httpx to this service, and refuse what connects by other means."""
@@ -243,11 +255,12 @@ class _Service:
                 return await send(transport, request)
             self.requests += 1
             await asyncio.sleep(0.01)  # a cancellation comes while the plugin waits
-            headers = {"content-type": "application/json"}
-            return httpx.Response(self.status, headers=headers, content=_BODY.encode(), request=request)
+            headers, body = {"content-type": "application/json"}, _BODY % self._length(request)
+            return httpx.Response(self.status, headers=headers, content=body.encode(), request=request)
 
         def read(decoder: json.JSONDecoder, text: str, *args: Any) -> Any:
-            return _FakedValue() if text.strip() == _BODY else decode(decoder, text, *args)
+            faked = _FAKED.fullmatch(text.strip())
+            return _FakedValue(int(faked[1])) if faked else decode(decoder, text, *args)
 
         def refuse(self_: socket.socket, address: Any) -> None:
             if self.is_real or self_.family not in (socket.AF_INET, socket.AF_INET6):
@@ -264,6 +277,13 @@ class _Service:
         patch.setattr(socket, "getaddrinfo", local)
         if not live:  # each client reads all certificates, in 20 ms
             patch.setattr(ssl.SSLContext, "load_verify_locations", lambda *args, **options: None)
+
+    def _length(self, request: httpx.Request) -> int:
+        """Return the length of the lists in an answer: that of the longest list in the request, or 1."""
+        try:
+            return max(_lengths(json.loads(request.content)), default=1) if self.is_counted else 1
+        except (ValueError, httpx.RequestNotRead):  # no JSON, or a stream
+            return 1
 
     def subject(self) -> Any:
         """Return the fixture of a subject that may be unable to read the answers."""
@@ -327,22 +347,23 @@ class _FakedSubject(Subject[Any, Any]):
 class _Report:
     """Selects the tests, and lists by name what failed and what could not be checked."""
 
-    def __init__(self, service: _Service) -> None:
-        self.service = service
+    def __init__(self, service: _Service, unread: str) -> None:
+        self.service, self.unread = service, unread
         self.failed, self.left_out = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Function]) -> None:
         """Leave out tests that lack requests. Those come first after which the others would only repeat a failure."""
         lacking = [item for item in items if "requests" in item.fixturenames and not hasattr(item.cls, "requests")]
         self.left_out[_NO_REQUESTS] += map(_title, lacking)
-        order = [_METHOD, _FIELDS, _FREE]
+        order = [_METHOD, _FIELDS, _REAL, _FREE]
         writing = [item for item in items if item not in lacking and _writes(item)]
         self.left_out[_WRITES] += map(_title, writing)
         items[:] = [item for item in items if item not in (*lacking, *writing)]
         items.sort(key=lambda item: order.index(item.originalname) if item.originalname in order else len(order))
 
     def pytest_runtest_setup(self, item: pytest.Function) -> None:
-        self.service.restart(is_real=item.originalname == _REAL)
+        is_counted = item.cls.kind in ("embedders", "rerankers")
+        self.service.restart(is_real=item.originalname == _REAL, is_counted=is_counted)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Function, call: pytest.CallInfo[None]) -> Any:
@@ -357,7 +378,7 @@ class _Report:
             if is_remote and is_refusal and not was_asked:
                 report.outcome, report.longrepr = "skipped", ("", 0, _NO_SERVICE)
             elif is_remote and not is_refusal and cause and self.service.may_cause(error):
-                report.outcome, report.longrepr = "skipped", ("", 0, f"{words(cause)}{line_of(cause)}: {_UNREAD}")
+                report.outcome, report.longrepr = "skipped", ("", 0, f"{words(cause)}{line_of(cause)}: {self.unread}")
             elif item.originalname in _MAY_BE_MEANT:
                 report.outcome, report.longrepr = "skipped", ("", 0, f"{error}; {_MEANT}")
         if report.skipped:

@@ -200,8 +200,8 @@ def fake_findings(stage: object, values: Mapping[Key[Any], Any]) -> StageFinding
     for key, value in values.items():
         board.put(key, value)
     if isinstance(offer, map_stage):  # its results are returned, not written
-        return StageFindings("tested", board, (offer.over, *offer.needs, *offer.wants), ())
-    return StageFindings("tested", board, (*offer.needs, *offer.wants), (*offer.gives, *offer.may_give))
+        return StageFindings(offer.make.__name__, board, (offer.over, *offer.needs, *offer.wants), ())
+    return StageFindings(offer.make.__name__, board, (*offer.needs, *offer.wants), (*offer.gives, *offer.may_give))
 
 
 class FakeCall:

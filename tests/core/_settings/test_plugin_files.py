@@ -70,6 +70,25 @@ def test_a_section_names_a_file_relative_to_its_settings(load: Load, folder: Pat
         load(USE + "limt = 3\n")
 
 
+@pytest.mark.parametrize("found", [USE.partition("limit")[0], 'plugin_folder = "."\nsearch.engines = ["wiki"]\n'])
+def test_a_file_has_a_short_section_and_variables_as_an_installed_plugin(load: Load, found: str) -> None:
+    assert load(f"{found}[wiki]\nlimit = 7\n").settings.plugin("wiki").limit == 7
+    assert load(found, sets=["wiki.limit=8"]).settings.plugin("wiki").limit == 8
+    assert load(found, environ={"LEADLINE_WIKI__LIMIT": "9"}).settings.plugin("wiki").limit == 9
+    with pytest.raises(ConfigError, match=r"^wikki: unknown setting: did you mean 'wiki', the table of a plugin\?"):
+        load(found, sets=["wikki.limit=8"])
+
+
+def test_a_decorator_without_settings_is_named_where_a_setting_is_given_or_read(load: Load, folder: Path) -> None:
+    (folder / "wiki.py").write_text(WIKI.replace(", settings=Settings", ""))
+    expected = "the decorator of the plugin names no settings model: settings=…"
+    with pytest.raises(ConfigError, match=rf"^plugins\.wiki\.limit: unknown setting: {expected} \("):
+        load()
+    settings = load(USE.replace("limit = 5", "")).settings.plugin("wiki")
+    with pytest.raises(AttributeError, match=f"there is no setting 'limit': {expected}"):
+        _ = settings.limit
+
+
 def test_an_edited_file_is_imported_again(load: Load, folder: Path) -> None:
     load()
     (folder / "wiki.py").write_text(WIKI.replace("Our wiki", "The new wiki"))
@@ -155,8 +174,9 @@ def test_a_missing_file_is_the_only_message(load: Load, folder: Path) -> None:
 )
 def test_a_file_at_fault_is_named_with_its_line(load: Load, folder: Path, source: str, message: str) -> None:
     (folder / "wiki.py").write_text(source)
-    with pytest.raises(ConfigError, match=re.escape(message)):
+    with pytest.raises(ConfigError, match=re.escape(message)) as caught:
         load()
+    assert f"plugin 'wiki' (wiki.py in {folder})" in str(caught.value)
 
 
 async def test_workers_import_a_file(tmp_path: Path) -> None:

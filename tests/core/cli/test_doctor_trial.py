@@ -111,4 +111,7 @@ def test_a_folder_without_documents_is_named(cli: Cli, own_folders: Path) -> Non
     (own_folders / "work" / "empty" / "picture.gif").touch()
     code, found = findings(cli, "--docs", "empty")
     assert code == 78
-    assert "no documents that can be read are in empty (1 refused: 1 .gif)" in found["engine local"][1]
+    assert (
+        "no documents that can be read are in empty (1 refused: 1 .gif; no parser of read.parsers accepts image/gif)"
+        in found["engine local"][1]
+    )

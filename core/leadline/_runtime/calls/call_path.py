@@ -336,7 +336,7 @@ class CallPath:
         )
 
     def _builder(self, kind: str, provider: ProviderIdentity) -> OutcomeBuilder:
-        return OutcomeBuilder(kind, provider.name, self._secrets, provider.who, provider.key_origin)
+        return OutcomeBuilder(kind, provider, self._secrets)
 
     def key_of(self, kind: Kind[Any], request: Record, *, provider: ProviderIdentity) -> str:
         """Return the key of a call."""

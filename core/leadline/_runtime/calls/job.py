@@ -11,11 +11,13 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 from weakref import ReferenceType
 
 from pydantic import JsonValue
 
+from leadline._hosting.faults import line_of, words
 from leadline._runtime.calls.keys import call_text, outline, plain
 from leadline._runtime.calls.limits import Limiter, Slots
 from leadline._runtime.event_bus import Bus
@@ -189,13 +191,24 @@ class ProviderIdentity:
     revision: str = ""
     # Its answers depend on the principal: without one, no other run reuses them.
     per_user: bool = False
-    # Plugin, distribution and version, for messages about its faults.
+    # Plugin, distribution and version, and its file or the folder of its package, for messages about its faults.
     who: str = ""
+    root: Path | None = None
     # The origin of its key, for messages about refused keys.
     key_origin: str = ""
     # Exits the plugin if it was created before a time of the event loop: called after `Disconnected`, before the next
     # attempt, with the start of the last one.
     restart: Callable[[float], Awaitable[None]] | None = None
+
+    def fault(self, error: BaseException) -> str:
+        """Return an error with the plugin whose fault it is, and its line."""
+        return f"{words(error)}; this is a fault of {self.who}{self.line_of(error)}"
+
+    def line_of(self, error: BaseException) -> str:
+        """Return the innermost line of the plugin in the traceback of an error, as ` at file:line, in name`."""
+        root = self.root
+        line = line_of(error, lambda file: Path(file).is_relative_to(root)) if root else ""
+        return line.replace(f"{root.parent}{os.sep}", "", 1) if root else ""
 
     def permit(self) -> AbstractAsyncContextManager[None]:
         """Hold one of the concurrent calls that its limits allow."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from leadline._hosting.faults import Held, flatten, message_of, trace, words
+from leadline._runtime.calls.job import ProviderIdentity
 from leadline._runtime.calls.retry import translate
 from leadline._runtime.journal.rows import OutcomeKind
 from leadline._settings.secrets import Secrets
@@ -36,12 +37,8 @@ class OutcomeBuilder:
     """Builds the failures and refusals of one call, with secrets masked in their messages."""
 
     kind: str
-    provider: str
+    provider: ProviderIdentity
     secrets: Secrets
-    # Plugin, distribution and version.
-    who: str = ""
-    # The origin of the provider's key.
-    key_origin: str = ""
 
     def failed(self, error: BaseException, attempts: int = 1) -> Outcome:
         """Return the failure of a provider."""
@@ -50,12 +47,12 @@ class OutcomeBuilder:
         known = translate(error)
         if known is not None:
             text = message_of(known)
-            if isinstance(known, Denied) and self.key_origin:
-                text = f"{text.rstrip('.')}; {self.key_origin}"
+            if isinstance(known, Denied) and self.provider.key_origin:
+                text = f"{text.rstrip('.')}; {self.provider.key_origin}"
             return self._build("failure", known.category, type(known).__name__, text, attempts=attempts)
         text = message_of(error) if isinstance(error, LeadlineError) else words(error)
-        if self.who and not isinstance(error, LeadlineError):  # whose message names the plugin
-            text += f"; this is a fault of {self.who}"
+        if self.provider.who and not isinstance(error, LeadlineError):  # whose message names the plugin
+            text = self.provider.fault(error)
         traceback, cause = self._trace(error), type(error).__name__
         return self._build("failure", "BUSINESS", cause, text, attempts=attempts, traceback=traceback)
 
@@ -92,7 +89,7 @@ class OutcomeBuilder:
             min((record.category for record in records), key=_CURABLE_FIRST.index),
             records[0].type if len(records) == 1 else "AllFailed",
             # The provider is named once if it is the composite's own.
-            Notice.several(record.text_for(self.provider) for record in records),
+            Notice.several(record.text_for(self.provider.name) for record in records),
             detail="; ".join(dict.fromkeys(record.detail for record in records if record.detail)),
             traceback=next((record.traceback for record in records if record.traceback), ""),
         )
@@ -104,7 +101,7 @@ class OutcomeBuilder:
         """Return an outcome; `about` are further fields of its `Failure`."""
         record = Failure(
             kind=self.kind,
-            provider=self.provider,
+            provider=self.provider.name,
             category=category,
             type=cause,
             message=Notice.read(self.secrets.scrub(message)).changed(without_surrogates),

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
+
 from leadline.errors import PluginFault
 from leadline.findings import Key
-from leadline.records import Document
+from leadline.records import Document, Record
 
 
 class FindingsBoard:
@@ -124,10 +127,12 @@ class StageFindings:
 
 
 def misfit(item: Any, before: Iterable[Any] = ()) -> str:
-    """Return why the blocks of an item's document do not fit its text; empty if they do, or it has no document.
+    """Return which field of an item has a value of another type, or why its document's blocks do not fit; else empty.
 
     `before` are the items that the stage was given; the one of the same id had the old text.
     """
+    if isinstance(item, Record) and (fault := _wrong_field(item)):
+        return fault
     document = getattr(item, "document", None)
     if not isinstance(document, Document):
         return ""
@@ -136,6 +141,21 @@ def misfit(item: Any, before: Iterable[Any] = ()) -> str:
     old = getattr(given, "document", None)
     fault = document.misfit(old if isinstance(old, Document) else None)
     return f"'{item_id}', whose document is wrong: {fault}" if fault else ""
+
+
+def _wrong_field(item: Record) -> str:
+    """Return which field of a record has a value of another type: `model_copy` validates none."""
+    try:  # 0.1 ms; validation takes ten times as long, and documents have 50,000 blocks
+        item.model_dump(exclude={"document"}, warnings="error")
+    except PydanticSerializationError:
+        try:
+            type(item).model_validate(item.model_dump(warnings=False))
+        except ValidationError as error:
+            detail = error.errors()[0]
+            path, message = ".".join(map(str, detail["loc"])), detail["msg"]
+            what = f"{message[:1].lower()}{message[1:]}, and is {detail['input']!r:.80}"
+            return f"a {type(item).__name__} whose `{path}` is wrong: {what}"
+    return ""
 
 
 def _joined(names: Iterable[str]) -> str:

@@ -228,6 +228,7 @@ def _identity(strategy: ProviderInstance, engines: Sequence[ProviderInstance]) -
     return ProviderIdentity(
         name=strategy.name,
         who=strategy.identity.who,
+        root=strategy.identity.root,
         fingerprint=combined_fingerprint([strategy, *engines]),
         account=accounts,
         revision=" ".join(instance.identity.revision for instance in (strategy, *engines)),

@@ -599,8 +599,9 @@ class Run:
         except LeadlineError:
             raise
         except Exception as error:
-            plugin = self.plugins.instance("stages", step.name).identity.who.removeprefix("plugin ")
-            raise PluginFault(f"stage {plugin} raised {words(error)}; this is a bug in the plugin") from error
+            plugin = self.plugins.instance("stages", step.name).identity
+            who, line = plugin.who.removeprefix("plugin "), plugin.line_of(error)
+            raise PluginFault(f"stage {who} raised {words(error)}{line}; this is a bug in the plugin") from error
         finally:
             current_stage.reset(name)
             stage_span.reset(span)

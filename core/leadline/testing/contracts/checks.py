@@ -8,13 +8,15 @@ from __future__ import annotations
 import asyncio
 import inspect
 import sys
-import traceback
 from asyncio import AbstractEventLoop, Task
 from collections.abc import Awaitable, Collection, Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from pydantic import ValidationError
+
+from leadline._hosting import faults
 from leadline._hosting.faults import words
 from leadline._runtime.calls.retry import translate
 from leadline._runtime.journal.journal import flatten
@@ -31,7 +33,7 @@ T = TypeVar("T")
 R = TypeVar("R", bound=Record)
 Failure = ProviderError | CallFailed
 # Errors that cannot describe a failure of the service. Others may, such as a ValueError or the error of an SDK.
-_BUGS = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError)
+_BUGS = (ArithmeticError, AssertionError, AttributeError, LookupError, NameError, TypeError, ValidationError)
 _recording: ContextVar[bool] = ContextVar("_recording", default=False)
 
 
@@ -91,9 +93,7 @@ def _read(error: BaseException, secrets: Secrets) -> Failure:
 
 def line_of(error: BaseException) -> str:
     """Return the innermost line of the plugin in the traceback of an error."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if PluginCode().contains(frame.filename)]
-    return f" at {own[-1].filename}:{own[-1].lineno}, in {own[-1].name}" if own else ""
+    return faults.line_of(error, PluginCode().contains)
 
 
 def succeeded(result: T | Failure) -> T:

@@ -202,6 +202,8 @@ def without_documents(walk: Walk) -> str:
     names = ", ".join(root.name or str(root) for root in walk.roots)
     refused = Counter(Path(path).suffix for path in replace(walk, wanted=lambda _: True).files())
     files = f"{refused.total()} refused: {counted(refused)}" if refused else "no files"
+    types = sorted({media_type(f"name{extension}") for extension, _ in refused.most_common(_EXTENSIONS)})
+    files += f"; no parser of read.parsers accepts {' or '.join(types)}" if types else ""
     return f"no documents that can be read are in {names} ({files})"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import re
 import sqlite3
 import zlib
 from collections.abc import Awaitable, Callable, Sequence
@@ -164,7 +165,7 @@ async def test_whatever_a_stage_raises_is_its_fault_and_names_it(error: BaseExce
     result = await ended(staged(tmp_path, raising(error)))
     assert (result.status, result.exit_code) == ("failed", 1)
     assert f"stage 'acts' raised {type(error).__name__}" in result.reason
-    assert result.reason.endswith("this is a bug in the plugin")
+    assert re.search(r" at test_faults\.py:\d+, in \w+; this is a bug in the plugin$", result.reason)
     (failure,) = result.metadata.errors
     assert (failure.category, failure.step, failure.retries, failure.times) == ("INTERNAL", "acts", 0, 1)
 
@@ -596,7 +597,7 @@ async def test_a_notice_is_told_once_and_says_once_who_it_was(tmp_path: Path) ->
     assert len(told) == len(set(told))
     assert told
     assert not [text for text in told if text.count("by acts") > 1]
-    assert any("by acts: ValueError: broken; this is a fault of plugin 'acts')" in text for text in told)
+    assert any("by acts: ValueError: broken; this is a fault of plugin 'acts' at test_faults.py:" in it for it in told)
 
 
 # --- what does not end --------------------------------------------------------------------------------

@@ -112,7 +112,8 @@ class Untold(Model):
         (unmade("undone", SystemExit(3)), "chat by undone: plugin 'undone' could not be created: SystemExit: 3"),
         (
             modelled("untold", Untold(lambda: "nothing")),
-            "traits by untold: ValueError: no traits; this is a fault of plugin 'untold'",
+            "traits by untold: ValueError: no traits; this is a fault of plugin 'untold' at test_chains.py:"
+            f"{Untold.traits.__code__.co_firstlineno + 1}, in traits",
         ),
     ],
     ids=["made", "traits"],

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from leadline._runtime.runs.findings_board import FindingsBoard, StageFindings
-from leadline.errors import PluginError
+from leadline.errors import PluginError, PluginFault
 from leadline.records import Document, Hit, Source
 from leadline.research_findings import EVIDENCE, PLAN, QUESTION, SOURCES, Question
+from leadline.research_findings import REPORT as REPORT_KEY
+from leadline.testing.contracts.reports import REPORT
 
 
 def source(name: str) -> Source:
@@ -51,3 +55,14 @@ def test_a_stage_writes_only_declared_keys_of_the_right_type() -> None:
         view[PLAN] = Question(text="?")
     with pytest.raises(PluginError, match="writes a str to 'question', which holds Question"):
         view[QUESTION] = "why"
+
+
+def test_a_record_with_a_field_of_another_type_is_refused_where_it_is_written() -> None:
+    view = StageFindings("mine", FindingsBoard(), [], [REPORT_KEY])
+    view[REPORT_KEY] = REPORT.model_copy(update={"sections": [*REPORT.sections]})  # a list is as good as a tuple
+    expected = (
+        f"stage 'mine' writes to 'report' a Report whose `sections.{len(REPORT.sections)}` is wrong: input should be a "
+        "valid dictionary or instance of Section, and is 'Risks'"
+    )
+    with pytest.raises(PluginFault, match=re.escape(expected)):
+        view[REPORT_KEY] = REPORT.model_copy(update={"sections": (*REPORT.sections, "Risks")})
