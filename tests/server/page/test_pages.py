@@ -165,7 +165,8 @@ def test_a_follow_up_continues_the_run_and_both_are_listed(browser: Browser, ser
     run = asked.url.path.removeprefix("/runs/")
     finish(served.client(), run)
     shown = browser.open(f"/runs/{run}")
-    assert f"follows {done}" in text(shown, ".crumbs")
+    assert "follows the earlier question" in text(shown, ".crumbs")
+    assert run in text(browser.open(f"/runs/{run}/details"), ".facts-list")
     assert len(shown.css(".thread li")) == 2
 
 
