@@ -32,6 +32,8 @@ class SourceChoice:
     chosen: Sequence[str] = ()
     which: str = "all"
     uses_web: bool = True
+    # Whether the shared folders are being read for the first time.
+    is_reading: bool = False
 
     @property
     def count(self) -> int:
@@ -87,7 +89,8 @@ class Documents:
             documents, web = (), ()
         which = (form.get("documents") or ["all"])[0]
         uses_web = "web" in form or "sources" not in form
-        return SourceChoice(web, in_collections(documents), form.get("document") or (), which, uses_web)
+        is_reading = bool(self._folders()) and not self._read.is_set()
+        return SourceChoice(web, in_collections(documents), form.get("document") or (), which, uses_web, is_reading)
 
     async def sources(self, body: NewRun, principal: str | None) -> dict[str, Any]:
         """Return the settings by which a run searches what a request asks for: documents, the web, or both.

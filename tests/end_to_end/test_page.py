@@ -222,7 +222,7 @@ async def test_a_run_survives_its_tab_and_its_server_and_is_read_with_its_eviden
         await visitor.page.click(".ask button.main")
         await visitor.page.wait_for_url(re.compile("/runs/"))
         run = visitor.page.url
-        await visitor.page.wait_for_selector(".question input[name='answer.string.answer']")
+        await visitor.page.wait_for_selector(".question [name='answer.string.answer']")
         assert re.search(r"\d+:\d\d left", " ".join((await visitor.page.inner_text(".question")).split()))
         await visitor.look("2-question")
 
@@ -232,11 +232,11 @@ async def test_a_run_survives_its_tab_and_its_server_and_is_read_with_its_eviden
         assert visitor.told == []
         server.kill()
         await visitor.page.wait_for_selector("#offline", state="visible")
-        await visitor.page.fill("input[name='answer.string.answer']", QUESTION)
+        await visitor.page.fill("[name='answer.string.answer']", QUESTION)
         visitor.told.clear()  # the browser itself complains of the lost connection
         server.start()
         await visitor.page.wait_for_selector("#offline", state="hidden")
-        assert await visitor.page.input_value("input[name='answer.string.answer']") == QUESTION
+        assert await visitor.page.input_value("[name='answer.string.answer']") == QUESTION
         visitor.told.clear()
         await visitor.page.click("button[value=accept]")
         await visitor.page.wait_for_selector("#report")

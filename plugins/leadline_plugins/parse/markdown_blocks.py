@@ -40,6 +40,8 @@ _SENTENCE_END = re.compile(r"[.!?。！？…][\"'”’)）」』]*$")
 # A hyphen at the end of a wrapped line.
 _HYPHEN = re.compile(r"(?<=[a-z])-\n\s*(?=[a-z])")
 _COLONS = (":", "：")
+# Tags of HTML in a title; others, such as `<branch>`, are words of it.
+_TAG = re.compile(r"</?(?:a|b|br|code|div|em|h[1-6]|i|img|p|small|span|strong)(?:\s[^<>]*)?/?>")
 # Characters of a title; a longer line is a paragraph.
 _TITLE = 150
 # Width up to which the lines of a plain text are considered wrapped; a CJK character counts as two.
@@ -139,7 +141,7 @@ def _heading(lines: Sequence[str], index: int, titles: dict[tuple[str, bool], in
     before = lines[index - 1] if index else ""
     below = lines[index + 1] if index + 1 < len(lines) else ""
     hashes = _HASHES.match(line)
-    title = _unclosed(hashes["title"] or "") if hashes else ""
+    title = bare_title(hashes["title"] or "") if hashes else ""
     if hashes and title and (not plain or not (before.strip() or below.strip())):
         return _Group("heading", index, index + 1, len(hashes["signs"]), collapse(title))
     if not plain:
@@ -164,9 +166,9 @@ def _heading(lines: Sequence[str], index: int, titles: dict[tuple[str, bool], in
     return None
 
 
-def _unclosed(title: str) -> str:
-    """Return a title without the signs at its end."""
-    title = title.strip()
+def bare_title(title: str) -> str:
+    """Return a title without tags of HTML and without the signs at its end."""
+    title = _TAG.sub("", title).strip()
     bare = title.rstrip("#")
     return bare.rstrip() if not bare or bare[-1].isspace() else title
 

@@ -16,7 +16,7 @@ from leadline.plugin import parser
 from leadline.records import Blob, Document
 from leadline_plugins.parse.decode import beginning, clean, decode, document
 from leadline_plugins.parse.layout import Piece, lay_out, tables
-from leadline_plugins.parse.markdown_blocks import pieces_of
+from leadline_plugins.parse.markdown_blocks import bare_title, pieces_of
 from leadline_plugins.parse.media import bare_type, charset
 
 _OTHERS = {"text/html", "text/css", "text/javascript", "text/rtf"}
@@ -79,7 +79,7 @@ def parse(blob: Blob) -> Document:
         pieces = pieces_of(body, plain=kind not in _MARKDOWN)
     else:
         pieces = [Piece("code", body)] if body.strip() else []
-    title = named["title"] if named else heading(body)
+    title = named["title"] if named else bare_title(heading(body))
     return document(blob, lay_out(pieces), title, incomplete=incomplete)
 
 

@@ -135,10 +135,9 @@ class ClarifyStage:
         asked = reply.questions[:MAX_QUESTIONS] or _DEFAULT_QUESTIONS
         question = question.model_copy(update={"needs_clarification": True, "questions": asked})
         if self._settings.mode == "ask":
-            listed = (
-                [f"  {number}. {question}" for number, question in enumerate(asked, start=1)] if asked[1:] else [*asked]
-            )
-            message = "\n".join((f"The question is unclear: {reasons}.", *listed))
+            listed = [f"{number}. {text}" for number, text in enumerate(asked, start=1)] if asked[1:] else [*asked]
+            # A model's questions say themselves what is unclear.
+            message = "\n".join(listed if reply.questions else (f"The question is unclear: {reasons}.", *listed))
             if answered := await self._ask(question, message, run):
                 return answered
         assumptions = reply.assumptions[:MAX_QUESTIONS]
@@ -194,11 +193,11 @@ def unclear_reasons(text: str, settings: ClarifySettings) -> Iterator[str]:
     """
     literal, size = settings.rules == "literal", len(text) + (CJK_WEIGHT - 1) * cjk_characters(text)
     if (len(text) if literal else size) < MIN_LENGTH:
-        yield f"it is shorter than {MIN_LENGTH} characters"
+        yield "it is very short"
     words = re.findall(r"\w+", text.lower())
     vague = list(dict.fromkeys(word for word in words if word in _words()["vague"]))
     if vague and (literal or not set(content_words(text)) - set(vague)):
-        yield f"it contains vague terms ({', '.join(vague)})"
+        yield f"it contains vague terms ({', '.join(vague)})" if literal else "it does not say what it is about"
     if words and set(words) <= set(_words()["short"]):
         yield f"it consists of short terms only ({', '.join(dict.fromkeys(words))})"
     plain = text.lower().replace("’", "'")

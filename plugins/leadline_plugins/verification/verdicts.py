@@ -191,7 +191,7 @@ def verdict_of(claim: Claim, judgement: Judgement, library: Library, judge: str)
         corrects = judgement.verdict in FAILED and bool(judgement.correction.strip())
         quotes = find_quote(judgement.quote, [*cited, *library.evidence] if corrects else cited)
         if not quotes:
-            reason = Notice("{judge} quotes words that no cited passage has", "misquoted", judge=judge)
+            reason = Notice("the judge {judge} quoted words that are not in the passage", "misquoted", judge=judge)
             return Verdict(claim=claim, verdict="not_judged", reason=reason, confidence=0)
         passage, quote = max(quotes, key=lambda pair: len(pair[1]))
         evidence_id, quoted = passage.id, tuple(dict.fromkeys(item.id for item, _ in quotes))

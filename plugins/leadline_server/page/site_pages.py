@@ -22,7 +22,7 @@ from leadline_server.downloads import Downloads
 from leadline_server.page import forms
 from leadline_server.page.run_pages import usual_seconds
 from leadline_server.page.templating import Templates, own_tags, static_file
-from leadline_server.page.wording import LEVELS, ROUTER, STATUSES
+from leadline_server.page.wording import LEVELS, ROUTER, STATUSES, WAYS
 from leadline_server.pipelines import LACKS
 from leadline_server.problems import Problem, problem_of
 from leadline_server.requests import ALLOWED, LOWERED, NewRun
@@ -142,6 +142,7 @@ class SitePages:
             key=secrets.token_urlsafe(16),
             offered=(await self._offer()).timed(await usual_seconds(self._service, principal)),
             router=ROUTER,
+            ways=WAYS,
             chosen=forms.first(form, "pipeline") or settings.pipeline,
             examples=_EXAMPLES,
             settings=settings,

@@ -78,6 +78,12 @@ FORMATS: Mapping[str, str] = {
 # Tiers of sources, and how far the sources answer a section.
 TIERS: Mapping[int, str] = {1: "primary or official", 2: "reputable"}
 COVERAGE: Mapping[str, str] = {"covered": "answered", "partial": "answered in part", "missing": "open"}
+# Other ways to answer, for readers: title and sentence; those without an entry have their names and descriptions.
+WAYS: Mapping[str, tuple[str, str]] = {
+    "auto": ("Let Leadline choose", "The way to answer that fits the question."),
+    "audited": ("Strictly checked", "An unclear question is asked back; a report that fails the checks is not shown."),
+    "oneshot": ("One search", "Searched once and written in one go: fast, and the least thorough."),
+}
 # The pipeline that chooses another one for the question.
 ROUTER = "auto"
 LEVELS = ("fast", "analytical", "agent")

@@ -85,7 +85,7 @@ async def test_words_that_no_cited_passage_has_do_not_count(new_run: NewRun, new
     report = new_report("Ships come.[@a]", "Some ships arrive.", "Ships come.")
     found = await judged(new_run({"own": Says(lambda c, r: supports(c, r, "Ships come."))}), report)
     assert [(one.verdict, one.reason) for one in found] == [
-        ("not_judged", "own quotes words that no cited passage has")
+        ("not_judged", "the judge own quoted words that are not in the passage")
     ]
 
 
@@ -189,7 +189,7 @@ async def test_a_quote_that_no_passage_has_is_a_notice_with_the_judges_name(
     run: Any = new_run({"own": Says(lambda claim, request: supports(claim, request, "ships leave"))})
     [found] = await judged(run, new_report("Ships come.[@a]", "Some ships arrive."))
     assert found.verdict == "not_judged"
-    assert run.notices == ["own quotes words that no cited passage has"]
+    assert run.notices == ["the judge own quoted words that are not in the passage"]
 
 
 # --- the judge `model` -----------------------------------------------------------------------------------------------
@@ -203,8 +203,8 @@ def replies(*said: ClaimReply) -> dict[str, Any]:
     ("said", "verdict", "reason"),
     [
         (ClaimReply(claim=1, quote="ships arrive", verdict="supported"), "supported", ""),
-        (ClaimReply(claim=1, quote="ships leave", verdict="supported"), "not_judged", "quotes words that no cited"),
-        (ClaimReply(claim=1, quote="ships […] leave", verdict="supported"), "not_judged", "quotes words that no cited"),
+        (ClaimReply(claim=1, quote="ships leave", verdict="supported"), "not_judged", "quoted words that are not"),
+        (ClaimReply(claim=1, quote="ships […] leave", verdict="supported"), "not_judged", "quoted words that are not"),
         (ClaimReply(claim=1, quote="", verdict="contradicted"), "not_judged", "quotes no words of a passage"),
         (ClaimReply(claim=1, quote="", verdict="unsupported", reason="not said"), "unsupported", "not said"),
         (ClaimReply(claim=7, quote="ships arrive", verdict="supported"), "not_judged", "returned no verdict on it"),

@@ -132,6 +132,17 @@ def test_a_question_is_answered_from_the_chosen_documents(team: Served) -> None:
         assert http.delete(f"/v1/knowledge/{document['id']}?purge=1").status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("heading", "title"), [(b"<b>Mole</b> of <branch>", "Mole of <branch>"), (b'<img src="a.svg">', "mole")]
+)
+def test_the_title_of_a_document_has_no_tags(team: Served, heading: bytes, title: str) -> None:
+    alice, http = visitor(team, "alice"), team.client("alice")
+    add(alice, ("mole.md", b"# " + heading + b"\n\nThe mole of the harbour is of oak.\n"))
+    [document] = http.get("/v1/knowledge").json()["documents"]
+    assert document["title"] == title
+    assert http.delete(f"/v1/knowledge/{document['id']}?purge=1").status_code == 200
+
+
 def test_a_form_takes_its_turn_before_its_files_are_read(team: Served) -> None:
     """One file of a user is read at a time, whether it comes by the page or by the API."""
     alice = visitor(team, "alice")

@@ -147,13 +147,26 @@ def test_a_report_that_the_audit_rejected_says_why(tmp_path: Path) -> None:
         assert "The audit rejected this report. 2 claims are not supported" in text(page, ".alert.bad")
 
 
+def test_what_a_run_assumed_stands_above_its_report(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        run = order(server.client())
+        finish(server.client(), run)
+        path = server.folder / "runs" / run / "report.json"
+        known = json.loads(path.read_text())
+        known["metadata"]["method"]["assumptions"] = ["It means the outer <b>basin"]
+        path.write_text(json.dumps(known))
+        page = browser_of(server).open(f"/runs/{run}")
+        assert text(page, ".alert").endswith("The report assumes: It means the outer <b>basin")
+
+
 def test_a_follow_up_continues_the_run_and_both_are_listed(browser: Browser, served: Served, done: str) -> None:
     page = browser.open(f"/runs/{done}")
     asked = browser.submit(form(page, "/runs"), question=QUESTION)
     run = asked.url.path.removeprefix("/runs/")
     finish(served.client(), run)
     shown = browser.open(f"/runs/{run}")
-    assert f"follows {done}" in text(shown, ".crumbs")
+    assert "follows the earlier question" in text(shown, ".crumbs")
+    assert run in text(browser.open(f"/runs/{run}/details"), ".facts-list")
     assert len(shown.css(".thread li")) == 2
 
 

@@ -67,7 +67,7 @@ def _judgement(claim: Claim, reply: ClaimReply, passages: dict[str, Evidence]) -
         return _decided(claim, reply, ())
     if quotes := find_quote(reply.quote, cited):
         return _decided(claim, reply, quotes)
-    misquoted = Notice("{judge} quotes words that no cited passage has", "misquoted", judge="model")
+    misquoted = Notice("the judge {judge} quoted words that are not in the passage", "misquoted", judge="model")
     unquoted = Notice("{judge} quotes no words of a passage", "unquoted", judge="model")
     reason = misquoted if reply.quote.strip() else unquoted
     return Judgement(claim_id=claim.id, verdict="not_judged", reason=reason, confidence=0)

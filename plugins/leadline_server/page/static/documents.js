@@ -1,7 +1,19 @@
-// Adding documents by dropping files and folders, one after the other, with progress. Without it, the form sends all.
+// A field above a long list of documents to choose from.
 "use strict";
-{
-  const form = document.getElementById("upload"), input = document.getElementById("file");
+for (const list of document.querySelectorAll("[data-filter]")) {
+  const items = [...list.querySelectorAll("label")];
+  const field = Object.assign(document.createElement("input"), { type: "search", placeholder: "Filter", ariaLabel: "Filter the documents" });
+  field.addEventListener("input", () => {
+    for (const item of items) item.hidden = !item.textContent.toLowerCase().includes(field.value.trim().toLowerCase());
+  });
+  field.addEventListener("keydown", (event) => { if (event.key === "Enter") event.preventDefault(); });
+  if (items.length > 8) list.prepend(field);
+}
+
+// Adding documents by dropping files and folders, one after the other, with progress. Without it, the form sends all.
+const form = document.getElementById("upload");
+if (form) {
+  const input = document.getElementById("file");
   const list = document.getElementById("uploads"), limit = Number(form.dataset.limit);
   const element = (tag, values) => Object.assign(document.createElement(tag), values);
   const pause = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));

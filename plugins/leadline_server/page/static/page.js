@@ -143,6 +143,8 @@ for (const time of $$("time[datetime]")) {
 }
 
 $("input#link")?.select();
+// On a phone the report begins before its contents.
+if (matchMedia("(max-width: 60rem)").matches) for (const part of $$(".fold")) part.open = false;
 
 // --- contents: where the reader is -----------------------------------------------------------------------------------
 const entries = $$(".contents a").map((link) => [document.getElementById(link.hash.slice(1)), link]);
