@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
+from pydantic.json_schema import SkipJsonSchema
+
 from leadline.findings import Key
 from leadline.records import (
     NUMBERED,
@@ -97,7 +99,7 @@ class Plan(Record):
     sections: tuple[Annotated[PlannedSection, SINGLE], ...]
     queries: tuple[Annotated[Query, SINGLE], ...] = ()
     """The first searches, if the planner proposes any."""
-    approval: Literal["", "approved", "edited"] = ""
+    approval: SkipJsonSchema[Literal["", "approved", "edited"]] = ""
     """Whether a person approved the plan as it was, or edited it; empty if nobody was asked."""
 
     @property

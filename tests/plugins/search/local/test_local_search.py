@@ -140,7 +140,10 @@ def test_a_missing_folder_is_reported_with_the_setting(desk: Any) -> None:
     ("files", "expected"),
     [
         ((), r"no documents that can be read are in docs \(no files\)"),
-        (("a.xyz", "b.xyz", "c.q", "d"), r"docs \(4 refused: 2 \.xyz, 1 \.q, 1 without extension\)"),
+        (
+            ("a.xyz", "b.xyz", "c.q", "d"),
+            r"docs \(4 refused: 2 \.xyz, 1 \.q, 1 without extension; no parser of read\.parsers accepts ",
+        ),
     ],
 )
 async def test_folder_without_documents_is_a_failure_with_the_refused_files(
