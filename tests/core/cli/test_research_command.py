@@ -113,7 +113,7 @@ def test_no_evidence_is_exit_5_and_no_report(cli: Cli, docs: Path) -> None:
 def test_an_unclear_question_that_nobody_can_be_asked_about_is_exit_2(cli: Cli, docs: Path) -> None:
     done = cli("research", "what is it", "--docs", "docs", "--set", "clarify.mode=ask", "-q")
     assert done.code == 2
-    assert "The question is unclear: it is short" in " ".join(done.err.split())
+    assert "The question is unclear: it is very short" in " ".join(done.err.split())
     assert "add --set clarify.mode=assume" in " ".join(done.err.split())
     [run] = Path("runs").glob("*/metadata.json")
     command = f"leadline resume {run.parent.name}"

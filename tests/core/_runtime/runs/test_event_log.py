@@ -68,10 +68,8 @@ async def test_a_reader_that_is_cut_off_again_and_again_receives_the_whole_once(
 async def test_a_resumed_run_continues_the_numbers_and_the_stream(tmp_path: Path) -> None:
     async with client(tmp_path) as runs:
         handle = await runs.start(QUESTION)
-        seen = []
         async for event in runs.events(handle.id):
-            seen.append(event)
-            if len(seen) == 20:
+            if event.kind == "run.started":  # not later: the run takes less than a second
                 await handle.cancel()
         first = await numbered(runs.events(handle.id))
         resumed = await runs.resume(handle.id)
