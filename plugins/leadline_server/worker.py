@@ -15,7 +15,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -202,7 +201,10 @@ class Worker:
 
     async def _start(self, claim: Claim) -> Run:
         run = claim.run
-        owns = partial(self._queue.is_current, claim)  # others that had the run may only be paused
+
+        def owns() -> bool:  # others that had the run may only be paused, or may have ended it meanwhile
+            return self._queue.is_current(claim) and not self._has_ended(claim)
+
         options: Any = {"principal": run.principal, "owns": owns}
         if run.order and not run.retry_failed:
             return await self._client.run(run.order, **options)
