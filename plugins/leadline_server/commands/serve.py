@@ -131,10 +131,12 @@ def run(args: Namespace) -> int:
     from leadline_server.command import Running, serve
     from leadline_server.limits import Address, Limits
     from leadline_server.logs import configure
+    from leadline_server.processes import use_one_heap
     from leadline_server.queue import Quota
     from leadline_server.sign_in import AccessSettings, read_access
     from leadline_server.supervisor import Supervisor
 
+    use_one_heap()
     if args.docs:  # their files are documents of everybody, beside those that users add
         folders = [str(Path(folder).expanduser().absolute()) for folder in args.docs]
         args.set, args.docs = [*args.set, f"plugins.local.folders={json.dumps(folders)}"], []

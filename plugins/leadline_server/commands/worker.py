@@ -55,9 +55,11 @@ async def _supervise(args: Namespace, queue: Queue) -> None:
 def _work(args: Namespace, queue: Queue) -> int:
     """Be the process of one worker: its standard input ends with its parent."""
     from leadline.api import tune_gc
-    from leadline_server.processes import name_of
+    from leadline_server.processes import name_of, use_one_heap
     from leadline_server.queue import Replaced
     from leadline_server.worker import Worker
+
+    use_one_heap()
 
     async def work() -> None:
         name = name_of(os.getpid())

@@ -11,8 +11,8 @@ from leadline.records import Blob, Document
 
 T = TypeVar("T")
 # Files and bytes of a batch, which is held in memory.
-_FILES = 512
-_BYTES = 16_000_000
+_FILES = 64
+_BYTES = 2_000_000
 
 
 def batches(files: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T]]:
