@@ -78,8 +78,10 @@ def test_documents_are_added_found_and_removed_by_their_owner_alone(team: Served
     assert "1 document" in change(alice, "restored", name)
     assert "of oak" in text(alice.open("/documents?q=oak+pier+of+the+harbour"), ".found")
     change(alice, "removed", name)
+    add(alice, ("pier.md", PIER + b"It was painted in 1960.\n"))
+    assert "removed" not in text(alice.open("/documents")), "the new one took its place"
     change(alice, "deleted", name)
-    assert "removed" not in text(alice.open("/documents"))
+    assert "No documents yet" in text(alice.open("/documents"))
 
 
 def test_a_shared_collection_is_found_by_everybody_and_changed_by_its_owner_alone(team: Served) -> None:
