@@ -80,6 +80,7 @@ def test_documents_are_added_found_and_removed_by_their_owner_alone(team: Served
     change(alice, "removed", name)
     add(alice, ("pier.md", PIER + b"It was painted in 1960.\n"))
     assert "removed" not in text(alice.open("/documents")), "the new one took its place"
+    change(alice, "elsewhere", name, status=422)
     change(alice, "deleted", name)
     assert "No documents yet" in text(alice.open("/documents"))
 
