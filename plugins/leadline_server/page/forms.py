@@ -117,6 +117,8 @@ def new_run(form: Form) -> NewRun:
     pipeline, _, preset = first(form, "pipeline").partition(" ")
     if preset:
         changed["preset"] = preset
+    if first(form, "documents") == "some" and not form.get("document"):
+        raise Problem(422, "invalid_request", "select one or more documents, or choose all")
     return order(
         question=first(form, "question").strip(),
         pipeline=pipeline,

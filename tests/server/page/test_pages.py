@@ -42,6 +42,8 @@ def test_a_faulty_question_comes_back_with_the_reason_and_what_was_written(brows
     reply = browser.submit(form(browser.open("/"), "/runs"), 422, question="  ", tags="team=harbour")
     assert "Write a question." in reply.text
     assert 'value="team=harbour"' in reply.text
+    none = browser.submit(form(browser.open("/"), "/runs"), 422, question=QUESTION, documents="some")
+    assert "Select one or more documents" in none.text
     refused = browser.submit(form(browser.open("/"), "/runs"), 403, **{"set.runs.folder": "/tmp"}, question=QUESTION)
     assert "cannot be changed by a request" in refused.text
 
