@@ -145,6 +145,7 @@ class RunPages:
             trail,
             report=report,
             follow_key=secrets.token_urlsafe(16),
+            follow_up=await follow_up(self._service, run_id, principal),
             parts=await self.fragment(
                 report, passages=f"{base}/evidence/{{id}}", checks=f"{base}/checks#claim-{{number}}", figures=figures
             ),
@@ -368,6 +369,18 @@ async def usual_seconds(service: Service, principal: str | None) -> dict[str, fl
     for run in (await service.runs(principal, RunFilter(status="complete"), limit=_HISTORY)).runs:
         times[run.pipeline].append(run.seconds)
     return {pipeline: median(seconds) for pipeline, seconds in times.items()}
+
+
+async def form_again(service: Service, run_id: str, principal: str | None) -> dict[str, list[str]]:
+    """Return the form that asks a run's question again. Raises `Problem`."""
+    view, known = await service.view(run_id, principal), await asyncio.to_thread(service.queue.get, run_id, principal)
+    view = view.model_copy(update={"tags": own_tags(view.tags)})
+    return forms.of_run(view, known.order if known else None, service.documents.web())
+
+
+async def follow_up(service: Service, run_id: str, principal: str | None) -> dict[str, list[str]]:
+    """Return the form to follow a run up: with its pipeline, sources and settings. Raises `Problem`."""
+    return {**await form_again(service, run_id, principal), "question": [], "tags": [], "follows": [run_id]}
 
 
 def waiting_before(runs: Iterable[QueuedRun], run_id: str) -> int:

@@ -121,6 +121,8 @@ def test_a_question_is_answered_from_the_chosen_documents(team: Served) -> None:
     report = http.get(f"/v1/runs/{run_id}/files/report.json")
     titles = {source["hit"]["title"] for source in report.json()["sources"]}
     assert titles == {"Pier"}
+    after = alice.submit(form(alice.open(f"/runs/{run_id}"), "/runs"), question="How long is the pier of the harbour?")
+    assert finish(http, after.url.path.removeprefix("/runs/"))["engines"] == ["knowledge"], "nor does it ask the web"
     chat = {"model": "leadline-research", "messages": [{"role": "user", "content": question}]}
     reply = http.post("/v1/chat/completions", json=chat)
     assert reply.status_code == 200, reply.text

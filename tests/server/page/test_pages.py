@@ -170,6 +170,7 @@ def test_a_follow_up_continues_the_run_and_both_are_listed(browser: Browser, ser
     assert "follows the earlier question" in text(shown, ".crumbs")
     assert run in text(browser.open(f"/runs/{run}/details"), ".facts-list")
     assert len(shown.css(".thread li")) == 2
+    assert "Ask a follow-up" in text(browser.open(f"/?again={run}"), "h1")
 
 
 def test_tags_of_the_endpoint_for_chats_are_not_shown(browser: Browser, served: Served) -> None:
@@ -241,6 +242,7 @@ def test_a_plan_is_changed_in_a_field_of_several_lines(browser: Browser, served:
     assert typed == "Section: The depth\nAim: numbers"
     assert finish(http, run)["status"] == "complete"
     assert "**The depth**" in http.get(f"/v1/runs/{run}/files/plan.md").text
+    assert browser.open(f"/?again={run}").css_first('input[name="set.plan.approve"][checked]') is not None
 
 
 def test_a_team_logs_in_with_a_token_and_sees_only_its_own(team: Served) -> None:
