@@ -132,8 +132,8 @@ class RunPages:
         if view.status in ACTIVE:
             if trail.usual is None:
                 trail.usual = (await usual_seconds(self._service, principal)).get(view.pipeline, 0.0)
-            draft = await self._draft(trail, view)
-            return await self._page(request, "live.html", view, trail, draft=draft, progress=trail.progress(utc_now()))
+            draft, progress = await self._draft(trail, view), trail.progress(view.ended or utc_now())
+            return await self._page(request, "live.html", view, trail, draft=draft, progress=progress)
         if not (report := await self._report(run_id, principal, view)):
             return await self._page(request, "ended.html", view, trail, outcome=outcome(view))
         base, figures = f"/runs/{view.id}", f"/runs/{view.id}/figures/{{id}}"
