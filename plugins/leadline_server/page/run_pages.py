@@ -23,13 +23,14 @@ from leadline.errors import LeadlineError
 from leadline.events import utc_now
 from leadline.records import Document, Evidence, Files, Hit, Report, Section, Source
 from leadline.rendering import VERDICTS, clean
+from leadline.run_summary import ACTIVE
 from leadline.runs import OpenQuestion
 from leadline_server.downloads import Downloads
 from leadline_server.page import forms
 from leadline_server.page.templating import Templates, own_tags
 from leadline_server.page.trail import Trail
 from leadline_server.page.watching import Trails
-from leadline_server.page.wording import ACTIVE, FORMATS, outcome
+from leadline_server.page.wording import FORMATS, outcome
 from leadline_server.problems import Problem
 from leadline_server.queue import QueuedRun
 from leadline_server.requests import Labels, NewShare, checked
@@ -108,11 +109,6 @@ class Facts:
     total: int
     sources: int | None
     passages: int | None
-
-    @property
-    def judged(self) -> int:
-        """The number of claims that a judge decided."""
-        return self.total - self.claims.get("not_judged", 0)
 
 
 class RunPages:
