@@ -270,7 +270,7 @@ class SitePages:
         """Log the browser in that the provider sent back, by a page: the next request is then one of this site."""
         secret = cookie(request.headers, _LOGIN)
         session, target = await self._service.sign_in(request, self._known_provider, secret)
-        reply = self._templates.page(request, "signed_in.html", target=target)
+        reply = self._templates.page(request, "lead_on.html", target=target, words="You are logged in.")
         keep_session(request, reply, session, self._service.store.session_seconds)
         reply.delete_cookie(_LOGIN, path=CALLBACK, httponly=True, samesite="lax")
         return reply
