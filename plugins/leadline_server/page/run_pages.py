@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -91,8 +91,8 @@ def passage_view(evidence: EvidenceView, number: int | None, claims: Collection[
 # Reports as HTML that are kept, because making one takes up to a second.
 _KEPT = 8
 _CONTEXT = 1_200
-# Passages on one page.
-_MOST = 20
+# Passages, and claims, on one page.
+_MOST, _CLAIMS = 20, 100
 # Past runs that are looked at for the time that one takes.
 _HISTORY = 100
 # How writers cite a passage in a draft.
@@ -143,7 +143,10 @@ class RunPages:
             follow_key=secrets.token_urlsafe(16),
             follow_up=await follow_up(self._service, run_id, principal),
             parts=await self.fragment(
-                report, passages=f"{base}/evidence/{{id}}", checks=f"{base}/checks#claim-{{number}}", figures=figures
+                report,
+                passages=f"{base}/evidence/{{id}}",
+                checks=f"{base}/checks?claim={{number}}#claim-{{number}}",
+                figures=figures,
             ),
             thread=thread.runs[::-1],
             uncited=len(report.uncited),
@@ -158,24 +161,22 @@ class RunPages:
         """Show every claim with its verdict, the judge's words and the judge."""
         run_id, principal, view = await self._view(request)
         report = await self._service.report(run_id, principal)
-        kind = request.query_params.get("verdict", "")
-        claims = [
-            (number, verdict)
-            for number, verdict in enumerate(report.verdicts, start=1)
-            if kind in ("", verdict.verdict)
-        ]
-        bare = list(enumerate(report.uncited, start=len(report.verdicts) + 1)) if kind in ("", "uncited") else []
-        counts = Counter[str](verdict.verdict for verdict in report.verdicts)
-        counts["uncited"] = len(report.uncited)
+        chosen, claim = (request.query_params.get(name, "") for name in ("verdict", "claim"))
+        kinds = [*(verdict.verdict for verdict in report.verdicts), *("uncited" for _ in report.uncited)]
+        entries = zip(range(1, len(kinds) + 1), kinds, (*report.verdicts, *report.uncited), strict=True)
+        rows = [row for row in entries if chosen in ("", row[1])]
+        rows.sort(key=lambda row: list(VERDICTS).index(row[1]))
+        page = next((index for index, row in enumerate(rows) if str(row[0]) == claim), 0) // _CLAIMS
         return await self._page(
             request,
             "checks.html",
             view,
             None,
-            claims=sorted(claims, key=lambda pair: list(VERDICTS).index(pair[1].verdict)),
-            bare=bare,
-            counts={name: counts[name] for name in VERDICTS if counts[name]},
-            chosen=kind,
+            rows=rows[page * _CLAIMS : (page + 1) * _CLAIMS],
+            pages=[row[0] for row in rows[::_CLAIMS]],
+            page=page,
+            counts={name: kinds.count(name) for name in VERDICTS if name in kinds},
+            chosen=chosen,
         )
 
     async def details(self, request: Request) -> Response:

@@ -161,6 +161,26 @@ def test_what_a_run_assumed_stands_above_its_report(tmp_path: Path) -> None:
         assert text(page, ".alert").endswith("The report assumes: It means the outer <b>basin")
 
 
+def test_many_claims_are_shown_in_pages_and_linked_from_the_report(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        run = order(server.client())
+        finish(server.client(), run)
+        path = server.folder / "runs" / run / "report.json"
+        known = json.loads(path.read_text())
+        claim = {"id": "c", "section_id": "s1", "text": "It is deep.", "span": [0, 1]}
+        kinds = ["supported"] * 240 + ["contradicted"]
+        known["verdicts"] = [{"claim": claim, "verdict": kind, "judge": "model"} for kind in kinds]
+        path.write_text(json.dumps(known))
+        browser = browser_of(server)
+        first = browser.open(f"/runs/{run}/checks")
+        claims = [item.attributes["id"] for item in first.css(".claims > li")]
+        assert (len(claims), claims[0]) == (100, "claim-241"), "the worst come first"
+        last = first.css(".filter[aria-label=Pages] a")[-1].attributes["href"] or ""
+        assert len(browser.open(last).css(".claims > li")) == 41
+        assert browser.open(f"/runs/{run}/checks?claim=150").css_first("#claim-150") is not None
+        assert len(browser.open(f"/runs/{run}/checks?verdict=contradicted").css(".claims > li")) == 1
+
+
 def test_a_follow_up_continues_the_run_and_both_are_listed(browser: Browser, served: Served, done: str) -> None:
     page = browser.open(f"/runs/{done}")
     asked = browser.submit(form(page, "/runs"), question=QUESTION)
