@@ -121,6 +121,7 @@ class DocumentPages:
             undo=[name for name in request.query_params.getlist("undo") if name in restorable],
             unread=listed.unread,
             unfinished=listed.unfinished,
+            is_reading=self._service.documents.is_reading,
             wanted=wanted,
             passages=[
                 (passage, source, document_of(source.hit.url))

@@ -12,6 +12,7 @@ from tests.server.conftest import PATIENCE, Served, finish, order, running
 from tests.server.page.conftest import Browser, browser_of, form, text
 
 from leadline.records import Evidence
+from leadline_server.documents import Documents
 from leadline_server.page.pages import text_pages
 
 PIER = b"# Pier\n\nThe eastern pier of the harbour is of oak, and 40 fathoms long since the storm of 1952.\n"
@@ -57,6 +58,17 @@ def add(browser: Browser, *files: tuple[str, bytes], token: str = "", collection
         headers={"Origin": origin},
     )
     return f"{reply.status_code} {reply.text}"
+
+
+def test_shared_folders_that_are_being_read_are_not_taken_for_empty(
+    team: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice = visitor(team, "alice")
+    assert "No documents yet" in text(alice.open("/documents"))
+    monkeypatch.setattr(Documents, "is_reading", True)
+    assert "The shared folders are being read" in text(alice.open("/documents"))
+    assert "No documents yet" not in text(alice.open("/documents"))
+    assert "Documents are being read" in text(alice.open("/"), ".sources")
 
 
 def test_documents_are_added_found_and_removed_by_their_owner_alone(team: Served) -> None:
