@@ -279,6 +279,7 @@ def test_a_team_logs_in_with_a_token_and_sees_only_its_own(team: Served) -> None
     browser.submit(form(browser.open("/login"), "/login"), token=team.tokens["bob"])
     browser.open(f"/runs/{run}", 404)
     assert run not in (browser.open("/runs").html or "")
+    assert "Settings" not in text(browser.open("/"), "nav"), "that is the operator's"
 
 
 def test_errors_are_pages_for_people_and_json_for_programs(browser: Browser, http: httpx.Client) -> None:
@@ -298,6 +299,7 @@ def test_too_many_requests_is_a_page_with_the_time_to_wait(tmp_path: Path) -> No
 
 
 def test_settings_show_origins_and_what_plugins_lack(browser: Browser) -> None:
+    assert "Settings" in text(browser.open("/"), "nav")
     page = browser.open("/settings")
     assert "search.engines" in text(page)
     assert "What is missing" in text(page)
