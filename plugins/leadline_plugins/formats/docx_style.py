@@ -127,10 +127,11 @@ def styled(data: bytes, title: str, language: str, depth: int, own: Path, old_ti
     if right_to_left(language):
         _set_right_to_left(word)
     for section in word.sections:
-        for paragraph in section.header.paragraphs[:1]:
+        for paragraph in () if section.header.is_linked_to_previous else section.header.paragraphs[:1]:
             if paragraph.text in ("", _running(old_title)) and not paragraph._p.xpath(".//w:drawing | .//w:pict"):
                 paragraph.text = _running(title)
-        _limit_pictures(word, section.page_width - section.left_margin - section.right_margin)
+        if section.page_width:  # else Pandoc's own page
+            _limit_pictures(word, section.page_width - (section.left_margin or 0) - (section.right_margin or 0))
     word.core_properties.title = title[:255]
     word.core_properties.author = word.core_properties.last_modified_by = "Leadline"
     word.core_properties.language = language

@@ -110,7 +110,7 @@ async def test_a_word_file_has_styles_header_and_footer_of_the_reference_and_wha
     assert "Table Text" in word.styles
 
 
-async def test_a_header_of_the_reference_stays(
+async def test_a_header_of_the_reference_stays_and_none_is_added(
     styled: Styled, make_report: Callable[..., Report], tmp_path: Path
 ) -> None:
     docx = pytest.importorskip("docx", reason="needs pip install 'leadline[docx]'")
@@ -119,6 +119,12 @@ async def test_a_header_of_the_reference_stays(
     house.save(tmp_path / "changed.docx")
     file = await styled(make_report(), "docx", (tmp_path / "changed.docx").read_bytes())
     assert docx.Document(BytesIO(file.data)).sections[0].header.paragraphs[0].text == "Halden"
+    foreign = docx.Document()
+    for size in foreign.element.body.xpath(".//w:pgSz"):
+        size.getparent().remove(size)
+    foreign.save(tmp_path / "foreign.docx")
+    file = await styled(make_report(), "docx", (tmp_path / "foreign.docx").read_bytes())
+    assert docx.Document(BytesIO(file.data)).sections[0].header.is_linked_to_previous
 
 
 def reference() -> bytes:
