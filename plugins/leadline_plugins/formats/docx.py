@@ -6,7 +6,7 @@ from functools import partial
 from html import escape
 from importlib.resources import as_file, files
 from pathlib import Path
-from zipfile import is_zipfile
+from zipfile import ZipFile, is_zipfile
 
 from pydantic import Field
 
@@ -15,7 +15,7 @@ from leadline.errors import ConfigError
 from leadline.plugin import PluginSettings
 from leadline.records import Blob, Files
 from leadline_plugins.formats.document import Document, Medium
-from leadline_plugins.formats.house_style import NO_WORD_FILE, file_fault, report_name
+from leadline_plugins.formats.house_style import file_fault, report_name
 from leadline_plugins.formats.pandoc import meta, write
 from leadline_plugins.formats.pandoc_format import PandocFormat, pandoc_format
 from leadline_plugins.formats.tree import Node
@@ -38,7 +38,7 @@ class DocxSettings(PluginSettings):
 async def write_docx(reference: Path | None, tree: Document, context: Context, call: Call) -> Files:
     """Return `report.docx`: Pandoc writes the text in the styles of a file, python-docx adapts them to the report.
 
-    What `reference` lacks is taken from our file. Raises `ConfigError` if it is no Word file.
+    What `reference` lacks is taken from our file.
     """
     about = tree.about(call.run.now())
     metadata = {"title": meta(tree.title), "subtitle": meta(about), "lang": meta(tree.language or "en")}
@@ -48,9 +48,8 @@ async def write_docx(reference: Path | None, tree: Document, context: Context, c
     if tree.is_long:
         blocks.insert(tree.answer, contents_field(phrase("contents", tree.language), tree.depth))
     with as_file(files("leadline_plugins.formats").joinpath("assets", "report.docx")) as own:
-        title = await context.in_thread(_title, reference) if reference else ""
         data = await write(blocks, metadata, "docx", call, f"--reference-doc={reference or own}")
-        data = await context.in_thread(_styled, data, tree, own, title)
+        data = await context.in_thread(_styled, data, tree, own, reference)
     return Files(files=(Blob(name=report_name(context, "docx"), media_type=MEDIA_TYPE, data=data),))
 
 
@@ -64,21 +63,16 @@ def contents_field(title: str, depth: int) -> Node:
 
 
 def _check(reference: Path) -> None:
-    if not is_zipfile(reference):
-        raise ConfigError(NO_WORD_FILE.format(reference))
+    if not is_zipfile(reference) or "word/document.xml" not in ZipFile(reference).namelist():
+        what = "is no Word file: save it in Word as .docx, or begin with a report.docx"
+        raise ConfigError(f"plugins.docx.reference: {reference} {what}")
 
 
-# Imported in functions, because python-docx takes .2 s.
-def _title(reference: Path) -> str:
-    from leadline_plugins.formats.docx_style import title_of
-
-    return title_of(reference)
-
-
-def _styled(data: bytes, tree: Document, own: Path, title: str) -> bytes:
+def _styled(data: bytes, tree: Document, own: Path, reference: Path | None) -> bytes:
+    # Imported here, because python-docx takes .2 s.
     from leadline_plugins.formats.docx_style import styled
 
-    return styled(data, tree.title, tree.language, tree.depth, own, title)
+    return styled(data, tree.title, tree.language, tree.depth, own, reference or own)
 
 
 @pandoc_format(

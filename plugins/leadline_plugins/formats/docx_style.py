@@ -9,20 +9,16 @@ from copy import deepcopy
 from io import BytesIO
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import docx
-from docx.opc.exceptions import PackageNotFoundError
 from docx.oxml import OxmlElement, parse_xml
 from docx.oxml.ns import nsdecls, qn
 from docx.shared import Mm, Pt, RGBColor
 from docx.text.paragraph import Paragraph
 from docx.text.run import Run
 
-from leadline.errors import ConfigError
 from leadline.rendering import VERDICTS
 from leadline_plugins.formats.blocks import ems
-from leadline_plugins.formats.house_style import NO_WORD_FILE
 from leadline_plugins.wording.phrases import for_language, right_to_left
 
 # The styles of the entries, by the level of the heading; deeper headings are not listed.
@@ -102,21 +98,14 @@ _LAST_NAMES = (
 _LAST = tuple(f"w:{name}" for name in _LAST_NAMES.split())
 
 
-def title_of(reference: Path) -> str:
-    """Return the title of a Word file. Raises `ConfigError` if it is none."""
-    try:
-        return str(docx.Document(str(reference)).core_properties.title)
-    except (OSError, ValueError, KeyError, PackageNotFoundError, BadZipFile) as error:
-        raise ConfigError(f"{NO_WORD_FILE.format(reference)} ({error})") from None
-
-
-def styled(data: bytes, title: str, language: str, depth: int, own: Path, old_title: str) -> bytes:
+def styled(data: bytes, title: str, language: str, depth: int, own: Path, reference: Path) -> bytes:
     """Return a Word file that Pandoc wrote, styled as a report; `depth` is the deepest level of its contents.
 
     Styles that it lacks are those of the file `own`. The title is written above the pages where there is nothing, or
-    the title of the file with the styles, which may have been a report.
+    the title of the reference, which may be a report.
     """
     word: Any = docx.Document(BytesIO(data))
+    old_title = docx.Document(str(reference)).core_properties.title
     _add_styles(word.styles, docx.Document(str(own)).styles)
     _set_fonts(word.styles, language)
     fill_contents(word, depth)

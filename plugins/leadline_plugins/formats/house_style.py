@@ -24,8 +24,7 @@ _TEXT = re.compile(r"""url\([^)]*\)|"[^"]*"|'[^']*'""")
 _DIGITS = r"(?:[0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})"
 _COLOUR = re.compile(rf"#(?!{_DIGITS}(?![\w-]))[\w-]*", re.IGNORECASE)
 _TYPST_COLOUR = re.compile(rf"""rgb\("(?!#?{_DIGITS}")[^"]*"\)""", re.IGNORECASE)
-NO_COLOUR = "{} is no colour: write 3, 4, 6 or 8 digits 0-9 a-f, as in #0b5c7a"
-NO_WORD_FILE = "plugins.docx.reference: {} is no Word file: save it in Word as .docx, or begin with a report.docx"
+_NO_COLOUR = "{} is no colour: write 3, 4, 6 or 8 digits 0-9 a-f, as in #0b5c7a"
 
 
 def file_fault(key: str, path: Path | None, ending: str, check: Callable[[Path], object]) -> str | None:
@@ -53,7 +52,7 @@ def check_prelude(path: Path) -> None:
     """Raise `ConfigError` for a colour that Typst would refuse without its line."""
     text = _text("pdf.prelude", path)
     if wrong := _TYPST_COLOUR.search(text):
-        raise _error("pdf.prelude", path, text, wrong.start(), NO_COLOUR.format(wrong[0]))
+        raise _error("pdf.prelude", path, text, wrong.start(), _NO_COLOUR.format(wrong[0]))
 
 
 def style_sheet(path: Path) -> str:
@@ -75,7 +74,7 @@ def style_sheet(path: Path) -> str:
         raise error(match.start(), f"{match[0]} would load a file: write its rules into the style sheet")
     for declaration in _DECLARATION.finditer(css):
         if wrong := _COLOUR.search(_TEXT.sub("", declaration[1])):
-            raise error(declaration.start(), NO_COLOUR.format(wrong[0]))
+            raise error(declaration.start(), _NO_COLOUR.format(wrong[0]))
     return _URL.sub(data, css).replace("</", "<\\/")
 
 
