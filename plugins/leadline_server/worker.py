@@ -219,8 +219,6 @@ class Worker:
     def _has_ended(self, claim: Claim) -> bool:
         """Return whether somebody has carried the order out, but could not tell the queue."""
         info = self._find(claim.run)
-        if info and info.status == "interrupted":  # its process may have written the end between the looks of `find`
-            info = self._find(claim.run)
         return info is not None and has_ended(info, claim.run)
 
     def _find(self, run: QueuedRun) -> RunInfo | None:
