@@ -199,7 +199,8 @@ class Worker:
             raise JournalBusy(result.reason)
         await self._tell(self._queue.spend, (claim.run_id, claim.run.principal, _spent(result)))
         is_continued = result.status == "cancelled" and result.reason == CONTINUED
-        logs.write(log, "run is left to another worker" if is_continued else "run ended", **_sums(result))
+        message = "run waits for an answer" if result.status == "waiting" else "run ended"
+        logs.write(log, "run is left to another worker" if is_continued else message, **_sums(result))
         return not is_continued
 
     async def _start(self, claim: Claim) -> Run:
