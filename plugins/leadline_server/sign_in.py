@@ -71,7 +71,8 @@ class OidcSettings(_Table):
         try:
             secret = self.client_secret_file.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeError) as error:
-            raise UsageError(f"oidc.client_secret_file: cannot read {self.client_secret_file}: {error}") from None
+            reason = getattr(error, "strerror", None) or error
+            raise UsageError(f"oidc.client_secret_file: cannot read {self.client_secret_file}: {reason}") from None
         if not secret:
             raise UsageError(f"oidc.client_secret_file: {self.client_secret_file} is empty")
         return secret
@@ -150,7 +151,7 @@ class AccessSettings(_Table):
         if {"reader", "metrics"} & {*self.models.roles}:
             raise ValueError("models.roles: only admin and user start runs")
         if self.sessions.idle_hours > self.sessions.hours and "idle_hours" in self.sessions.model_fields_set:
-            raise ValueError("sessions.idle_hours: a session ends before, after sessions.hours")
+            raise ValueError("sessions.idle_hours: at most sessions.hours, after which a session ends anyway")
         named = {*self.roles.admin, *self.roles.user, *self.roles.reader} - {EVERYBODY}
         if named and not self.oidc and not (self.proxy and self.proxy.groups_header):
             raise ValueError("roles: nothing tells the groups of users; set [oidc], or proxy.groups_header")
@@ -172,7 +173,8 @@ def read_access(path: Path, url: str) -> AccessSettings:
     except ValidationError as error:
         raise UsageError("\n".join(f"{path}: {_fault(dict(detail))}" for detail in error.errors())) from None
     except (OSError, ValueError) as error:
-        raise UsageError(f"--access {path}: {error}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"--access: cannot read {path}: {reason}") from None
     if settings.oidc:
         if find_spec("joserfc") is None:
             raise UsageError(f"{path}: [oidc] needs joserfc: pip install 'leadline[oidc]'")
@@ -191,7 +193,7 @@ def _fault(detail: dict[str, Any]) -> str:
     if detail["type"] == "extra_forbidden":
         table = _TABLES.get(str(detail["loc"][0]), AccessSettings)
         return f"{key}: unknown setting; {choose_from(str(detail['loc'][-1]), table.model_fields)}"
-    return f"{key}: {detail['msg']}".removeprefix(": ")
+    return f"{key}: {detail['msg'].removeprefix('Value error, ')}".removeprefix(": ")
 
 
 _TABLES: Mapping[str, type[_Table]] = {

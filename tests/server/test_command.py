@@ -151,6 +151,7 @@ def test_the_folder_may_stand_before_or_after_the_subcommand() -> None:
         (["--host", "192.0.2.1", "--port", "1"], 64, ""),
         (["--port", "70000"], 64, "is not a port"),
         (["--max-money-day=-1"], 64, "--max-money-day"),
+        (["--access", "nowhere.toml"], 64, "cannot read nowhere.toml: No such file"),
         (["--set", "search.engines=nothing"], 78, "nothing"),
         (["--port", "0", "--set", "knowledge.store=qdrant"], 64, "set plugins.qdrant.url"),
     ],
