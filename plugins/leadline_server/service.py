@@ -257,8 +257,8 @@ class Service:
 
     def check_models(self) -> None:
         """Raise `ConfigError` for a model in the settings of the access that no run can use."""
-        for model in sorted(self.access.models.all()):
-            self.client.order("Which model answers?", set=dict.fromkeys(MODELS, model))
+        question = "Which model answers?"
+        self.access.check_models(lambda model: self.client.order(question, set=dict.fromkeys(MODELS, model)))
 
     def disk(self) -> tuple[int, int]:
         """Return the bytes of the disk of the runs, and how many are free."""
