@@ -17,7 +17,7 @@ from leadline.errors import CallFailed
 from leadline.records import AddedDocuments, Blob, Document, DocumentList, Passages
 from leadline_server.endpoint import Endpoint
 from leadline_server.limits import Slots
-from leadline_server.problems import Problem
+from leadline_server.problems import Problem, problem_of
 from leadline_server.requests import UPLOAD_TIMEOUT, ChangedDocuments, read, read_body
 from leadline_server.run_routes import number
 from leadline_server.service import Service, principal_of
@@ -201,7 +201,7 @@ def _problem(failed: CallFailed) -> Problem:
     if failed.record.message.code == "reembed":
         message = "the documents were embedded with another model than the server now uses"
         return Problem(409, "embedder_changed", message, "the operator of the server has them embedded again")
-    return Problem(500, "failed", "the documents could not be used", "the log of the server has the details")
+    return problem_of(failed)
 
 
 def _no_such_document() -> Problem:
