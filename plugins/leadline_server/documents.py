@@ -80,10 +80,12 @@ class Documents:
 
     def web(self, pipeline: str = "") -> Sequence[str]:
         """Return the engines of a pipeline that search elsewhere than in documents."""
-        loaded = self._client.plugins.loaded
-        own = loaded.settings.pipelines[pipeline].settings.get("search.engines") if pipeline else None
-        engines = own if isinstance(own, list | tuple) else loaded.chosen["search.engines"]
-        return [name for name in engines if name not in {*self._folders(), loaded.settings.knowledge.base}]
+        documents = {*self._folders(), self._settings.knowledge.base}
+        return [name for name in self._engines(pipeline) if name not in documents]
+
+    def _engines(self, pipeline: str) -> Sequence[str]:
+        own = self._settings.pipelines[pipeline].settings.get("search.engines") if pipeline else None
+        return own if isinstance(own, list | tuple) else self._client.plugins.loaded.chosen["search.engines"]
 
     async def choice(self, form: Mapping[str, list[str]], principal: str | None) -> SourceChoice:
         """Return the sources that a form offers, and those that it chooses."""
@@ -113,14 +115,16 @@ class Documents:
                     known = "GET /v1/knowledge lists them"
                     raise Problem(422, "no_such_document", "documents: there is none of these", known)
             has_documents = body.documents != [] and await self._client.knowledge.version(principal=principal)
-        except (CallFailed, ConfigError):  # a run that needs them tells why
-            return {}
+        except (CallFailed, ConfigError):
+            if body.documents is not None or not body.web:  # never the web instead
+                raise
+            return {}  # a run that needs documents tells why
         web = self.web(body.pipeline) if body.web else []
         engines = [*([base] if has_documents else []), *web]
         if not engines and (body.documents is not None or not body.web):
             raise Problem(422, "nothing_to_search", "neither documents nor the web are to be searched", "choose one")
         chosen = self._client.plugins.loaded.chosen
-        if engines and engines != [*chosen["search.engines"]]:
+        if engines and engines != [*self._engines(body.pipeline)]:
             changed["search.engines"] = engines
             if has_documents and base not in chosen["read.fetchers"]:
                 changed["read.fetchers"] = [base, *chosen["read.fetchers"]]
