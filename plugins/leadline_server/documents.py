@@ -108,7 +108,8 @@ class Documents:
         try:
             if self._folders():
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._read.wait(), _PATIENCE)
+                    async with asyncio.timeout(_PATIENCE):
+                        await self._read.wait()
             if body.documents:
                 listed = await self._client.knowledge.documents(*body.documents, principal=principal)
                 if not listed.documents:

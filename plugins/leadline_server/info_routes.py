@@ -144,7 +144,8 @@ class InfoRoutes:
     async def _workers(self) -> int:
         """Return how many workers are alive. Raises `QueueUnavailable`, also if the queue takes too long to answer."""
         try:
-            return len(await asyncio.wait_for(asyncio.to_thread(self._service.queue.workers), _PATIENCE))
+            async with asyncio.timeout(_PATIENCE):
+                return len(await asyncio.to_thread(self._service.queue.workers))
         except TimeoutError:
             raise unavailable("of the server", f"it did not answer within {_PATIENCE:g} s") from None
 

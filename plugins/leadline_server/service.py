@@ -105,7 +105,8 @@ class ActiveRuns:
         """Return when an order was added, moved on or ended since `version`, or after so many seconds."""
         if self.version == version:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), seconds)
+                async with asyncio.timeout(seconds):
+                    await self._changed.wait()
 
     def get(self, run_id: str, principal: str | None) -> QueuedRun | None:
         run = self._known.get(run_id)

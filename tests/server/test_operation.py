@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import shutil
@@ -107,6 +108,16 @@ def test_the_place_counts_the_turns_of_others() -> None:
     active._known = {run.run_id: run for run in runs}
     assert [active.before(run.run_id) for run in runs] == [2, 4, 6, 2, 4, 6, 7, 2]
     assert active.before("unknown") == 0
+
+
+async def test_who_waits_for_a_change_can_be_cancelled_at_the_moment_of_a_change() -> None:
+    active = ActiveRuns(queue=None)  # type: ignore[arg-type]
+    waiting = asyncio.create_task(active.changed(active.version, PATIENCE))
+    await asyncio.sleep(0.01)
+    active._changed.set()
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
 
 
 def test_doctor_looks_at_a_running_server(

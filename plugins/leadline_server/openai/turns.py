@@ -81,8 +81,7 @@ class Turns:
                 view = await self._service.view(known[CHAT, latest], principal)
                 # The messages between them answered earlier questions of a run that asks again.
                 before = view if latest == digests[-2] or view.questions else before
-            # To its end, even if the client leaves: it will repeat the request.
-            if before and (turn := await asyncio.shield(self._answer(before, asked[-1], principal, key))):
+            if before and (turn := await self._answer(before, asked[-1], principal, key)):
                 return turn
             if before and before.status in ACTIVE:
                 if previous:
