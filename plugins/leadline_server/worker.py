@@ -25,7 +25,7 @@ from leadline.events import Subscription, utc_now
 from leadline.runs import Result, RunInfo
 from leadline_server import logs
 from leadline_server.processes import name_of
-from leadline_server.queue import Claim, Queue, QueuedRun, QueueUnavailable
+from leadline_server.queue import Claim, Queue, QueuedRun, QueueUnavailable, Replaced
 
 T = TypeVar("T")
 log = logging.getLogger("leadline.worker")
@@ -69,7 +69,7 @@ class Worker:
             while self._tasks:
                 await asyncio.wait(self._tasks)
             beating.cancel()
-            await asyncio.wait({beating})
+            await asyncio.gather(beating, return_exceptions=True)
             with suppress(QueueUnavailable):
                 await self._ask(self._queue.leave, self.name)
             self._threads.shutdown(wait=False)
@@ -127,6 +127,9 @@ class Worker:
             except QueueUnavailable:
                 if time.monotonic() - last > PATIENCE:
                     raise
+            except Replaced:
+                log.warning("this worker was taken for dead: others continue its runs")
+                raise
             await asyncio.sleep(BEAT)
 
     def _compare(self, held: dict[str, int]) -> None:
