@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from leadline import Client
@@ -111,10 +112,12 @@ class Documents:
                     async with asyncio.timeout(_PATIENCE):
                         await self._read.wait()
             if body.documents:
-                listed = await self._client.knowledge.documents(*body.documents, principal=principal)
-                if not listed.documents:
-                    known = "GET /v1/knowledge lists them"
-                    raise Problem(422, "no_such_document", "documents: there is none of these", known)
+                listed = (await self._client.knowledge.documents(*body.documents, principal=principal)).documents
+                # Not by its path, which the knowledge base knows, too: that is told to the operator alone.
+                known = {name for it in listed for name in (it.id, *accumulate(it.name.split("/"), "{}/{}".format))}
+                if unknown := [name for name in body.documents if name.rstrip("/") not in known]:
+                    hint = "GET /v1/knowledge lists them"
+                    raise Problem(422, "no_such_document", f"documents: there is no {unknown[0]!r}", hint)
             has_documents = body.documents != [] and await self._client.knowledge.version(principal=principal)
         except (CallFailed, ConfigError):
             if body.documents is not None or not body.web:  # never the web instead

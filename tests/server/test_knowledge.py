@@ -107,6 +107,19 @@ def test_documents_are_searched_by_a_pipeline_with_engines_of_its_own(tmp_path: 
         assert view["engines"] == ["knowledge"]
 
 
+def test_a_document_has_a_name_for_users_and_its_path_is_no_name(tmp_path: Path) -> None:
+    (path := tmp_path / "port" / "pier.txt").parent.mkdir()
+    path.write_bytes(HARBOUR)
+    folders = {"search__engines": ["local"], "plugins__local__folders": [str(path.parent)]}
+    with running(tmp_path, "alice", **folders) as served:
+        http = served.client("alice")
+        finish(http, order(http, documents=["port/", "port/pier.txt"]))
+        for names in ([str(path)], [str(path.parent)], ["/no/such"], ["port", "port/pier"]):
+            reply = http.post("/v1/runs", json={"question": QUESTION, "documents": names})
+            expected = {"code": "no_such_document", "message": f"documents: there is no {names[-1]!r}"}
+            assert (reply.status_code, reply.json() | expected) == (422, reply.json())
+
+
 @pytest.mark.parametrize("name", ["", " ", "x" * 301, "a\nb.txt"])
 def test_a_file_needs_a_name(name: str, alice: httpx.Client) -> None:
     assert upload(alice, name).status_code == 422
