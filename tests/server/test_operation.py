@@ -19,13 +19,13 @@ from tests.server.conftest import PATIENCE, QUESTION, Served, events, finish, or
 
 from leadline._settings.sources import read_dotenv
 from leadline.cli import main
+from leadline_server.active_runs import ActiveRuns
 from leadline_server.limits import Limits
 from leadline_server.logs import AUDIT
 from leadline_server.prometheus import RUN_METRICS, SERVER_METRICS
 from leadline_server.queue import QueuedRun, Quota, open_queue
 from leadline_server.queue.contract import unavailable
 from leadline_server.queue.sql import SqlQueue
-from leadline_server.service import ActiveRuns
 from leadline_server.store import Store
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "serve"
