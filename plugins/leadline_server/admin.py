@@ -15,7 +15,7 @@ from starlette.requests import Request
 from leadline.records import Record
 from leadline_server.access import role_refused
 from leadline_server.endpoint import Endpoint
-from leadline_server.queue.contract import sums
+from leadline_server.queue.records import sums
 from leadline_server.run_routes import number, required
 from leadline_server.service import Service, identity_of
 from leadline_server.views import RunPage

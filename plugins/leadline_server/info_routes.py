@@ -24,7 +24,7 @@ from leadline_server.prometheus import (
     WORKERS,
 )
 from leadline_server.queue import QueueUnavailable
-from leadline_server.queue.contract import unavailable
+from leadline_server.queue.records import unavailable
 from leadline_server.remedies import record_for_readers
 from leadline_server.requests import ALLOWED, LOWERED, Login, read
 from leadline_server.service import Service, identity_of

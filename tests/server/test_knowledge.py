@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -99,7 +100,7 @@ def test_a_question_to_documents_is_never_asked_of_the_web_instead(
 
 
 def test_documents_are_searched_by_a_pipeline_with_engines_of_its_own(tmp_path: Path) -> None:
-    own = {"pipelines__own": {"stages": ["query", "search"], "settings": {"search.engines": ["fakeweb"]}}}
+    own: Any = {"pipelines__own": {"stages": ["query", "search"], "settings": {"search.engines": ["fakeweb"]}}}
     with running(tmp_path, search__engines=["knowledge"], **own) as served:
         http = served.client()
         upload(http, "harbour.md")
@@ -110,7 +111,7 @@ def test_documents_are_searched_by_a_pipeline_with_engines_of_its_own(tmp_path: 
 def test_a_document_has_a_name_for_users_and_its_path_is_no_name(tmp_path: Path) -> None:
     (path := tmp_path / "port" / "pier.txt").parent.mkdir()
     path.write_bytes(HARBOUR)
-    folders = {"search__engines": ["local"], "plugins__local__folders": [str(path.parent)]}
+    folders: Any = {"search__engines": ["local"], "plugins__local__folders": [str(path.parent)]}
     with running(tmp_path, "alice", **folders) as served:
         http = served.client("alice")
         finish(http, order(http, documents=["port/", "port/pier.txt"]))

@@ -24,14 +24,14 @@ from leadline_server.limits import Limits
 from leadline_server.logs import AUDIT
 from leadline_server.prometheus import RUN_METRICS, SERVER_METRICS
 from leadline_server.queue import QueuedRun, Quota, open_queue
-from leadline_server.queue.contract import unavailable
-from leadline_server.queue.sql import SqlQueue
+from leadline_server.queue.records import unavailable
+from leadline_server.queue.sql import Queue
 from leadline_server.store import Store
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "serve"
 
 
-def _down(queue: SqlQueue) -> Any:
+def _down(queue: Queue) -> Any:
     raise unavailable("/srv/queue", "disk I/O error")
 
 
@@ -44,10 +44,10 @@ def _down(queue: SqlQueue) -> Any:
     ],
 )
 def test_a_server_is_not_ready_while_nobody_would_take_a_run(
-    workers: Callable[[SqlQueue], Any], code: str, http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+    workers: Callable[[Queue], Any], code: str, http: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert http.get("/readyz").status_code == 200
-    monkeypatch.setattr(SqlQueue, "workers", workers)
+    monkeypatch.setattr(Queue, "workers", workers)
     monkeypatch.setattr("leadline_server.info_routes._PATIENCE", 0.1)
     reply = http.get("/readyz")
     assert (reply.status_code, reply.json()["code"]) == (503, code)

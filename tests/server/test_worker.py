@@ -131,7 +131,7 @@ async def test_a_run_that_has_ended_is_not_run_again(tmp_path: Path, queue: Queu
     async with working(tmp_path, queue, gate):
         await until(lambda: not queue.active())
     # As if its worker had been killed before it could tell.
-    queue._database.write(lambda cursor: cursor("UPDATE leadline_orders SET state = 'waiting'"))  # type: ignore[attr-defined]
+    queue._database.write(lambda cursor: cursor("UPDATE leadline_orders SET state = 'waiting'"))
     async with working(tmp_path, queue, gate):
         await until(lambda: not queue.active())
     assert state(tmp_path, order.run_id).sessions == 1
