@@ -21,7 +21,7 @@ from leadline.errors import Unavailable, Unsupported
 from leadline.testing.context import fake_context
 from leadline.testing.servers import scripted_server
 from leadline_plugins.sandboxes.bubblewrap import BubblewrapSettings, arguments
-from leadline_plugins.sandboxes.docker import DockerSettings, ready
+from leadline_plugins.sandboxes.docker import DockerSettings, endpoint, ready
 from leadline_plugins.sandboxes.docker.endpoint import Endpoint, client_for, endpoint_of
 
 
@@ -110,7 +110,6 @@ async def main():
         await asyncio.gather(pump(reader, there[1]), pump(there[0], writer))
 
     async with await asyncio.start_unix_server(forward, local):
-        print("ready", flush=True)
         await asyncio.to_thread(sys.stdin.read)
 
 asyncio.run(main())
@@ -135,8 +134,9 @@ async def test_ssh_forwards_to_the_engine_and_ends_with_the_client(home: Path, m
         assert [reply.text for reply in both] == ["OK", "OK"]
     await context.close()
     (started,) = log.read_text().splitlines()
-    assert started.endswith("-- ssh://me@host:2222 echo ready; exec cat")
-    program.write_text("#!/bin/sh\necho 'Permission denied (publickey).' >&2\nexit 255\n")
+    assert started.endswith("-- ssh://me@host:2222 cat")
+    program.write_text("#!/bin/sh\necho 'Permission denied (publickey).' > $5\nexit 255\n")
+    monkeypatch.setattr(endpoint, "_RETRIES", 1)
     lost = client_for(Endpoint("ssh://host"), fake_context(home).http)
     with pytest.raises(Unavailable, match=r"ssh does not reach ssh://host: Permission denied"):
         await lost.get("/_ping")

@@ -10,9 +10,9 @@ import hashlib
 import json
 import os
 import ssl
-from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
@@ -27,6 +27,8 @@ SOCKETS = ("/var/run/docker.sock", "$XDG_RUNTIME_DIR/podman/podman.sock", "/run/
 START = 30.0
 # Seconds until it tells whether it has an image.
 _PROBE = 2.0
+# Attempts to connect while `ssh` starts, after 0, 0.5, 1, 2 and 4 seconds.
+_RETRIES = 5
 NO_IMAGE = "the engine has no image {!r}: build it with `python -m leadline_plugins.sandboxes.docker.image`"
 
 
@@ -115,54 +117,34 @@ def client_for(endpoint: Endpoint, make: Callable[..., AsyncClient]) -> AsyncCli
 
 
 def _by_ssh(host: str) -> AsyncBaseTransport:
-    """Return a transport that starts `ssh` with the first request; `ssh` ends with this process."""
+    """Return a transport through `ssh`, which forwards a socket to that of the engine and ends with this process."""
     import httpx
 
-    class Transport(httpx.AsyncBaseTransport):
+    class Transport(httpx.AsyncHTTPTransport):
         def __init__(self) -> None:
-            self._folder = TemporaryDirectory(prefix="leadline-")
-            self._opening = asyncio.Lock()
-            self._ssh: Process | None = None
-            self._inner = httpx.AsyncHTTPTransport(verify=False, uds=f"{self._folder.name}/engine")
+            self._folder, address = TemporaryDirectory(prefix="leadline-"), urlsplit(host)
+            local, self._log = f"{self._folder.name}/engine", Path(self._folder.name, "log")
+            forward = f"{local}:{address.path or SOCKETS[0]}"
+            options = ["-oBatchMode=yes", "-oExitOnForwardFailure=yes", "-T", "-E", str(self._log), "-L", forward]
+            # `cat` ends with our end of the pipe, and be it by kill -9, and then so does ssh.
+            command = ["ssh", *options, "--", f"ssh://{address.netloc}", "cat"]
+            try:
+                self._ssh = Popen(command, stdin=PIPE, stdout=DEVNULL, start_new_session=True)  # noqa: S603
+            except OSError as error:
+                raise Unsupported(f"plugins.docker.host: {host} needs the program ssh: {error}") from error
+            super().__init__(verify=False, uds=local, retries=_RETRIES)
 
         async def handle_async_request(self, request: Request) -> Response:
-            async with self._opening:
-                if self._ssh is None or self._ssh.returncode is not None:
-                    await self._open()
-            return await self._inner.handle_async_request(request)
-
-        async def _open(self) -> None:
-            address, words = urlsplit(host), b"no answer in time"
-            options = [f"-o{it}=yes" for it in ("BatchMode", "ExitOnForwardFailure", "StreamLocalBindUnlink")]
-            forward = f"{self._folder.name}/engine:{address.path or SOCKETS[0]}"
-            # `cat` ends with our end of the pipe, and be it by kill -9, and then so does ssh.
-            command = [*options, "-T", "-L", forward, "--", f"ssh://{address.netloc}", "echo ready; exec cat"]
             try:
-                ssh = await asyncio.create_subprocess_exec(
-                    "ssh", *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
-                )
-            except OSError as error:
-                raise Unavailable(f"{host} needs the program ssh: {error}") from error
-            assert ssh.stdout
-            assert ssh.stderr
-            try:
-                async with asyncio.timeout(START):
-                    if await ssh.stdout.readline():
-                        self._ssh = ssh
-                        return
-                    words = await ssh.stderr.read()
-            except TimeoutError:
-                pass
-            finally:
-                if self._ssh is not ssh and ssh.returncode is None:
-                    ssh.terminate()
-            raise Unavailable(f"ssh does not reach {host}: {words.decode(errors='replace').strip()[-300:]}")
+                return await super().handle_async_request(request)
+            except httpx.ConnectError as error:
+                words = " ".join(self._log.read_text(errors="replace").split())
+                raise Unavailable(f"ssh does not reach {host}: {words[-300:]}") from error
 
         async def aclose(self) -> None:
-            await self._inner.aclose()
-            if self._ssh is not None and self._ssh.returncode is None:
-                self._ssh.terminate()
-                await self._ssh.wait()
+            await super().aclose()
+            self._ssh.terminate()
+            await asyncio.to_thread(self._ssh.communicate)
             self._folder.cleanup()
 
     return Transport()
