@@ -52,7 +52,7 @@ class Tavily:
     """Searches with one account."""
 
     def __init__(self, settings: TavilySettings, context: Context) -> None:
-        from tavily import AsyncTavilyClient  # type: ignore[import-untyped]
+        from tavily import AsyncTavilyClient
 
         self._settings = settings
         headers = {"Authorization": "Bearer {key}"}
