@@ -67,7 +67,8 @@ def exa(url: str, key: str | None, client: httpx.AsyncClient | None) -> Ask:
 
     def ask(seconds: float) -> Awaitable[Any]:
         sdk.timeout = seconds
-        return sdk.search("kelp")
+        answer: Awaitable[Any] = sdk.search("kelp")
+        return answer
 
     return ask
 
