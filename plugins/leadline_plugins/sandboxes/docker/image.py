@@ -82,7 +82,9 @@ def _packaged(path: str) -> bool:
 def pack(paths: dict[str, Path], into: IO[bytes]) -> None:
     """Write the root of the file system as a tar archive."""
     with tarfile.open(fileobj=into, mode="w") as tar:
-        for folder in ("tmp", "proc", "sys", "dev", "etc"):
+        # Docker 20.10 lets root alone enter folders that are not in the archive.
+        folders = {str(folder) for target in paths for folder in Path(target.lstrip("/")).parents} - {"."}
+        for folder in sorted(folders | {"tmp", "proc", "sys", "dev", "etc"}):
             info = tarfile.TarInfo(folder)
             info.type, info.mode = tarfile.DIRTYPE, 0o1777 if folder == "tmp" else 0o755
             tar.addfile(info)
