@@ -299,4 +299,5 @@ def _conventions(plugin: Plugin) -> dict[str, str]:
 
 def _empty(settings: PluginSettings, key: str) -> bool:
     value = getattr(settings, key)
+    value = value.get_secret_value().strip() if isinstance(value, SecretStr) else value
     return isinstance(value, Sized) and len(value) == 0

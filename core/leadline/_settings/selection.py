@@ -2,7 +2,7 @@
 
 Alternatives (providers, engines, fetchers, parsers) and observers that cannot work are left out with a notice. Anything
 else that cannot work (a strategy, a stage, a format, a middleware) is an error, and so is a provider or an engine that
-the settings name, unless only a package is missing or its plugin is broken.
+the settings name, unless its plugin is broken.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Selector:
     distributions: Mapping[str, str]
     has_docs: bool = False
     _selected: Selected = field(default_factory=Selected, init=False)
-    # The plugins whose settings, or what their settings name, are at fault.
+    # The plugins that lack a package, or whose settings, or what these name, are at fault.
     _unfit: set[str] = field(default_factory=set, init=False)
     _core: Settings = field(default_factory=Settings, init=False)
     # What the user named, by kind; and the plugin of each section that was read.
@@ -425,8 +425,9 @@ class Selector:
         self._readers[section] = plugin
         if selection.key == "search.images" and not getattr(offer, "images", False):
             raise ConfigError(f"{name!r} does not search for pictures")
-        reason = missing_packages(plugin, offer) or self._configure(plugin, offer, section)
-        if not reason:
+        if reason := missing_packages(plugin, offer):
+            self._unfit.add(section)
+        elif not (reason := self._configure(plugin, offer, section)):
             self._selected.plugins[section] = plugin
         return reason
 

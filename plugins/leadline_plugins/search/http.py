@@ -7,7 +7,7 @@ because the user chose it; redirects are not followed, and no message contains a
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
@@ -59,18 +59,31 @@ class Api:
 
     async def post(self, path: str, body: Mapping[str, object], call: Call) -> dict[str, Any]:
         """Send a POST of JSON and return the JSON object; empty fields are omitted."""
-        return self._object(await self._ask("POST", path, call, json=_filled(body)))
+        return self._object(await self._ask("POST", path, call, json=filled(body)))
 
     async def read(self, path: str, params: Mapping[str, object], call: Call) -> bytes:
         """Send a GET and return the body. Raises `ProviderError` for a refusal."""
-        return await self._ask("GET", path, call, params=_filled(params))
+        return await self._ask("GET", path, call, params=filled(params))
+
+    async def through(self, answer: Awaitable[dict[str, Any]]) -> dict[str, Any]:
+        """Return the JSON object that a vendor's SDK received. Raises `ProviderError`, without the key."""
+        import httpx
+
+        try:
+            return await answer
+        except ProviderError:
+            raise
+        except Exception as error:
+            # An SDK hides an exception of httpx behind its own, or reads an answer as an object without a look.
+            hidden = next((it for it in (error, error.__context__) if isinstance(it, httpx.HTTPError)), None)
+            raise self._unreached(hidden) if hidden else self.bad("the answer is not a JSON object") from error
 
     async def location(self, path: str, call: Call) -> str:
         """Return the target of a redirect; empty if there is none."""
         import httpx
 
         try:
-            answer = await self._client().head(self._base + path, timeout=max(call.remaining(), 0.001))
+            answer = await self.client().head(self._base + path, timeout=max(call.remaining(), 0.001))
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._unreached(error) from error
         return str(answer.headers.get("location", ""))
@@ -90,25 +103,32 @@ class Api:
 
         timeout = httpx.Timeout(max(call.remaining(), 0.001), connect=_CONNECT, pool=None)
         try:
-            async with self._client().stream(method, self._base + path, timeout=timeout, **content) as answer:
-                body = await self._body(answer)
+            answer = await self.client().request(method, self._base + path, timeout=timeout, **content)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._unreached(error) from error
-        if answer.status_code != httpx.codes.OK:
-            raise self.refused(read_refusal(answer.status_code, body, answer.headers))
-        return body
+        return answer.content
 
-    async def _body(self, answer: httpx.Response) -> bytes:
-        body = bytearray()
-        async for piece in answer.aiter_bytes():
+    async def _receive(self, answer: httpx.Response) -> None:
+        """Read an answer of at most 20 MB, unpacked. Raises the error that a refusal means."""
+        import httpx
+
+        if answer.request.method == "HEAD":
+            return
+        body, packed = bytearray(), httpx.Response(answer.status_code, headers=answer.headers, stream=answer.stream)
+        async for piece in packed.aiter_bytes():
             body += piece
             if len(body) > _LARGEST:
                 raise self.bad(f"the answer is larger than {_LARGEST // 1_000_000} MB")
-        return bytes(body)
+        if answer.status_code != httpx.codes.OK:
+            raise self.refused(read_refusal(answer.status_code, bytes(body), answer.headers))
+        answer.headers.pop("content-encoding", None)
+        answer.stream = httpx.ByteStream(bytes(body))
 
-    def _client(self) -> httpx.AsyncClient:
+    def client(self) -> httpx.AsyncClient:
+        """Return the client of this account, which raises the errors of `ProviderError` for answers."""
         if self._made is None:
-            self._made = self._context.http(headers=self._headers)
+            hooks = {"response": [self._receive]}
+            self._made = self._context.http(headers=self._headers, event_hooks=hooks, base_url=self._base)
         return self._made
 
     def _object(self, body: bytes) -> dict[str, Any]:
@@ -130,5 +150,6 @@ class Api:
         return type(failed)(self.mask(str(failed)))
 
 
-def _filled(fields: Mapping[str, object]) -> dict[str, Any]:
+def filled(fields: Mapping[str, object]) -> dict[str, Any]:
+    """Return the fields that are not empty."""
     return {name: value for name, value in fields.items() if value is not None and value not in ("", [], {})}

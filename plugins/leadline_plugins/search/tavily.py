@@ -1,8 +1,8 @@
-"""The engine `tavily`: web search made for programs, over its REST API."""
+"""The engine `tavily`: web search made for programs, by the SDK `tavily-python` with our HTTP client."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, SecretStr
 
@@ -10,7 +10,7 @@ from leadline.contracts import Call, Context
 from leadline.plugin import Limits, search_provider
 from leadline.records import SearchPage, SearchRequest
 from leadline_plugins.search.filters import Dates, Domains, iso, limited, shortened
-from leadline_plugins.search.http import Api
+from leadline_plugins.search.http import Api, filled
 from leadline_plugins.search.results import Lenient, Result, hit, results
 
 _MOST = 20
@@ -44,6 +44,7 @@ class _TavilyResult(Result):
     "Web search by Tavily",
     settings=TavilySettings,
     env={"api_key": "TAVILY_API_KEY"},
+    requires=("tavily=leadline[tavily]",),
     limits=Limits(at_once=10),
     priced=True,
 )
@@ -51,13 +52,16 @@ class Tavily:
     """Searches with one account."""
 
     def __init__(self, settings: TavilySettings, context: Context) -> None:
+        from tavily import AsyncTavilyClient
+
         self._settings = settings
         headers = {"Authorization": "Bearer {key}"}
         self._api = Api("Tavily", context, settings.base_url, key=settings.api_key, headers=headers)
+        self._sdk = AsyncTavilyClient(client=self._api.client())
 
     async def search(self, request: SearchRequest, call: Call, /) -> SearchPage:
         """Return the results; Tavily has a single page."""
-        answer = await self._api.post("/search", self._body(request), call)
+        answer = await self._api.through(self._sdk.search(**self._query(request), timeout=max(call.remaining(), 0.001)))
         hits = (
             hit(
                 result.url,
@@ -71,17 +75,19 @@ class Tavily:
         )
         return SearchPage(hits=tuple(hits)[: request.limit])
 
-    def _body(self, request: SearchRequest) -> dict[str, object]:
+    def _query(self, request: SearchRequest) -> dict[str, Any]:
         settings = self._settings
-        return {
-            "query": shortened(request.query, _LONGEST),
-            "max_results": limited(request.limit, _MOST),
-            "search_depth": settings.depth,
-            "topic": settings.topic,
-            "country": settings.country.lower() if settings.topic == "general" else "",
-            "include_raw_content": "text" if settings.full_text else None,
-            "include_domains": settings.include_domains,
-            "exclude_domains": settings.exclude_domains,
-            "start_date": iso(settings.since),
-            "end_date": iso(settings.until),
-        }
+        return filled(
+            {
+                "query": shortened(request.query, _LONGEST),
+                "max_results": limited(request.limit, _MOST),
+                "search_depth": settings.depth,
+                "topic": settings.topic,
+                "country": settings.country.lower() if settings.topic == "general" else "",
+                "include_raw_content": "text" if settings.full_text else None,
+                "include_domains": settings.include_domains,
+                "exclude_domains": settings.exclude_domains,
+                "start_date": iso(settings.since),
+                "end_date": iso(settings.until),
+            }
+        )

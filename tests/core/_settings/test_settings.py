@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 import traceback
 from collections.abc import Callable, Mapping
@@ -569,15 +570,37 @@ def test_the_conventional_variable_is_the_last_to_be_asked(load: Load, tmp_path:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("vendor", "plugin 'vendor' lacks what it needs: pip install 'leadline[vendor]'"),
         ("faulty", "plugin 'faulty' raised ZeroDivisionError in `ready`"),
         ("nothing", "plugin 'nothing' has settings <class 'dict'>: they must be a subclass of PluginSettings"),
     ],
 )
-def test_an_engine_that_is_broken_or_lacks_a_package_drops_out(load: Load, name: str, reason: str) -> None:
+def test_an_engine_that_is_broken_drops_out(load: Load, name: str, reason: str) -> None:
     loaded = load(f"search.engines={name},local")
     assert loaded.notices == (f"search.engines: {name} is left out: {reason}",)
     assert loaded.chosen["search.engines"] == ("local",)
+
+
+def test_an_engine_without_its_extra_is_refused_where_settings_name_it_and_a_notice_where_only_its_key_is_set(
+    load: Load, tmp_path: Path
+) -> None:
+    lacks = "plugin 'vendor' lacks what it needs: pip install 'leadline[vendor]'"
+    with pytest.raises(ConfigError, match=re.escape(f"search.engines: vendor cannot work: {lacks}; or leave it out")):
+        load("search.engines=vendor,local")
+    others = [it for it in points() if it.name != "tavily"]
+    keyless, env = offer("search_providers"), {"api_key": "TAVILY_API_KEY"}
+    keyed = plugin("tavily", offer("search_providers", Key, env=env, requires=("no_such=x[y]",)))
+    host = PluginCatalog.discover([*others, keyed, plugin("wikipedia", keyless)])
+    loaded = load_settings(host, cwd=tmp_path, environ={"TAVILY_API_KEY": "k"}, user_file=tmp_path / "no")
+    assert loaded.chosen["search.engines"] == ("wikipedia",)
+    assert loaded.notices == (
+        "search.engines: tavily is left out: plugin 'tavily' lacks what it needs: pip install 'x[y]'",
+    )
+
+
+def test_a_key_of_blanks_is_none(host: PluginCatalog, tmp_path: Path) -> None:
+    environ = {"TAVILY_API_KEY": "  "}
+    with pytest.raises(ConfigError, match="plugins.tavily.api_key is not set"):
+        load_settings(host, sets=["search.engines=tavily"], cwd=tmp_path, environ=environ, user_file=tmp_path / "no")
 
 
 def test_a_selection_that_ends_empty_lists_each_reason(host: PluginCatalog, tmp_path: Path) -> None:

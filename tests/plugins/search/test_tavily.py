@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from leadline.errors import QuotaSpent
+from leadline.errors import BadReply, QuotaSpent
 from leadline.records import SearchPage
-from leadline.testing.servers import ScriptedServer, json_answer
+from leadline.testing.servers import ScriptedAnswer, ScriptedServer, json_answer
 
 Search = Callable[..., Awaitable[SearchPage]]
 NOTHING = json_answer({"results": []})
@@ -73,6 +74,15 @@ async def test_the_statuses_of_a_spent_plan_are_known(status: int, search: Searc
     server.answers = [json_answer({"detail": {"error": "This request exceeds your plan's set usage limit."}}, status)]
     with pytest.raises(QuotaSpent, match="exceeds your plan's set usage limit"):
         await search("tavily")
+
+
+async def test_an_answer_is_limited_as_it_is_unpacked(search: Search, server: ScriptedServer) -> None:
+    packed = gzip.compress(b'{"results": [], "filling": "' + b" " * 21_000_000 + b'"}', 1)
+    server.answers = [ScriptedAnswer(packed, headers={"content-encoding": "gzip"})]
+    with pytest.raises(BadReply, match="larger than 20 MB"):
+        await search("tavily")
+    server.answers = [ScriptedAnswer(gzip.compress(NOTHING.body), headers={"content-encoding": "gzip"})]
+    assert (await search("tavily")).hits == ()
 
 
 async def test_recorded_answers_are_read(

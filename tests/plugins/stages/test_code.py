@@ -116,7 +116,7 @@ async def test_a_program_that_fails_twice_is_shown_with_its_error_and_the_run_is
 
 
 async def test_without_a_sandbox_nothing_is_asked_or_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(docker, "host_of", lambda settings: "")
+    monkeypatch.setattr(docker, "endpoint_of", lambda host: None)
     monkeypatch.setattr(shutil, "which", lambda name, *more: None)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     runs, chat = client(tmp_path, [written(GOOD)])

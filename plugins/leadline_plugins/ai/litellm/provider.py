@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 import os
 import time
@@ -28,7 +27,8 @@ from leadline_plugins.ai.openai.settings import ModelSettings
 _LOCAL = ("LITELLM_LOCAL_MODEL_COST_MAP", "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS")
 # Read at import. Embeddings by OpenAI's SDK respect no other setting, and Leadline does the retries.
 _IMPORTED_WITH = {"DEFAULT_MAX_RETRIES": "0"}
-_SKIP_MCP = "_skip_mcp_handler"
+# To check whether a tool belongs to its MCP proxy, litellm would import that, which needs further packages.
+_WITHOUT_MCP = {"_skip_mcp_handler": True}
 _LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy")
 
 
@@ -57,15 +57,6 @@ def _set(variables: Mapping[str, str]) -> Iterator[None]:
     finally:
         for name in fresh:
             os.environ.pop(name, None)
-
-
-def without_mcp(litellm: Any) -> dict[str, Any]:
-    """Return the argument that keeps litellm's MCP proxy out of a request with tools, if this version has it.
-
-    To check whether a tool belongs to the proxy, litellm imports it, which needs packages that are not installed.
-    """
-    known = inspect.unwrap(litellm.completion).__code__.co_consts
-    return {_SKIP_MCP: True} if _SKIP_MCP in known else {}
 
 
 class LitellmLibrary:
@@ -148,7 +139,7 @@ class Litellm:
             if body.get("stream"):
                 await self._stream(library, body, reader)
             else:
-                answer = await library.acompletion(**self._arguments(library, body, call.remaining()))
+                answer = await library.acompletion(**self._arguments(body, call.remaining()))
                 reader.read(_plain(answer, _native_finish(answer)))
             if not reader.finished:
                 raise BadReply(f"{model}: the reply was cut off before its end")
@@ -160,7 +151,7 @@ class Litellm:
     async def _stream(self, library: Any, body: dict[str, Any], reader: ChatReplyReader) -> None:
         """Read a stream. litellm raises if it ends without a finish reason, but does not limit silence everywhere."""
         silence, vendor = self._settings.read_timeout, vendor_of(body["model"]) or "litellm"
-        request = library.acompletion(**self._arguments(library, body))
+        request = library.acompletion(**self._arguments(body))
         answer = await _within(request, silence + self._settings.connect_timeout, vendor)
         gemini_ends = _watch_gemini(answer)
         chunks, end, passed_on = aiter(answer), "", time.monotonic()
@@ -191,10 +182,10 @@ class Litellm:
         if end and not reader.finished:  # litellm reports the end only when the connection closes
             reader.read({"choices": [{"finish_reason": end}]})
 
-    def _arguments(self, library: Any, body: Mapping[str, Any], silence: float = 0.0) -> dict[str, Any]:
+    def _arguments(self, body: Mapping[str, Any], silence: float = 0.0) -> dict[str, Any]:
         """Return the arguments of litellm's completion; the setting `extra` overrides all others."""
         messages = [_message(message) for message in body["messages"]]
-        tools = without_mcp(library) if body.get("tools") else {}
+        tools = _WITHOUT_MCP if body.get("tools") else {}
         account_ = account(self._settings, silence)
         return {**body, "messages": messages, **account_, **tools, "drop_params": True, **self._settings.extra}
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Self
 
 from pydantic import Field
 
 from leadline.contracts import Context
+from leadline.errors import Unsupported
 from leadline.plugin import Limits, sandbox
+from leadline_plugins.sandboxes.docker.endpoint import endpoint_of, missing_image
 from leadline_plugins.sandboxes.interpreters import PooledSandbox
 from leadline_plugins.sandboxes.limits import GRACE, SandboxSettings
 
-SOCKETS = ("/var/run/docker.sock", "$XDG_RUNTIME_DIR/podman/podman.sock", "/run/podman/podman.sock")
 # Seconds a call may take: the longest `timeout`, and a minute to start.
 _LONGEST = 660.0
 
@@ -25,30 +24,23 @@ class DockerSettings(SandboxSettings):
     authority = {"host": "a socket", "image": "a program"}
 
     host: str = Field(
-        "", description="unix://SOCKET or tcp://HOST:PORT; default: $DOCKER_HOST, or the socket of Docker or Podman"
+        "",
+        description="unix://SOCKET, tcp://HOST:PORT, ssh://[USER@]HOST or the name of a Docker context; default: the "
+        "engine of the Docker client, or the socket of Docker or Podman",
     )
     image: str = Field("leadline-sandbox", description="image with python3 and matplotlib")
     cpus: float = Field(1.0, gt=0, description="processors")
 
 
-def host_of(settings: DockerSettings) -> str:
-    """Return the address of the engine; empty if there is none."""
-    if address := settings.host or os.environ.get("DOCKER_HOST", ""):
-        return address
-    sockets = (Path(os.path.expandvars(path)) for path in SOCKETS)
-    return next((f"unix://{path}" for path in sockets if path.is_socket()), "")
-
-
 def ready(settings: DockerSettings) -> str | None:
     """Return why the sandbox cannot work here; None if it can."""
-    host = host_of(settings)
-    if not host:
+    try:
+        endpoint = endpoint_of(settings.host)
+    except Unsupported as error:
+        return str(error)
+    if endpoint is None:
         return "no engine found: start Docker or Podman (`podman system service`), or set plugins.docker.host"
-    if host.startswith("unix://") and not Path(host.removeprefix("unix://")).exists():
-        return f"there is no engine at {host}"
-    from leadline_plugins.sandboxes.docker.engine import missing_image
-
-    return missing_image(host, settings.image)
+    return missing_image(endpoint, settings.image)
 
 
 @sandbox(
@@ -64,7 +56,9 @@ class Docker(PooledSandbox):
     def __init__(self, settings: DockerSettings, context: Context) -> None:
         from leadline_plugins.sandboxes.docker.engine import Engine
 
-        self._engine = Engine(host_of(settings), settings, context)
+        if (endpoint := endpoint_of(settings.host)) is None:
+            raise Unsupported("no engine of Docker or Podman found")
+        self._engine = Engine(endpoint, settings, context)
         super().__init__(settings, self._engine.start)
 
     async def __aenter__(self) -> Self:

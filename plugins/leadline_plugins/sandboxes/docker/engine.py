@@ -8,27 +8,21 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable
+import struct
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leadline.contracts import Context
 from leadline.errors import Unavailable, Unsupported
-from leadline_plugins.sandboxes.interpreters import InterpreterLost
+from leadline_plugins.sandboxes.docker.endpoint import NO_IMAGE, START, Endpoint, client_for
+from leadline_plugins.sandboxes.interpreters import LONGEST_REPLY, InterpreterLost, message_length, with_length
 from leadline_plugins.sandboxes.limits import command
 
 if TYPE_CHECKING:
     from httpx import AsyncClient, Response
 
     from leadline_plugins.sandboxes.docker import DockerSettings
-import struct
-from contextlib import suppress
-
-from leadline_plugins.sandboxes.interpreters import LONGEST_REPLY, message_length, with_length
-
-if TYPE_CHECKING:
-    from httpx import AsyncClient
-
 
 _PIECE = 1 << 16
 _STDOUT, _STDERR = 1, 2
@@ -106,11 +100,6 @@ class Container:
             await self._client.delete(f"/containers/{self._name}", params={"force": "1", "v": "1"})
 
 
-# Seconds until the engine has decode_reply and a container is ready.
-START = 30.0
-# Seconds until it tells whether it has an image.
-_PROBE = 2.0
-_NO_IMAGE = "the engine has no image {!r}: build it with `python -m leadline_plugins.sandboxes.docker.image`"
 _OWNER = "leadline.owner"
 _ENV = {
     "HOME": "/tmp/.cache",  # noqa: S108 - of the container
@@ -120,38 +109,6 @@ _ENV = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
 }
-
-
-def client_for(host: str, make: Callable[..., AsyncClient]) -> AsyncClient:
-    """Return a client of an engine at `unix://…` or `tcp://…`. Raises `Unsupported` for another address."""
-    import httpx
-
-    base, socket_path = _address(host)
-    # A plain transport provides the connection that an attach upgrades to; there is no TLS to verify.
-    transport = httpx.AsyncHTTPTransport(verify=False, uds=socket_path)
-    return make(transport=transport, base_url=base, timeout=START, trust_env=False)
-
-
-def _address(host: str) -> tuple[str, str | None]:
-    """Return the base of addresses and the socket of an engine. Raises `Unsupported`."""
-    scheme, _, address = host.partition("://")
-    if scheme not in ("unix", "tcp", "http"):
-        raise Unsupported(f"plugins.docker.host: {host!r} is neither unix://SOCKET nor tcp://HOST:PORT")
-    return ("http://engine", address) if scheme == "unix" else (f"http://{address}", None)
-
-
-def missing_image(host: str, image: str) -> str | None:
-    """Return why an engine cannot start containers of an image; None if it can."""
-    import httpx
-
-    try:
-        base, socket_path = _address(host)
-        transport = httpx.HTTPTransport(verify=False, uds=socket_path)
-        with httpx.Client(transport=transport, timeout=_PROBE, trust_env=False) as client:
-            missing = client.get(f"{base}/images/{image}/json").status_code == 404
-    except (Unsupported, httpx.TransportError) as error:
-        return f"no engine responds at {host}: {error}"
-    return _NO_IMAGE.format(image) if missing else None
 
 
 def config(settings: DockerSettings, owner: str) -> dict[str, Any]:
@@ -191,10 +148,10 @@ def config(settings: DockerSettings, owner: str) -> dict[str, Any]:
 class Engine:
     """Containers of one process."""
 
-    def __init__(self, host: str, settings: DockerSettings, context: Context) -> None:
-        self._host = host
+    def __init__(self, endpoint: Endpoint, settings: DockerSettings, context: Context) -> None:
+        self._host = endpoint.host
         self._settings = settings
-        self._client = client_for(host, context.http)
+        self._client = client_for(endpoint, context.http)
 
     async def start(self) -> Container:
         """Return a container whose interpreter is ready."""
@@ -236,7 +193,7 @@ class Engine:
         except httpx.TransportError as error:
             raise Unavailable(f"no engine responds at {self._host}: {type(error).__name__}: {error}") from error
         if response.status_code == 404 and path.endswith("/create"):
-            raise Unsupported(_NO_IMAGE.format(self._settings.image))
+            raise Unsupported(NO_IMAGE.format(self._settings.image))
         if response.is_error:
             raise Unavailable(
                 f"the engine at {self._host} returned HTTP {response.status_code}: {response.text.strip()[:300]}"

@@ -25,8 +25,7 @@ from typing import IO, Any
 
 from leadline.errors import ProviderError
 from leadline.http import make_client
-from leadline_plugins.sandboxes.docker import DockerSettings, host_of
-from leadline_plugins.sandboxes.docker.engine import client_for
+from leadline_plugins.sandboxes.docker.endpoint import Endpoint, client_for, endpoint_of
 
 PACKAGES = ("matplotlib", "noto-cjk-sans-otc")
 _AT = "/opt/packages"
@@ -83,7 +82,9 @@ def _packaged(path: str) -> bool:
 def pack(paths: dict[str, Path], into: IO[bytes]) -> None:
     """Write the root of the file system as a tar archive."""
     with tarfile.open(fileobj=into, mode="w") as tar:
-        for folder in ("tmp", "proc", "sys", "dev", "etc"):
+        # Docker 20.10 lets root alone enter folders that are not in the archive.
+        folders = {str(folder) for target in paths for folder in Path(target.lstrip("/")).parents} - {"."}
+        for folder in sorted(folders | {"tmp", "proc", "sys", "dev", "etc"}):
             info = tarfile.TarInfo(folder)
             info.type, info.mode = tarfile.DIRTYPE, 0o1777 if folder == "tmp" else 0o755
             tar.addfile(info)
@@ -103,7 +104,7 @@ def _plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
     return info
 
 
-async def build(host: str, name: str, packages: Iterable[str]) -> str:
+async def build(endpoint: Endpoint, name: str, packages: Iterable[str]) -> str:
     """Create the image in the engine; return its id."""
     paths = contents(packages)
     folders = sorted({str(Path(target).parent) for target in paths if ".so" in target and not target.startswith(_AT)})
@@ -112,7 +113,7 @@ async def build(host: str, name: str, packages: Iterable[str]) -> str:
         await asyncio.to_thread(pack, paths, tar)
         tar.seek(0)
         params: dict[str, Any] = {"fromSrc": "-", "repo": name, "tag": "latest", "changes": changes}
-        async with client_for(host, make_client) as client:
+        async with client_for(endpoint, make_client) as client:
             created = await client.post("/images/create", params=params, content=_pieces(tar), timeout=300)
             created.raise_for_status()
             image = await client.get(f"/images/{name}:latest/json")
@@ -127,14 +128,13 @@ async def _pieces(file: IO[bytes]) -> Any:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Build the image of the sandbox `docker`, without a registry.")
-    parser.add_argument("--host", default="", help="unix://SOCKET or tcp://HOST:PORT of the engine")
+    parser.add_argument("--host", default="", help="address or Docker context of the engine")
     parser.add_argument("--name", default="leadline-sandbox", help="name of the image")
     parser.add_argument("--with", dest="more", nargs="*", default=[], help="further installed distributions to include")
     chosen = parser.parse_args()
-    address = host_of(DockerSettings(host=chosen.host))
-    if not address:
-        parser.error("no engine found: start Docker or Podman, or set its address with --host")
     try:
+        if (address := endpoint_of(chosen.host)) is None:
+            parser.error("no engine found: start Docker or Podman, or set its address with --host")
         built = asyncio.run(build(address, chosen.name, (*PACKAGES, *chosen.more)))
         print(f"{chosen.name}: {built}")  # noqa: T201
     except (ProviderError, OSError) as problem:

@@ -38,9 +38,6 @@ class Library:
     async def get(self) -> Library:
         return self
 
-    def completion(self) -> None:
-        """Stand for the function that is asked which arguments it knows."""
-
     def supports_response_schema(self, model: str) -> bool:
         return True
 
