@@ -1,20 +1,24 @@
-"""Update the parts of the documentation that quote the code.
+"""Build the documentation as a site: `make docs`.
 
-    python docs/generate.py
+    python docs/build.py
 
-A fenced block with a title is quoted: `title="examples/…"` from a file, `title="leadline.records.Hit …"` from the
-source of the named classes, `title="leadline.events"` from a module's docstring. `reference/settings.md` is written
-from the models of the settings, `reference/prompts.md` from the tasks of the built-in plugins. A test fails if a page
-is out of date.
+The pages of `docs` are copied to `build/docs`, beside those that are made from the code: the reference of the settings, the prompts and the commands, and the directory of the plugins. Zensical then writes `build/site`; a warning is an error.
 """
 
 from __future__ import annotations
 
-import inspect
+import argparse
+import json
+import os
 import re
-from collections.abc import Iterator
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
 from functools import reduce
 from importlib import import_module
+from inspect import getdoc
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +26,16 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
+from leadline import __version__
 from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime.models.task_messages import prompt_messages
 from leadline._settings.load import compose, load_settings
 from leadline._settings.schema import toml_value
 from leadline._settings.sources import Sources
 from leadline._settings.task_settings import Declared, declared
+from leadline.cli.commands import command_line, subcommands
 from leadline.client import Client
+from leadline.hookspecs import KINDS
 from leadline.settings import Limits, PipelineSettings, Settings
 from leadline.tasks import template_of
 from leadline_plugins.knowledge import KnowledgeSettings
@@ -38,12 +45,20 @@ from leadline_plugins.vectors.flat import FlatSettings
 from leadline_plugins.vectors.qdrant import QdrantSettings
 
 DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+PAGES, SITE = ROOT / "build" / "docs", ROOT / "build" / "site"
+# Pages of the site that lie elsewhere in the tree.
+ELSEWHERE = {
+    ROOT / "CHANGELOG.md": DOCS / "changelog.md",
+    ROOT / "CONTRIBUTING.md": DOCS / "contributing.md",
+    ROOT / "examples" / "systems" / "README.md": DOCS / "how-to" / "systems.md",
+}
+_DOCSTRING = re.compile(r'(^```text title="([\w.]+)"\n)(?=```$)', re.MULTILINE)
+_FENCE = re.compile(r"^(````?\w+)(?: (run|settings))?$", re.MULTILINE)
+_CODE = re.compile(r"(^(`{3,}).*?^\2$)", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\[((?:[^\]\[]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 # Tables of the settings with free names.
 _TABLES: dict[str, type[BaseModel]] = {"limits": Limits, "pipelines": PipelineSettings}
-SETTINGS = DOCS / "reference" / "settings.md"
-PROMPTS = DOCS / "reference" / "prompts.md"
-PAGES = [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md"]
-_QUOTED = re.compile(r'(^```\w+ title="([^"]+)"\n)(.*?)(^```$)', re.MULTILINE | re.DOTALL)
 _INTRODUCTION = """# Settings
 
 Every key with its default, by what you want to do. [How to change settings](../how-to/settings.md) describes files,
@@ -95,30 +110,12 @@ with your templates; see [how to change prompts](../how-to/prompts.md).
 """
 
 
-def quoted(title: str) -> str:
-    """Return the text that a block of this title quotes."""
-    if not title.startswith("leadline"):
-        return (DOCS.parent / title).read_text(encoding="utf-8")
-    names = title.split()
-    parted = "\n\n" if any("class " in _source(name) for name in names) else ""
-    return parted.join(map(_source, names))
+_ABOUT_PLUGINS = """# Plugin directory
 
-
-def _source(name: str) -> str:
-    """Return the source of a class or an assignment, the docstring of a module."""
-    module, _, own = name.rpartition(".")
-    home = import_module(module)
-    if inspect.ismodule(found := getattr(home, own, None)) or found is None:
-        return f"{inspect.getdoc(import_module(name))}\n"
-    if inspect.isclass(found):
-        return inspect.getsource(found)
-    lines = inspect.getsource(home).splitlines()
-    return next(line for line in lines if line.startswith((f"{own} ", f"{own}:"))) + "\n"
-
-
-def filled(text: str) -> str:
-    """Return a page with its quoted blocks up to date."""
-    return _QUOTED.sub(lambda block: block[1] + quoted(block[2]) + block[4], text)
+The plugins that come with Leadline, by kind. *Needs* is an extra to install or a variable with a key; the setting that
+chooses a plugin is on the page of its kind. `leadline plugins list` shows what is installed and what it lacks, `leadline
+plugins show NAME` its settings. [Add one of your own](../tutorial/search-provider.md)
+"""
 
 
 def settings_page() -> str:
@@ -170,26 +167,103 @@ def _row(key: str, field: FieldInfo, value: Any, name: str) -> str:
 
 def prompts_page() -> str:
     """Return the reference of the prompts."""
-    built_in = [one for one in declared(Client().catalog.loadable()) if one.plugin.distribution == "leadline"]
-    return "\n".join([_ABOUT_PROMPTS, *map(_prompt, sorted(built_in, key=lambda one: one.task.name))])
+    found = [asked for asked in declared(Client().catalog.loadable()) if asked.plugin.distribution == "leadline"]
+    return "\n".join([_ABOUT_PROMPTS, *map(_prompt, sorted(found, key=lambda asked: asked.task.name))])
 
 
-def _prompt(one: Declared) -> str:
-    task = one.task
+def _prompt(asked: Declared) -> str:
+    task = asked.task
     messages = prompt_messages(task, template_of(task, {}))
     blocks = (f"The {message.role} message:\n\n````text\n{message.text}\n````\n" for message in messages)
-    return "\n".join([f"## {task.name}\n\nAsked by `{one.plugin.name}`, role `{task.role}`.\n", *blocks])
+    return "\n".join([f"## {task.name}\n\nAsked by `{asked.plugin.name}`, role `{task.role}`.\n", *blocks])
 
 
-def main() -> None:
-    """Write all pages that are out of date."""
-    SETTINGS.write_text(settings_page(), encoding="utf-8")
-    PROMPTS.write_text(prompts_page(), encoding="utf-8")
-    for page in PAGES:
-        text = page.read_text(encoding="utf-8")
-        if filled(text) != text:
-            page.write_text(filled(text), encoding="utf-8")
+def commands_page() -> str:
+    """Return the help of every command."""
+    top = command_line("")
+    pages = [f"# Commands\n\nThe help of every command; [the command line](cli.md) has what they share.\n\n{_help(top)}"]
+    for name in subcommands(top).choices:
+        parser = subcommands(command_line(name)).choices[name]
+        pages.append(f"## leadline {name}\n\n{_help(parser)}")
+        inner = subcommands(parser)
+        pages += [f"### leadline {name} {sub}\n\n{_help(found)}" for sub, found in (inner.choices if inner else {}).items()]
+    return "\n".join(pages)
+
+
+def _help(parser: argparse.ArgumentParser) -> str:
+    return f"```text\n{parser.format_help()}```\n"
+
+
+def plugins_page() -> str:
+    """Return the directory of the plugins: those that come with Leadline, by kind, and the projects in `contrib`."""
+    catalog = Client().catalog
+    lines = [_ABOUT_PLUGINS]
+    for kind in KINDS:
+        title = kind.replace("_", " ").replace("ai ", "AI ").capitalize() if kind != "ai_providers" else "AI providers"
+        lines += [f"## {title}\n", f"[How to write one]({kind}.md)\n", "| plugin | is | needs |", "|---|---|---|"]
+        for plugin in sorted(catalog.loadable(), key=lambda plugin: plugin.name):
+            if (offer := plugin.offers.get(kind)) and plugin.distribution == "leadline":
+                needs = [need.partition("=")[2] or need for need in map(str, offer.requires)]
+                needs += [*offer.env.values()]
+                lines.append(f"| `{plugin.name}` | {offer.summary} | {', '.join(f'`{need}`' for need in needs)} |")
+        lines.append("")
+    lines += ["## Projects of their own\n", "In `contrib`; each has its dependencies, tests and README.\n"]
+    lines += ["| project | is | plugins |", "|---|---|---|"]
+    for file in sorted((ROOT / "contrib").glob("*/pyproject.toml")):
+        project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
+        names = ", ".join(f"`{name}`" for name in project["entry-points"].get("leadline.v2", {}))
+        lines.append(f"| `{project['name']}` | {project['description']} | {names} |")
+    return "\n".join([*lines, ""])
+
+
+# --- the site --------------------------------------------------------------------------------------------------------
+
+GENERATED: dict[str, Callable[[], str]] = {
+    "reference/settings.md": settings_page,
+    "reference/prompts.md": prompts_page,
+    "reference/commands.md": commands_page,
+    "plugins/index.md": plugins_page,
+}
+
+
+def page_of(text: str, source: Path, page: Path) -> str:
+    """Return a Markdown file as a page: marks for tests removed, links to files that are no pages as their text."""
+
+    def fence(block: re.Match[str]) -> str:
+        return block[1] + (' title="leadline.toml"' if block[0] == "```toml settings" else "")
+
+    def link(found: re.Match[str]) -> str:
+        path, hash_, anchor = found[2].partition("#")
+        if "://" in path or not path:
+            return found[0]
+        target = (source.parent / path).resolve()
+        target = ELSEWHERE.get(target, target)
+        if target.is_dir() and target.is_relative_to(DOCS):
+            target /= "README.md"
+        if not target.is_relative_to(DOCS):
+            return found[1]
+        return f"[{found[1]}]({os.path.relpath(target, page.parent)}{hash_}{anchor})"
+
+    text = _DOCSTRING.sub(lambda block: f"{block[1]}{getdoc(import_module(block[2]))}\n", text)
+    parts = _CODE.split(text)  # text, code, its fence, text, …
+    parts[::3] = [_LINK.sub(link, part) for part in parts[::3]]
+    return _FENCE.sub(fence, "".join(part for index, part in enumerate(parts) if index % 3 != 2))
+
+
+def main() -> int:
+    """Write the site. Return the exit code of Zensical."""
+    shutil.rmtree(PAGES, ignore_errors=True)
+    shutil.copytree(DOCS, PAGES, ignore=shutil.ignore_patterns("*.py", "*.md", "__pycache__"))
+    sources = {page: page for page in DOCS.rglob("*.md")} | ELSEWHERE
+    texts = {page: page_of(source.read_text(encoding="utf-8"), source, page) for source, page in sources.items()}
+    texts |= {DOCS / name: page() for name, page in GENERATED.items()}
+    for page, text in texts.items():
+        file = PAGES / page.relative_to(DOCS)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict"]
+    return subprocess.call(command, cwd=ROOT, env={**os.environ, "NO_COLOR": "1"})
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
