@@ -2,13 +2,14 @@
 
     python docs/build.py
 
-The pages of `docs` are copied to `build/docs`, beside those that are made from the code: the reference of the settings, the prompts and the commands, and the directory of the plugins. Zensical then writes `build/site`; a warning is an error.
+The pages of `docs` are copied to `build/docs`, beside those that are made from the code: the reference of the settings,
+the prompts and the commands, and the directory of the plugins. Zensical then writes `build/site`; a warning is an
+error.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shutil
@@ -26,7 +27,6 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
-from leadline import __version__
 from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime.models.task_messages import prompt_messages
 from leadline._settings.load import compose, load_settings
@@ -35,7 +35,7 @@ from leadline._settings.sources import Sources
 from leadline._settings.task_settings import Declared, declared
 from leadline.cli.commands import command_line, subcommands
 from leadline.client import Client
-from leadline.hookspecs import KINDS
+from leadline.hookspecs import GROUP, KINDS
 from leadline.settings import Limits, PipelineSettings, Settings
 from leadline.tasks import template_of
 from leadline_plugins.knowledge import KnowledgeSettings
@@ -49,11 +49,13 @@ ROOT = DOCS.parent
 PAGES, SITE = ROOT / "build" / "docs", ROOT / "build" / "site"
 # Pages of the site that lie elsewhere in the tree.
 ELSEWHERE = {
+    ROOT / "README.md": DOCS / "start.md",
     ROOT / "CHANGELOG.md": DOCS / "changelog.md",
     ROOT / "CONTRIBUTING.md": DOCS / "contributing.md",
     ROOT / "examples" / "systems" / "README.md": DOCS / "how-to" / "systems.md",
 }
-_DOCSTRING = re.compile(r'(^```text title="([\w.]+)"\n)(?=```$)', re.MULTILINE)
+# A block that quotes a file, or the docstring of a module.
+_QUOTED = re.compile(r'(^```\w+ title="([^"]+)"\n)\.\.\.$', re.MULTILINE)
 _FENCE = re.compile(r"^(````?\w+)(?: (run|settings))?$", re.MULTILINE)
 _CODE = re.compile(r"(^(`{3,}).*?^\2$)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[((?:[^\]\[]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
@@ -113,8 +115,8 @@ with your templates; see [how to change prompts](../how-to/prompts.md).
 _ABOUT_PLUGINS = """# Plugin directory
 
 The plugins that come with Leadline, by kind. *Needs* is an extra to install or a variable with a key; the setting that
-chooses a plugin is on the page of its kind. `leadline plugins list` shows what is installed and what it lacks, `leadline
-plugins show NAME` its settings. [Add one of your own](../tutorial/search-provider.md)
+chooses a plugin is on the page of its kind. `leadline plugins list` shows what is installed and what it lacks,
+`leadline plugins show NAME` its settings. [Add one of your own](../tutorial/search-provider.md)
 """
 
 
@@ -181,12 +183,13 @@ def _prompt(asked: Declared) -> str:
 def commands_page() -> str:
     """Return the help of every command."""
     top = command_line("")
-    pages = [f"# Commands\n\nThe help of every command; [the command line](cli.md) has what they share.\n\n{_help(top)}"]
+    about = "The help of every command; [the command line](cli.md) has what they share."
+    pages = [f"# Commands\n\n{about}\n\n{_help(top)}"]
     for name in subcommands(top).choices:
         parser = subcommands(command_line(name)).choices[name]
         pages.append(f"## leadline {name}\n\n{_help(parser)}")
-        inner = subcommands(parser)
-        pages += [f"### leadline {name} {sub}\n\n{_help(found)}" for sub, found in (inner.choices if inner else {}).items()]
+        if inner := subcommands(parser):
+            pages += [f"### leadline {name} {own}\n\n{_help(found)}" for own, found in inner.choices.items()]
     return "\n".join(pages)
 
 
@@ -196,22 +199,21 @@ def _help(parser: argparse.ArgumentParser) -> str:
 
 def plugins_page() -> str:
     """Return the directory of the plugins: those that come with Leadline, by kind, and the projects in `contrib`."""
-    catalog = Client().catalog
+    plugins = [plugin for plugin in Client().catalog.loadable() if plugin.distribution == "leadline"]
     lines = [_ABOUT_PLUGINS]
     for kind in KINDS:
-        title = kind.replace("_", " ").replace("ai ", "AI ").capitalize() if kind != "ai_providers" else "AI providers"
-        lines += [f"## {title}\n", f"[How to write one]({kind}.md)\n", "| plugin | is | needs |", "|---|---|---|"]
-        for plugin in sorted(catalog.loadable(), key=lambda plugin: plugin.name):
-            if (offer := plugin.offers.get(kind)) and plugin.distribution == "leadline":
-                needs = [need.partition("=")[2] or need for need in map(str, offer.requires)]
-                needs += [*offer.env.values()]
+        title = "AI providers" if kind == "ai_providers" else kind.replace("_", " ").capitalize()
+        lines += [f"## {title}\n", f"[Write one]({kind}.md)\n", "| plugin | is | needs |", "|---|---|---|"]
+        for plugin in sorted(plugins, key=lambda plugin: plugin.name):
+            if offer := plugin.offers.get(kind):
+                needs = [need.rpartition("=")[2] for need in map(str, offer.requires)] + [*offer.env.values()]
                 lines.append(f"| `{plugin.name}` | {offer.summary} | {', '.join(f'`{need}`' for need in needs)} |")
         lines.append("")
     lines += ["## Projects of their own\n", "In `contrib`; each has its dependencies, tests and README.\n"]
     lines += ["| project | is | plugins |", "|---|---|---|"]
     for file in sorted((ROOT / "contrib").glob("*/pyproject.toml")):
         project = tomllib.loads(file.read_text(encoding="utf-8"))["project"]
-        names = ", ".join(f"`{name}`" for name in project["entry-points"].get("leadline.v2", {}))
+        names = ", ".join(f"`{name}`" for name in project["entry-points"].get(GROUP, {}))
         lines.append(f"| `{project['name']}` | {project['description']} | {names} |")
     return "\n".join([*lines, ""])
 
@@ -222,8 +224,13 @@ GENERATED: dict[str, Callable[[], str]] = {
     "reference/settings.md": settings_page,
     "reference/prompts.md": prompts_page,
     "reference/commands.md": commands_page,
-    "plugins/index.md": plugins_page,
+    "plugins/directory.md": plugins_page,
 }
+
+
+def quoted(title: str) -> str:
+    """Return the text of a file of the tree, or the docstring of a module."""
+    return (ROOT / title).read_text(encoding="utf-8") if "/" in title else getdoc(import_module(title)) or ""
 
 
 def page_of(text: str, source: Path, page: Path) -> str:
@@ -244,7 +251,7 @@ def page_of(text: str, source: Path, page: Path) -> str:
             return found[1]
         return f"[{found[1]}]({os.path.relpath(target, page.parent)}{hash_}{anchor})"
 
-    text = _DOCSTRING.sub(lambda block: f"{block[1]}{getdoc(import_module(block[2]))}\n", text)
+    text = _QUOTED.sub(lambda block: block[1] + quoted(block[2]).rstrip(), text)
     parts = _CODE.split(text)  # text, code, its fence, text, …
     parts[::3] = [_LINK.sub(link, part) for part in parts[::3]]
     return _FENCE.sub(fence, "".join(part for index, part in enumerate(parts) if index % 3 != 2))
@@ -262,7 +269,7 @@ def main() -> int:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict"]
-    return subprocess.call(command, cwd=ROOT, env={**os.environ, "NO_COLOR": "1"})
+    return subprocess.call(command, cwd=ROOT, env={**os.environ, "NO_COLOR": "1"})  # noqa: S603
 
 
 if __name__ == "__main__":
