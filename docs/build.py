@@ -18,7 +18,6 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator
 from functools import reduce
-from importlib import import_module
 from inspect import getdoc
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
+from leadline import errors
 from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime.models.task_messages import prompt_messages
 from leadline._settings.load import compose, load_settings
@@ -54,7 +54,7 @@ ELSEWHERE = {
     ROOT / "CONTRIBUTING.md": DOCS / "contributing.md",
     ROOT / "examples" / "systems" / "README.md": DOCS / "how-to" / "systems.md",
 }
-# A block that quotes a file, or the docstring of a module.
+# A block that quotes a file of the tree.
 _QUOTED = re.compile(r'(^```\w+ title="([^"]+)"\n)\.\.\.$', re.MULTILINE)
 _FENCE = re.compile(r"^(````?\w+)(?: (run|settings))?$", re.MULTILINE)
 _CODE = re.compile(r"(^(`{3,}).*?^\2$)", re.MULTILINE | re.DOTALL)
@@ -229,8 +229,22 @@ GENERATED: dict[str, Callable[[], str]] = {
 
 
 def quoted(title: str) -> str:
-    """Return the text of a file of the tree, or the docstring of a module."""
-    return (ROOT / title).read_text(encoding="utf-8") if "/" in title else getdoc(import_module(title)) or ""
+    """Return the text of a file of the tree, or the classes of `leadline.errors`."""
+    if title == errors.__name__:
+        return "\n".join([*_tree(errors.LeadlineError), *_tree(errors.ProviderError)])
+    return (ROOT / title).read_text(encoding="utf-8")
+
+
+def _tree(error: Any, indent: str = "") -> Iterator[str]:
+    """Yield what an error is and how it ends a command or a call, and then the same of the errors below it."""
+    about = (getdoc(error) or "").partition("\n")[0].rstrip(".")
+    category = getattr(error, "category", "")
+    is_new = category or error.exit_code != getattr(error.__base__, "exit_code", None)
+    ends = f"{category}{', retried' if error.retry else ''}" if category else f"exit {error.exit_code}"
+    yield f"{indent}{error.__name__}: {about}{f' ({ends})' if is_new else ''}"
+    for below in error.__subclasses__():
+        if below.__module__ == errors.__name__:
+            yield from _tree(below, f"{indent}    ")
 
 
 def page_of(text: str, source: Path, page: Path) -> str:
