@@ -26,7 +26,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
-from leadline import errors
+from leadline import __version__, errors
 from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime.models.task_messages import prompt_messages
 from leadline._settings.load import compose, load_settings
@@ -278,6 +278,7 @@ def main() -> int:
     sources = {page: page for page in DOCS.rglob("*.md")} | ELSEWHERE
     texts = {page: page_of(source.read_text(encoding="utf-8"), source, page) for source, page in sources.items()}
     texts |= {DOCS / name: page() for name, page in GENERATED.items()}
+    texts[DOCS / "index.md"] += f"\nThis is the documentation of Leadline {__version__}.\n"
     for page, text in texts.items():
         file = PAGES / page.relative_to(DOCS)
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ if (location.protocol === "file:")
       this.#frame.hidden = true
       document.body.append(this.#frame)
       const { contentWindow, contentDocument } = this.#frame
-      contentWindow.postMessage = data => setTimeout(() => this.onmessage?.({ data }))
+      contentWindow.postMessage = data => setTimeout(() => this.onmessage?.({ data: structuredClone(data) }))
       const script = contentDocument.createElement("script")
       script.src = url
       script.onload = () => {
@@ -20,7 +20,7 @@ if (location.protocol === "file:")
     }
     postMessage(data) {
       if (this.#waiting) this.#waiting.push(data)
-      else this.#frame.contentWindow.dispatchEvent(new MessageEvent("message", { data }))
+      else this.#frame.contentWindow.dispatchEvent(new MessageEvent("message", { data: structuredClone(data) }))
     }
     terminate() {
       this.#frame.remove()
