@@ -23,6 +23,7 @@ import leadline
 from leadline import records
 from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime.plugins import PluginRuntime
+from leadline.cli import main
 from leadline.hookspecs import KINDS
 
 ROOT = Path(__file__).parents[2]
@@ -142,6 +143,33 @@ def test_commands_are_commands(block: Any) -> None:
     for command in re.findall(r"^\$ leadline (.*)$", block.text, re.MULTILINE):
         words = shlex.split(re.split(r" [|>] ", command)[0], comments=True)
         parse(words)
+
+
+# Commands that need no model, network, server or earlier run; the others are parsed, and run by tests of their own.
+RUNS = (
+    r"(config|prompts|pipelines|memory list|runs list|explain|knowledge|mcp install|serve token|research .*--docs)\b.*"
+)
+NEEDS_MORE = "--pipeline|--settings|^research -"
+
+
+def commands() -> list[str]:
+    texts = (page.read_text(encoding="utf-8") for page in (ROOT / "docs").rglob("*.md"))
+    found = {line.strip() for text in texts for line in re.findall(r"^\$ leadline ([^#\n]*)", text, re.MULTILINE)}
+    return sorted(line for line in found if re.fullmatch(RUNS, line) and not re.search(NEEDS_MORE, line))
+
+
+@pytest.mark.parametrize("command", commands())
+def test_commands_run(command: str, own_folders: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = own_folders / "work"
+    for name in ("docs", "handbook", "letters", "minutes/2026", "notes", "papers", "../home/letters", "../home/papers"):
+        (work / name).mkdir(parents=True)
+        (work / name / "note.md").write_text(
+            "# Depths\n\nPython decided: the harbour is sounded at the bridge of pier 7."
+        )
+    monkeypatch.chdir(work)
+    if command.startswith("knowledge ask"):
+        assert main(["knowledge", "add", "handbook"]) == 0
+    assert main([re.sub("^~", str(own_folders / "home"), word) for word in shlex.split(command)]) == 0
 
 
 def outline(transcript: str) -> tuple[list[str], list[str], list[str]]:
