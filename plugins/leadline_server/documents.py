@@ -32,7 +32,6 @@ class SourceChoice:
     chosen: Sequence[str] = ()
     which: str = "all"
     uses_web: bool = True
-    # Whether the shared folders are being read for the first time.
     is_reading: bool = False
 
     @property
@@ -74,6 +73,11 @@ class Documents:
         sections = dict(self._client.knowledge.settings.plugins)
         return {name for name, section in sections.items() if getattr(section, "folders", ())}
 
+    @property
+    def is_reading(self) -> bool:
+        """Whether the shared folders are being read for the first time."""
+        return bool(self._folders()) and not self._read.is_set()
+
     def web(self, pipeline: str = "") -> Sequence[str]:
         """Return the engines of a pipeline that search elsewhere than in documents."""
         loaded = self._client.plugins.loaded
@@ -89,8 +93,8 @@ class Documents:
             documents, web = (), ()
         which = (form.get("documents") or ["all"])[0]
         uses_web = "web" in form or "sources" not in form
-        is_reading = bool(self._folders()) and not self._read.is_set()
-        return SourceChoice(web, in_collections(documents), form.get("document") or (), which, uses_web, is_reading)
+        chosen = form.get("document") or ()
+        return SourceChoice(web, in_collections(documents), chosen, which, uses_web, self.is_reading)
 
     async def sources(self, body: NewRun, principal: str | None) -> dict[str, Any]:
         """Return the settings by which a run searches what a request asks for: documents, the web, or both.

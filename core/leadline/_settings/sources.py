@@ -29,7 +29,7 @@ from leadline._settings.layers import (
     leaves,
     refusal,
 )
-from leadline._settings.schema import KeyPath, Raw, annotation_at, is_secret, names_code, unquoted
+from leadline._settings.schema import KeyPath, Raw, annotation_at, is_secret, names_code, scalars, unquoted
 from leadline.display import choose_from
 from leadline.errors import ConfigError, UsageError
 from leadline.files import home_folder, read_limited
@@ -294,8 +294,7 @@ def secret_in(path: str, name: str) -> str:
 
 def has_reference(value: Any) -> bool:
     """Return whether a text, or one in a list, refers to a variable or a file."""
-    texts = value if isinstance(value, list | tuple) else [value]
-    return any(isinstance(text, str) and _REFERENCE.search(text) for text in texts)
+    return any(isinstance(text, str) and _REFERENCE.search(text) for text in scalars(value))
 
 
 def _values(path: Path, label: str) -> dict[KeyPath, Leaf]:
@@ -316,9 +315,10 @@ def _values(path: Path, label: str) -> dict[KeyPath, Leaf]:
 
 
 def with_paths(layer: Layer, folder: Path) -> Layer:
-    """Make the paths of plugins' files absolute: they are relative to the folder of what names them."""
+    """Make plugins' files, and `./…` in their sections, absolute: both are relative to the folder of what sets them."""
     for path, leaf in layer.leaves.items():
-        if names_code(path, leaf.value) and not isinstance(leaf.value, Unresolved):
+        beside = path[0] == "plugins" and str(leaf.value).startswith(("./", "../"))
+        if (beside or names_code(path, leaf.value)) and not isinstance(leaf.value, Unresolved):
             file = os.path.abspath(folder / Path(unquoted(leaf.value)).expanduser())  # noqa: PTH100 - links stay
             layer.leaves[path] = leaf._replace(value=file)
     return layer

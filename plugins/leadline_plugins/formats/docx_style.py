@@ -5,7 +5,9 @@ Imports python-docx.
 
 from __future__ import annotations
 
+from copy import deepcopy
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import docx
@@ -79,8 +81,8 @@ _INDIA = ("as", "bn", "gu", "hi", "kn", "ml", "mr", "ne", "or", "pa", "sa", "si"
 _COMPLEX = dict.fromkeys(_INDIA, "Nirmala UI") | dict.fromkeys(("th", "lo", "km"), "Leelawadee UI")
 # Styles of the text in cells: up to 4 columns, up to 6, and more.
 _CELL_TEXTS = ("Table Text", "Table Text Small", "Table Text Smallest")
-# Twips of a character at 9 points, and of both margins of a cell.
-_CHARACTER, _MARGINS = 100, 220
+# Twips of a character of a wide font at 9 points, and of both margins of a cell.
+_CHARACTER, _MARGINS = 120, 220
 # Points between a table and the next paragraph.
 _TABLE_SPACE = 10
 # Characters of the title that fit the header of a page.
@@ -96,9 +98,15 @@ _LAST_NAMES = (
 _LAST = tuple(f"w:{name}" for name in _LAST_NAMES.split())
 
 
-def styled(data: bytes, title: str, language: str, depth: int = 2) -> bytes:
-    """Return a Word file that Pandoc wrote, styled as a report; `depth` is the deepest level of its contents."""
+def styled(data: bytes, title: str, language: str, depth: int, own: Path, reference: Path) -> bytes:
+    """Return a Word file that Pandoc wrote, styled as a report; `depth` is the deepest level of its contents.
+
+    Styles that it lacks are those of the file `own`. The title is written above the pages where there is nothing, or
+    the title of the reference, which may be a report.
+    """
     word: Any = docx.Document(BytesIO(data))
+    old_title = docx.Document(str(reference)).core_properties.title
+    _add_styles(word.styles, docx.Document(str(own)).styles)
     _set_fonts(word.styles, language)
     fill_contents(word, depth)
     for table in word.tables:
@@ -108,8 +116,11 @@ def styled(data: bytes, title: str, language: str, depth: int = 2) -> bytes:
     if right_to_left(language):
         _set_right_to_left(word)
     for section in word.sections:
-        section.header.paragraphs[0].text = title if len(title) <= _HEADER else f"{title[:_HEADER].rstrip()}…"
-        _limit_pictures(word, section.page_width - section.left_margin - section.right_margin)
+        for paragraph in () if section.header.is_linked_to_previous else section.header.paragraphs[:1]:
+            if paragraph.text in ("", _running(old_title)) and not paragraph._p.xpath(".//w:drawing | .//w:pict"):
+                paragraph.text = _running(title)
+        if section.page_width:  # else Pandoc's own page
+            _limit_pictures(word, section.page_width - (section.left_margin or 0) - (section.right_margin or 0))
     word.core_properties.title = title[:255]
     word.core_properties.author = word.core_properties.last_modified_by = "Leadline"
     word.core_properties.language = language
@@ -118,11 +129,22 @@ def styled(data: bytes, title: str, language: str, depth: int = 2) -> bytes:
     return out.getvalue()
 
 
+def _running(title: str) -> str:
+    return title if len(title) <= _HEADER else f"{title[:_HEADER].rstrip()}…"
+
+
+def _add_styles(styles: Any, own: Any) -> None:
+    names = {style.name for style in styles}
+    for style in own:
+        if style.name not in names:
+            styles.element.append(deepcopy(style.element))
+
+
 def _set_fonts(styles: Any, language: str) -> None:
-    """Name the fonts of the language in each style that names fonts."""
+    """Name the fonts of the language in each style that names ours."""
     east, complex_ = for_language(_EAST, language, _EAST["zh"]), for_language(_COMPLEX, language, "Arial")
     for fonts in styles.element.iter(qn("w:rFonts")):
-        if fonts.get(qn("w:eastAsia")):
+        if fonts.get(qn("w:eastAsia")) in _EAST.values():
             fonts.set(qn("w:eastAsia"), east)
             fonts.set(qn("w:cs"), complex_)
 

@@ -12,13 +12,17 @@ from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
 from leadline.contracts import Call, Context
-from leadline.plugin import parser, report_formatter
+from leadline.plugin import PluginSettings, parser, report_formatter
 from leadline.records import Blob, Files, Report
 from leadline_plugins.formats.document import Document, Medium
 from leadline_plugins.formats.formulas import mathml
+from leadline_plugins.formats.house_style import file_fault, report_name, style_sheet
 from leadline_plugins.formats.interactive import frame, script_hashes
 from leadline_plugins.formats.pandoc_format import build_document
 from leadline_plugins.formats.tree import Node, text
@@ -39,6 +43,14 @@ _SIDES = {"AlignRight": "end", "AlignCenter": "middle"}
 _DEEPEST_HEADING = 6
 _BACK = ' <a href="#noteref-{0}" role="doc-backlink" aria-label="↩ {0}">↩</a>'
 MEDIUM = Medium(screen=True)
+
+
+class HtmlSettings(PluginSettings):
+    """Settings of the page."""
+
+    authority = {"css": "a style sheet"}
+
+    css: Path | None = Field(None, description="a style sheet after Leadline's; the page holds the files that it names")
 
 
 class Writer:
@@ -173,11 +185,11 @@ def _with_back_link(note: str, back: str) -> str:
     return f"{note[:-4]}{back}</p>" if note.endswith("</p>") else note + back
 
 
-def render_page(document: Document) -> str:
+def render_page(document: Document, css: str = "", more_script: str = "") -> str:
     writer = Writer(phrase("table", document.language))
     answer = writer.all(document.blocks[: document.answer])
     body = writer.all(document.blocks[document.answer :]) + writer.notes()
-    title, style, script = escape(document.title), _part("page.css"), _part("page.js")
+    title, style, script = escape(document.title), _part("page.css") + css, _part("page.js") + more_script
     language = escape(document.language or "en")
     direction = ' dir="rtl"' if right_to_left(document.language) else ""
 
@@ -239,9 +251,9 @@ def _policy(style: str, script: str, writer: Writer) -> str:
     """Return the policy of the page. Frames inherit it, so it must allow what interactive figures do."""
     hashes = " ".join(f"'{name}'" for name in (_hash(script), *writer.script_hashes))
     styles = "'unsafe-inline'" if writer.has_frames else f"'{_hash(style)}'"
-    images = "data: blob:; font-src data:" if writer.has_frames else "data:"
+    images = "data: blob:" if writer.has_frames else "data:"
     return (
-        f"default-src 'none'; img-src {images}; style-src {styles}; script-src {hashes}; "
+        f"default-src 'none'; img-src {images}; font-src data:; style-src {styles}; script-src {hashes}; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -255,15 +267,24 @@ def _part(name: str) -> str:
     return "\n" + files("leadline_plugins.formats").joinpath("assets", name).read_text("utf-8")
 
 
-@report_formatter("One self-contained page: citations open their quotes, tables sort, prints well", cache_key=None)
+@report_formatter(
+    "One self-contained page: citations open their quotes, tables sort, prints well",
+    settings=HtmlSettings,
+    ready=lambda settings: file_fault("html.css", settings.css, ".css", style_sheet),
+    cache_key=None,
+)
 class Html:
-    """Renders HTML."""
+    """Renders HTML. A subclass adds a style sheet and a script to those of the page."""
 
-    def __init__(self, context: Context) -> None:
+    css = ""
+    script = ""
+
+    def __init__(self, context: Context, settings: HtmlSettings | None = None) -> None:
         self._context = context
+        self._css = settings.css.expanduser() if settings and settings.css else None
 
     async def format(self, report: Report, call: Call, /) -> Files:
-        """Return `report.html`: text, style, script and pictures in one file.
+        """Return `report.html`: text, style, script and pictures in one file. Raises `ConfigError` for a style sheet.
 
         For a page that shows the report, whose addresses are in `report.metadata["addresses"]`, return `fragment.html`
         and `contents.html`, without style, script and pictures.
@@ -271,17 +292,21 @@ class Html:
         addresses: Any = report.metadata.get("addresses")
         if addresses is None:
             document = await build_document(report, MEDIUM, self._context, call)
-            return Files(files=(_file("report.html", await self._context.in_thread(render_page, document)),))
+            page = await self._context.in_thread(self._page, document)
+            return Files(files=(_file(report_name(self._context, "html"), page),))
         medium = replace(MEDIUM, addresses=addresses)
         document = await build_document(report, medium, self._context, call)
         fragment, contents = await self._context.in_thread(render_fragment, document)
         return Files(files=(_file("fragment.html", fragment), _file("contents.html", contents)))
+
+    def _page(self, document: Document) -> str:
+        return render_page(document, self.css + (style_sheet(self._css) if self._css else ""), self.script)
 
 
 def _file(name: str, html: str) -> Blob:
     return Blob(name=name, media_type="text/html; charset=utf-8", data=html.encode("utf-8", "replace"))
 
 
-@parser("Main part of HTML pages", work="local", cache_key=())
+@parser("Main part of HTML pages", settings=HtmlSettings, work="local", cache_key=())
 def _parser() -> HtmlParser:
     return HtmlParser()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from typing import Any
 
 from leadline.contracts import Call, Context
 from leadline.errors import Unsupported
@@ -56,7 +57,9 @@ async def notice_of_formulas(call: Call, count: int) -> None:
     await call.run.emit("notice", {"message": f"formulas that could not be set are shown as TeX: {count}"})
 
 
-def pandoc_format(name: str, summary: str, *modules: str) -> report_formatter:
+def pandoc_format(name: str, summary: str, *modules: str, **options: Any) -> report_formatter:
     """Return the decorator of a format; `name` is also the name of its extra, `modules` are its other requirements."""
     requires = tuple(f"{module}=leadline[{name}]" for module in ("pypandoc", *modules))
-    return report_formatter(summary, requires=requires, cache_key=None, limits=Limits(at_once=2, timeout=120))
+    return report_formatter(
+        summary, requires=requires, cache_key=None, limits=Limits(at_once=2, timeout=120), **options
+    )

@@ -46,7 +46,7 @@ _PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 
 
 # The inlines that Pandoc writes as calls of functions, such as `#strong[sources]`.
-_CALLS = frozenset({"Strong", "Emph", "Strikeout", "Superscript", "Subscript", "Link", "Span", "Image"})
+_CALLS = frozenset({"Strong", "Emph", "Strikeout", "Superscript", "Subscript", "Link", "Image"})
 
 
 def with_ended_calls(node: Any) -> Any:
@@ -58,14 +58,19 @@ def with_ended_calls(node: Any) -> Any:
     ended: list[Any] = []
     for item in node:
         last = ended[-1] if ended else None
-        if _is_node(last, _CALLS) and _is_node(item, {"Str"}) and str(item["c"])[:1] in ".([":
+        if _ends_call(last) and isinstance(item, dict) and item.get("t") == "Str" and str(item["c"])[:1] in ".([":
             ended.append({"t": "RawInline", "c": ["typst", ";"]})
         ended.append(with_ended_calls(item))
     return ended
 
 
-def _is_node(node: Any, kinds: Set[str]) -> bool:
-    return isinstance(node, dict) and node.get("t") in kinds
+def _ends_call(node: Any) -> bool:
+    match node:
+        case {"t": "Span", "c": [[name, *_], inside]}:  # with a name it ends with a label
+            return not name and _ends_call(inside[-1:] and inside[-1])
+        case {"t": kind}:
+            return kind in _CALLS
+    return False
 
 
 def with_unbreakable_rows(node: Any) -> Any:
@@ -109,7 +114,7 @@ def typst_blocks(blocks: list[Node], contents: int | None = None) -> Iterator[No
         if index == contents:
             yield _raw("#contents")
         if index == ending:
-            yield _raw("#kept[")
+            yield _raw("#kept(above: 1.6em)[" if "quote" in block["c"][0][1] else "#kept[")
         match block:
             case {"t": "Figure"}:
                 yield from _figure(block)
@@ -174,10 +179,18 @@ def _raw(code: str) -> Node:
 async def compile_typst(
     body: bytes, pictures: Sequence[Blob], inputs: Mapping[str, str], context: Context, call: Call
 ) -> bytes:
-    """Return the PDF of Typst source under our template. Raises `Unsupported` if Typst fails."""
+    """Return the PDF of Typst source under our template. Raises `Unsupported` if Typst fails.
+
+    The prelude of the inputs is a path; Typst can read the folder of the file, as `house`.
+    """
+    fonts, prelude = _fonts(), Path(inputs["prelude"])
     with TemporaryDirectory(prefix="leadline-pdf-") as folder:
         await context.in_thread(_write_sources, Path(folder), body, pictures)
-        request = json.dumps({"root": folder, "fonts": _fonts(), "inputs": inputs}).encode()
+        if inputs["prelude"]:
+            (Path(folder) / "house").symlink_to(prelude.parent.absolute())
+            fonts = [*fonts, *map(str, prelude.parent.glob("fonts/"))]
+            inputs = {**inputs, "prelude": f"house/{prelude.name}"}
+        request = json.dumps({"root": folder, "fonts": fonts, "inputs": inputs}).encode()
         return await run(_COMMAND, request, "typst could not set the report", call)
 
 

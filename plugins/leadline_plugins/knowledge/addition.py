@@ -152,6 +152,8 @@ class Addition:
         if not entries and not unread:
             return
         await self._writer.add([*entries, *unread], list(stored.items()))
+        # A removed version of the same name could be restored over the new one, or deleted with it.
+        await self._writer.in_thread(self._shelf.forget, [entry.id for entry in entries])
         outcome.replaced += sum(entry.id in outcome.known for entry in entries)
         abouts = (StoredDocument.model_validate_json(entry.about) for entry in entries)
         outcome.documents += [about.model_copy(update={"shared": self._shelf.shared}) for about in abouts]

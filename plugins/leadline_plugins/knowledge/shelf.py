@@ -19,7 +19,7 @@ from pydantic_core import from_json
 
 from leadline.encoding import json_bytes
 from leadline.errors import Denied, Unsupported
-from leadline.files import private_file, private_folder, read_limited
+from leadline.files import private_file, read_limited
 from leadline.records import Document, Hit, Notice, Principal, Source, StoredDocument, UnreadFile
 from leadline_plugins.documents.store import DocumentStore
 from leadline_plugins.passages.ranking import cosine
@@ -101,16 +101,8 @@ class Shelf(DocumentStore):
 
     def keep_file(self, digest: str, data: bytes) -> None:
         """Store the bytes of a file, whole or not at all."""
-        path = self._file(digest)
-        if path.is_file():
-            return
-        part = path.with_suffix(".part")
-        part.unlink(missing_ok=True)  # it may be a link of somebody else's
-        with private_file(part).open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
+        if not (path := self._file(digest)).is_file():
+            _write(path, data)
 
     def read_file(self, digest: str) -> bytes:
         """Return the bytes of a stored file. Raises `OSError`, also for what is no stored file, as behind a link."""
@@ -129,17 +121,18 @@ class Shelf(DocumentStore):
 
     def set_aside(self, document: StoredDocument, data: bytes) -> None:
         """Keep a document and the bytes of its file for a day; it is not found meanwhile."""
-        folder = private_folder(self.folder / _REMOVED)
         about = json_bytes(document.model_copy(update={"removed": datetime.now(UTC)}))
         for name, content in ((document.id, data), (f"{document.id}.json", about)):
-            (folder / name).unlink(missing_ok=True)
-            private_file(folder / name).write_bytes(content)
+            _write(self.folder / _REMOVED / name, content)
 
     def removed(self) -> list[StoredDocument]:
         """Return the documents that can be restored, the last removed first; older ones are deleted."""
         known = []
         for path in (self.folder / _REMOVED).glob("*.json"):
-            document = StoredDocument.model_validate_json(read_limited(path, _LARGEST))
+            try:
+                document = StoredDocument.model_validate_json(read_limited(path, _LARGEST))
+            except FileNotFoundError:  # restored or deleted just now
+                continue
             if document.id != path.stem:  # the folder may be anybody's
                 continue
             if document.removed and datetime.now(UTC) - document.removed < _DAY:
@@ -180,6 +173,17 @@ class Shelf(DocumentStore):
                 f"which leaves those in {filled} for you to delete, or set knowledge.store to what it was"
             )
             raise Denied(Notice(other_store, "reembed"))
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file, whole or not at all."""
+    part = path.with_suffix(".part")
+    part.unlink(missing_ok=True)  # it may be a link of somebody else's
+    with private_file(part).open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
 
 
 def _beginning(packed: bytes) -> Source:

@@ -28,7 +28,10 @@ from leadline_server.requests import MODELS, UPLOAD_TIMEOUT, NewRun, order, read
 from leadline_server.views import RunView
 
 # Settings that the form to ask has fields for.
-FIELDS = ("language", "report.length", "research.max_queries", "budget.money", "verify.require_support", *MODELS)
+FIELDS = (
+    *("language", "report.length", "research.max_queries", "budget.money", "plan.approve", "verify.require_support"),
+    *MODELS,
+)
 COOKIE = "leadline_form"
 FIELD = "form_token"
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}")
@@ -117,6 +120,8 @@ def new_run(form: Form) -> NewRun:
     pipeline, _, preset = first(form, "pipeline").partition(" ")
     if preset:
         changed["preset"] = preset
+    if first(form, "documents") == "some" and not form.get("document"):
+        raise Problem(422, "invalid_request", "select one or more documents, or choose all")
     return order(
         question=first(form, "question").strip(),
         pipeline=pipeline,
@@ -150,15 +155,17 @@ def tag_text(tags: Mapping[str, str]) -> str:
     return ", ".join(f"{name}={value}" if value else name for name, value in tags.items())
 
 
-def of_run(view: RunView, order: Order | None, web: Collection[str]) -> Form:
+def of_run(view: RunView, order: Order | None, web: Collection[str]) -> dict[str, list[str]]:
     """Return the form that asks a run's question again, as far as its order is known; `web` are engines of the web."""
     form = {"question": [view.question], "pipeline": [view.pipeline], "tags": [tag_text(view.tags)]}
+    form["follows"] = [view.follows]
     if order is None:
         return form
 
     def given(key: str) -> Any:
-        value: Any = order.settings if key in order.given else {}
-        for name in key.split("."):
+        path = next((name for name in (key, f"plugins.{key}") if name in order.given), "")  # of a stage
+        value: Any = order.settings if path else {}
+        for name in path.split("."):
             value = value.get(name) if isinstance(value, dict) else None
         return value
 

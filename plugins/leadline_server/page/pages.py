@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import pairwise
-from typing import Any, cast, get_args
+from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from starlette.requests import Request
@@ -18,7 +18,7 @@ from leadline.records import DocumentList, Evidence, Passages
 from leadline_server.access import SHARED
 from leadline_server.documents import in_collections
 from leadline_server.downloads import Downloads
-from leadline_server.knowledge_routes import Change, KnowledgeRoutes
+from leadline_server.knowledge_routes import KnowledgeRoutes
 from leadline_server.page import forms
 from leadline_server.page.run_pages import ACTIONS, RunPages
 from leadline_server.page.shared_pages import SharedPages
@@ -26,6 +26,7 @@ from leadline_server.page.site_pages import SitePages
 from leadline_server.page.templating import Templates
 from leadline_server.page.watching import Trails
 from leadline_server.problems import Problem, problem_of
+from leadline_server.requests import ChangedDocuments, checked
 from leadline_server.service import Service, principal_of
 from leadline_server.sign_in import CALLBACK
 
@@ -85,8 +86,9 @@ class DocumentPages:
         try:
             if to == "deleted":
                 await self._knowledge.purge(principal, names)
-            elif to in get_args(Change):
-                changed = await self._knowledge.move(principal, names, cast("Change", to))
+            else:
+                wanted = checked(ChangedDocuments, names=names, to=to)
+                changed = await self._knowledge.move(principal, wanted.names, wanted.to)
                 if to == "removed":
                     undo = [document.id for document in changed.documents]
                     return RedirectResponse("/documents?" + urlencode({"undo": undo}, doseq=True), 303)
@@ -119,6 +121,7 @@ class DocumentPages:
             undo=[name for name in request.query_params.getlist("undo") if name in restorable],
             unread=listed.unread,
             unfinished=listed.unfinished,
+            is_reading=self._service.documents.is_reading,
             wanted=wanted,
             passages=[
                 (passage, source, document_of(source.hit.url))

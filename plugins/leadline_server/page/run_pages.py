@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,13 +23,14 @@ from leadline.errors import LeadlineError
 from leadline.events import utc_now
 from leadline.records import Document, Evidence, Files, Hit, Report, Section, Source
 from leadline.rendering import VERDICTS, clean
+from leadline.run_summary import ACTIVE
 from leadline.runs import OpenQuestion
 from leadline_server.downloads import Downloads
 from leadline_server.page import forms
 from leadline_server.page.templating import Templates, own_tags
 from leadline_server.page.trail import Trail
 from leadline_server.page.watching import Trails
-from leadline_server.page.wording import ACTIVE, FORMATS, outcome
+from leadline_server.page.wording import FORMATS, outcome
 from leadline_server.problems import Problem
 from leadline_server.queue import QueuedRun
 from leadline_server.requests import Labels, NewShare, checked
@@ -90,8 +91,8 @@ def passage_view(evidence: EvidenceView, number: int | None, claims: Collection[
 # Reports as HTML that are kept, because making one takes up to a second.
 _KEPT = 8
 _CONTEXT = 1_200
-# Passages on one page.
-_MOST = 20
+# Passages, and claims, on one page.
+_MOST, _CLAIMS = 20, 100
 # Past runs that are looked at for the time that one takes.
 _HISTORY = 100
 # How writers cite a passage in a draft.
@@ -108,11 +109,6 @@ class Facts:
     total: int
     sources: int | None
     passages: int | None
-
-    @property
-    def judged(self) -> int:
-        """The number of claims that a judge decided."""
-        return self.total - self.claims.get("not_judged", 0)
 
 
 class RunPages:
@@ -132,8 +128,8 @@ class RunPages:
         if view.status in ACTIVE:
             if trail.usual is None:
                 trail.usual = (await usual_seconds(self._service, principal)).get(view.pipeline, 0.0)
-            draft = await self._draft(trail, view)
-            return await self._page(request, "live.html", view, trail, draft=draft, progress=trail.progress(utc_now()))
+            draft, progress = await self._draft(trail, view), trail.progress(view.ended or utc_now())
+            return await self._page(request, "live.html", view, trail, draft=draft, progress=progress)
         if not (report := await self._report(run_id, principal, view)):
             return await self._page(request, "ended.html", view, trail, outcome=outcome(view))
         base, figures = f"/runs/{view.id}", f"/runs/{view.id}/figures/{{id}}"
@@ -145,8 +141,12 @@ class RunPages:
             trail,
             report=report,
             follow_key=secrets.token_urlsafe(16),
+            follow_up=await follow_up(self._service, run_id, principal),
             parts=await self.fragment(
-                report, passages=f"{base}/evidence/{{id}}", checks=f"{base}/checks#claim-{{number}}", figures=figures
+                report,
+                passages=f"{base}/evidence/{{id}}",
+                checks=f"{base}/checks?claim={{number}}#claim-{{number}}",
+                figures=figures,
             ),
             thread=thread.runs[::-1],
             uncited=len(report.uncited),
@@ -161,24 +161,22 @@ class RunPages:
         """Show every claim with its verdict, the judge's words and the judge."""
         run_id, principal, view = await self._view(request)
         report = await self._service.report(run_id, principal)
-        kind = request.query_params.get("verdict", "")
-        claims = [
-            (number, verdict)
-            for number, verdict in enumerate(report.verdicts, start=1)
-            if kind in ("", verdict.verdict)
-        ]
-        bare = list(enumerate(report.uncited, start=len(report.verdicts) + 1)) if kind in ("", "uncited") else []
-        counts = Counter[str](verdict.verdict for verdict in report.verdicts)
-        counts["uncited"] = len(report.uncited)
+        chosen, claim = (request.query_params.get(name, "") for name in ("verdict", "claim"))
+        kinds = [*(verdict.verdict for verdict in report.verdicts), *("uncited" for _ in report.uncited)]
+        entries = zip(range(1, len(kinds) + 1), kinds, (*report.verdicts, *report.uncited), strict=True)
+        rows = [row for row in entries if chosen in ("", row[1])]
+        rows.sort(key=lambda row: list(VERDICTS).index(row[1]))
+        page = next((index for index, row in enumerate(rows) if str(row[0]) == claim), 0) // _CLAIMS
         return await self._page(
             request,
             "checks.html",
             view,
             None,
-            claims=sorted(claims, key=lambda pair: list(VERDICTS).index(pair[1].verdict)),
-            bare=bare,
-            counts={name: counts[name] for name in VERDICTS if counts[name]},
-            chosen=kind,
+            rows=rows[page * _CLAIMS : (page + 1) * _CLAIMS],
+            pages=[row[0] for row in rows[::_CLAIMS]],
+            page=page,
+            counts={name: kinds.count(name) for name in VERDICTS if name in kinds},
+            chosen=chosen,
         )
 
     async def details(self, request: Request) -> Response:
@@ -368,6 +366,18 @@ async def usual_seconds(service: Service, principal: str | None) -> dict[str, fl
     for run in (await service.runs(principal, RunFilter(status="complete"), limit=_HISTORY)).runs:
         times[run.pipeline].append(run.seconds)
     return {pipeline: median(seconds) for pipeline, seconds in times.items()}
+
+
+async def form_again(service: Service, run_id: str, principal: str | None) -> dict[str, list[str]]:
+    """Return the form that asks a run's question again. Raises `Problem`."""
+    view, known = await service.view(run_id, principal), await asyncio.to_thread(service.queue.get, run_id, principal)
+    view = view.model_copy(update={"tags": own_tags(view.tags)})
+    return forms.of_run(view, known.order if known else None, service.documents.web())
+
+
+async def follow_up(service: Service, run_id: str, principal: str | None) -> dict[str, list[str]]:
+    """Return the form to follow a run up: with its pipeline, sources and settings. Raises `Problem`."""
+    return {**await form_again(service, run_id, principal), "question": [], "tags": [], "follows": [run_id]}
 
 
 def waiting_before(runs: Iterable[QueuedRun], run_id: str) -> int:

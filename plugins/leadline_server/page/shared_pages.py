@@ -23,8 +23,7 @@ class SharedPages:
         """Show a shared report."""
         base = SHARED + request.path_params["secret"]
         if request.headers.get("sec-fetch-site") == "cross-site":
-            # A browser sends the cookie of its session only with a request that a page of ours caused.
-            return self._templates.page(request, "shared_door.html", target=base)
+            return self._templates.page(request, "lead_on.html", target=base, words="The report opens.")
         view, report = await open_shared(self._service, request)
         parts = await self._runs.fragment(report, figures=f"{base}/figures/{{id}}")
         about = {"run": view, "base": base, "parts": parts, "downloads": await formats(self._downloads)}

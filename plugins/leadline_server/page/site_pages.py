@@ -6,6 +6,7 @@ import asyncio
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -20,8 +21,8 @@ from leadline_server.access import COOKIE, cookie, keep_session, unknown_token
 from leadline_server.admin import AdminRoutes
 from leadline_server.downloads import Downloads
 from leadline_server.page import forms
-from leadline_server.page.run_pages import usual_seconds
-from leadline_server.page.templating import Templates, own_tags, static_file
+from leadline_server.page.run_pages import follow_up, form_again, usual_seconds
+from leadline_server.page.templating import Templates, static_file
 from leadline_server.page.wording import LEVELS, ROUTER, STATUSES, WAYS
 from leadline_server.pipelines import LACKS
 from leadline_server.problems import Problem, problem_of
@@ -118,20 +119,20 @@ class SitePages:
 
     async def home(self, request: Request) -> Response:
         """Show the form to ask, and the latest runs."""
-        query = request.query_params
-        if run_id := query.get("again", ""):
-            view, known = await self._service.view(run_id, principal_of(request)), self._service.queue.get
-            order = await asyncio.to_thread(known, run_id, principal_of(request))
-            view = view.model_copy(update={"tags": own_tags(view.tags)})
-            web = self._service.documents.web()
-            return await self._home(request, forms.of_run(view, order.order if order else None, web))
-        return await self._home(request, {name: query.getlist(name) for name in ("question", "documents", "document")})
+        query, principal = request.query_params, principal_of(request)
+        form = {name: query.getlist(name) for name in ("question", "documents", "document")}
+        for name, fill in (("again", form_again), ("follows", follow_up)):
+            if run_id := query.get(name):
+                form = await fill(self._service, run_id, principal)
+        return await self._home(request, form)
 
     async def _home(self, request: Request, form: forms.Form, problem: Problem | None = None) -> Response:
         principal, settings = principal_of(request), self._settings
         recent = await self._service.runs(principal, limit=_RECENT)
-        follows = forms.first(form, "follows") or request.query_params.get("follows", "")
-        earlier = await self._service.view(follows, principal) if follows else None
+        earlier = None
+        if follows := forms.first(form, "follows"):
+            with suppress(Problem):  # deleted
+                earlier = await self._service.view(follows, principal)
         return self._templates.page(
             request,
             "home.html",
@@ -269,7 +270,7 @@ class SitePages:
         """Log the browser in that the provider sent back, by a page: the next request is then one of this site."""
         secret = cookie(request.headers, _LOGIN)
         session, target = await self._service.sign_in(request, self._known_provider, secret)
-        reply = self._templates.page(request, "signed_in.html", target=target)
+        reply = self._templates.page(request, "lead_on.html", target=target, words="You are logged in.")
         keep_session(request, reply, session, self._service.store.session_seconds)
         reply.delete_cookie(_LOGIN, path=CALLBACK, httponly=True, samesite="lax")
         return reply

@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse, Response
 
 from leadline.display import visible
 from leadline.rendering import VERDICTS, plain_title, readable_url
+from leadline.run_summary import ACTIVE
 from leadline_server.access import Identity
 from leadline_server.openai.turns import CHAT, REQUEST, TAGS
 from leadline_server.page import wording
@@ -24,7 +25,7 @@ from leadline_server.page.forms import FIELD, form_token, keep_token, tag_text
 from leadline_server.problems import Problem
 from leadline_server.remedies import for_readers
 
-# Everything a page needs comes from this server; nothing runs that is not in `page.js`.
+# Everything a page needs comes from this server; nothing runs that is not in `static`.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -82,8 +83,7 @@ class Templates:
             "static": static_address,
             "verdicts": VERDICTS,
             "statuses": wording.STATUSES,
-            "active_statuses": wording.ACTIVE,
-            "formats": wording.FORMATS,
+            "active_statuses": ACTIVE,
             "stage_states": wording.STAGE_STATES,
             "tiers": wording.TIERS,
             "coverage": wording.COVERAGE,

@@ -51,7 +51,6 @@ class Page:
     id: str
     url: str
     title: str
-    engine: str
     tier: int
     published: str = ""
     passages: int | None = None
@@ -89,7 +88,6 @@ class Failing:
     """A failure, and how often it occurred."""
 
     message: str
-    step: str
     category: str = ""
     times: int = 1
 
@@ -115,8 +113,6 @@ class Trail:
     pages: dict[str, Page] = field(default_factory=dict)
     unread: list[Unread] = field(default_factory=list)
     failures: dict[str, Failing] = field(default_factory=dict)
-    notices: list[str] = field(default_factory=list)
-    retries: int = 0
     waiting: str = ""
     tokens: int = 0
     cost: float = 0.0
@@ -127,7 +123,6 @@ class Trail:
     finished: bool = False
     # Its user ended the search: stages that were refused since then did not fail.
     stopped: bool = False
-    began: datetime | None = None
     # The calls in flight: kind and description.
     running: dict[str, tuple[str, str]] = field(default_factory=dict)
     # The text of the report that is being written: by call and section.
@@ -214,7 +209,7 @@ class Trail:
 
     # --- events --------------------------------------------------------------------------------------------------
 
-    def _on_run_started(self, data: Mapping[str, Any], event: Event) -> None:
+    def _on_run_started(self, data: Mapping[str, Any], _: Event) -> None:
         names = [str(name) for name in data.get("steps") or ()]
         self.steps = {name: self.steps.get(name, Step(name)) for name in names}
         for step in self.steps.values():
@@ -223,7 +218,6 @@ class Trail:
         self.drafts.clear()
         self.stopped = False
         self.finished = False
-        self.began = self.began or event.time
 
     def _on_run_finished(self, _: Mapping[str, Any], __: Event) -> None:
         self.finished = True
@@ -279,8 +273,8 @@ class Trail:
 
     def _on_source(self, data: Mapping[str, Any], _: Event) -> None:
         url = str(data["url"])
-        title, engine, published = (str(data.get(name) or "") for name in ("title", "engine", "published"))
-        page = Page(str(data.get("id", "")), url, title or url, engine, int(data.get("tier") or 3), published)
+        title, published = (str(data.get(name) or "") for name in ("title", "published"))
+        page = Page(str(data.get("id", "")), url, title or url, int(data.get("tier") or 3), published)
         page = self.pages.setdefault(url, page)
         if search := self.searches.get(str(data.get("query", ""))):
             search.pages[url] = page
@@ -315,7 +309,6 @@ class Trail:
             self.model_calls += 1
 
     def _on_call_retried(self, data: Mapping[str, Any], _: Event) -> None:
-        self.retries += 1
         self.waiting = f"A service did not answer. Trying again in {data['seconds']:.0f} s."
 
     def _on_call_held(self, data: Mapping[str, Any], _: Event) -> None:
@@ -331,10 +324,7 @@ class Trail:
         if message in self.failures:
             self.failures[message].times += 1
         else:
-            self.failures[message] = Failing(message, str(data.get("step", "")), str(data.get("category", "")))
+            self.failures[message] = Failing(message, str(data.get("category", "")))
 
     def _on_notice(self, data: Mapping[str, Any], _: Event) -> None:
         self.stopped = self.stopped or data.get("code") == "stopped"
-        message = str(data["message"])
-        if message not in self.notices:
-            self.notices.append(message)

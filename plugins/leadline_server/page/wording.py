@@ -24,7 +24,6 @@ STATUSES: Mapping[str, str] = {
     "interrupted": "interrupted",
     "unreadable": "unreadable",
 }
-ACTIVE = ("pending", "running", "waiting")
 # What a stage does, for people; the stages of other packages keep their names.
 STAGES: Mapping[str, str] = {
     "route": "Choosing how to answer",

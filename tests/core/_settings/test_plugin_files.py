@@ -70,6 +70,18 @@ def test_a_section_names_a_file_relative_to_its_settings(load: Load, folder: Pat
         load(USE + "limt = 3\n")
 
 
+def test_a_path_that_begins_with_a_dot_is_relative_to_its_settings_and_a_style_needs_consent(
+    load: Load, folder: Path, tmp_path: Path
+) -> None:
+    (folder / "house.css").touch()
+    text = 'report.formats = ["html"]\n[html]\ncss = "./house.css"\n'
+    assert load(text).settings.plugin("html").css == folder / "house.css"
+    with pytest.raises(ConfigError, match=rf"plugins\.html\.css: there is no file {tmp_path}/house\.css; `\./` begins"):
+        load(text, sets=["html.css=./house.css"])
+    with pytest.raises(UntrustedSettings, match=r"html\.css = .*house\.css. \(a style sheet\)"):
+        load(text, cwd=folder, file=None)
+
+
 @pytest.mark.parametrize("found", [USE.partition("limit")[0], 'plugin_folder = "."\nsearch.engines = ["wiki"]\n'])
 def test_a_file_has_a_short_section_and_variables_as_an_installed_plugin(load: Load, found: str) -> None:
     assert load(f"{found}[wiki]\nlimit = 7\n").settings.plugin("wiki").limit == 7

@@ -61,7 +61,7 @@ class FormatRun:
 
 @pytest.fixture
 def context(tmp_path: Path) -> Context:
-    return fake_context(tmp_path)
+    return fake_context(tmp_path, name="html")
 
 
 @pytest.fixture

@@ -67,6 +67,15 @@ async def test_every_script_shows_and_nothing_is_missing(call: FakeCall, write: 
     assert call.run.told == []
 
 
+@pytest.mark.parametrize("references", [True, False])
+async def test_no_sign_of_typst_shows_after_a_mark_or_a_citation(
+    context: Context, make_call: Make, make_report: Make, references: bool
+) -> None:
+    report = make_report("It is deep [@e4]. **So**.list [@e1](x).")
+    text = pdf_text(await data(maker("pdf", context), report, make_call(references=references)))
+    assert "It is deep [1]≠. So.list [2](x)." in text.replace("≠≠", "≠").replace("\xa0", " ")
+
+
 async def test_a_character_without_a_glyph_is_replaced_with_a_notice(call: FakeCall, write: Make) -> None:
     text = pdf_text(await write("pdf", "Rare: \u0378 and private \ue000."))
     assert "[U+0378]" in text

@@ -12,6 +12,7 @@ from tests.server.conftest import PATIENCE, Served, finish, order, running
 from tests.server.page.conftest import Browser, browser_of, form, text
 
 from leadline.records import Evidence
+from leadline_server.documents import Documents
 from leadline_server.page.pages import text_pages
 
 PIER = b"# Pier\n\nThe eastern pier of the harbour is of oak, and 40 fathoms long since the storm of 1952.\n"
@@ -59,6 +60,17 @@ def add(browser: Browser, *files: tuple[str, bytes], token: str = "", collection
     return f"{reply.status_code} {reply.text}"
 
 
+def test_shared_folders_that_are_being_read_are_not_taken_for_empty(
+    team: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alice = visitor(team, "alice")
+    assert "No documents yet" in text(alice.open("/documents"))
+    monkeypatch.setattr(Documents, "is_reading", True)
+    assert "The shared folders are being read" in text(alice.open("/documents"))
+    assert "No documents yet" not in text(alice.open("/documents"))
+    assert "Documents are being read" in text(alice.open("/"), ".sources")
+
+
 def test_documents_are_added_found_and_removed_by_their_owner_alone(team: Served) -> None:
     alice, bob = visitor(team, "alice"), visitor(team, "bob")
     assert "No documents yet" in text(alice.open("/documents"))
@@ -78,8 +90,11 @@ def test_documents_are_added_found_and_removed_by_their_owner_alone(team: Served
     assert "1 document" in change(alice, "restored", name)
     assert "of oak" in text(alice.open("/documents?q=oak+pier+of+the+harbour"), ".found")
     change(alice, "removed", name)
+    add(alice, ("pier.md", PIER + b"It was painted in 1960.\n"))
+    assert "removed" not in text(alice.open("/documents")), "the new one took its place"
+    change(alice, "elsewhere", name, status=422)
     change(alice, "deleted", name)
-    assert "removed" not in text(alice.open("/documents"))
+    assert "No documents yet" in text(alice.open("/documents"))
 
 
 def test_a_shared_collection_is_found_by_everybody_and_changed_by_its_owner_alone(team: Served) -> None:
@@ -118,6 +133,8 @@ def test_a_question_is_answered_from_the_chosen_documents(team: Served) -> None:
     report = http.get(f"/v1/runs/{run_id}/files/report.json")
     titles = {source["hit"]["title"] for source in report.json()["sources"]}
     assert titles == {"Pier"}
+    after = alice.submit(form(alice.open(f"/runs/{run_id}"), "/runs"), question="How long is the pier of the harbour?")
+    assert finish(http, after.url.path.removeprefix("/runs/"))["engines"] == ["knowledge"], "nor does it ask the web"
     chat = {"model": "leadline-research", "messages": [{"role": "user", "content": question}]}
     reply = http.post("/v1/chat/completions", json=chat)
     assert reply.status_code == 200, reply.text

@@ -42,6 +42,8 @@ def test_a_faulty_question_comes_back_with_the_reason_and_what_was_written(brows
     reply = browser.submit(form(browser.open("/"), "/runs"), 422, question="  ", tags="team=harbour")
     assert "Write a question." in reply.text
     assert 'value="team=harbour"' in reply.text
+    none = browser.submit(form(browser.open("/"), "/runs"), 422, question=QUESTION, documents="some")
+    assert "Select one or more documents" in none.text
     refused = browser.submit(form(browser.open("/"), "/runs"), 403, **{"set.runs.folder": "/tmp"}, question=QUESTION)
     assert "cannot be changed by a request" in refused.text
 
@@ -159,6 +161,26 @@ def test_what_a_run_assumed_stands_above_its_report(tmp_path: Path) -> None:
         assert text(page, ".alert").endswith("The report assumes: It means the outer <b>basin")
 
 
+def test_many_claims_are_shown_in_pages_and_linked_from_the_report(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        run = order(server.client())
+        finish(server.client(), run)
+        path = server.folder / "runs" / run / "report.json"
+        known = json.loads(path.read_text())
+        claim = {"id": "c", "section_id": "s1", "text": "It is deep.", "span": [0, 1]}
+        kinds = ["supported"] * 240 + ["contradicted"]
+        known["verdicts"] = [{"claim": claim, "verdict": kind, "judge": "model"} for kind in kinds]
+        path.write_text(json.dumps(known))
+        browser = browser_of(server)
+        first = browser.open(f"/runs/{run}/checks")
+        claims = [item.attributes["id"] for item in first.css(".claims > li")]
+        assert (len(claims), claims[0]) == (100, "claim-241"), "the worst come first"
+        last = first.css(".filter[aria-label=Pages] a")[-1].attributes["href"] or ""
+        assert len(browser.open(last).css(".claims > li")) == 41
+        assert browser.open(f"/runs/{run}/checks?claim=150").css_first("#claim-150") is not None
+        assert len(browser.open(f"/runs/{run}/checks?verdict=contradicted").css(".claims > li")) == 1
+
+
 def test_a_follow_up_continues_the_run_and_both_are_listed(browser: Browser, served: Served, done: str) -> None:
     page = browser.open(f"/runs/{done}")
     asked = browser.submit(form(page, "/runs"), question=QUESTION)
@@ -168,6 +190,7 @@ def test_a_follow_up_continues_the_run_and_both_are_listed(browser: Browser, ser
     assert "follows the earlier question" in text(shown, ".crumbs")
     assert run in text(browser.open(f"/runs/{run}/details"), ".facts-list")
     assert len(shown.css(".thread li")) == 2
+    assert "Ask a follow-up" in text(browser.open(f"/?again={run}"), "h1")
 
 
 def test_tags_of_the_endpoint_for_chats_are_not_shown(browser: Browser, served: Served) -> None:
@@ -239,6 +262,7 @@ def test_a_plan_is_changed_in_a_field_of_several_lines(browser: Browser, served:
     assert typed == "Section: The depth\nAim: numbers"
     assert finish(http, run)["status"] == "complete"
     assert "**The depth**" in http.get(f"/v1/runs/{run}/files/plan.md").text
+    assert browser.open(f"/?again={run}").css_first('input[name="set.plan.approve"][checked]') is not None
 
 
 def test_a_team_logs_in_with_a_token_and_sees_only_its_own(team: Served) -> None:
@@ -255,6 +279,7 @@ def test_a_team_logs_in_with_a_token_and_sees_only_its_own(team: Served) -> None
     browser.submit(form(browser.open("/login"), "/login"), token=team.tokens["bob"])
     browser.open(f"/runs/{run}", 404)
     assert run not in (browser.open("/runs").html or "")
+    assert "Settings" not in text(browser.open("/"), "nav"), "that is the operator's"
 
 
 def test_errors_are_pages_for_people_and_json_for_programs(browser: Browser, http: httpx.Client) -> None:
@@ -274,6 +299,7 @@ def test_too_many_requests_is_a_page_with_the_time_to_wait(tmp_path: Path) -> No
 
 
 def test_settings_show_origins_and_what_plugins_lack(browser: Browser) -> None:
+    assert "Settings" in text(browser.open("/"), "nav")
     page = browser.open("/settings")
     assert "search.engines" in text(page)
     assert "What is missing" in text(page)

@@ -131,6 +131,30 @@ if (list) {
   update();
 }
 
+// Runs under the days of the reader's clock; those of a search are listed by how well they match.
+for (const runs of $$("[data-days]")) {
+  const midnight = (...time) => new Date(...time).setHours(0, 0, 0, 0);
+  const weekday = (new Date().getDay() + 6) % 7;
+  const heading = (run) => {
+    if ($(".pinned", run)) return "Pinned";
+    const time = $("time", run)?.dateTime ?? Date.now();
+    const days = Math.round((midnight() - midnight(time)) / 864e5);
+    if (days < 2) return days < 1 ? "Today" : "Yesterday";
+    if (days <= weekday + 7) return days <= weekday ? "This week" : "Last week";
+    return new Date(time).toLocaleString("en-GB", { month: "long", year: "numeric" });
+  };
+  let title = null, days = null;
+  for (const run of [...runs.children]) {
+    if (title?.textContent !== heading(run)) {
+      title = Object.assign(document.createElement("h2"), { textContent: heading(run) });
+      days = runs.cloneNode();
+      runs.before(title, days);
+    }
+    days.append(run);
+  }
+  runs.remove();
+}
+
 // --- forms to ask: sent from the keyboard ------------------------------------------------------------------------------
 document.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches("textarea[name=question]")) event.target.form.requestSubmit();
