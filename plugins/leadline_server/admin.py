@@ -15,7 +15,7 @@ from starlette.requests import Request
 from leadline.records import Record
 from leadline_server.access import role_refused
 from leadline_server.endpoint import Endpoint
-from leadline_server.queue.contract import sums
+from leadline_server.queue.records import sums
 from leadline_server.run_routes import number, required
 from leadline_server.service import Service, identity_of
 from leadline_server.views import RunPage
@@ -110,32 +110,18 @@ class AdminRoutes:
             {
                 "since": since,
                 "users": [
-                    {
-                        "name": name,
-                        "last_seen": seen.get(name) or None,
-                        "active": working[name],
-                        **by_user.get(name, {}),
-                    }
+                    {"name": name, "last_seen": seen.get(name) or None, "active": working[name]} | by_user.get(name, {})
                     for name in names
                 ],
                 "by_model": sums(spent, "model"),
                 "by_day": sums(spent, "day"),
                 "tokens": [
-                    {
-                        **{
-                            name: getattr(token, name) or None
-                            for name in ("name", "role", "created", "expires", "used")
-                        },
-                        "user": token.principal,
-                    }
+                    vars(token)
+                    | {"user": token.principal, "expires": token.expires or None, "used": token.used or None}
                     for token in tokens
                 ],
                 "active": [
-                    {
-                        **{name: getattr(run, name) for name in ("run_id", "state", "ordered")},
-                        "user": run.principal,
-                        "pipeline": run.order.pipeline if run.order else "",
-                    }
+                    vars(run) | {"user": run.principal, "pipeline": run.order.pipeline if run.order else ""}
                     for run in active
                 ],
                 "failing": service.metrics.failures(),

@@ -121,7 +121,7 @@ _FILES, _OWN_FILES = 65_536, 200
 
 @dataclass(frozen=True)
 class Running:
-    """A server that accepts requests at `url`; `end` ends it, and must be called on its event loop."""
+    """A server that takes runs at `url`; `end` ends it, and must be called on its event loop."""
 
     url: str
     end: Callable[[], None]
@@ -137,8 +137,8 @@ async def serve(
 ) -> None:
     """Serve until a signal. Raises `UsageError` before anything is served, and `ConfigError` a moment later.
 
-    `started` is called when requests are accepted. `work` begins when the plugins are loaded, which takes as long
-    again: until then the server is not ready. It has workers do the runs; without it, others start them.
+    Requests are accepted before the plugins are loaded, which takes as long again: until then the server is not ready.
+    Then `started` is called, and `work` begins. It has workers do the runs; without it, others start them.
     """
     if address.url and not address.url.startswith(("http://", "https://")):
         raise UsageError(f"--url {address.url}: an address begins with http:// or https://")
@@ -169,16 +169,13 @@ async def serve(
         server = _Server(config, app.service)
         accepting = asyncio.Event()
 
-        def begin() -> None:
-            started(Running(f"http://{host}:{port}", server.end))
-            accepting.set()
-
         async def ready() -> None:
             await accepting.wait()
             client.plugins.pipeline()  # wrong settings are an error now, not with every run
             _check_vector_store(client)
             app.service.check_models()
             app.service.ready = True
+            started(Running(f"http://{host}:{port}", server.end))
             tasks = [
                 asyncio.create_task(_delete_old(app.service), name="keep"),
                 asyncio.create_task(app.service.documents.follow_folders(), name="folders"),
@@ -190,7 +187,7 @@ async def serve(
                     task.cancel()
                 await asyncio.wait(tasks)
 
-        server.when_started = begin
+        server.when_started = accepting.set
         working = asyncio.create_task(ready(), name="work")
         working.add_done_callback(lambda _: None if server.should_exit else server.end())  # a second end is forcible
         try:

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from leadline import Client
@@ -80,10 +81,12 @@ class Documents:
 
     def web(self, pipeline: str = "") -> Sequence[str]:
         """Return the engines of a pipeline that search elsewhere than in documents."""
-        loaded = self._client.plugins.loaded
-        own = loaded.settings.pipelines[pipeline].settings.get("search.engines") if pipeline else None
-        engines = own if isinstance(own, list | tuple) else loaded.chosen["search.engines"]
-        return [name for name in engines if name not in {*self._folders(), loaded.settings.knowledge.base}]
+        documents = {*self._folders(), self._settings.knowledge.base}
+        return [name for name in self._engines(pipeline) if name not in documents]
+
+    def _engines(self, pipeline: str) -> Sequence[str]:
+        own = self._settings.pipelines[pipeline].settings.get("search.engines") if pipeline else None
+        return own if isinstance(own, list | tuple) else self._client.plugins.loaded.chosen["search.engines"]
 
     async def choice(self, form: Mapping[str, list[str]], principal: str | None) -> SourceChoice:
         """Return the sources that a form offers, and those that it chooses."""
@@ -106,21 +109,26 @@ class Documents:
         try:
             if self._folders():
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._read.wait(), _PATIENCE)
+                    async with asyncio.timeout(_PATIENCE):
+                        await self._read.wait()
             if body.documents:
-                listed = await self._client.knowledge.documents(*body.documents, principal=principal)
-                if not listed.documents:
-                    known = "GET /v1/knowledge lists them"
-                    raise Problem(422, "no_such_document", "documents: there is none of these", known)
+                listed = (await self._client.knowledge.documents(*body.documents, principal=principal)).documents
+                # Not by its path, which the knowledge base knows, too: that is told to the operator alone.
+                known = {name for it in listed for name in (it.id, *accumulate(it.name.split("/"), "{}/{}".format))}
+                if unknown := [name for name in body.documents if name.rstrip("/") not in known]:
+                    hint = "GET /v1/knowledge lists them"
+                    raise Problem(422, "no_such_document", f"documents: there is no {unknown[0]!r}", hint)
             has_documents = body.documents != [] and await self._client.knowledge.version(principal=principal)
-        except (CallFailed, ConfigError):  # a run that needs them tells why
-            return {}
+        except (CallFailed, ConfigError):
+            if body.documents is not None or not body.web:  # never the web instead
+                raise
+            return {}  # a run that needs documents tells why
         web = self.web(body.pipeline) if body.web else []
         engines = [*([base] if has_documents else []), *web]
         if not engines and (body.documents is not None or not body.web):
             raise Problem(422, "nothing_to_search", "neither documents nor the web are to be searched", "choose one")
         chosen = self._client.plugins.loaded.chosen
-        if engines and engines != [*chosen["search.engines"]]:
+        if engines and engines != [*self._engines(body.pipeline)]:
             changed["search.engines"] = engines
             if has_documents and base not in chosen["read.fetchers"]:
                 changed["read.fetchers"] = [base, *chosen["read.fetchers"]]

@@ -24,7 +24,7 @@ from leadline_server.prometheus import (
     WORKERS,
 )
 from leadline_server.queue import QueueUnavailable
-from leadline_server.queue.contract import unavailable
+from leadline_server.queue.records import unavailable
 from leadline_server.remedies import record_for_readers
 from leadline_server.requests import ALLOWED, LOWERED, Login, read
 from leadline_server.service import Service, identity_of
@@ -144,7 +144,8 @@ class InfoRoutes:
     async def _workers(self) -> int:
         """Return how many workers are alive. Raises `QueueUnavailable`, also if the queue takes too long to answer."""
         try:
-            return len(await asyncio.wait_for(asyncio.to_thread(self._service.queue.workers), _PATIENCE))
+            async with asyncio.timeout(_PATIENCE):
+                return len(await asyncio.to_thread(self._service.queue.workers))
         except TimeoutError:
             raise unavailable("of the server", f"it did not answer within {_PATIENCE:g} s") from None
 

@@ -17,12 +17,17 @@ from leadline.errors import CallFailed
 from leadline.records import AddedDocuments, Blob, Document, DocumentList, Passages
 from leadline_server.endpoint import Endpoint
 from leadline_server.limits import Slots
-from leadline_server.problems import Problem
+from leadline_server.problems import Problem, problem_of
 from leadline_server.requests import UPLOAD_TIMEOUT, ChangedDocuments, read, read_body
 from leadline_server.run_routes import number
 from leadline_server.service import Service, principal_of
 from leadline_server.views import Done
 
+# Parameters, as the description of the routes tells them.
+_REMOVED = {"removed": "1 for the removed documents, which can be restored for a day"}
+_NAME = {"name": "the name of the file, with its ending"}
+_PURGE = {"purge": "1 to delete it at once; else it can be restored for a day"}
+_SEARCH = {"q": "the question", "limit": "at most so many passages: 1 to 50"}
 Change = Literal["removed", "restored", "shared", "private"]
 # Passages of one reply, and their characters.
 _MOST, _CHARACTERS = 50, 1_000_000
@@ -41,41 +46,14 @@ class KnowledgeRoutes:
 
     def endpoints(self) -> list[Endpoint]:
         """Return the routes."""
+        top, document = "/v1/knowledge", "/v1/knowledge/{document_id}"
         return [
-            Endpoint(
-                "GET",
-                "/v1/knowledge",
-                self.list_,
-                DocumentList,
-                query={"removed": "1 for the removed documents, which can be restored for a day"},
-            ),
-            Endpoint(
-                "POST",
-                "/v1/knowledge",
-                self.add,
-                AddedDocuments,
-                query={"name": "the name of the file, with its ending"},
-                errors=(408, 409, 413, 422),
-                upload=True,
-            ),
-            Endpoint("POST", "/v1/knowledge/changes", self.change, DocumentList, ChangedDocuments, errors=(404,)),
-            Endpoint(
-                "DELETE",
-                "/v1/knowledge/{document_id}",
-                self.remove,
-                Done,
-                query={"purge": "1 to delete it at once; else it can be restored for a day"},
-                errors=(404,),
-            ),
-            Endpoint(
-                "GET",
-                "/v1/knowledge/search",
-                self.search,
-                Passages,
-                query={"q": "the question", "limit": "at most so many passages: 1 to 50"},
-                errors=(409, 422),
-            ),
-            Endpoint("GET", "/v1/knowledge/{document_id}", self.open, DocumentList, errors=(404,)),
+            Endpoint("GET", top, self.list_, DocumentList, query=_REMOVED),
+            Endpoint("POST", top, self.add, AddedDocuments, query=_NAME, errors=(408, 409, 413, 422), upload=True),
+            Endpoint("POST", f"{top}/changes", self.change, DocumentList, ChangedDocuments, errors=(404,)),
+            Endpoint("DELETE", document, self.remove, Done, query=_PURGE, errors=(404,)),
+            Endpoint("GET", f"{top}/search", self.search, Passages, query=_SEARCH, errors=(409, 422)),
+            Endpoint("GET", document, self.open, DocumentList, errors=(404,)),
         ]
 
     async def list_(self, request: Request) -> DocumentList:
@@ -201,7 +179,7 @@ def _problem(failed: CallFailed) -> Problem:
     if failed.record.message.code == "reembed":
         message = "the documents were embedded with another model than the server now uses"
         return Problem(409, "embedder_changed", message, "the operator of the server has them embedded again")
-    return Problem(500, "failed", "the documents could not be used", "the log of the server has the details")
+    return problem_of(failed)
 
 
 def _no_such_document() -> Problem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
 from starlette.responses import JSONResponse
@@ -11,6 +12,7 @@ from leadline.records import Record
 from leadline_server.queue import QueueUnavailable
 from leadline_server.remedies import for_readers
 
+log = logging.getLogger("leadline.server")
 # The beginnings of the paths whose clients expect errors in OpenAI's form.
 OPENAI_PATHS = ("/v1/models", "/v1/chat/", "/v1/responses")
 _OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
@@ -86,4 +88,5 @@ def problem_of(error: LeadlineError) -> Problem:
         return Problem(422, "settings", for_readers(str(error)), "GET /v1/settings lists the settings")
     if isinstance(error, UsageError):
         return Problem(422, "invalid_request", for_readers(str(error)))
+    log.error("a request failed: %s", error)
     return Problem(500, "failed", "the request failed", "the log of the server has the details")

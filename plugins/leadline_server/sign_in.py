@@ -15,7 +15,7 @@ import time
 import tomllib
 from base64 import urlsafe_b64encode
 from collections import OrderedDict
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,10 +23,19 @@ from typing import Annotated, Any, Literal
 from urllib.parse import quote, urlencode, urlsplit
 
 import httpx
-from pydantic import BaseModel, ConfigDict, Field, IPvAnyNetwork, StringConstraints, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    IPvAnyNetwork,
+    PrivateAttr,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 
 from leadline.display import choose_from
-from leadline.errors import UsageError
+from leadline.errors import ConfigError, UsageError
 from leadline_server.problems import Problem
 from leadline_server.store import Role
 
@@ -71,7 +80,8 @@ class OidcSettings(_Table):
         try:
             secret = self.client_secret_file.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeError) as error:
-            raise UsageError(f"oidc.client_secret_file: cannot read {self.client_secret_file}: {error}") from None
+            reason = getattr(error, "strerror", None) or error
+            raise UsageError(f"oidc.client_secret_file: cannot read {self.client_secret_file}: {reason}") from None
         if not secret:
             raise UsageError(f"oidc.client_secret_file: {self.client_secret_file} is empty")
         return secret
@@ -132,9 +142,6 @@ class ModelSettings(_Table):
         """Return the models that somebody may choose."""
         return self.users.get(principal or "", self.roles.get(role, ()))
 
-    def all(self) -> set[str]:
-        return {model for models in (*self.roles.values(), *self.users.values()) for model in models}
-
 
 class AccessSettings(_Table):
     """The file of `--access`."""
@@ -144,13 +151,14 @@ class AccessSettings(_Table):
     sessions: SessionSettings = SessionSettings()
     roles: RoleSettings = RoleSettings()
     models: ModelSettings = ModelSettings()
+    _path: Path = PrivateAttr(Path("--access"))
 
     @model_validator(mode="after")
     def _check(self) -> AccessSettings:
         if {"reader", "metrics"} & {*self.models.roles}:
             raise ValueError("models.roles: only admin and user start runs")
         if self.sessions.idle_hours > self.sessions.hours and "idle_hours" in self.sessions.model_fields_set:
-            raise ValueError("sessions.idle_hours: a session ends before, after sessions.hours")
+            raise ValueError("sessions.idle_hours: at most sessions.hours, after which a session ends anyway")
         named = {*self.roles.admin, *self.roles.user, *self.roles.reader} - {EVERYBODY}
         if named and not self.oidc and not (self.proxy and self.proxy.groups_header):
             raise ValueError("roles: nothing tells the groups of users; set [oidc], or proxy.groups_header")
@@ -163,16 +171,30 @@ class AccessSettings(_Table):
         """Whether users come in without a token."""
         return self.oidc is not None or self.proxy is not None
 
+    def check_models(self, check: Callable[[str], object]) -> None:
+        """Raise `ConfigError` with file and setting if `check` raises it for one of the models."""
+        for table, listed in (("roles", self.models.roles), ("users", self.models.users)):
+            for name, models in listed.items():
+                for model in models:
+                    try:
+                        check(model)
+                    except ConfigError as error:
+                        raise ConfigError(
+                            f"{self._path}: models.{table}.{name}: no run can use {model!r}: {error}"
+                        ) from None
+
 
 def read_access(path: Path, url: str) -> AccessSettings:
     """Read the file of `--access`, which must work with this address of the server. Raises `UsageError`."""
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
         settings = AccessSettings.model_validate(values)
+        settings._path = path
     except ValidationError as error:
         raise UsageError("\n".join(f"{path}: {_fault(dict(detail))}" for detail in error.errors())) from None
     except (OSError, ValueError) as error:
-        raise UsageError(f"--access {path}: {error}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"--access: cannot read {path}: {reason}") from None
     if settings.oidc:
         if find_spec("joserfc") is None:
             raise UsageError(f"{path}: [oidc] needs joserfc: pip install 'leadline[oidc]'")
@@ -191,7 +213,7 @@ def _fault(detail: dict[str, Any]) -> str:
     if detail["type"] == "extra_forbidden":
         table = _TABLES.get(str(detail["loc"][0]), AccessSettings)
         return f"{key}: unknown setting; {choose_from(str(detail['loc'][-1]), table.model_fields)}"
-    return f"{key}: {detail['msg']}".removeprefix(": ")
+    return f"{key}: {detail['msg'].removeprefix('Value error, ')}".removeprefix(": ")
 
 
 _TABLES: Mapping[str, type[_Table]] = {

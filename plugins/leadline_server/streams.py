@@ -95,7 +95,8 @@ class Stream(Response):
         try:
             with suppress(TimeoutError):
                 whole = await self._send_frames(send, {left, closing})
-                await asyncio.wait_for(send({"type": "http.response.body", "body": b""}), SEND_TIMEOUT)
+                async with asyncio.timeout(SEND_TIMEOUT):
+                    await send({"type": "http.response.body", "body": b""})
             if not whole and self._signals.left and not self._closing.is_set():
                 await self._signals.left()
         finally:
@@ -130,7 +131,8 @@ class Stream(Response):
             await self._frames.aclose()  # type: ignore[attr-defined]
 
     async def _send(self, send: Send, data: bytes) -> None:
-        await asyncio.wait_for(send({"type": "http.response.body", "body": data, "more_body": True}), SEND_TIMEOUT)
+        async with asyncio.timeout(SEND_TIMEOUT):
+            await send({"type": "http.response.body", "body": data, "more_body": True})
 
 
 async def disconnected(receive: Receive) -> None:

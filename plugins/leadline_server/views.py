@@ -86,12 +86,8 @@ class RunView(Metadata):
     @classmethod
     def of_order(cls, order: Order, status: str, reason: str = "") -> RunView:
         """Return the view of a run that has no folder: it waits, was withdrawn, or could not be started."""
-        metadata = Metadata(
-            **{name: getattr(order, name) for name in _OF_ORDERS},
-            status=status,
-            reason=reason,
-        )
-        return cls.of(metadata)
+        known = {name: getattr(order, name) for name in _OF_ORDERS}
+        return cls.of(Metadata(**known, status=status, reason=reason))
 
 
 def readable(view: RunView, folder: str) -> RunView:
@@ -141,19 +137,8 @@ class RunItem(Record):
     @classmethod
     def of_order(cls, order: Order) -> RunItem:
         """Return the item of a run that waits for a worker."""
-        links = Links.of(order.run_id)
-        return cls(
-            run_id=order.run_id,
-            id=order.run_id,
-            status="pending",
-            question=order.question,
-            pipeline=order.pipeline,
-            began=order.began,
-            tags=order.tags,
-            conversation=order.conversation,
-            follows=order.follows,
-            links=links,
-        )
+        known = {name: getattr(order, name) for name in _OF_ORDERS if name in cls.model_fields}
+        return cls(**known, id=order.run_id, status="pending", links=Links.of(order.run_id))
 
 
 class RunPage(Record):

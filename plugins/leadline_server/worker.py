@@ -25,7 +25,7 @@ from leadline.events import Subscription, utc_now
 from leadline.runs import Result, RunInfo
 from leadline_server import logs
 from leadline_server.processes import name_of
-from leadline_server.queue import Claim, Queue, QueuedRun, QueueUnavailable
+from leadline_server.queue import Claim, Queue, QueuedRun, QueueUnavailable, Replaced
 
 T = TypeVar("T")
 log = logging.getLogger("leadline.worker")
@@ -69,7 +69,7 @@ class Worker:
             while self._tasks:
                 await asyncio.wait(self._tasks)
             beating.cancel()
-            await asyncio.wait({beating})
+            await asyncio.gather(beating, return_exceptions=True)
             with suppress(QueueUnavailable):
                 await self._ask(self._queue.leave, self.name)
             self._threads.shutdown(wait=False)
@@ -127,6 +127,9 @@ class Worker:
             except QueueUnavailable:
                 if time.monotonic() - last > PATIENCE:
                     raise
+            except Replaced:
+                log.warning("this worker was taken for dead: others continue its runs")
+                raise
             await asyncio.sleep(BEAT)
 
     def _compare(self, held: dict[str, int]) -> None:
@@ -199,7 +202,8 @@ class Worker:
             raise JournalBusy(result.reason)
         await self._tell(self._queue.spend, (claim.run_id, claim.run.principal, _spent(result)))
         is_continued = result.status == "cancelled" and result.reason == CONTINUED
-        logs.write(log, "run is left to another worker" if is_continued else "run ended", **_sums(result))
+        message = "run waits for an answer" if result.status == "waiting" else "run ended"
+        logs.write(log, "run is left to another worker" if is_continued else message, **_sums(result))
         return not is_continued
 
     async def _start(self, claim: Claim) -> Run:
@@ -219,8 +223,6 @@ class Worker:
     def _has_ended(self, claim: Claim) -> bool:
         """Return whether somebody has carried the order out, but could not tell the queue."""
         info = self._find(claim.run)
-        if info and info.status == "interrupted":  # its process may have written the end between the looks of `find`
-            info = self._find(claim.run)
         return info is not None and has_ended(info, claim.run)
 
     def _find(self, run: QueuedRun) -> RunInfo | None:

@@ -151,15 +151,20 @@ def test_the_folder_may_stand_before_or_after_the_subcommand() -> None:
         (["--host", "192.0.2.1", "--port", "1"], 64, ""),
         (["--port", "70000"], 64, "is not a port"),
         (["--max-money-day=-1"], 64, "--max-money-day"),
+        (["--access", "nowhere.toml"], 64, "cannot read nowhere.toml: No such file"),
         (["--set", "search.engines=nothing"], 78, "nothing"),
         (["--port", "0", "--set", "knowledge.store=qdrant"], 64, "set plugins.qdrant.url"),
+        (["--port", "0", "--access", "access.toml"], 78, "access.toml: models.roles.user: no run can use 'nix:large'"),
     ],
 )
 def test_settings_that_cannot_work_are_refused_at_the_start(
     options: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    Path("access.toml").write_text('[models.roles]\nuser = ["nix:large"]')
     assert main(["serve", *options]) == code
-    assert message in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert message in error
+    assert "Leadline serves" not in error
 
 
 def test_missing_packages_are_named_with_the_command_that_installs_them(

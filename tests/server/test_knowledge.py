@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
-from tests.server.conftest import Served, finish, order, running
+from tests.server.conftest import QUESTION, Served, finish, order, running
 
+from leadline.errors import ConfigError
 from leadline.records import Source
 from leadline_server.limits import Limits
 from leadline_server.service import Service
@@ -81,6 +83,42 @@ def test_no_other_account_of_the_machine_reads_anything_of_a_user(team: Served, 
     assert [path for path, way in files.items() if all(one.stat().st_mode & 0o055 for one in way)] == []
     private = [path for path in files if path.suffix in (".sqlite", ".i8") or path.name == "events.jsonl"]
     assert {path.stat().st_mode & 0o777 for path in private} == {0o600}
+
+
+def test_a_question_to_documents_is_never_asked_of_the_web_instead(
+    team: Served, alice: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def failing(*args: object, **options: object) -> None:
+        raise ConfigError("knowledge.store: the folder is gone")
+
+    for method in ("version", "documents"):
+        monkeypatch.setattr(f"leadline._runtime.runs.adhoc.KnowledgeClient.{method}", failing)
+    for body in ({"web": False}, {"documents": ["harbour.md"]}, {"documents": ["harbour.md"], "web": False}):
+        reply = alice.post("/v1/runs", json={"question": QUESTION, **body})
+        assert (reply.status_code, "the folder is gone" in reply.text) == (422, True), body
+    monkeypatch.undo()
+
+
+def test_documents_are_searched_by_a_pipeline_with_engines_of_its_own(tmp_path: Path) -> None:
+    own: Any = {"pipelines__own": {"stages": ["query", "search"], "settings": {"search.engines": ["fakeweb"]}}}
+    with running(tmp_path, search__engines=["knowledge"], **own) as served:
+        http = served.client()
+        upload(http, "harbour.md")
+        view = finish(http, order(http, pipeline="own", documents=["harbour.md"], web=False))
+        assert view["engines"] == ["knowledge"]
+
+
+def test_a_document_has_a_name_for_users_and_its_path_is_no_name(tmp_path: Path) -> None:
+    (path := tmp_path / "port" / "pier.txt").parent.mkdir()
+    path.write_bytes(HARBOUR)
+    folders: Any = {"search__engines": ["local"], "plugins__local__folders": [str(path.parent)]}
+    with running(tmp_path, "alice", **folders) as served:
+        http = served.client("alice")
+        finish(http, order(http, documents=["port/", "port/pier.txt"]))
+        for names in ([str(path)], [str(path.parent)], ["/no/such"], ["port", "port/pier"]):
+            reply = http.post("/v1/runs", json={"question": QUESTION, "documents": names})
+            expected = {"code": "no_such_document", "message": f"documents: there is no {names[-1]!r}"}
+            assert (reply.status_code, reply.json() | expected) == (422, reply.json())
 
 
 @pytest.mark.parametrize("name", ["", " ", "x" * 301, "a\nb.txt"])

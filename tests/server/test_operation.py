@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import shutil
@@ -18,19 +19,19 @@ from tests.server.conftest import PATIENCE, QUESTION, Served, events, finish, or
 
 from leadline._settings.sources import read_dotenv
 from leadline.cli import main
+from leadline_server.active_runs import ActiveRuns
 from leadline_server.limits import Limits
 from leadline_server.logs import AUDIT
 from leadline_server.prometheus import RUN_METRICS, SERVER_METRICS
 from leadline_server.queue import QueuedRun, Quota, open_queue
-from leadline_server.queue.contract import unavailable
-from leadline_server.queue.sql import SqlQueue
-from leadline_server.service import ActiveRuns
+from leadline_server.queue.records import unavailable
+from leadline_server.queue.sql import Queue
 from leadline_server.store import Store
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "serve"
 
 
-def _down(queue: SqlQueue) -> Any:
+def _down(queue: Queue) -> Any:
     raise unavailable("/srv/queue", "disk I/O error")
 
 
@@ -43,10 +44,10 @@ def _down(queue: SqlQueue) -> Any:
     ],
 )
 def test_a_server_is_not_ready_while_nobody_would_take_a_run(
-    workers: Callable[[SqlQueue], Any], code: str, http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+    workers: Callable[[Queue], Any], code: str, http: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert http.get("/readyz").status_code == 200
-    monkeypatch.setattr(SqlQueue, "workers", workers)
+    monkeypatch.setattr(Queue, "workers", workers)
     monkeypatch.setattr("leadline_server.info_routes._PATIENCE", 0.1)
     reply = http.get("/readyz")
     assert (reply.status_code, reply.json()["code"]) == (503, code)
@@ -107,6 +108,16 @@ def test_the_place_counts_the_turns_of_others() -> None:
     active._known = {run.run_id: run for run in runs}
     assert [active.before(run.run_id) for run in runs] == [2, 4, 6, 2, 4, 6, 7, 2]
     assert active.before("unknown") == 0
+
+
+async def test_who_waits_for_a_change_can_be_cancelled_at_the_moment_of_a_change() -> None:
+    active = ActiveRuns(queue=None)  # type: ignore[arg-type]
+    waiting = asyncio.create_task(active.changed(active.version, PATIENCE))
+    await asyncio.sleep(0.01)
+    active._changed.set()
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
 
 
 def test_doctor_looks_at_a_running_server(

@@ -13,6 +13,7 @@ import httpx
 import pytest
 from tests.server.conftest import QUESTION, Served, events, finish, order, running
 
+from leadline.errors import ConfigError
 from leadline_server.sign_in import AccessSettings
 from leadline_server.store import Store
 
@@ -146,7 +147,8 @@ def test_a_request_chooses_only_a_model_of_its_user_on_every_entrance(tmp_path: 
 
 def test_a_model_that_no_run_can_use_ends_the_server_at_its_start(tmp_path: Path) -> None:
     access = AccessSettings.model_validate({"models": {"roles": {"user": ["nobody:large"]}}})
-    with pytest.raises(AssertionError, match="nobody"), running(tmp_path, "alice", access=access):
+    message = "models.roles.user: no run can use 'nobody:large'"
+    with pytest.raises(ConfigError, match=message), running(tmp_path, "alice", access=access):
         pass
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import subprocess
@@ -107,13 +108,30 @@ async def test_a_worker_lets_go_of_a_run_that_belongs_to_another_one(
     assert (current.epoch, queue.is_current(current)) == (2, True)
 
 
+async def test_a_worker_that_is_taken_for_dead_while_it_ends_says_so_in_one_line(
+    tmp_path: Path, queue: Queue, gate: Gate, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(worker, "BEAT", 0.05)
+    async with working(tmp_path, queue, gate) as late:
+        await until(queue.workers)
+        late._tasks.add(ending := asyncio.create_task(asyncio.sleep(PATIENCE)))
+        ending.add_done_callback(late._tasks.discard)
+        late.close()
+        await asyncio.sleep(1.2 * worker._IDLE)  # it takes nothing any more
+        queue.leave("w", died=True)
+        await until(lambda: caplog.records)
+        ending.cancel()
+    gc.collect()
+    assert [(record.exc_info, "taken for dead" in record.message) for record in caplog.records] == [(None, True)]
+
+
 async def test_a_run_that_has_ended_is_not_run_again(tmp_path: Path, queue: Queue, gate: Gate) -> None:
     order = an_order(tmp_path)
     queue.put(order, None)
     async with working(tmp_path, queue, gate):
         await until(lambda: not queue.active())
     # As if its worker had been killed before it could tell.
-    queue._database.write(lambda cursor: cursor("UPDATE leadline_orders SET state = 'waiting'"))  # type: ignore[attr-defined]
+    queue._database.write(lambda cursor: cursor("UPDATE leadline_orders SET state = 'waiting'"))
     async with working(tmp_path, queue, gate):
         await until(lambda: not queue.active())
     assert state(tmp_path, order.run_id).sessions == 1

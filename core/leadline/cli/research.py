@@ -58,7 +58,11 @@ async def _answer(client: Client, args: argparse.Namespace) -> None:
         raise UsageError(f"the run {args.run} waits for no answer; resume it without --answer and --no-answer")
     question, given = metadata.questions[0], Answer(action="decline")
     if not args.no_answer:
-        given = Answer(action="accept", content=content_of(question.json_schema, args.answer))
+        try:
+            content = content_of(question.json_schema, args.answer, files=True)
+        except UsageError as error:
+            raise UsageError(f"--answer: {error}") from None
+        given = Answer(action="accept", content=content)
     await client.answer(args.run, question.id, given)
 
 

@@ -58,7 +58,7 @@ class Terminal:
             if not line.strip():
                 return (False, "decline") if field.required else (True, None)
             try:
-                return True, field.parse(line.strip())
+                return True, field.parse(line.strip(), files=True)
             except ValueError as error:
                 say(str(error))
 
@@ -113,8 +113,8 @@ class _Field:
             span = " (@FILE, or Enter to go on without answering)"
         return f"{title}{span}{'' if self.required else ', or nothing'}: "
 
-    def parse(self, text: str) -> Any:
-        """Return the value that a line stands for. Raises `ValueError` with a message for the user."""
+    def parse(self, text: str, *, files: bool) -> Any:
+        """Return the value that a text stands for. Raises `ValueError` with a message for the user."""
         if self.choices:
             names = [name.casefold() for name in self._names()]
             if text.isdecimal() and 1 <= int(text) <= len(names):
@@ -124,7 +124,7 @@ class _Field:
             raise ValueError(f"Please enter a number from 1 to {len(names)}.")
         kind = self.schema.get("type")
         value: Any = text
-        if self.has_lines and text.startswith("@"):
+        if files and self.has_lines and text.startswith("@"):
             try:
                 value = Path(text[1:].strip()).expanduser().read_text("utf-8")
             except (OSError, ValueError) as error:
@@ -141,27 +141,27 @@ class _Field:
         return value
 
 
-def content_of(schema: Json, text: str) -> Json:
+def content_of(schema: Json, text: str, *, files: bool = False) -> Json:
     """Return an answer in words as the content that a schema asks for: JSON, or the value of its only field.
 
-    Raises `UsageError`.
+    With `files`, `@FILE` is the text of a file of this machine. Raises `UsageError`.
     """
     if text.lstrip().startswith("{"):
         try:
             content: Json = json.loads(text)
             return content
-        except ValueError as error:
-            raise UsageError(f"--answer: not JSON: {error}") from None
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"the answer is not JSON: {error}") from None
     fields = _fields(schema)
     required = [field for field in fields if field.required]
     if len(required or fields) != 1:
         names = ", ".join(field.name for field in fields)
-        raise UsageError(f"--answer: the question has the fields {names}; write a JSON object of them")
+        raise UsageError(f"the question has the fields {names}; write a JSON object of them")
     [field] = required or fields
     try:
-        return {field.name: field.parse(text)}
+        return {field.name: field.parse(text, files=files)}
     except ValueError as error:
-        raise UsageError(f"--answer: {error}") from None
+        raise UsageError(str(error)) from None
 
 
 def _fields(schema: Json) -> list[_Field]:

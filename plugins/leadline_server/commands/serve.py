@@ -146,9 +146,9 @@ def run(args: Namespace) -> int:
     address = Address(args.host, args.port, tuple(args.allow_host), limits, args.url, access)
 
     def started(server: Running) -> None:
-        configure(args.log)
         say(f"Leadline serves {server.url}  (Ctrl-C ends it; runs go on when it is back)")
 
+    configure(args.log)
     with _store(args) as store, queue_of(args) as queue:
         supervisor = Supervisor(queue, worker_command(args), args.workers)
 

@@ -24,7 +24,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Print the sums by user, model and day, and the tokens."""
-    from leadline_server.queue.contract import sums
+    from leadline_server.queue.records import sums
     from leadline_server.store import Store
 
     since = f"{datetime.now(UTC) - timedelta(days=args.days - 1):%Y-%m-%d}"

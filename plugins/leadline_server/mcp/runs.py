@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from leadline import Client
 from leadline.citations import number
+from leadline.commands.questions import content_of
 from leadline.errors import JournalBusy, UsageError
 from leadline.inventory import InstalledPipeline
 from leadline.records import Answer, Report
@@ -144,8 +145,9 @@ class Runs:
         if len(asked) != 1:
             names = ", ".join(question.id for question in state.questions) or f"none; the run is {state.status}"
             raise UsageError(f"name the question that is answered; open questions: {names}")
-        given = answer if isinstance(answer, Answer) else Answer(action="accept", content=_content(asked[0], answer))
-        await self._service.answer(run_id, self._principal, asked[0].id, given)
+        if isinstance(answer, str):
+            answer = Answer(action="accept", content=content_of(asked[0].json_schema, answer))
+        await self._service.answer(run_id, self._principal, asked[0].id, answer)
 
     async def cancel(self, run_id: str, reason: str) -> None:
         """Cancel a run, and return when it has ended or `_REOPEN` seconds later; nothing happens if it has ended."""
@@ -252,11 +254,3 @@ def _hint(status: str, run_id: str) -> str:
 
 def _resources(run_id: str) -> tuple[str, ...]:
     return f"leadline://runs/{run_id}/report.md", f"leadline://runs/{run_id}/verify.json"
-
-
-def _content(question: AskedQuestion, text: str) -> dict[str, Any]:
-    """Return the content of an answer in words: the only property of its schema. Raises `UsageError`."""
-    properties: Any = question.json_schema.get("properties") or {}
-    if len(properties) != 1:
-        raise UsageError(f"the answer has the fields {', '.join(properties)}: pass it as an object")
-    return {next(iter(properties)): text}

@@ -9,6 +9,7 @@ from base64 import b64encode
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote
 
 from leadline.display import one_line, shortened
@@ -178,6 +179,15 @@ class Exchange:
             if view.ended or utc_now().timestamp() > until:
                 return False
             await asyncio.sleep(0.05)
+
+
+def tokens_of(view: RunView) -> tuple[int, int, int, int]:
+    """Return the tokens that a run has read, written, read from a cache, and used for reasoning."""
+    used: Any = view.usage
+    read, written, cached, reasoning = (
+        int(used.get(f"{name}_tokens") or 0) for name in ("input", "output", "cached", "reasoning")
+    )
+    return read, written, cached, reasoning
 
 
 def closing(url: str) -> Problem:

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from leadline.errors import LeadlineError
 from leadline.records import Event, Report
 from leadline.rendering import plain_title, safe_url
-from leadline_server.openai.answers import Exchange, Step
+from leadline_server.openai.answers import Exchange, Step, tokens_of
 from leadline_server.openai.requests import BACKGROUND, MODEL_PREFIX, ResponseRequest
 from leadline_server.openai.turns import TAGS
 from leadline_server.problems import Problem, problem_of
@@ -86,9 +86,7 @@ def response_of(
 
 
 def _usage(view: RunView) -> dict[str, Any]:
-    used: dict[str, Any] = dict(view.usage)
-    names = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
-    read, written, cached, reasoning = (int(used.get(name) or 0) for name in names)
+    read, written, cached, reasoning = tokens_of(view)
     return {
         "input_tokens": read,
         "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": 0},

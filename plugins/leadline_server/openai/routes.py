@@ -21,7 +21,7 @@ from leadline.errors import LeadlineError
 from leadline.events import utc_now
 from leadline.run_summary import ACTIVE
 from leadline_server.endpoint import ANY_JSON, Endpoint
-from leadline_server.openai.answers import Exchange, closing
+from leadline_server.openai.answers import Exchange, closing, tokens_of
 from leadline_server.openai.requests import (
     BACKGROUND,
     BODY_LIMIT,
@@ -178,18 +178,13 @@ class Reply:
 
 def usage_of(view: RunView | None) -> dict[str, Any]:
     """Return the tokens of a run; none for what was no run."""
-    used: dict[str, Any] = dict(view.usage) if view else {}
-
-    def tokens(name: str) -> int:
-        return int(used.get(name) or 0)
-
-    prompt, completion = tokens("input_tokens"), tokens("output_tokens")
+    read, written, cached, reasoning = tokens_of(view) if view else (0, 0, 0, 0)
     return {
-        "prompt_tokens": prompt,
-        "completion_tokens": completion,
-        "total_tokens": prompt + completion,
-        "prompt_tokens_details": {"cached_tokens": tokens("cached_tokens")},
-        "completion_tokens_details": {"reasoning_tokens": tokens("reasoning_tokens")},
+        "prompt_tokens": read,
+        "completion_tokens": written,
+        "total_tokens": read + written,
+        "prompt_tokens_details": {"cached_tokens": cached},
+        "completion_tokens_details": {"reasoning_tokens": reasoning},
     }
 
 

@@ -39,11 +39,7 @@ def check_tools(tools: Sequence[Mapping[str, JsonValue]], name: str, able: Mappi
             hint = f"choose from: {', '.join(uses[name])}; the operator sets up MCP servers as search engines"
             raise unsupported(f"{where}.server_label: a run does not use the server {label!s:.80}", hint)
         for option, value in tool.items():
-            if (
-                option not in ("type", "server_label", "vector_store_ids")
-                and _is_given(value)
-                and value != _USUAL.get(option)
-            ):
+            if option not in _NAMES and _is_given(value) and value != _USUAL.get(option):
                 hint = f"the only choice is {_USUAL[option]!r}" if option in _USUAL else "leave it out"
                 raise unsupported(f"{where}.{option}: a request cannot change how a run uses {kind}", hint)
 

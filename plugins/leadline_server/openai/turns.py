@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from leadline import records
+from leadline.commands.questions import content_of
 from leadline.errors import AlreadyAnswered, UsageError
 from leadline.events import utc_now
 from leadline.records import Answer
 from leadline.run_summary import ACTIVE
-from leadline.runs import OpenQuestion
 from leadline_server.openai.requests import BACKGROUND, ChatRequest, ResponseRequest
 from leadline_server.problems import Problem
 from leadline_server.service import RunFilter, Service
@@ -81,8 +81,7 @@ class Turns:
                 view = await self._service.view(known[CHAT, latest], principal)
                 # The messages between them answered earlier questions of a run that asks again.
                 before = view if latest == digests[-2] or view.questions else before
-            # To its end, even if the client leaves: it will repeat the request.
-            if before and (turn := await asyncio.shield(self._answer(before, asked[-1], principal, key))):
+            if before and (turn := await self._answer(before, asked[-1], principal, key)):
                 return turn
             if before and before.status in ACTIVE:
                 if previous:
@@ -121,9 +120,8 @@ class Turns:
             return None
         question = view.questions[0]
         try:
-            await self._service.answer(
-                view.id, principal, question.id, Answer(action="accept", content=_content(question, text))
-            )
+            answer = Answer(action="accept", content=content_of(question.json_schema, text))
+            await self._service.answer(view.id, principal, question.id, answer)
         except UsageError as error:
             now = await self._service.view(view.id, principal)
             if isinstance(error, AlreadyAnswered) or question.id not in [question.id for question in now.questions]:
@@ -176,12 +174,6 @@ def _digests(chat: str, texts: Sequence[str]) -> list[str]:
         whole.update(b"]")
         digests.append(whole.hexdigest()[:32])
     return digests
-
-
-def _content(question: OpenQuestion, text: str) -> dict[str, Any]:
-    """Return an answer in words as the content that a question asks for: its first property."""
-    properties: Any = question.json_schema.get("properties") or {}
-    return {next(iter(properties), "answer"): text}
 
 
 def _keep(entries: OrderedDict[str, Any], key: str, value: Any) -> None:

@@ -37,7 +37,8 @@ class _Watch:
         if whole:
             await asyncio.wait({self._task}, timeout=_PATIENCE)
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._settled.wait(), _PATIENCE)
+            async with asyncio.timeout(_PATIENCE):
+                await self._settled.wait()
         return self.trail
 
     async def end(self) -> None:

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import psycopg
 
-from leadline_server.queue.contract import QueueUnavailable, unavailable
 from leadline_server.queue.database import Cursor
+from leadline_server.queue.records import QueueUnavailable, unavailable
 
 T = TypeVar("T")
 # Seconds in which a lost connection must come back, and between two attempts.

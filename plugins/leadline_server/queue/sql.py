@@ -20,8 +20,8 @@ from typing import Any, TypeVar
 from leadline.errors import JournalBusy, UsageError
 from leadline.permits import Lease
 from leadline.runs import Order
-from leadline_server.queue.contract import Claim, Full, QueuedRun, Quota, Replaced, Spent, Taken, Worker
 from leadline_server.queue.database import TABLES, VERSION, Cursor, Database
+from leadline_server.queue.records import Claim, Full, QueuedRun, Quota, Replaced, Spent, Taken, Worker
 
 T = TypeVar("T")
 # Seconds after which a share that was not renewed is free.
@@ -115,8 +115,11 @@ MOST_DEATHS, _PATIENT_DEATHS = 20, 3
 _LONGEST_PAUSE = 60.0
 
 
-class SqlQueue:
-    """`Queue` over a database."""
+class Queue:
+    """Orders, and the workers that take them. The methods may be called in any thread; each is one transaction.
+
+    All raise `QueueUnavailable` if the database does not answer in time.
+    """
 
     def __init__(self, database: Database, clock: Callable[[], float] | None = None) -> None:
         self._database, self._clock = database, clock or database.now
@@ -133,6 +136,11 @@ class SqlQueue:
         quota: Quota | None = None,
         priority: int = 0,
     ) -> None:
+        """Accept an order for good. `key` and `digest` recognize the repetition of a request.
+
+        Orders of a higher priority are taken first. Raises `Taken` if the principal has used the key, and `Full` if it
+        has as many active runs as it may have, or has spent its quota.
+        """
         now, who, content = self._clock(), principal or "", order.model_dump_json()
 
         def work(cursor: Cursor) -> None:
@@ -160,7 +168,7 @@ class SqlQueue:
         retry_failed: bool = False,
         quota: Quota | None = None,
     ) -> None:
-        """Accept the request to continue a run."""
+        """Accept the request to continue a run that has ended. Raises `JournalBusy` if it is active, or `Full`."""
         now, who = self._clock(), principal or ""
 
         def work(cursor: Cursor) -> None:
@@ -183,7 +191,11 @@ class SqlQueue:
         self._database.write(work, lasting=True)
 
     def claim(self, worker: str, places: int = 0, cap: int = 0) -> Claim | None:
-        """Take the order whose turn it is; those that had begun come first, because they have had their turn."""
+        """Take the order whose turn it is: one that had begun, or by priority, turns of the principals, and age.
+
+        `places` are those of each worker. While principals wait, none of them gets more than a fair share of all
+        places; alone, it gets all, or `cap` (0 is no limit).
+        """
         now = self._clock()
         waiting = "SELECT 1 FROM leadline_orders WHERE state = 'waiting' AND not_before <= ? LIMIT 1"
         if not self._database.read(waiting, now):
@@ -225,18 +237,18 @@ class SqlQueue:
         return bool(self._database.read(statement, claim.run_id, claim.epoch))
 
     def done(self, claim: Claim, problem: str = "") -> bool:
-        """End an order."""
+        """End an order. Return False if it belongs to another claim by now, like the two following methods."""
         status = "failed" if problem else ""
         changes = "state = 'ended', worker = '', problem = ?, status = ?"
         return self._change(claim.run_id, claim.epoch, changes, problem, status)
 
     def later(self, claim: Claim, seconds: float) -> bool:
-        """Give an order back for a while."""
+        """Give an order back for a while: somebody else works on its run."""
         due = self._clock() + seconds
         return self._change(claim.run_id, claim.epoch, "state = 'waiting', worker = '', not_before = ?", due)
 
     def release(self, run_id: str, epoch: int) -> bool:
-        """Give an order back."""
+        """Give an order back so that it continues elsewhere at once."""
         return self._change(run_id, epoch, "state = 'waiting', worker = '', not_before = 0")
 
     def _change(self, run_id: str, epoch: int, changes: str, *values: Any) -> bool:
@@ -245,7 +257,7 @@ class SqlQueue:
         return bool(self._database.write(lambda cursor: cursor(statement, *values, run_id, epoch), lasting=True))
 
     def withdraw(self, run_id: str, principal: str | None, reason: str) -> bool:
-        """Cancel an order that waits."""
+        """Cancel an order that waits; return False if it does not."""
         statement = (
             "UPDATE leadline_orders SET state = 'ended', problem = ?, status = 'cancelled' "
             "WHERE run_id = ? AND principal = ? AND state = 'waiting'"
@@ -254,12 +266,12 @@ class SqlQueue:
         return bool(self._database.write(lambda cursor: cursor(statement, *values), lasting=True))
 
     def orders(self, principal: str) -> list[QueuedRun]:
-        """Return all orders of a principal that are known."""
+        """Return all orders of a principal that are known, also those that have ended."""
         statement = f"SELECT {_COLUMNS} FROM leadline_orders WHERE principal = ? ORDER BY created"  # noqa: S608
         return [_run(row) for row in self._database.read(statement, principal)]
 
     def erase(self, principal: str) -> bool:
-        """Remove all that is known of a principal whose orders have ended."""
+        """Remove all that is known of a principal; return False, and remove nothing, if an order has not ended."""
 
         def work(cursor: Cursor) -> bool:
             if cursor.rows("SELECT 1 FROM leadline_orders WHERE principal = ? AND state <> 'ended'", principal):
@@ -271,12 +283,12 @@ class SqlQueue:
         return self._database.write(work, lasting=True)
 
     def forget(self, run_id: str) -> None:
-        """Remove an order."""
+        """Remove the order of a deleted run."""
         statement = "DELETE FROM leadline_orders WHERE run_id = ? AND state = 'ended'"
         self._database.write(lambda cursor: cursor(statement, run_id), lasting=True)
 
     def forget_ended(self, when: float) -> None:
-        """Remove old orders that have ended."""
+        """Remove the orders that have ended and were made before a time."""
         statement = "DELETE FROM leadline_orders WHERE state = 'ended' AND ordered < ?"
         self._database.write(lambda cursor: cursor(statement, when), lasting=True)
 
@@ -286,14 +298,14 @@ class SqlQueue:
         return _run(rows[0]) if rows else None
 
     def active(self) -> list[QueuedRun]:
-        """Return the orders that have not ended."""
+        """Return the orders that wait or are worked on, the newest first."""
         statement = f"SELECT {_COLUMNS} FROM leadline_orders WHERE state <> 'ended' ORDER BY created DESC, run_id"  # noqa: S608
         return [_run(row) for row in self._database.read(statement)]
 
     # --- usage -------------------------------------------------------------------------------------------------------
 
     def spend(self, run_id: str, principal: str | None, totals: Mapping[str, tuple[int, float]]) -> None:
-        """Note what a run has spent."""
+        """Note what a run has spent in all its sessions, by model: tokens and USD. What is new counts as of today."""
         today = _day(self._clock())
         earlier = f"{_SPENT} WHERE run_id = ? AND model = ? AND day <> ?"
 
@@ -325,7 +337,7 @@ class SqlQueue:
         self._database.write(lambda cursor: cursor(statement, worker))
 
     def beat(self, worker: str) -> dict[str, int]:
-        """Tell that a worker is alive."""
+        """Tell that a worker is alive; return the epochs of its orders by run id. Raises `Replaced`."""
         held = "SELECT run_id, epoch FROM leadline_orders WHERE state = 'claimed' AND worker = ?"
 
         def work(cursor: Cursor) -> dict[str, int]:
@@ -336,6 +348,10 @@ class SqlQueue:
         return self._database.write(work, silent=True)
 
     def leave(self, worker: str, *, died: bool = False) -> int:
+        """Remove a worker and give its orders back; return their number.
+
+        An order whose workers died again and again waits longer each time, and at last ends with a problem.
+        """
         now = self._clock()
 
         def work(cursor: Cursor) -> int:
@@ -364,11 +380,11 @@ class SqlQueue:
         return [Worker(str(worker), int(beats)) for worker, beats in rows]
 
     def permits(self, worker: str) -> SqlPermits:
-        """Return the limits of providers that all workers share."""
+        """Return the limits of providers that all workers share; they are given back when the worker leaves."""
         return SqlPermits(self._database, worker, self._clock)
 
     def wait(self, seconds: float) -> None:
-        """Return when something may have changed."""
+        """Return when something may have changed, or after so many seconds."""
         self._database.wait(seconds)
 
     def close(self) -> None:
@@ -436,7 +452,7 @@ def _run(row: Sequence[Any]) -> QueuedRun:
 FILE = ".queue.sqlite"
 
 
-def open_queue(url: str, folder: Path) -> SqlQueue:
+def open_queue(url: str, folder: Path) -> Queue:
     """Return the queue at a URL, `postgresql://…` or `sqlite:///PATH`; without one, that of the folder of runs.
 
     Raises `UsageError` for another URL, a queue of another folder or of a newer version, and `QueueUnavailable`.
@@ -448,7 +464,7 @@ def open_queue(url: str, folder: Path) -> SqlQueue:
     except BaseException:
         database.close()
         raise
-    return SqlQueue(database)
+    return Queue(database)
 
 
 def _database(url: str, folder: Path) -> Database:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from leadline.files import private_file
-from leadline_server.queue.contract import unavailable
 from leadline_server.queue.database import Cursor
+from leadline_server.queue.records import unavailable
 
 T = TypeVar("T")
 # Seconds that a transaction waits for another one.

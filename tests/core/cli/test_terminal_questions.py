@@ -6,12 +6,14 @@ import asyncio
 import os
 import sys
 from collections.abc import Iterator
-from typing import TextIO
+from pathlib import Path
+from typing import Any, TextIO
 
 import pytest
 
 from leadline.commands import questions as ask
-from leadline.commands.questions import Terminal
+from leadline.commands.questions import Terminal, content_of
+from leadline.errors import UsageError
 from leadline.records import Answer, Json
 
 SCHEMA: Json = {"type": "object", "properties": {"answer": {"type": "string", "title": "Your answer"}}}
@@ -102,3 +104,16 @@ async def test_a_wrong_choice_is_asked_for_again_and_an_empty_line_declines(
     typed.write("3\nthird\n\n")
     assert (await Terminal().ask("About the harbour", FORM)).action == "decline"
     assert capsys.readouterr().err.count("Please enter a number from 1 to 2.") == 2
+
+
+def test_an_answer_in_words_has_the_type_of_its_field_and_reads_files_of_the_terminal_only(tmp_path: Path) -> None:
+    fields: Any = FORM["properties"]
+    for name, text, value in (("basin", "2", "inner"), ("fathoms", "7", 7), ("pilot", "no", False)):
+        assert content_of({"properties": {name: fields[name]}}, text) == {name: value}
+    (tmp_path / "plan.txt").write_text("Section: Depth")
+    plan: Json = {"properties": {"plan": {"type": "string", "default": "Section: Tide\nSection: Depth"}}}
+    named = f"@{tmp_path / 'plan.txt'}"
+    assert content_of(plan, named) == {"plan": named}
+    assert content_of(plan, named, files=True) == {"plan": "Section: Depth"}
+    with pytest.raises(UsageError, match="not JSON"):
+        content_of(plan, '{"plan":' * 10_000)

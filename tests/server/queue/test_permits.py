@@ -13,17 +13,17 @@ import pytest
 from leadline._runtime.calls.limits import SharedLimiter
 from leadline.errors import RateLimited
 from leadline_server.queue import open_queue
-from leadline_server.queue.sql import LIFETIME, SqlPermits, SqlQueue
+from leadline_server.queue.sql import LIFETIME, Queue, SqlPermits
 
 
 @pytest.fixture
-def workers(url: str, tmp_path: Path) -> Iterator[list[SqlQueue]]:
+def workers(url: str, tmp_path: Path) -> Iterator[list[Queue]]:
     """Three connections to one queue."""
     with ExitStack() as stack:
         yield [stack.enter_context(closing(open_queue(url, tmp_path / "runs"))) for _ in range(3)]
 
 
-async def test_no_more_calls_are_in_flight_than_the_limit_allows(workers: list[SqlQueue]) -> None:
+async def test_no_more_calls_are_in_flight_than_the_limit_allows(workers: list[Queue]) -> None:
     limiters = [SharedLimiter(one.permits(f"w{number}"), "llm", 4) for number, one in enumerate(workers)]
     flying = most = 0
     done = [0, 0, 0]
@@ -41,7 +41,7 @@ async def test_no_more_calls_are_in_flight_than_the_limit_allows(workers: list[S
     assert (done, most <= 4) == ([12, 12, 12], True)
 
 
-async def test_one_place_goes_round_among_workers_that_all_want_it(workers: list[SqlQueue]) -> None:
+async def test_one_place_goes_round_among_workers_that_all_want_it(workers: list[Queue]) -> None:
     limiters = [SharedLimiter(one.permits(f"w{number}"), "local model", 1) for number, one in enumerate(workers)]
     done: list[int] = []
 
@@ -54,7 +54,7 @@ async def test_one_place_goes_round_among_workers_that_all_want_it(workers: list
     assert {*done[:10]} == {0, 1, 2}
 
 
-async def test_starts_are_apart_over_all_workers(workers: list[SqlQueue]) -> None:
+async def test_starts_are_apart_over_all_workers(workers: list[Queue]) -> None:
     limiters = [SharedLimiter(one.permits(f"w{number}"), "engine", 50, 0.1) for number, one in enumerate(workers)]
     starts: list[float] = []
 
@@ -66,7 +66,7 @@ async def test_starts_are_apart_over_all_workers(workers: list[SqlQueue]) -> Non
     assert max(starts) - min(starts) >= 0.1 * 16
 
 
-async def test_a_429_delays_the_other_workers(workers: list[SqlQueue]) -> None:
+async def test_a_429_delays_the_other_workers(workers: list[Queue]) -> None:
     first, second = (SharedLimiter(one.permits(f"w{number}"), "llm", 4) for number, one in enumerate(workers[:2]))
     with pytest.raises(RateLimited):
         async with first.permit():
@@ -85,7 +85,7 @@ async def test_a_429_delays_the_other_workers(workers: list[SqlQueue]) -> None:
     waiting.cancel()
 
 
-async def test_places_of_a_worker_that_is_gone_are_free_again(workers: list[SqlQueue]) -> None:
+async def test_places_of_a_worker_that_is_gone_are_free_again(workers: list[Queue]) -> None:
     clock = [time.time()]
     gone, other = (SqlPermits(one._database, f"w{n}", lambda: clock[0]) for n, one in enumerate(workers[:2]))
     assert (await gone.lease("llm", 4, 0, 9)).slots == 4

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from leadline.errors import JournalBusy, UsageError
 from leadline.runs import Order
 from leadline_server.queue import Claim, Full, Queue, QueueUnavailable, Quota, Replaced, Taken, open_queue
-from leadline_server.queue.sql import MOST_DEATHS, SqlQueue
+from leadline_server.queue.sql import MOST_DEATHS
 from leadline_server.queue.sqlite import SqliteDatabase
 
 T = TypeVar("T")
@@ -123,7 +123,7 @@ def test_runs_of_a_principal_at_once_have_a_cap(queue: Queue) -> None:
 def test_what_runs_spend_is_summed_by_day_and_ends_at_the_quota(url: str, tmp_path: Path) -> None:
     now = datetime(2026, 1, 30, 23, tzinfo=UTC).timestamp()
     opened = open_queue(url, tmp_path / "runs")
-    queue = SqlQueue(opened._database, clock=lambda: now)
+    queue = Queue(opened._database, clock=lambda: now)
     quota = Quota(tokens_day=1_000, money_month=2.5)
     queue.spend("r1", "alice", {"house:large": (900, 1.0), "other": (50, 0.5)})
     queue.put(an_order(), "alice", quota=quota)
@@ -185,7 +185,7 @@ def test_started_runs_of_waiting_principals_differ_by_at_most_one(
     steps: list[tuple[str, int]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """For any two principals, over any time in which both wait throughout."""
-    queue = SqlQueue(_empty(tmp_path_factory))
+    queue = Queue(_empty(tmp_path_factory))
     started: Counter[str] = Counter()
     since: dict[frozenset[str], dict[str, int]] = {}
     held: list[Claim] = []
@@ -258,8 +258,7 @@ def test_a_beat_returns_what_the_worker_holds_until_it_is_removed(queue: Queue) 
 def test_an_order_whose_workers_die_again_and_again_is_given_up(queue: Queue) -> None:
     run = put(queue)
     later = {"time": time.time()}
-    if isinstance(queue, SqlQueue):
-        queue._clock = lambda: later["time"]
+    queue._clock = lambda: later["time"]
     for _ in range(MOST_DEATHS):
         later["time"] += 120
         claim(queue, "w")

@@ -158,7 +158,8 @@ class SharedSlots(Slots):
                 await asyncio.sleep(_RETRY)
             else:
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._more.wait(), RENEWAL)
+                    async with asyncio.timeout(RENEWAL):
+                        await self._more.wait()
 
 
 class SharedHealth(AccountHealth):
