@@ -279,6 +279,8 @@ def main() -> int:
     texts = {page: page_of(source.read_text(encoding="utf-8"), source, page) for source, page in sources.items()}
     texts |= {DOCS / name: page() for name, page in GENERATED.items()}
     texts[DOCS / "index.md"] += f"\nThis is the documentation of Leadline {__version__}.\n"
+    # The search answers from guides and decisions.
+    texts[DOCS / "changelog.md"] = "---\nsearch:\n  exclude: true\n---\n\n" + texts[DOCS / "changelog.md"]
     for page, text in texts.items():
         file = PAGES / page.relative_to(DOCS)
         file.parent.mkdir(parents=True, exist_ok=True)
