@@ -6,6 +6,8 @@ STAMP := $(VENV)/.installed
 SERVE_STAMP := $(VENV)/.installed-to-serve
 DEV_STAMP := $(VENV)/.installed-for-tests
 ALL_STAMP := $(VENV)/.installed-for-all-tests
+DOCS_VENV := build/venv-docs
+DOCS_STAMP := $(DOCS_VENV)/.installed
 PYTEST := $(BIN)/python -m pytest
 
 .PHONY: help demo serve test test-all lint format docs sizes bench clean
@@ -16,7 +18,7 @@ help:
 	@echo "make test      what CI runs: lint, types, the fast tests"
 	@echo "make test-all  the slow tests as well (fresh installs, kills)"
 	@echo "make lint      ruff, mypy and import-linter;  make format  writes the format"
-	@echo "make docs      fills in what the documentation quotes from the code"
+	@echo "make docs      builds the documentation as a site in build/site; a warning is an error"
 	@echo "make sizes     prints lines and statements by package, and the files that a question passes"
 	@echo "make bench     measures speed"
 	@echo "make clean     removes .venv and all caches"
@@ -50,6 +52,13 @@ $(ALL_STAMP): $(DEV_STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --group model
 	@touch $@
 
+# The site has packages that nothing else needs.
+$(DOCS_STAMP): pyproject.toml
+	$(PYTHON) -m venv $(DOCS_VENV)
+	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(DOCS_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable . --group docs
+	@touch $@
+
 demo: $(STAMP)
 	$(BIN)/python examples/offline_demo.py
 
@@ -66,9 +75,9 @@ format: $(DEV_STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(DEV_STAMP)
-	$(BIN)/python docs/generate.py
-	$(BIN)/ruff format --quiet docs
+docs: $(DOCS_STAMP)
+	$(DOCS_VENV)/bin/python docs/build.py
+	@echo "open build/site/index.html"
 
 # No size fails a test: the figures are printed so that growth is seen.
 sizes: $(DEV_STAMP)

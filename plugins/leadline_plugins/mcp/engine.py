@@ -32,6 +32,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 def listed(result: CallToolResult, path: str) -> list[Any]:
     """Return the list of results at a dotted path. Raises `ValueError` that says what is there instead."""
     data = result.structured_content if result.structured_content is not None else _parsed(result)
+    if isinstance(data, Mapping) and data.keys() == {"result"} and isinstance(data["result"], str):
+        data = _json(data["result"])  # how SDKs wrap the JSON of a tool that returns a text
     items = _at(data, path) if path else _only_list(data)
     if isinstance(items, list):
         return items
