@@ -35,7 +35,7 @@ from leadline._runtime.journal.rows import (
     with_causes,
 )
 from leadline._runtime.journal.storage import Mode, Storage
-from leadline.errors import JournalBusy, JournalError, LeadlineError
+from leadline.errors import JournalBusy, JournalError
 from leadline.events import utc_now
 
 T = TypeVar("T")
@@ -268,7 +268,7 @@ class Journal:
         def locked(_: sqlite3.Connection) -> tuple[T | None, Exception | None]:
             try:
                 return write(), None
-            except (OSError, LeadlineError) as error:  # the writes that share the transaction are not to blame
+            except Exception as error:  # noqa: BLE001 - raised below: the writes of the transaction are not to blame
                 return None, error
 
         written, error = await self._storage.write(locked)
