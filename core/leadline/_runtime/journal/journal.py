@@ -88,9 +88,11 @@ class Journal:
     async def close(self, status: str = "") -> None:
         """End the session with this status, and close the file."""
         session = self._sessions.get(self.session)
-        if status and session and not self.broken and not self.readonly and self.is_current():
-            await self._put_session(session.model_copy(update={"ended": self._now(), "status": status}))
-        await self._storage.close()
+        try:
+            if status and session and not self.broken and not self.readonly and self.is_current():
+                await self._put_session(session.model_copy(update={"ended": self._now(), "status": status}))
+        finally:
+            await self._storage.close()
 
     @property
     def path(self) -> Path:

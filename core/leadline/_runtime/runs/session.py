@@ -197,7 +197,8 @@ async def walk(run: Run) -> Result:
         await run.bus.emit("error", step_error.model_dump(include={"message", "category", "step"}))
     finally:
         try:
-            result = await _uncancelled(_finish(run))
+            async with _closed_on_failure(run.journal):
+                result = await _uncancelled(_finish(run))
         finally:
             if inbox:
                 inbox.cancel()
