@@ -113,6 +113,8 @@ async def take(folder: Path, message: Message) -> None:
             check_answer(metadata.questions, message.question_id, message.answer)
             row = Row(key=message.question_id, kind=ASK, provider="person", task=ASK, outcome="reply")
             await journal.keep(row, message.answer.model_dump_json().encode(), b"{}", durable=True)
+        elif metadata.status != "waiting":  # it went on before the lock was taken
+            raise UsageError(f"the run {folder.name} is not active: it is {metadata.status}")
         else:
             ended: Any = {"status": "cancelled", "reason": Notice(message.reason), "exit_code": EXIT_CODES["cancelled"]}
             metadata = metadata.model_copy(update={**ended, "questions": ()})
