@@ -85,7 +85,7 @@ async def resume(
     journal = await Journal.open(folder / JOURNAL, owns=options.owns)
     async with _closed_on_failure(journal):
         if options.owns:
-            await asyncio.to_thread(detach, folder / EVENTS)
+            await journal.write_file(partial(detach, folder / EVENTS))
         request = request.with_settings(plugins.loaded)
         pipeline = plugins.pipeline(request.pipeline)
         await forget_failures(journal, pipeline, everything=retry_failed)
