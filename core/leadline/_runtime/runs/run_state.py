@@ -12,7 +12,7 @@ from typing import Literal, Protocol
 from leadline._hosting.faults import message_of, trace, words
 from leadline._runtime.runs.folder import write_metadata
 from leadline._settings.secrets import Secrets
-from leadline.errors import CallFailed, LeadlineError, PluginError
+from leadline.errors import CallFailed, JournalBusy, LeadlineError, PluginError
 from leadline.runs import EXIT_CODES, Metadata, Status, StepError, StepState
 
 # The exit code of a run that was stopped, even if it wrote a report.
@@ -65,7 +65,8 @@ class RunState:
         if self.stopped and status in ("failed", "no_evidence") and exit_code is None:
             status = "cancelled"
         self.status, self.reason = status, self._secrets.scrub(reason)
-        self._exit_code = INTERRUPTED if self.stopped else exit_code
+        is_lost = exit_code == JournalBusy.exit_code  # the run goes on elsewhere, or later
+        self._exit_code = INTERRUPTED if self.stopped and not is_lost else exit_code
 
     @property
     def exit_code(self) -> int:
