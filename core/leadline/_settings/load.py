@@ -297,11 +297,11 @@ def _unused_sections(above: Layer, selected: Selected, catalog: PluginCatalog) -
     stages = [plugin.offers["stages"] for plugin in selected.plugins.values() if "stages" in plugin.offers]
     if any(getattr(offer, "gives", ()) == (ROUTE,) for offer in stages):
         return
-    for path, leaf in above.leaves.items():
+    for path in above.leaves:  # without the value, which may be a secret: the plugin that would tell is not chosen
         table, name, *_ = *path, ""
         unused = table == "plugins" and name not in selected.plugins
         if unused and any("stages" in plugin.offers for plugin in catalog.same_name(name)):
-            yield f"{name}.{'.'.join(path[2:])} = {leaf.value} has no effect: this pipeline has no stage {name!r}"
+            yield f"{'.'.join(path[1:])} has no effect: this pipeline has no stage {name!r}"
 
 
 def _resolved(stored: StoredRun, sources: Sources) -> tuple[StoredRun, dict[KeyPath, Any]]:
