@@ -14,7 +14,9 @@ from tests.stating import SETTINGS, stating
 
 import leadline
 from leadline import hookspecs
-from leadline._runtime.runs.folder import write_metadata
+from leadline._runtime.journal.lock import is_locked
+from leadline._runtime.runs.earlier_sessions import PreviousOutput
+from leadline._runtime.runs.folder import LOCK, write_metadata
 from leadline._runtime.runs.run_state import RunState
 from leadline.contracts import Call
 from leadline.errors import CallFailed, Denied, JournalBusy, Refused, Unavailable, UsageError
@@ -369,6 +371,15 @@ def test_a_stopped_run_that_another_process_has_by_now_ends_as_busy() -> None:
     state.stopped = True
     state.end("failed", "another process continues the run", JournalBusy.exit_code)
     assert (state.status, state.exit_code) == ("failed", 75)
+
+
+async def test_a_run_whose_end_fails_is_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with client(tmp_path) as runs:
+        result = await runs.research(QUESTION_TEXT)
+        monkeypatch.setattr(PreviousOutput, "settle", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            await (await runs.resume(result.folder)).result()
+        assert not is_locked(result.folder / LOCK)
 
 
 class Breaks:
