@@ -154,8 +154,6 @@ class ProviderError(Exception):
     category: ClassVar[Category] = "BUSINESS"
     retry: ClassVar[bool] = False
     """True if the same request may be sent again."""
-    fall_back: ClassVar[bool] = True
-    """True if the next provider of the chain may be tried."""
 
     def __init__(self, message: str = "", *, retry_after: float | None = None) -> None:
         super().__init__(message or type(self).__name__)
@@ -228,5 +226,3 @@ class Unanswered(ProviderError):
 
 class Refused(ProviderError):
     """A rule of the user, implemented by a middleware, refused the request; no other provider is tried."""
-
-    fall_back = False
