@@ -3,9 +3,9 @@
     python docs/generate.py
 
 A fenced block with a title is quoted: `title="examples/…"` from a file, `title="leadline.records.Hit …"` from the
-source of the named classes, `title="leadline.events"` from a module's docstring. `reference/settings.md` is written
-from the models of the settings, `reference/prompts.md` from the tasks of the built-in plugins. A test fails if a page
-is out of date.
+source of the named classes, `title="leadline.events"` from a module's docstring, `title="leadline.errors"` from its
+classes. `reference/settings.md` is written from the models of the settings, `reference/prompts.md` from the tasks of
+the built-in plugins. A test fails if a page is out of date.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
+from leadline import errors
 from leadline._hosting.catalog import PluginCatalog
 from leadline._runtime.models.task_messages import prompt_messages
 from leadline._settings.load import compose, load_settings
@@ -99,9 +100,23 @@ def quoted(title: str) -> str:
     """Return the text that a block of this title quotes."""
     if not title.startswith("leadline"):
         return (DOCS.parent / title).read_text(encoding="utf-8")
+    if title == errors.__name__:
+        return "\n".join([*_tree(errors.LeadlineError), *_tree(errors.ProviderError), ""])
     names = title.split()
     parted = "\n\n" if any("class " in _source(name) for name in names) else ""
     return parted.join(map(_source, names))
+
+
+def _tree(error: Any, indent: str = "") -> Iterator[str]:
+    """Yield what an error is and how it ends a command or a call, and then the same of the errors below it."""
+    about = (inspect.getdoc(error) or "").partition("\n")[0].rstrip(".")
+    category = getattr(error, "category", "")
+    is_new = category or error.exit_code != getattr(error.__base__, "exit_code", None)
+    ends = f"{category}{', retried' if error.retry else ''}" if category else f"exit {error.exit_code}"
+    yield f"{indent}{error.__name__}: {about}{f' ({ends})' if is_new else ''}"
+    for below in error.__subclasses__():
+        if below.__module__ == errors.__name__:
+            yield from _tree(below, f"{indent}    ")
 
 
 def _source(name: str) -> str:
