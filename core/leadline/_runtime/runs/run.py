@@ -263,7 +263,7 @@ class Run:
         """Cancel the run without waiting for its end, for code that is being cancelled itself."""
         if not self._task.done():
             self.cancel_reason = reason
-            self.calls.interrupt()
+            self.calls.interrupted = True
             # Not at once: a task that is cancelled before its first step never enters `walk`, which ends the run.
             self._task.get_loop().call_soon(self._task.cancel)
 
