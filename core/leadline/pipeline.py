@@ -204,16 +204,13 @@ def _late_changes(pipeline: Pipeline, changing: Step, key: Key[Any]) -> Iterator
 
 def _loop_faults(pipeline: Pipeline, loop: Loop) -> Iterator[str]:
     where = f"pipeline '{pipeline.name}': the loop of {', '.join(step.name for step in loop.steps) or 'nothing'}"
+    may_end = any(step.offer is _UNKNOWN or getattr(step.offer, "ends_loop", False) for step in loop.steps)
     if not loop.steps:
         yield f"{where} has no stages"
     elif loop.at_most < 1:
         yield f"{where} has at_most = {loop.at_most}; it must be at least 1"
-    elif loop.at_most > 1 and not any(_may_end(step) for step in loop.steps):
+    elif loop.at_most > 1 and not may_end:
         yield f"{where} has no stage that can end it; add one, such as `review`, or set at_most = 1"
-
-
-def _may_end(step: Step) -> bool:
-    return step.offer is _UNKNOWN or getattr(step.offer, "ends_loop", False)
 
 
 @dataclass
