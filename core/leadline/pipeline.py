@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
+from leadline import settings
 from leadline.display import nearest
 from leadline.errors import ConfigError
 from leadline.findings import Key
@@ -16,17 +17,8 @@ from leadline.research_findings import QUESTION, SOURCES
 StageKind: TypeAlias = stage | map_stage
 
 
-class LoopLayout(Protocol):
-    """A loop as the settings describe it: the names of its stages, and its number of rounds."""
-
-    @property
-    def loop(self) -> tuple[str, ...]: ...
-
-    @property
-    def at_most(self) -> int: ...
-
-
-Layout: TypeAlias = Sequence[str | LoopLayout]
+# Stages and loops as the settings describe them.
+Layout: TypeAlias = Sequence[str | settings.Loop]
 
 
 @dataclass(frozen=True)
