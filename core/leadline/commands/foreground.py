@@ -8,12 +8,12 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any
 
 from leadline._hosting.context import PluginContext
 from leadline._runtime import task_groups
@@ -62,14 +62,11 @@ def question_of(words: Sequence[str]) -> str | None:
     return os.fsencode(" ".join(words)).decode("utf-8", "surrogateescape") if words else None
 
 
-class Launch(Protocol):
-    """`Client.start` or `Client.resume` with its other arguments bound."""
+async def run_in_foreground(client: Client, launch: Callable[..., Awaitable[Run]], args: argparse.Namespace) -> Result:
+    """Start or resume a run in the foreground and wait for its end.
 
-    async def __call__(self, *, asker: Any, observers: Any) -> Run: ...
-
-
-async def run_in_foreground(client: Client, launch: Launch, args: argparse.Namespace) -> Result:
-    """Start or resume a run in the foreground and wait for its end."""
+    `launch` is `Client.start` or `Client.resume` with its other arguments bound.
+    """
     with _progress(client, args) as observers:
         handle = await launch(asker=Terminal().ask if interactive() else None, observers=observers)
         tune_gc()

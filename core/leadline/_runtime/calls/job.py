@@ -263,7 +263,7 @@ class Kind(Generic[R]):
     # It changes something outside: its start is journalled, and a shutdown does not interrupt it.
     effect: bool = False
     # Reserved for each attempt, by the request.
-    need: Callable[[Any], Need] = field(default=lambda _: Need())
+    need: Callable[[Any], Need] = lambda _: Need()
     # Adds the cost to a usage, by the request, if the provider did not report it.
     price: Callable[[Any, Usage], Usage] | None = None
     # The text of a reply, for readers of the deltas of a call that did not stream.
@@ -271,7 +271,7 @@ class Kind(Generic[R]):
     # Seconds for which its replies serve other runs too.
     ttl: float = 0.0
     # True if a reply is good enough to serve other runs.
-    shareable: Callable[[Any], bool] = field(default=lambda _: True)
+    shareable: Callable[[Any], bool] = lambda _: True
     # A single attempt, unless the provider asks for another: it did not answer several times.
     single_attempt: bool = False
     # It costs nothing and asks nobody outside: after a shutdown it goes on for a grace period.

@@ -116,7 +116,8 @@ async def _run_map_group(run: Run, steps: list[Step]) -> None:
             if left := [*level.tasks, *group.start_rest(tasks, depth)]:
                 await asyncio.wait(left)
     for level in group.levels:
-        outputs, step = level.outputs_in_order(), level.step
+        # In the order of the items, whatever the order of their arrival.
+        outputs, step = [level.outputs[path] for path in sorted(level.outputs)], level.step
         patch = {key: tuple(item for item in outputs if isinstance(item, key.type)) for key in step.writes}
         # All items by now are mapped: those that were there, and those that the stage before in the group gave.
         mapped = len(run.board.get(step.needs[0]))
@@ -176,10 +177,6 @@ class MapLevel:
     items: dict[tuple[int, ...], Any] = field(default_factory=dict)
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
     outputs: dict[tuple[int, ...], Any] = field(default_factory=dict)
-
-    def outputs_in_order(self) -> tuple[Any, ...]:
-        """Return the outputs in the order of the items, whatever the order of their arrival."""
-        return tuple(self.outputs[path] for path in sorted(self.outputs))
 
 
 @dataclass
