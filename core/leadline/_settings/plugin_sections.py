@@ -191,9 +191,8 @@ class PluginSections:
         try:
             settings = model.model_validate(given)
             public(settings)  # raises for values that a run cannot store as JSON
-            missing = [
-                key for key, field in model.model_fields.items() if field.is_required() and _empty(settings, key)
-            ]
+            required = {key: getattr(settings, key) for key, field in model.model_fields.items() if field.is_required()}
+            missing = [key for key, value in required.items() if isinstance(value, Sized) and not len(value)]
         except ValidationError as error:
             details = error.errors()
             missing = [".".join(map(str, detail["loc"])) for detail in details if detail["type"] == "missing"]
@@ -294,8 +293,3 @@ def variable_of(plugin: Plugin, name: str, key: str) -> str:
 
 def _conventions(plugin: Plugin) -> dict[str, str]:
     return {key: variable for offer in plugin.offers.values() for key, variable in offer.env.items()}
-
-
-def _empty(settings: PluginSettings, key: str) -> bool:
-    value = getattr(settings, key)
-    return isinstance(value, Sized) and len(value) == 0

@@ -146,7 +146,13 @@ async def _merge(run: Run, step: Step, patch: dict[Key[Any], Any], loop_end: str
         if step.changes and key.name == step.changes.name:
             board.replace(key, board.taken.get(step.name, 0), value)
         else:
-            _check_unchanged(board, step, key, value)
+            # The stage has read the key, so it means to change the item, which would be dropped.
+            is_read = key.grows and any(read.name == key.name for read in step.reads)
+            if is_read and (item := board.changed(key, value)) is not None:
+                raise PluginFault(
+                    f"stage '{step.name}' changes the item {item.id!r} of '{key.name}', which only a map stage with "
+                    f"over and gives of this key may do: @map_stage(…, over=…, gives=…); others add items with new ids"
+                )
             board.put(key, value)
         if key.file:
             await run.save_finding(key, board.get(key))
@@ -155,17 +161,6 @@ async def _merge(run: Run, step: Step, patch: dict[Key[Any], Any], loop_end: str
         idle = idle and board.get(key) == earlier
     note = ({"idle": True} if idle else {}) | ({"loop_end": loop_end} if loop_end else {})
     await run.report_progress(step.name, "finished", {"round": board.rounds, **gained, **note})
-
-
-def _check_unchanged(board: FindingsBoard, step: Step, key: Key[Any], value: Any) -> None:
-    """Refuse changed items: the stage has read the key, so it means to change them, and they would be dropped."""
-    if not key.grows or all(read.name != key.name for read in step.reads):
-        return
-    if (item := board.changed(key, value)) is not None:
-        raise PluginFault(
-            f"stage '{step.name}' changes the item {item.id!r} of '{key.name}', which only a map stage with "
-            f"over and gives of this key may do: @map_stage(…, over=…, gives=…); others add items with new ids"
-        )
 
 
 @dataclass
