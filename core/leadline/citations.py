@@ -7,11 +7,11 @@ in the order of their first citation, and then the sources that nothing cites.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
 
-from leadline.records import Evidence, Report, Source
+from leadline.records import Report, Source
 
 # Some writers put several ids into one pair of brackets: `[@e1, e2]`, `[@e1; @e2]`.
 _ONE = r"\[@(?<!\\\[@)([^\[\]\s][^\[\]\n]*)\]"
@@ -95,12 +95,8 @@ def number(report: Report) -> Numbered:
     sources = {source.id: source for source in report.sources}
     evidence = {item.id: item for item in report.evidence}
     order: dict[str, int] = {}
-    for section in report.sections:
-        for item in _known(section.text or "", evidence):
-            if item.source_id in sources:
-                order.setdefault(item.source_id, len(order) + 1)
     beside = [*(item.evidence_ids for item in report.conflicts), *(item.evidence_ids for item in report.figures)]
-    for name in chain.from_iterable(beside):
+    for name in chain(*(cited(section.text or "") for section in report.sections), *beside):
         if name in evidence and evidence[name].source_id in sources:
             order.setdefault(evidence[name].source_id, len(order) + 1)
     others = [source for source in report.sources if source.id not in order]
@@ -109,7 +105,3 @@ def number(report: Report) -> Numbered:
         additional=tuple(enumerate(others, start=len(order) + 1)),
         by_evidence={item.id: order[item.source_id] for item in report.evidence if item.source_id in order},
     )
-
-
-def _known(text: str, evidence: dict[str, Evidence]) -> Iterator[Evidence]:
-    return (evidence[name] for name in cited(text) if name in evidence)

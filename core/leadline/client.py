@@ -20,7 +20,7 @@ from leadline._runtime.plugins import PluginRuntime, RuntimePool, default_cache
 from leadline._runtime.preview import estimate, explain
 from leadline._runtime.runs import session
 from leadline._runtime.runs.adhoc import SETTINGS, KnowledgeClient, adhoc_run
-from leadline._runtime.runs.conversations import Place, earlier_turns, forget, memorable, place_of
+from leadline._runtime.runs.conversations import FORGOTTEN, Place, earlier_turns, is_memorable, place_of
 from leadline._runtime.runs.event_log import follow
 from leadline._runtime.runs.folder import (
     EVENTS,
@@ -33,6 +33,7 @@ from leadline._runtime.runs.folder import (
     label_run,
     principal_of,
     run_info,
+    write_atomically,
 )
 from leadline._runtime.runs.index import RunIndex
 from leadline._runtime.runs.interprocess import Message, send
@@ -249,7 +250,8 @@ class Client:
         those of `start`.
         """
         request = RunRequest.model_validate(order.model_dump()).on_behalf_of(principal_of(principal))
-        own = request.own_settings  # of the caller's order: a journal is no source of arguments
+        # Of the caller's order, which the settings of this client must not change: a journal is no source of arguments.
+        own = {**request.given_settings, "pipeline": request.pipeline}
         folder = self._folder(request)
         options = replace(self._options(asker, interactive, observers), owns=owns)
         async with self._ordering:
@@ -482,11 +484,11 @@ class Client:
 
     def memory(self, *, principal: Principal | str | None = None) -> list[RunSummary]:
         """Return the runs that later questions may remember (`memory` of the settings), newest first."""
-        return memorable(self.runs_folder(principal=principal))
+        return [run for run in RunIndex(self.runs_folder(principal=principal)).runs() if is_memorable(run)]
 
     def forget(self, run: str | Path, *, principal: Principal | str | None = None) -> None:
         """Keep a run out of the memory of later questions; the run itself stays."""
-        forget(self._find(run, principal))
+        write_atomically(self._find(run, principal) / FORGOTTEN, b"")
 
     def label(
         self,

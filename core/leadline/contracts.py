@@ -100,35 +100,28 @@ class Run(Protocol):
 
     def now(self) -> datetime:
         """Return the time at which the run began, in UTC; the same throughout the run and after a resume."""
-        ...
 
     async def emit(self, kind: str, data: Json) -> None:
         """Send an event to every observer."""
-        ...
 
     async def by_chat(self, task: str, role: str = "task") -> bool:
         """Return whether a language model is the first choice for this task, so that work can overlap its latency."""
-        ...
 
     async def perform(self, task: Task[R], /) -> R:
         """Perform a typed task with the providers of `ai.providers`, in order."""
-        ...
 
     async def execute(self, code: Code, /) -> Execution:
         """Run code in the configured sandbox."""
-        ...
 
     async def embed(self, texts: Sequence[str], /, embedder: str = "", *, keep: bool = True) -> Embeddings:
         """Embed texts with the embedder `NAME` or `NAME:MODEL`, by default that of `ai.embedder`.
 
         `knowledge.embedder` is the other choice. Without `keep`, the journal does not store the vectors.
         """
-        ...
 
     @property
     def vectors(self) -> Vectors:
         """The vector store of `knowledge.store`."""
-        ...
 
     async def ask(
         self, message: str, json_schema: Json, default: Json | None = None, *, wait: float | None = None
@@ -140,14 +133,12 @@ class Run(Protocol):
         `wait` seconds, `default` counts, or `CallFailed` is raised. Equal questions of a run are one question, and a
         resumed run has the answers it got.
         """
-        ...
 
     async def each(self, items: Sequence[T], do: Callable[[T], Awaitable[U]]) -> list[U]:
         """Call `do` for all items concurrently and return the results in the order of the items.
 
         The first error is raised itself, the others are added to it as notes. No task is left running.
         """
-        ...
 
 
 class StageRun(Run, Protocol):
@@ -161,52 +152,40 @@ class StageRun(Run, Protocol):
     @property
     def notices(self) -> Sequence[str]:
         """What the run had to do without so far, for the method section of the report."""
-        ...
 
     @property
     def models(self) -> Sequence[str]:
         """The language models whose replies were used so far, as `provider:model`, for example `openai:gpt-5`."""
-        ...
 
     async def search(self, request: SearchRequest, /) -> SearchPage:
         """Search with the configured strategy over the configured engines."""
-        ...
 
     async def fetch(self, request: FetchRequest, /) -> Document:
         """Fetch a URL with the first fetcher that accepts it, and parse the response."""
-        ...
 
     async def download(self, request: FetchRequest, /) -> Blob:
         """Fetch a URL without parsing it, within the `accept` and `size` of the request."""
-        ...
 
     async def synthesize(self, request: SynthesisRequest, /) -> Synthesis:
         """Write sections of the report with the configured synthesizer."""
-        ...
 
     async def draw(self, chart: Chart, /) -> Figure:
         """Draw a chart with the configured chart runner."""
-        ...
 
     async def draws(self, language: str, /) -> bool:
         """Return whether a configured chart runner draws charts in this language, such as `data` or `python`."""
-        ...
 
     async def retrieve(self, request: PassageRequest, /) -> Passages:
         """Return the passages of stored documents (`knowledge.base`) that answer a question best."""
-        ...
 
     async def rerank(self, query: str, texts: Sequence[str], /) -> Ranking | None:
         """Rate texts with the reranker of `ai.reranker`; None if none is configured."""
-        ...
 
     async def judge(self, request: JudgeRequest, name: str, /) -> Judgements:
         """Judge claims with the judge of that name."""
-        ...
 
     async def format(self, report: Report, name: str, /) -> Files:
         """Render a report with the formatter of that name."""
-        ...
 
     async def call(
         self,
@@ -224,40 +203,33 @@ class StageRun(Run, Protocol):
         an `effect` outside is not interrupted when the run stops; if the process dies during it, it runs again with the
         same `call.key`.
         """
-        ...
 
     async def fact(self, name: str, make: Callable[[], Any]) -> Any:
         """Return the JSON value that `make` returned when this run first asked for `name`.
 
         For values that differ between runs: the time, random numbers, the environment.
         """
-        ...
 
     def prefetch(self, work: Coroutine[Any, Any, object], /) -> None:
         """Start calls that a later stage will make; that stage reuses the result or joins the call in flight.
 
         The work is cancelled when the run ends. Its failures are reported where a stage makes the call itself.
         """
-        ...
 
     @property
     def stages(self) -> tuple[str, ...]:
         """The names of the stages of the pipeline in order; stages of a loop appear once."""
-        ...
 
     @property
     def finds_sources(self) -> bool:
         """True if a stage of the pipeline may find sources; the report of any other needs none."""
-        ...
 
     @property
     def rounds_left(self) -> int:
         """The maximum number of rounds after this one; 0 outside a loop."""
-        ...
 
     async def save(self, file: Blob, /) -> Path:
         """Write a file into the folder of the run, atomically, and return its path."""
-        ...
 
 
 class Vectors(Protocol):
@@ -282,24 +254,19 @@ class Call(Protocol):
     @property
     def run(self) -> Run:
         """The run that makes the request."""
-        ...
 
     @property
     def followed(self) -> bool:
         """True if somebody receives the pieces of a streamed reply; otherwise streaming is unnecessary."""
-        ...
 
     def remaining(self) -> float:
         """Return the seconds until the deadline."""
-        ...
 
     def emit(self, kind: Literal["text", "reasoning"], delta: str) -> None:
         """Send a piece of a streamed reply, from any thread. Return the complete reply at the end all the same."""
-        ...
 
     def spend(self, usage: Usage) -> None:
         """Report usage, from any thread; it counts even if the call fails afterwards."""
-        ...
 
 
 class Context(Protocol):
@@ -321,19 +288,15 @@ class Context(Protocol):
         It has no timeout but 10 s for a connection: the deadline of the call limits a request, and cancels it.
         `options` are those of `httpx.AsyncClient`.
         """
-        ...
 
     async def in_thread(self, do: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run blocking code in one of the eight threads of this plugin."""
-        ...
 
     async def parse(self, blob: Blob, call: Call) -> Document:
         """Parse bytes with the configured parsers. Raises `Unsupported` if none accepts the media type."""
-        ...
 
     def parses(self, media_type: str) -> bool:
         """Return whether a configured parser accepts this media type."""
-        ...
 
 
 # --- contracts -----------------------------------------------------------------------------------------------
@@ -451,8 +414,8 @@ class VectorStore(Protocol):
 class KnowledgeBase(SearchProvider, Protocol):
     """A search engine that keeps documents; `knowledge.base` names one.
 
-    Its offer is one of search providers, and has `calls=True` if it uses the embedder and the vector store of the run.
-    Each principal has documents of its own, and finds the shared ones as well; without one, a call works on the
+    Its offer is one of search providers, with `work="composite"` if it uses the embedder and the vector store of the
+    run. Each principal has documents of its own, and finds the shared ones as well; without one, a call works on the
     shared ones.
     """
 
@@ -464,7 +427,6 @@ class KnowledgeBase(SearchProvider, Protocol):
 
     def folder(self, principal: Principal | None) -> Path:
         """Return the folder of a principal's documents, for backups and erasure."""
-        ...
 
 
 class Reranker(Protocol):
@@ -494,7 +456,6 @@ class ReportChecker(Stage, Protocol):
 
     async def check_report(self, report: Report | str, run: StageRun, /, *, fetch: bool) -> Json:
         """Return what was found. A report as data is judged by its stored sources, one in Markdown by fetched ones."""
-        ...
 
 
 class MapStage(Protocol[Q_in, R_out]):
@@ -511,8 +472,8 @@ class MapStage(Protocol[Q_in, R_out]):
 class Middleware(Protocol):
     """Wraps each outside request between journal and provider: changes request or reply, or raises `Refused`.
 
-    Work that contacts nobody is no outside request: calls of providers that are `free`, formatting, and questions to
-    the user. If a refusal leaves nothing to report, the run ends as `failed` with its reason.
+    Work that contacts nobody is no outside request: calls of providers with `work="local"`, formatting, and questions
+    to the user. If a refusal leaves nothing to report, the run ends as `failed` with its reason.
 
     With `live = False`, streamed deltas are held back until the middleware has seen the whole reply.
     """

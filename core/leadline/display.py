@@ -46,6 +46,11 @@ def shortened(text: object, most: int = 400) -> str:
     return f"{line[:most].rstrip()} … ({len(line):,} characters)"
 
 
+def plural(count: int, noun: str, many: str = "") -> str:
+    """Return a count with its noun: `1 claim`, `2 claims`."""
+    return f"{count:,} {noun if count == 1 else many or f'{noun}s'}"
+
+
 def strip_markup(markup: str) -> str:
     """Return a title or snippet on one line, without tags and with entities decoded."""
     return one_line(html.unescape(_TAG.sub("", markup)))

@@ -105,10 +105,7 @@ def _decode_equal(reply: R, data: bytes) -> R:
         decoded = type(reply).model_validate_json(data)
     except ValidationError as error:
         raise TypeError(f"the reply does not survive JSON: {error}") from error
-    if decoded != reply:
-        raise TypeError(f"the reply does not survive JSON: {_first_difference(reply, decoded)} changes")
+    for name in type(reply).model_fields if decoded != reply else ():
+        if getattr(decoded, name) != getattr(reply, name):
+            raise TypeError(f"the reply does not survive JSON: {name} changes")
     return decoded
-
-
-def _first_difference(record: Record, other: Record) -> str:
-    return next(name for name in type(record).model_fields if getattr(record, name) != getattr(other, name, None))

@@ -1,35 +1,4 @@
-"""All errors that Leadline raises, and those that plugins raise.
-
-LeadlineError
-├── UsageError              a command or a function was used incorrectly        exit 64
-│   └── AlreadyAnswered     a question of a run was answered before
-├── ConfigError             the settings are invalid                            exit 78
-│   ├── UntrustedSettings   those of the working folder need the user's consent
-│   └── PluginError         a plugin is faulty; names its distribution and version
-│       └── PluginFault     a plugin failed during a run                        exit 1
-├── JournalError            the journal of the run cannot be read or written    exit 1
-│   ├── JournalBusy         another process is working on this run: try later  exit 75
-│   └── JournalMissing      offline, and the call is not in the journal
-├── CallFailed              a call failed for good; `record` has the details
-│   └── CallRefused         Leadline refused it: budget, deadline, stop, middleware
-├── ModelUnreachable        no AI provider answered the first task              exit 1
-├── NoEvidence              no evidence was found for a report                  exit 5
-├── ClarificationFailed     the user was asked and gave no usable answer        exit 1
-└── NeedsClarification      a stage asks, and nobody can be asked               exit 2
-ProviderError               raised by plugins; the class decides on retry and fallback
-├── Unavailable             connection failure, timeout, 5xx                    NETWORK, retried
-│   ├── Disconnected        the plugin is closed and opened again first         NETWORK, retried
-│   ├── Resting             its circuit breaker is open                         NETWORK
-│   └── Severed             it kept running after its cancellation              NETWORK
-├── RateLimited             a temporary 429                                     NETWORK, retried
-├── BadReply                the reply is cut off or malformed                   LLM, retried
-├── TooLong                 the request exceeds the context window              LLM
-├── QuotaSpent              402, or a permanent 429                             RESOURCE_LIMIT
-├── Denied                  401, 403, a login page                              BUSINESS
-├── Unsupported             404, or a request it cannot serve                   BUSINESS
-├── Unanswered              a person did not answer in time                     BUSINESS
-└── Refused                 refused by a rule of the user: no fallback          BUSINESS
-"""
+"""All errors that Leadline raises, and those that plugins raise."""
 
 from __future__ import annotations
 
@@ -154,8 +123,6 @@ class ProviderError(Exception):
     category: ClassVar[Category] = "BUSINESS"
     retry: ClassVar[bool] = False
     """True if the same request may be sent again."""
-    fall_back: ClassVar[bool] = True
-    """True if the next provider of the chain may be tried."""
 
     def __init__(self, message: str = "", *, retry_after: float | None = None) -> None:
         super().__init__(message or type(self).__name__)
@@ -228,5 +195,3 @@ class Unanswered(ProviderError):
 
 class Refused(ProviderError):
     """A rule of the user, implemented by a middleware, refused the request; no other provider is tried."""
-
-    fall_back = False

@@ -34,16 +34,12 @@ class Findings(Protocol):
 
     def __getitem__(self, key: Key[T], /) -> T:
         """Return the finding; an empty tuple for a key that grows and has no items yet."""
-        ...
 
     def get(self, key: Key[T], /) -> T | None:
         """Return the finding or None, for keys that the stage wants but does not need."""
-        ...
 
     def __setitem__(self, key: Key[T], value: T, /) -> None:
         """Write a finding; other stages see it when this stage has finished."""
-        ...
 
     def end_loop(self, reason: str, /) -> None:
         """End the loop that contains this stage after the current round; the offer declares `ends_loop`."""
-        ...

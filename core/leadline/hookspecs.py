@@ -72,9 +72,8 @@ class PluginSettings(SettingsModel):
     """The base class of a plugin's settings.
 
     A plugin whose required field is empty is left out of the run; a provider or an engine that the settings name is
-    refused. `unstored` has the names of fields
-    that are sent with requests and change no reply, such as an organization or a contact: a run does not store them. On
-    resume they are read again, as secrets are.
+    refused. `unstored` has the names of fields that are sent with requests and change no reply, such as an organization
+    or a contact: a run does not store them. On resume they are read again, as secrets are.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -32,12 +32,9 @@ class Permits(Protocol):
         than are in flight means that others are due. None are wanted: the share goes back. The places of a process that
         is gone go to others after a while.
         """
-        ...
 
     async def reserve(self, key: str, interval: float, count: int) -> float:
         """Reserve `count` starts that are `interval` seconds apart; return the seconds until the first."""
-        ...
 
     async def delay(self, key: str, seconds: float) -> None:
         """Have all processes start no call for so many seconds: the provider has asked for it."""
-        ...

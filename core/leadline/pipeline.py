@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
+from leadline import settings
 from leadline.display import nearest
 from leadline.errors import ConfigError
 from leadline.findings import Key
@@ -16,17 +17,8 @@ from leadline.research_findings import QUESTION, SOURCES
 StageKind: TypeAlias = stage | map_stage
 
 
-class LoopLayout(Protocol):
-    """A loop as the settings describe it: the names of its stages, and its number of rounds."""
-
-    @property
-    def loop(self) -> tuple[str, ...]: ...
-
-    @property
-    def at_most(self) -> int: ...
-
-
-Layout: TypeAlias = Sequence[str | LoopLayout]
+# Stages and loops as the settings describe them.
+Layout: TypeAlias = Sequence[str | settings.Loop]
 
 
 @dataclass(frozen=True)
@@ -204,16 +196,13 @@ def _late_changes(pipeline: Pipeline, changing: Step, key: Key[Any]) -> Iterator
 
 def _loop_faults(pipeline: Pipeline, loop: Loop) -> Iterator[str]:
     where = f"pipeline '{pipeline.name}': the loop of {', '.join(step.name for step in loop.steps) or 'nothing'}"
+    may_end = any(step.offer is _UNKNOWN or getattr(step.offer, "ends_loop", False) for step in loop.steps)
     if not loop.steps:
         yield f"{where} has no stages"
     elif loop.at_most < 1:
         yield f"{where} has at_most = {loop.at_most}; it must be at least 1"
-    elif loop.at_most > 1 and not any(_may_end(step) for step in loop.steps):
+    elif loop.at_most > 1 and not may_end:
         yield f"{where} has no stage that can end it; add one, such as `review`, or set at_most = 1"
-
-
-def _may_end(step: Step) -> bool:
-    return step.offer is _UNKNOWN or getattr(step.offer, "ends_loop", False)
 
 
 @dataclass

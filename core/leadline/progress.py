@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from leadline.display import one_line, shortened
+from leadline.display import one_line, plural, shortened
 from leadline.records import Event, Notice
 
 # The words for the counts of a finished stage, by finding.
@@ -122,12 +122,12 @@ class RunProgress:
     def totals(self) -> Iterator[str]:
         """Yield the counts of rounds, queries, sources, passages, tokens and cost; zeros are omitted."""
         if self.rounds:
-            yield plural(self.rounds, "round", "rounds")
+            yield plural(self.rounds, "round")
         counts = self.counts()
         yield from (plural(counts[key], *_WORDS[key]) for key in ("tasks", "sources", "evidence") if counts[key])
         usages = self._usage.values()
         if tokens := sum(map(_tokens, usages)):
-            yield plural(tokens, "token", "tokens")
+            yield plural(tokens, "token")
         if money := sum(float(usage.get("cost") or 0) for usage in usages):
             unpriced = sum(_tokens(usage) for usage in usages if usage.get("cost") is None)
             yield f"${money:.4f}" + (f" and {unpriced:,} tokens at an unknown price" if unpriced else "")
@@ -160,16 +160,11 @@ def format_review(event: Event) -> str:
     """Return a review as text: `review (round 1): 3 of 5 sections covered; open: How deep in winter?`."""
     sections = _listed(event.data["sections"])
     covered = sum(_table(section).get("coverage") == "covered" for section in sections)
-    parts = [f"{covered} of {plural(len(sections), 'section', 'sections')} covered"]
+    parts = [f"{covered} of {plural(len(sections), 'section')} covered"]
     for title, key in (("open", "gaps"), ("sources disagree", "conflicts")):
         if items := _listed(event.data[key]):
             parts.append(f"{title}: {shortened('; '.join(map(str, items)))}")
     return f"review (round {event.data['round']}): {'; '.join(parts)}"
-
-
-def plural(count: int, singular: str, plural_: str) -> str:
-    """Return a count with its noun."""
-    return f"{count:,} {singular if count == 1 else plural_}"
 
 
 def _listed(value: Any) -> list[Any]:

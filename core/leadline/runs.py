@@ -194,15 +194,10 @@ def report_text(report: Report) -> str:
     """Return a report as Markdown, with numbered citations and captions in place of figures."""
     from leadline.citations import number
 
-    numbered, captions = number(report), {figure.id: figure.caption for figure in report.figures}
-    sections = [
-        f"## {section.title}\n\n{_with_captions(numbered.render(section.text or ''), captions)}"
-        for section in report.sections
-        if (section.text or "").strip()
-    ]
+    numbered, captions = number(report), {figure.id: f"*{figure.caption}*" for figure in report.figures}
+    texts = ((section.title, section.text) for section in report.sections if (section.text or "").strip())
+    sections = (
+        f"## {title}\n\n{_FIGURE.sub(lambda match: captions.get(match[1], ''), numbered.render(text or ''))}"
+        for title, text in texts
+    )
     return "\n\n".join([f"# {report.title}", *sections])
-
-
-def _with_captions(text: str, captions: Mapping[str, str]) -> str:
-    """Replace the figures of a text by their captions, because plain Markdown has no pictures."""
-    return _FIGURE.sub(lambda match: f"*{captions[match[1]]}*" if match[1] in captions else "", text)

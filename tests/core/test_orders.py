@@ -18,7 +18,8 @@ import pytest
 import leadline
 from leadline import hookspecs
 from leadline._runtime.journal.journal import Journal
-from leadline._runtime.runs.folder import JOURNAL, read_metadata
+from leadline._runtime.runs.folder import JOURNAL, LOCK, read_metadata, write_atomically
+from leadline._runtime.runs.interprocess import INBOX, Message, receive
 from leadline.contracts import Call
 from leadline.errors import JournalBusy, LeadlineError, UsageError
 from leadline.progress import format_step
@@ -119,6 +120,20 @@ async def test_an_order_that_was_killed_while_its_journal_was_made_is_started(tm
             db.executescript("create table t (x); drop table t;" if pages else "")
         (folder / JOURNAL).touch()
         assert (await (await runs.run(order)).result()).status == "complete"
+
+
+async def test_a_session_that_lost_its_run_takes_no_message_to_the_next(tmp_path: Path) -> None:
+    async def take(message: Message) -> None:
+        raise AssertionError(message)
+
+    (tmp_path / LOCK).touch()
+    owner = ["paused"]
+    receiving = asyncio.create_task(receive(tmp_path, take, lambda: owner == ["paused"]))
+    await asyncio.sleep(0)  # it is paused between two looks
+    owner[0] = "next"
+    message = write_atomically(tmp_path / INBOX / "m.json", Message(action="stop").model_dump_json().encode())
+    await receiving
+    assert message.exists()
 
 
 async def test_another_client_cannot_run_it_meanwhile_and_nothing_is_lost(tmp_path: Path) -> None:

@@ -382,6 +382,8 @@ async def test_a_run_that_waits_is_cancelled_and_one_with_a_limit_ends_after_it(
         assert (known.status, known.metadata.reason, known.metadata.questions) == ("cancelled", "not needed", ())
         with pytest.raises(UsageError, match="is not active: it is cancelled"):
             await runs.answer(result.folder, result.metadata.questions[0].id, {"answer": "outer"})
+        with pytest.raises(UsageError, match="is not active: it is cancelled"):  # as of a run that went on meanwhile
+            await take(result.folder, Message(action="cancel"))
         (result.folder / "metadata.json").unlink()  # as by whoever deletes it at the same time
         with pytest.raises(UsageError, match="was deleted"):
             await take(result.folder, Message(action="cancel"))

@@ -114,6 +114,8 @@ class PluginCatalog:
         if len(candidates) <= 1:
             plugins: Sequence[Plugin] = [self.load(name)]
         else:
+            for point in filter(file_of, candidates) if asked else ():
+                self._load(point)  # no other stands in for one that is broken
             plugins = self._loadable(candidates) or [self._load(candidates[0])]
         fitting = [plugin for plugin in plugins if kind in plugin.offers]
         if not fitting:

@@ -12,6 +12,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Set
 from contextvars import Context
+from dataclasses import dataclass, field
 from functools import cache, wraps
 from math import inf
 from typing import Any, get_args
@@ -26,31 +27,22 @@ ENTER_SECONDS = 60.0
 EXIT_SECONDS, GRACE = 10.0, 5.0
 
 
+@dataclass(eq=False)
 class PluginLifecycle:
-    """Creates one plugin at its first use, enters it if it is a context manager, and exits it."""
+    """Creates one plugin at its first use, enters it if it is a context manager, and exits it.
 
-    def __init__(
-        self,
-        who: str,
-        make: Callable[[], Any],
-        ready: Callable[[Any], Any] = lambda plugin: plugin,
-        *,
-        scrub: Callable[[str], str] = str,
-        seconds: float = ENTER_SECONDS,
-        warn: Callable[[str], None] = lambda message: None,
-    ) -> None:
-        """`ready` receives the entered plugin and returns what is used; `who` is its name in errors.
+    `ready` receives the entered plugin and returns what is used; `who` is its name in errors. `seconds` limit the time
+    to enter it; `warn` receives what goes wrong when it is exited for good.
+    """
 
-        `seconds` limit the time to enter it; `warn` receives what goes wrong when it is exited for good.
-        """
-        self._who = who
-        self.scrub = scrub
-        self._make = make
-        self._ready = ready
-        self._seconds = seconds
-        self._warn = warn
-        self._lock = asyncio.Lock()
-        self._session: PluginSession | None = None
+    who: str
+    make: Callable[[], Any]
+    ready: Callable[[Any], Any] = lambda plugin: plugin
+    scrub: Callable[[str], str] = str
+    seconds: float = ENTER_SECONDS
+    warn: Callable[[str], None] = lambda message: None
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    _session: PluginSession | None = field(default=None, init=False)
 
     async def get(self) -> Any:
         """Return the plugin, created and entered."""
@@ -59,7 +51,7 @@ class PluginLifecycle:
                 await self._session.leave()
                 self._session = None
             if self._session is None:
-                self._session = PluginSession(self._create(), self._ready, self._who, self._seconds)
+                self._session = PluginSession(self._create(), self.ready, self.who, self.seconds)
             session = self._session
         return await session.plugin()
 
@@ -78,22 +70,22 @@ class PluginLifecycle:
             problem = await self._session.leave() if self._session is not None else ""
             self._session = None
         if problem:
-            self._warn(self.scrub(f"{self._who} {problem}"))
+            self.warn(self.scrub(f"{self.who} {problem}"))
 
     def _create(self) -> Any:
         try:
-            plugin = self._make()
+            plugin = self.make()
         except LeadlineError:
             raise
         except BaseException as error:
             if is_cancellation(error):
                 raise
-            failure = PluginError(f"{self._who} could not be created: {self.scrub(words(error))}")
+            failure = PluginError(f"{self.who} could not be created: {self.scrub(words(error))}")
             failure.traceback = trace(error, self.scrub)
             raise failure from error
         if inspect.iscoroutine(plugin):
             plugin.close()
-            raise PluginError(f"{self._who} has an async factory: write `def`, and wait in `__aenter__` instead")
+            raise PluginError(f"{self.who} has an async factory: write `def`, and wait in `__aenter__` instead")
         return plugin
 
 

@@ -42,12 +42,9 @@ from leadline.settings import Limits, seconds
 
 # Bytes of answers to keep across runs.
 CACHE_SIZE = 200_000_000
-# Seconds that a call may take if neither the offer nor the settings set a timeout.
-TIMEOUT = 30.0
-# The same for language models: they write for minutes.
-MODEL_TIMEOUT = 600.0
-# The same for parsers, whose files may wait for a worker: their own limits count from the start in it.
-PARSER_TIMEOUT = 600.0
+# Seconds that a call may take if neither the offer nor the settings set a timeout, and of kinds with another: language
+# models write for minutes, and the files of parsers may wait for a worker, in which their own limits count.
+TIMEOUT, _LONG_TIMEOUTS = 30.0, {"ai_providers": 600.0, "parsers": 600.0}
 
 
 @dataclass(frozen=True)
@@ -133,6 +130,7 @@ class PluginRuntime:
         limits = next(filter(None, map(self.settings.limits.get, (name, section, plain(name)))), None)
         timeout = (limits and limits.timeout) or offer.limits.timeout
         by_search = not timeout and kind == "search_providers"
+        usual = self.settings.search.timeout if by_search else _LONG_TIMEOUTS.get(kind, TIMEOUT)
         lifecycle = self._lifecycle(section, offer, settings, max(timeout or 0.0, ENTER_SECONDS))
         options = fingerprint(answer_options(offer, settings, self._tags(section)))
         account = account_of(secrets_of(settings.model_dump()))
@@ -141,7 +139,7 @@ class PluginRuntime:
             name=name,
             fingerprint=options,
             limiter=self._limiter(owner, offer, limits),
-            timeout=timeout or self._default_timeout(kind),
+            timeout=timeout or usual,
             timeout_setting="search.timeout" if by_search else f"limits.{name}.timeout",
             priced=offer.priced,
             local=offer.work == "local",
@@ -196,14 +194,6 @@ class PluginRuntime:
             context.caches = self.settings.cache.enabled
             self._contexts[name] = context
         return self._contexts[name]
-
-    def _default_timeout(self, kind: str) -> float:
-        defaults = {
-            "search_providers": self.settings.search.timeout,
-            "ai_providers": MODEL_TIMEOUT,
-            "parsers": PARSER_TIMEOUT,
-        }
-        return defaults.get(kind, TIMEOUT)
 
     def _key_origin(self, name: str, offer: AnyOffer) -> str:
         """Return where the key of an instance comes from, and its variable; empty if the offer declares no key."""

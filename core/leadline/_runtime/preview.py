@@ -72,8 +72,7 @@ def _step_plans(pipeline: Pipeline) -> Iterator[StepPlan]:
 def _expected_calls(plugins: PluginRuntime, pipeline: Pipeline) -> Iterator[ExpectedCalls]:
     """Yield the expected calls of the stages that search and read; the first round may end the loop."""
     research = plugins.settings.research
-    followups = (rounds(pipeline) - 1) * research.followup_queries
-    queries = min(research.max_queries, research.first_queries + followups)
+    queries = Scope(plugins.settings).queries(rounds(pipeline))
     engines = plugins.chosen.get("search.engines", ())
     fetchers = plugins.chosen.get("read.fetchers", ())
     for step in pipeline.steps():

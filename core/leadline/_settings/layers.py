@@ -83,7 +83,8 @@ class Layer:
             whole = whole or isinstance(value, Raw)
             value = read_text(value, _annotation(path), path, lambda path, why: refusal(path, why, origin))
         if isinstance(value, Mapping):
-            if (whole or not value) and _is_replaceable(path, whole=whole):
+            # A map replaces weaker ones, as does an entry of one that is given as a whole; sections are merged by key.
+            if (whole or not value) and (_is_map(path) or (whole and _is_map(path[:-1]))):
                 self.whole.add(path)
             for key, item in value.items():
                 self.put((*written, str(key)), item, origin, whole=whole)
@@ -160,14 +161,6 @@ def _is_map(path: KeyPath) -> bool:
     if path[:1] == ("plugins",):
         return len(path) > len(("plugins", "NAME"))
     return is_table(annotation_at(Settings, path))
-
-
-def _is_replaceable(path: KeyPath, *, whole: bool) -> bool:
-    """Return whether a table replaces weaker ones: a map, or an entry of one that is given as a whole.
-
-    Sections are merged key by key.
-    """
-    return _is_map(path) or (whole and _is_map(path[:-1]))
 
 
 def strongest(layers: Iterable[Layer]) -> Layer:

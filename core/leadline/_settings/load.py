@@ -184,10 +184,7 @@ def load_settings(
     sources = replace(sources or Sources(Path.cwd(), os.environ), plugins=catalog.names())
     defaults = read_defaults(catalog.defaults)
     offline = stored is not None and stored.offline
-    if stored:
-        stored, references = _resolved(stored, sources)
-    else:
-        references = {}
+    stored, references = _resolved(stored, sources) if stored else (None, {})
     folders = {f"plugins.{defaults.documents}.folders": list(given.docs)} if given.docs else {}
     asked = {**folders, **given.arguments}, given.sets, stored.settings if stored else None
     written = sources.layers(*asked)
@@ -216,7 +213,8 @@ def load_settings(
     distributions = stored.plugins if stored else {}
     selector = Selector(catalog, sections, defaults, distributions=distributions, has_docs=bool(given.docs))
     selected = selector.select(core)
-    core = _with_sandbox(core, selected.names["code.sandbox"])
+    if sandbox := selected.names["code.sandbox"]:  # a run asks for that of `auto` by its name
+        core = core.model_copy(update={"code": core.code.model_copy(update={"sandbox": sandbox[0]})})
     settings = _joined(core, selected.settings)
     tables = tables_of(settings)
     untrusted = review.untrusted(tables)
@@ -297,11 +295,11 @@ def _unused_sections(above: Layer, selected: Selected, catalog: PluginCatalog) -
     stages = [plugin.offers["stages"] for plugin in selected.plugins.values() if "stages" in plugin.offers]
     if any(getattr(offer, "gives", ()) == (ROUTE,) for offer in stages):
         return
-    for path, leaf in above.leaves.items():
+    for path in above.leaves:  # without the value, which may be a secret: the plugin that would tell is not chosen
         table, name, *_ = *path, ""
         unused = table == "plugins" and name not in selected.plugins
         if unused and any("stages" in plugin.offers for plugin in catalog.same_name(name)):
-            yield f"{name}.{'.'.join(path[2:])} = {leaf.value} has no effect: this pipeline has no stage {name!r}"
+            yield f"{'.'.join(path[1:])} has no effect: this pipeline has no stage {name!r}"
 
 
 def _resolved(stored: StoredRun, sources: Sources) -> tuple[StoredRun, dict[KeyPath, Any]]:
@@ -366,13 +364,7 @@ def _files_in(folder: Path) -> dict[str, Path]:
 def _names_of_files(origins: Layer) -> set[str]:
     """Return the names of the plugins whose files the settings name."""
     names = ([use.path[1]] if use.path[0] == "plugins" else _files_in(Path(use.value)) for use in code_of(origins))
-    return {name for some in names for name in some}
-
-
-def _with_sandbox(core: Settings, chosen: Sequence[str]) -> Settings:
-    """Return settings that name the sandbox that `auto` chose: a run asks for it by its name."""
-    code = core.code.model_copy(update={"sandbox": chosen[0] if chosen else core.code.sandbox})
-    return core.model_copy(update={"code": code})
+    return set().union(*names)
 
 
 def _with_documents(core: Settings, documents: str, sections: PluginSections) -> Settings:

@@ -42,7 +42,9 @@ def validate_partially(
         return validated(given), unresolved, {*faults}, set()
     except ValidationError as error:
         details = [(_path_of(detail, given), detail) for detail in error.errors()]
-    unknown = {path for path, detail in details if is_outdated(detail, path, origins)}
+    # Values of a run of another version.
+    extra = {path for path, detail in details if detail["type"] == "extra_forbidden"}
+    unknown = {path for path in extra if isinstance(origins.origin(path), Stored)}
     details = [(path, detail) for path, detail in details if path not in unknown]
     messages = [*error_messages([detail for _, detail in details], Settings, given, origins, plugins=plugins)]
     messages = unresolved + messages
@@ -53,11 +55,6 @@ def validate_partially(
         pass
     # Outside of `except`: the validation error contains values of the files, and must not be chained.
     raise ConfigError("\n".join(messages))
-
-
-def is_outdated(detail: ErrorDetails, path: KeyPath, origins: Layer) -> bool:
-    """Return whether a value that this version does not know comes from a run of another version."""
-    return detail["type"] == "extra_forbidden" and isinstance(origins.origin(path), Stored)
 
 
 # --- messages --------------------------------------------------------------------------------------------------------

@@ -173,8 +173,7 @@ class PluginSections:
     ) -> PluginSettings:
         """Return a plugin's settings, with what Leadline's defaults set in this section if `shipped`.
 
-        `otherwise` has values of fields that no source sets.
-        Raises `RequiredSettingMissing`, or `InvalidSection`.
+        `otherwise` has values of fields that no source sets. Raises `RequiredSettingMissing`, or `InvalidSection`.
         """
         prefix, model = ("plugins", name), self._model(name, plugin)
         given = self._values.get(name, {})

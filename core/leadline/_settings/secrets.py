@@ -104,18 +104,14 @@ class Secrets:
 
     def clean(self, tree: JsonValue) -> JsonValue:
         """Return decoded JSON with every text in it scrubbed."""
-        return self._clean(tree) if self._masked else tree
-
-    def _clean(self, tree: JsonValue) -> JsonValue:
-        match tree:
-            case str():
-                return self.scrub(tree)
-            case list():
-                return [self._clean(item) for item in tree]
-            case dict():
-                return {self.scrub(name): self._clean(item) for name, item in tree.items()}
-            case _:
-                return tree
+        match tree if self._masked else None:
+            case str() as text:
+                return self.scrub(text)
+            case list() as items:
+                return [self.clean(item) for item in items]
+            case dict() as table:
+                return {self.scrub(name): self.clean(item) for name, item in table.items()}
+        return tree
 
 
 def _texts(tree: JsonValue, path: str) -> Iterator[tuple[str, str]]:

@@ -567,8 +567,9 @@ class Selector:
 
 def _obstacle(plugin: Plugin, offer: AnyOffer, settings: PluginSettings, core: Settings) -> str:
     """Return why a plugin cannot work here, by its address or as it says; empty if it can."""
-    if fault := _address_fault(getattr(settings, "base_url", "")):
-        return fault
+    address = getattr(settings, "base_url", "")
+    if address and isinstance(address, str) and not _ADDRESS.fullmatch(address.strip()):
+        return f"base_url {address!r} is not an address such as https://api.example.org/v1 or http://127.0.0.1:11434/v1"
     try:
         reason = offer.obstacle(settings, core)
     except KeyboardInterrupt:
@@ -580,12 +581,6 @@ def _obstacle(plugin: Plugin, offer: AnyOffer, settings: PluginSettings, core: S
     if reason is None or isinstance(reason, str):
         return reason or ""
     return f"{plugin} returns {type(reason).__name__} from `ready`: it must return a text or None, and not be async"
-
-
-def _address_fault(address: Any) -> str:
-    if not address or not isinstance(address, str) or _ADDRESS.fullmatch(address.strip()):
-        return ""
-    return f"base_url {address!r} is not an address such as https://api.example.org/v1 or http://127.0.0.1:11434/v1"
 
 
 # --- the settings that name plugins -----------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from leadline._hosting.catalog import Plugin, PluginCatalog
+from leadline._hosting.loading import AnyOffer
 from leadline._settings.layers import Layer, Stored
 from leadline.display import choose_from
 from leadline.errors import ConfigError
@@ -67,17 +68,20 @@ def unknown_names(
     """
     chosen = tuple(chosen)
 
-    def unknown(keys: Mapping[str, str], what: str, names: Callable[[Iterable[Plugin]], set[str]]) -> Iterator[str]:
-        known = names(chosen)
+    def unknown(keys: Mapping[str, str], what: str, names: Callable[[AnyOffer], Iterable[str]]) -> Iterator[str]:
+        known = {name for plugin in chosen for offer in plugin.offers.values() for name in names(offer)}
         rest = {key: name for key, name in keys.items() if name not in known}
-        known |= names(catalog.loadable()) if rest else set()
+        others = catalog.loadable() if rest else ()
+        known |= {name for plugin in others for offer in plugin.offers.values() for name in names(offer)}
         for key, name in rest.items():
             if name not in known:
                 yield f"{key}: no plugin {what.format(name=name)}: {choose_from(name, known)}{place(key)}"
 
     asks = "asks a task of this name"
-    yield from unknown({f"ai.tasks.{name}": name for name in core.ai.tasks}, asks, _task_names)
-    yield from unknown({f"prompts.{name}": name for name in core.prompts}, asks, _prompt_names)
+    tasks = {f"ai.tasks.{name}": name for name in core.ai.tasks}
+    yield from unknown(tasks, asks, lambda offer: [task.name for task in offer.tasks])
+    prompts = {f"prompts.{name}": name for name in core.prompts}
+    yield from unknown(prompts, asks, lambda offer: [name for it in offer.tasks for name in (it.name, *it.parts)])
     for task in (item.task for item in declared(chosen) if item.task.name in core.prompts):
         for part in task.parts.keys() & core.prompts.keys():
             if f"{{{part}}}" not in core.prompts[task.name]:
@@ -86,19 +90,8 @@ def unknown_names(
     for name, pipeline in core.pipelines.items():
         for tool in pipeline.tools:
             if tool not in default_tools:
-                yield from unknown({f"pipelines.{name}.tools": tool}, "has a tool {name!r}", _tool_names)
-
-
-def _task_names(plugins: Iterable[Plugin]) -> set[str]:
-    return {item.task.name for item in declared(plugins)}
-
-
-def _prompt_names(plugins: Iterable[Plugin]) -> set[str]:
-    return {name for item in declared(plugins) for name in (item.task.name, *item.task.parts)}
-
-
-def _tool_names(plugins: Iterable[Plugin]) -> set[str]:
-    return {tool.name for plugin in plugins for offer in plugin.offers.values() for tool in offer.tools}
+                key = f"pipelines.{name}.tools"
+                yield from unknown({key: tool}, "has a tool {name!r}", lambda offer: [it.name for it in offer.tools])
 
 
 # --- prompt templates ------------------------------------------------------------------------------------------------

@@ -184,7 +184,8 @@ class Review:
             if outside or self._has_other_secret(*sections[use.section]):
                 needed.add(use.section)
         digests = {section: _digest(use for use in uses if use.section == section) for section in needed}
-        known = _trusted(self.sources)
+        # In the working folder, those of environments too.
+        known = _read(self.sources.user_path.parent / FILE).get(str(self.sources.cwd.resolve()), {})
         new = [use for use in uses if use.section in needed and digests[use.section] not in known.get(use.section, ())]
         return UntrustedSettings(map(str, new), digests) if new else None
 
@@ -250,12 +251,6 @@ def _plain(value: Any) -> Any:
     return sorted(map(str, value)) if isinstance(value, set | frozenset) else next(_texts(value), "")
 
 
-def _trusted(sources: Sources) -> dict[str, list[str]]:
-    """Return the digests of the sections that the user trusted in the working folder, those of environments too."""
-    known: dict[str, list[str]] = _read(sources.user_path.parent / FILE).get(str(sources.cwd.resolve()), {})
-    return known
-
-
 def trust(sources: Sources, digests: Mapping[str, str]) -> Path:
     """Remember sections of the working folder; return the file. Raises `ConfigError`."""
     path = sources.user_path.parent / FILE
@@ -275,6 +270,7 @@ def trust(sources: Sources, digests: Mapping[str, str]) -> Path:
 
 
 def _read(path: Path) -> dict[str, Any]:
+    """Return the digests of the sections that the user trusted, by folder and section."""
     try:
         content = json.loads(path.read_bytes())
     except (OSError, ValueError):

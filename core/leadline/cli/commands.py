@@ -188,9 +188,10 @@ def _resume(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command="research:resume")
     offline = "replay a finished run without network and print its report; writes nothing"
     parser.add_argument("--retry-failed", action="store_true", help="retry the calls that failed")
-    parser.add_argument("--offline", action="store_true", help=offline)
-    parser.add_argument("--answer", metavar="TEXT", help="answer the question for which the run waits")
-    parser.add_argument("--no-answer", action="store_true", help="go on without answering it")
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("--offline", action="store_true", help=offline)
+    ways.add_argument("--answer", metavar="TEXT", help="answer the question for which the run waits")
+    ways.add_argument("--no-answer", action="store_true", help="go on without answering it")
     docs_option(parser)
     cache_option(parser)
     run_options(parser, "RUN")

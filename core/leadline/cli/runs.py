@@ -63,22 +63,11 @@ def _row(run: RunSummary) -> tuple[str, ...]:
 
 
 def _data(run: RunSummary) -> dict[str, Any]:
-    known = run.began is not None
-    return {
-        "run": run.id,
-        "status": run.status,
-        "folder": str(run.folder),
-        "question": run.question if known else None,
-        "pipeline": run.pipeline if known else None,
-        "reason": run.reason if known else None,
-        "exit_code": run.exit_code if known else None,
-        "began": run.began.isoformat() if run.began else None,
-        "ended": run.ended.isoformat() if run.ended else None,
-        "seconds": run.seconds if known else None,
-        "tags": dict(run.tags) if known else None,
-        "conversation": run.conversation or None,
-        "follows": run.follows or None,
-    }
+    keys = ("question", "pipeline", "reason", "exit_code", "began", "ended", "seconds", "tags")
+    values: dict[str, Any] = {key: getattr(run, key) if run.began else None for key in keys}
+    values |= {key: values[key] and values[key].isoformat() for key in ("began", "ended")}
+    others = {"conversation": run.conversation or None, "follows": run.follows or None}
+    return {"run": run.id, "status": run.status, "folder": str(run.folder), **values, **others}
 
 
 def show(args: argparse.Namespace) -> int:

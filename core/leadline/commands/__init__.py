@@ -81,9 +81,9 @@ def cache_option(parser: ArgumentParser) -> None:
     parser.add_argument("--no-cache", action="store_true", help="use no replies of earlier runs, and keep none")
 
 
-def run_options(parser: ArgumentParser, run: str = "", *, json: bool = True, several: bool = False) -> None:
+def run_options(parser: ArgumentParser, run: str = "", *, json: bool = True) -> None:
     if run:
-        parser.add_argument("run", metavar=run, nargs="+" if several else None, help=RUN)
+        parser.add_argument("run", metavar=run, help=RUN)
     folder_option(parser)
     settings_options(parser, json=json)
 

@@ -8,12 +8,12 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any, Protocol
+from typing import Any
 
 from leadline._hosting.context import PluginContext
 from leadline._runtime import task_groups
@@ -62,14 +62,11 @@ def question_of(words: Sequence[str]) -> str | None:
     return os.fsencode(" ".join(words)).decode("utf-8", "surrogateescape") if words else None
 
 
-class Launch(Protocol):
-    """`Client.start` or `Client.resume` with its other arguments bound."""
+async def run_in_foreground(client: Client, launch: Callable[..., Awaitable[Run]], args: argparse.Namespace) -> Result:
+    """Start or resume a run in the foreground and wait for its end.
 
-    async def __call__(self, *, asker: Any, observers: Any) -> Run: ...
-
-
-async def run_in_foreground(client: Client, launch: Launch, args: argparse.Namespace) -> Result:
-    """Start or resume a run in the foreground and wait for its end."""
+    `launch` is `Client.start` or `Client.resume` with its other arguments bound.
+    """
     with _progress(client, args) as observers:
         handle = await launch(asker=Terminal().ask if interactive() else None, observers=observers)
         tune_gc()
@@ -98,40 +95,30 @@ def interruptible(handle: Run) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread can handle signals
         return
-    interrupts = Interrupts(handle)
+    loop, received, ending = asyncio.get_running_loop(), list[int](), list[asyncio.Task[None]]()
+
+    def act(number: int) -> None:
+        received.append(number)
+        if number == signal.SIGINT and received.count(number) == 1:
+            say("Stopping: writing the report from the results so far. Press Ctrl-C again to end the run at once.")
+            handle.stop("stopped by Ctrl-C")
+            if left := handle.awaited_replies():
+                say(f"Waiting for {plural(left, 'model reply', 'model replies')} already requested.")
+        elif not ending:
+            say("Ending the run.")
+            by = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
+            ending.append(loop.create_task(handle.cancel(f"ended by {by}")))
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # a third Ctrl-C does not wait
+
+    def receive(number: int, _: FrameType | None) -> None:
+        loop.call_soon_threadsafe(act, number)  # a signal may interrupt any code, so the event loop acts on it
+
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # which is what nohup wants
         numbers.append(signal.SIGHUP)
-    before = {number: signal.signal(number, interrupts.receive) for number in numbers}
+    before = {number: signal.signal(number, receive) for number in numbers}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-class Interrupts:
-    """Handles the signals of one run."""
-
-    def __init__(self, handle: Run) -> None:
-        self._handle = handle
-        self._loop = asyncio.get_running_loop()
-        self._stopping = False
-        self._cancelling: asyncio.Task[None] | None = None
-
-    def receive(self, number: int, frame: FrameType | None) -> None:
-        """Receive a signal. It may interrupt any code, so the event loop acts on it."""
-        self._loop.call_soon_threadsafe(self._act, number)
-
-    def _act(self, number: int) -> None:
-        if number == signal.SIGINT and not self._stopping:
-            self._stopping = True
-            say("Stopping: writing the report from the results so far. Press Ctrl-C again to end the run at once.")
-            self._handle.stop("stopped by Ctrl-C")
-            if left := self._handle.awaited_replies():
-                say(f"Waiting for {plural(left, 'model reply', 'model replies')} already requested.")
-        elif self._cancelling is None:
-            say("Ending the run.")
-            by = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
-            self._cancelling = self._loop.create_task(self._handle.cancel(f"ended by {by}"))
-            signal.signal(signal.SIGINT, signal.default_int_handler)  # a third Ctrl-C does not wait

@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Any, TextIO
 
 from leadline.display import one_line, visible
+from leadline.display import plural as plural
 from leadline.errors import LeadlineError
 
 # The exit code after a signal.
@@ -76,11 +77,6 @@ def say(text: str) -> None:
 def write_json(data: Any) -> None:
     """Print data as JSON."""
     write(json.dumps(data, ensure_ascii=False, indent=1, default=str))
-
-
-def plural(count: int, noun: str, many: str = "") -> str:
-    """Return a count with its noun: `1 claim`, `2 claims`."""
-    return f"{count:,} {noun if count == 1 else many or f'{noun}s'}"
 
 
 def finish() -> None:

@@ -39,8 +39,8 @@ class Terminal:
             say(message)
             content: dict[str, Any] = {}
             for field in _fields(json_schema):
-                for line in field.choice_lines():
-                    say(line)
+                for number, name in enumerate(field.names(), start=1):
+                    say(f"  {number}. {name}")
                 answered, value = await self._value(field)
                 if not answered:
                     return Answer(action=value)
@@ -89,11 +89,8 @@ class _Field:
         listed = self.schema.get("enum")
         return listed if isinstance(listed, list) else []
 
-    def choice_lines(self) -> list[str]:
-        """Return the choices with their numbers, one per line."""
-        return [f"  {number}. {name}" for number, name in enumerate(self._names(), start=1)]
-
-    def _names(self) -> list[str]:
+    def names(self) -> list[str]:
+        """Return the names of the choices."""
         names = self.schema.get("enumNames")
         if isinstance(names, list) and len(names) == len(self.choices):
             return list(map(str, names))
@@ -116,7 +113,7 @@ class _Field:
     def parse(self, text: str, *, files: bool) -> Any:
         """Return the value that a text stands for. Raises `ValueError` with a message for the user."""
         if self.choices:
-            names = [name.casefold() for name in self._names()]
+            names = [name.casefold() for name in self.names()]
             if text.isdecimal() and 1 <= int(text) <= len(names):
                 return self.choices[int(text) - 1]
             if text.casefold() in names:

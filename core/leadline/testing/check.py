@@ -138,7 +138,7 @@ class _Run(FakeRun):
     async def _reply(self, key: str, *request: Any, **options: Any) -> Any:
         raise pytest.skip.Exception(f"it asks its run for {key!r}, which {_NO_REQUESTS}")
 
-    async def ask(self, message: str, json_schema: Any, default: Any = None, *, wait: float = 300) -> Answer:
+    async def ask(self, message: str, json_schema: Any, default: Any = None, *, wait: float | None = None) -> Answer:
         if default is None:
             await self._reply("ask")
         return await super().ask(message, json_schema, default, wait=wait)

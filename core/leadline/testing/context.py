@@ -102,7 +102,9 @@ class FakeRun:
         """Record the event."""
         self.emitted.append((kind, data))
 
-    async def ask(self, message: str, json_schema: Json, default: Json | None = None, *, wait: float = 300) -> Answer:
+    async def ask(
+        self, message: str, json_schema: Json, default: Json | None = None, *, wait: float | None = None
+    ) -> Answer:
         """Return the next answer, else accept the default. Raises `NeedsClarification` if there is neither."""
         self.questions.append((message, json_schema))
         answer = self.answers.pop(0) if self.answers else default

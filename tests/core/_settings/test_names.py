@@ -182,6 +182,12 @@ def test_what_a_preset_sets_is_not_for_the_plugin_of_another_distribution(load: 
     assert loaded.settings.plugin("chart").model_dump() == {"depth": 1}
 
 
+def test_a_broken_file_is_an_error_though_an_installed_plugin_has_its_name(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "batch.py").write_text("raise OSError('no share')")
+    with pytest.raises(ConfigError, match=r"search\.strategy: .*batch\.py raised OSError: no share"):
+        load(file='search.strategy = "batch"\nplugins.batch.use = "./batch.py"')
+
+
 def test_a_resumed_run_keeps_its_plugins(load: Load) -> None:
     for sets, expected in ((["verify.judges=exact"], "acme_judge"), ([], "leadline")):
         run = load(*sets)

@@ -118,6 +118,7 @@ def test_an_unclear_question_that_nobody_can_be_asked_about_is_exit_2(cli: Cli, 
     [run] = Path("runs").glob("*/metadata.json")
     command = f"leadline resume {run.parent.name}"
     assert f"It waits for an answer: {command} --answer TEXT" in " ".join(done.err.split())
+    assert cli("resume", run.parent.name, "--answer", "Deep?", "--offline").code == 64
     done = cli("resume", run.parent.name, "--answer", "How deep is the harbour of Port Ellery?", "-q")
     assert (done.code, cli("resume", run.parent.name, "--no-answer").code) == (0, 64)
 

@@ -204,5 +204,5 @@ async def test_a_pipeline_without_a_plan_says_that_there_is_nothing_to_approve(t
         result = await runs.research(QUESTION)
     assert (result.status, result.metadata.notices[0]) == (
         "complete",
-        "plan.approve = ask has no effect: this pipeline has no stage 'plan'",
+        "plan.approve has no effect: this pipeline has no stage 'plan'",
     )

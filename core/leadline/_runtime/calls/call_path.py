@@ -58,7 +58,7 @@ from leadline._runtime.calls.retry import RetryPolicy, translate
 from leadline._runtime.calls.store import CallResult, CallStore, ReplyCache
 from leadline._runtime.event_bus import Bus
 from leadline._runtime.journal.journal import Journal
-from leadline._runtime.journal.rows import Row, total
+from leadline._runtime.journal.rows import Row, total, with_causes
 from leadline._settings.secrets import Secrets
 from leadline.contracts import Call, Middleware, Run
 from leadline.encoding import digest, encode
@@ -123,7 +123,6 @@ class CallPath:
         budget: Budget,
         bus: Bus,
         rules: CallRules,
-        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._run = run
         self._journal = journal
@@ -131,13 +130,12 @@ class CallPath:
         self._bus = bus
         self._rules = rules
         self._secrets = rules.secrets
-        self._monotonic = monotonic
         self._events = CallEvents(bus, budget)
         self.in_flight: SingleFlight[CallResult] = SingleFlight()
         self.store = CallStore(journal, self._events, rules.secrets, rules.answers)
         self.shutdown = Shutdown(budget, self._events.notice)
         # True once the session is cancelled: its calls in flight are made again by the next one.
-        self._interrupted = False
+        self.interrupted = False
         budget.restore(journal.spent())
         if journal.damaged:
             places = ", ".join(journal.damaged)
@@ -177,7 +175,8 @@ class CallPath:
         result = await self.store.find(job)
         if result is None:
             self.store.mark_made(job)
-            log, began, build = AttemptLog(), self._monotonic(), self._builder(job.kind.name, job.provider)
+            log, began = AttemptLog(), time.monotonic()
+            build = OutcomeBuilder(job.kind.name, job.provider, self._secrets)
             try:
                 outcome = self._refusal(job, build)
                 if outcome is None:
@@ -191,10 +190,10 @@ class CallPath:
                 if outcome is None:
                     outcome = build.refused(self.shutdown.reason or SPENT, log.attempts, by=SHUTDOWN)
             except BaseException:
-                if job.kind.keep and not self._interrupted and self.in_flight.is_current(in_flight):
+                if job.kind.keep and not self.interrupted and self.in_flight.is_current(in_flight):
                     self._journal.abandon(job.key)
                 raise
-            seconds, current = self._monotonic() - began, self.in_flight.is_current(in_flight)
+            seconds, current = time.monotonic() - began, self.in_flight.is_current(in_flight)
             result = await self.store.commit(job, outcome, log, seconds, current=current)
         await self._events.finished(job, result.row, result.body, result.origin)
         return result
@@ -242,7 +241,7 @@ class CallPath:
             if self._journal.broken and job.kind.keep:  # do not pay for a reply that cannot be kept
                 raise self._journal.broken
             reservation = await self._budget.reserve_in_turn(job.kind.need(job.request))
-            call = self._active_call(job, log, self._monotonic() + job.provider.timeout)
+            call = self._active_call(job, log, time.monotonic() + job.provider.timeout)
             with self._accounting(call, log, reservation):
                 if job.kind.keep and not (job.kind.free or job.kind.effect):
                     await self._journal.begin(job.key)
@@ -325,7 +324,6 @@ class CallPath:
             span=job.span,
             composite=job.kind.composite,
             deadline=deadline,
-            monotonic=self._monotonic,
             bus=self._bus,
             attempt=log.attempts,
             notices=log.notices,
@@ -334,9 +332,6 @@ class CallPath:
             readable=ReadableReply(job.kind.stream),
             live=all(middleware.live for middleware in self._middleware_of(job).values()),
         )
-
-    def _builder(self, kind: str, provider: ProviderIdentity) -> OutcomeBuilder:
-        return OutcomeBuilder(kind, provider, self._secrets)
 
     def key_of(self, kind: Kind[Any], request: Record, *, provider: ProviderIdentity) -> str:
         """Return the key of a call."""
@@ -348,7 +343,8 @@ class CallPath:
 
     async def fault(self, kind: str, provider: ProviderIdentity, error: BaseException) -> CallFailed:
         """Return an error that a plugin raised outside of its calls as a failed call; the journal keeps its message."""
-        failed = error_of("failure", self._builder(kind, provider).failed(error).body, "").record
+        outcome = OutcomeBuilder(kind, provider, self._secrets).failed(error)
+        failed = error_of("failure", outcome.body, "").record
         caller = current_call.get()
         parent = caller.key if caller else ""
         request = outline({"kind": kind, "message": failed.message, "parent": parent})
@@ -391,17 +387,11 @@ class CallPath:
             return True
         return False
 
-    # --- shutdown ----------------------------------------------------------------------------------------------------
-
-    def interrupt(self) -> None:
-        """Have the calls in flight counted as interrupted, before the session is cancelled."""
-        self._interrupted = True
-
     # --- the calls so far ---------------------------------------------------------------------------------------------
 
     def failed_keys(self, error: BaseException) -> set[str]:
         """Return the keys of the failed calls in an error that left the pipeline, and of the calls below them."""
-        return self._journal.causes(failed_call_keys(error))
+        return {row.key for row in with_causes(self._journal.rows(), failed_call_keys(error))}
 
     def rows(self) -> list[Row]:
         """Return the rows of the calls of all sessions, including calls that are not journalled."""

@@ -169,7 +169,8 @@ class Shutdown:
         exempt = self._exempt(job) or job.kind.effect
         awaited = exempt and job.kind.name == CHAT
         self.awaited_chats += awaited
-        scope = asyncio.timeout(self._seconds_for(job))
+        left = self._free_left() if job.kind.free else self._budget.time_left()
+        scope = asyncio.timeout(None if job.kind.effect else left)
         try:
             async with scope:
                 if job.kind.free and not self._budget.in_closing_stage:
@@ -194,11 +195,6 @@ class Shutdown:
         if self._budget.in_closing_stage or job.kind.internal:
             return True
         return job.kind.free and ((left := self._free_left()) is None or left > 0)
-
-    def _seconds_for(self, job: Job) -> float | None:
-        if job.kind.effect:
-            return None
-        return self._free_left() if job.kind.free else self._budget.time_left()
 
     def _free_left(self) -> float | None:
         """Return the seconds left to free work; None without a limit."""

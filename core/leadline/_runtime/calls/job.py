@@ -6,6 +6,7 @@ import logging
 import math
 import os
 import random
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from contextvars import ContextVar, copy_context
@@ -85,9 +86,8 @@ class ActiveCall:
     traceparent: str
     span: str
     composite: bool
-    # On the clock `monotonic`; infinite for a composite.
+    # By `time.monotonic`; infinite for a composite.
     deadline: float
-    monotonic: Callable[[], float]
     bus: Bus
     attempt: int = 1
     # False holds back the deltas: a middleware must see the reply first.
@@ -115,7 +115,7 @@ class ActiveCall:
         return run
 
     def remaining(self) -> float:
-        return max(0.0, self.deadline - self.monotonic())
+        return max(0.0, self.deadline - time.monotonic())
 
     @property
     def followed(self) -> bool:
@@ -133,7 +133,7 @@ class ActiveCall:
             self._flush()
         self._pieces_kind = kind
         self._pieces.append(delta)
-        if self.monotonic() - self._last_event >= _DELTA_INTERVAL:
+        if time.monotonic() - self._last_event >= _DELTA_INTERVAL:
             self._flush()
 
     def close(self) -> None:
@@ -144,7 +144,7 @@ class ActiveCall:
     def _flush(self) -> None:
         pieces, self._pieces = self._pieces, []
         if text := "".join(pieces):
-            self._last_event = self.monotonic()
+            self._last_event = time.monotonic()
             kind = self._pieces_kind
             data = {"kind": kind, "text": text, "attempt": self.attempt, "key": self.key, "task": self.task}
             if self.readable and kind == "text":
@@ -160,14 +160,6 @@ class ActiveCall:
 R = TypeVar("R", bound=Record)
 # The kinds of a typed task for a chain of models, and of one request to one of them.
 TASK, CHAT = rows.TASK, rows.CHAT
-
-
-def _no_need(_: Any) -> Need:
-    return Need()
-
-
-def _always(_: Any) -> bool:
-    return True
 
 
 @dataclass(frozen=True)
@@ -271,7 +263,7 @@ class Kind(Generic[R]):
     # It changes something outside: its start is journalled, and a shutdown does not interrupt it.
     effect: bool = False
     # Reserved for each attempt, by the request.
-    need: Callable[[Any], Need] = _no_need
+    need: Callable[[Any], Need] = lambda _: Need()
     # Adds the cost to a usage, by the request, if the provider did not report it.
     price: Callable[[Any, Usage], Usage] | None = None
     # The text of a reply, for readers of the deltas of a call that did not stream.
@@ -279,7 +271,7 @@ class Kind(Generic[R]):
     # Seconds for which its replies serve other runs too.
     ttl: float = 0.0
     # True if a reply is good enough to serve other runs.
-    shareable: Callable[[Any], bool] = _always
+    shareable: Callable[[Any], bool] = lambda _: True
     # A single attempt, unless the provider asks for another: it did not answer several times.
     single_attempt: bool = False
     # It costs nothing and asks nobody outside: after a shutdown it goes on for a grace period.

@@ -61,13 +61,8 @@ def _defaults(model: type[BaseModel]) -> tuple[tuple[str, Any], ...]:
     return tuple((name, field.get_default(call_default_factory=True)) for name, field in fields if not field.exclude)
 
 
-def canonical(value: Any) -> bytes:
-    """Return the canonical JSON of a value: names sorted, no white space, ASCII (lone surrogates escaped)."""
-    return dump(plain(value))
-
-
 def dump(tree: JsonValue) -> bytes:
-    """Return the canonical JSON of a plain tree."""
+    """Return the canonical JSON of a plain tree: names sorted, no white space, ASCII (lone surrogates escaped)."""
     return json.dumps(tree, sort_keys=True, separators=(",", ":"), allow_nan=False).encode("ascii")
 
 
@@ -92,7 +87,7 @@ def call_text(
 
 def fingerprint(values: Mapping[str, Any]) -> str:
     """Return a digest of the settings that change answers: 16 hexadecimal digits, empty for none."""
-    return digest(canonical(values), 8) if values else ""
+    return digest(dump(plain(values)), 8) if values else ""
 
 
 def outline(tree: JsonValue) -> JsonValue:

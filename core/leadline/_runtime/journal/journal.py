@@ -13,7 +13,6 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AsyncExitStack, suppress
-from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -35,7 +34,7 @@ from leadline._runtime.journal.rows import (
     with_causes,
 )
 from leadline._runtime.journal.storage import Mode, Storage
-from leadline.errors import JournalBusy, JournalError, LeadlineError
+from leadline.errors import JournalBusy, JournalError
 from leadline.events import utc_now
 
 T = TypeVar("T")
@@ -46,13 +45,13 @@ _LARGEST = 256 * 2**20
 class Journal:
     """The journal of one run, opened with `Journal.open`."""
 
-    def __init__(self, storage: Storage, now: Callable[[], datetime]) -> None:
+    def __init__(self, storage: Storage) -> None:
         self._storage = storage
-        self._now = now
         self._rows: dict[str, Row] = {}
         self._meta: dict[str, str] = {}
         self._sessions: dict[int, Session] = {}
-        self._requested: set[str] = set()
+        # The keys that this session has asked for.
+        self.requested: set[str] = set()
         # Calls that earlier sessions began and did not end, by session.
         self._begun: Counter[int] = Counter()
         # Descriptions of the entries that cannot be read.
@@ -60,20 +59,13 @@ class Journal:
         self.ledger = Ledger(storage)
 
     @classmethod
-    async def open(
-        cls,
-        path: Path,
-        *,
-        mode: Mode = "write",
-        now: Callable[[], datetime] = utc_now,
-        owns: Callable[[], bool] | None = None,
-    ) -> Journal:
+    async def open(cls, path: Path, *, mode: Mode = "write", owns: Callable[[], bool] | None = None) -> Journal:
         """Open the journal at this path; "write" locks its folder and begins a session, "read" changes nothing.
 
         Raises JournalBusy if another process works on the run, JournalError if the file cannot be opened. `owns`
         returns whether the run is the caller's: earlier owners lose it then, and can write nothing more.
         """
-        journal = cls(Storage(path, mode, owns), now)
+        journal = cls(Storage(path, mode, owns))
         async with AsyncExitStack() as failed:
             failed.push_async_callback(journal.close)
             await journal._storage.open()
@@ -88,9 +80,12 @@ class Journal:
     async def close(self, status: str = "") -> None:
         """End the session with this status, and close the file."""
         session = self._sessions.get(self.session)
-        if status and session and not self.broken and not self.readonly and self.is_current():
-            await self._put_session(session.model_copy(update={"ended": self._now(), "status": status}))
-        await self._storage.close()
+        try:
+            if status and session and not self.broken and not self.readonly and self.is_current():
+                text = session.model_copy(update={"ended": utc_now(), "status": status}).model_dump_json()
+                await self._storage.write(lambda db: put_entry(db, "session", str(session.id), text))
+        finally:
+            await self._storage.close()
 
     @property
     def path(self) -> Path:
@@ -140,7 +135,7 @@ class Journal:
         row = self._rows.get(key)
         if row is None:
             return None
-        self._requested.add(key)
+        self.requested.add(key)
         body = await self.body(row)
         if body is None:
             del self._rows[key]
@@ -172,7 +167,7 @@ class Journal:
 
         def add(written: Row) -> None:
             self._rows[written.key] = written
-            self._requested.add(written.key)
+            self.requested.add(written.key)
 
         return await self._storage.write(write, durable=durable, then=add)
 
@@ -194,10 +189,6 @@ class Journal:
         """
         counts = (Need.load(row.leased).counts() for row in self._rows.values() if row.leased)
         return sum(counts, self.ledger.spent())
-
-    def unrequested(self, kind: str) -> list[Row]:
-        """Return the rows of this kind that the session has not requested."""
-        return [row for row in self._rows.values() if row.kind == kind and row.key not in self._requested]
 
     # --- forgetting --------------------------------------------------------------------------------------------------
 
@@ -235,10 +226,6 @@ class Journal:
             await self._storage.write(lambda db: db.executemany(delete, names))
         return len(names)
 
-    def causes(self, keys: Iterable[str]) -> set[str]:
-        """Return the keys of these failed calls and of those that caused them."""
-        return {row.key for row in with_causes(self.rows(), keys)}
-
     # --- metadata ----------------------------------------------------------------------------------------------------
 
     async def get_meta(self, name: str) -> Any:
@@ -268,7 +255,7 @@ class Journal:
         def locked(_: sqlite3.Connection) -> tuple[T | None, Exception | None]:
             try:
                 return write(), None
-            except (OSError, LeadlineError) as error:  # the writes that share the transaction are not to blame
+            except Exception as error:  # noqa: BLE001 - raised below: the writes of the transaction are not to blame
                 return None, error
 
         written, error = await self._storage.write(locked)
@@ -309,7 +296,7 @@ class Journal:
             if owns and not owns():  # this process was paused before the transaction
                 raise JournalBusy(f"the run in {self.path.parent} belongs to another process by now")
             last = db.execute("select max(cast(name as integer)) from entries where space = 'session'").fetchone()[0]
-            new = Session(id=(last or 0) + 1, began=self._now())
+            new = Session(id=(last or 0) + 1, began=utc_now())
             put_entry(db, "session", str(new.id), new.model_dump_json())
             return new.id
 
@@ -328,9 +315,6 @@ class Journal:
 
         await self._storage.write(write)
         await self.forget([row.key for row in self._rows.values() if row.escaped])
-
-    async def _put_session(self, session: Session) -> None:
-        await self._storage.write(lambda db: put_entry(db, "session", str(session.id), session.model_dump_json()))
 
 
 def _entries(db: sqlite3.Connection) -> list[tuple[Any, ...]]:
@@ -392,7 +376,8 @@ async def explain_missing(journal: Journal, kind: str, label: str, request: byte
     """Return a message for a call of this kind that is not in the journal; `label` names it, `request` is its JSON."""
     start = f"offline, and the journal {journal.path} holds no such call: {label}"
     damage = f" ({len(journal.damaged)} of its entries are damaged)" if journal.damaged else ""
-    stored = [await journal.request(row) for row in journal.unrequested(kind)]
+    rows = (row for row in journal.rows() if row.kind == kind and row.key not in journal.requested)
+    stored = [await journal.request(row) for row in rows]
     path = difference(json.loads(request), stored)
     hint = f" The nearest unused request differs at {path}." if path else ""
     return f"{start}{damage}.{hint} To make the call: {resume_command(journal.path.parent)}"

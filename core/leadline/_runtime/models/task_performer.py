@@ -317,7 +317,9 @@ class TaskPerformer:
                 kind, task_request(task), do, provider=identity, sample=task.sample, task=task.name
             )
         except CallFailed as failed:
-            if not isinstance(failed, CallRefused) and await self._never_answered(chain):
+            # None has answered anything in this run, and the chain has only chats.
+            silent = not isinstance(failed, CallRefused) and not self._calls.answered()
+            if silent and not any([performs_tasks(await self._created(choice)) for choice in chain]):
                 raise ModelUnreachable(self._unreachable_message(chain, task, failed)) from failed
             raise
         for notice in done.notices:
@@ -424,12 +426,6 @@ class TaskPerformer:
         kind = Kind(name="perform", reply=task.reply, free=choice.instance.offer.work == "local", single_attempt=once)
         identity = choice.instance.identity
         return await self._calls.call(kind, request, do, provider=identity, sample=task.sample, task=task.name)
-
-    async def _never_answered(self, chain: list[Choice]) -> bool:
-        """Return whether the chain has only chats, and none has answered anything in this run."""
-        if self._calls.answered():
-            return False
-        return not any([performs_tasks(await self._created(choice)) for choice in chain])
 
     def _unreachable_message(self, chain: list[Choice], task: Task[Any], failed: CallFailed) -> str:
         sections = {

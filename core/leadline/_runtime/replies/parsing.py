@@ -104,7 +104,7 @@ class Best(Generic[R]):
         value = candidate.value
         trees = list(unwrap(value, self._reply))
         if not trees and self.found is None:
-            self.problem = explain_missing(_asked_for(self._reply), value if isinstance(value, dict) else ())
+            self.problem = explain_missing(_fields(self._reply), value if isinstance(value, dict) else ())
         for tree in trees:
             if self._take(tree, candidate, cut=cut, outer=tree is value):
                 return
@@ -146,12 +146,6 @@ class Best(Generic[R]):
                 left_out += items
         self.problem = problem
         return None, 0
-
-
-def _asked_for(reply: type[Record]) -> tuple[str, ...]:
-    """Return the fields in the schema of a reply."""
-    properties: Any = schema_of(reply)["properties"]
-    return tuple(properties)
 
 
 def prose(reply_text: str, reply: type[R], *, cut: bool = False) -> R | None:
@@ -232,11 +226,11 @@ def explain_errors(error: ValidationError, model: type[Record]) -> str:
     return "; ".join([*shown, f"and {more} more like these"] if more > 0 else shown)
 
 
-def explain_missing(wanted: Iterable[str], keys: Iterable[Any]) -> str:
+def explain_missing(wanted: str, keys: Iterable[Any]) -> str:
     """Return a message that names the expected fields and the keys found instead."""
     there = [f'"{str(key)[:_SAID]}"' for key in keys][:_KEYS]
     written = f" (you wrote {', '.join(there)})" if there else ""
-    return f"it has none of the fields {', '.join(wanted)}{written}"
+    return f"it has none of the fields {wanted}{written}"
 
 
 def _complaint(error: Any, model: type[Record]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -51,24 +51,17 @@ async def adhoc_run(
     `plugins` are those of `loaded`, kept for the next session; by default they are created with the `limits` of the
     client, and closed.
     """
-    own = plugins is None
-    plugins = plugins or PluginRuntime(replace(loaded, chosen={**loaded.chosen, "observers": ()}), limits=limits)
-    try:
-        with TemporaryDirectory(prefix="leadline-") as folder:
-            journal = await Journal.open(Path(folder) / JOURNAL)
-            try:
-                request = RunRequest.new(question, plugins.loaded, {}, principal)
-                run = await open_run(request, Path(folder), plugins, journal)
-                try:
-                    yield run
-                finally:
-                    await run.close()
-                    await run.bus.close()
-            finally:
-                await journal.close()
-    finally:
-        if own:
-            await plugins.close()
+    async with AsyncExitStack() as stack:
+        if plugins is None:
+            plugins = PluginRuntime(replace(loaded, chosen={**loaded.chosen, "observers": ()}), limits=limits)
+            stack.push_async_callback(plugins.close)
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="leadline-")))
+        journal = await Journal.open(folder / JOURNAL)
+        stack.push_async_callback(journal.close)
+        run = await open_run(RunRequest.new(question, plugins.loaded, {}, principal), folder, plugins, journal)
+        stack.push_async_callback(run.bus.close)
+        stack.push_async_callback(run.close)
+        yield run
 
 
 # --- documents --------------------------------------------------------------------------------------------------------

@@ -40,7 +40,8 @@ def place_of(folder: Path, conversation: str = "", follows: str | Path | None = 
 
     A conversation that no run in the folder has begins with this one. `within` is that of `find_run`.
     """
-    _check_id(conversation)
+    if conversation and (len(conversation) > MAX_ID or not conversation.isprintable() or not conversation.strip()):
+        raise UsageError(f"conversation: an id has 1 to {MAX_ID} printable characters, not {conversation!r:.80}")
     if follows is None:
         last = _last(RunIndex(folder).runs(conversation=conversation)) if conversation else None
         if last is None:
@@ -55,11 +56,6 @@ def place_of(folder: Path, conversation: str = "", follows: str | Path | None = 
     if conversation not in ("", own):
         raise UsageError(f"the run {run.id} is in the conversation {own!r}, not in {conversation!r}")
     return Place(own, run.id)
-
-
-def _check_id(conversation: str) -> None:
-    if conversation and (len(conversation) > MAX_ID or not conversation.isprintable() or not conversation.strip()):
-        raise UsageError(f"conversation: an id has 1 to {MAX_ID} printable characters, not {conversation!r:.80}")
 
 
 def _check_ended(run: str, status: str) -> None:
@@ -151,19 +147,10 @@ def pipeline_of(name: str, plugins: PluginRuntime, conversation: Conversation | 
 # --- the turns with which a run starts --------------------------------------------------------------------------------
 
 
+# The file that keeps a run out of the memory of later questions.
 FORGOTTEN = ".forgotten"
 # Words that two questions share at least, if the new one has so many.
 _LEAST_SHARED = 2
-
-
-def memorable(folder: Path) -> list[RunSummary]:
-    """Return the runs of a folder that later questions may remember, newest first."""
-    return [run for run in RunIndex(folder).runs() if _is_memorable(run)]
-
-
-def forget(folder: Path) -> None:
-    """Keep the run in a folder out of the memory of later questions."""
-    write_atomically(folder / FORGOTTEN, b"")
 
 
 async def earlier_turns(
@@ -207,9 +194,10 @@ def _related(folder: Path, question: str, without: Collection[str]) -> list[RunS
     return [
         run
         for run in related
-        if _is_memorable(run) and run.id not in without and len(words.intersection(words_of(run.question))) >= least
+        if is_memorable(run) and run.id not in without and len(words.intersection(words_of(run.question))) >= least
     ]
 
 
-def _is_memorable(run: RunSummary) -> bool:
+def is_memorable(run: RunSummary) -> bool:
+    """Return whether later questions may remember a run."""
     return run.status in ("complete", "partial") and not (run.folder / FORGOTTEN).exists()

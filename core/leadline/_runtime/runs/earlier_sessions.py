@@ -89,7 +89,8 @@ class PreviousOutput:
         backup = self.folder / BACKUP
         for path in [*_files(backup)]:
             current = self.folder / path.relative_to(backup)
-            if any(fnmatch(current.name, report) for report in _REPORTS) and _is_unchanged(current, path):
+            is_report = any(fnmatch(current.name, report) for report in _REPORTS)
+            if is_report and current.is_file() and current.stat().st_mtime_ns == path.stat().st_mtime_ns:
                 _succeeds(current.unlink)
         self._remove_backup()
 
@@ -109,10 +110,6 @@ class PreviousOutput:
 def _restore(copy: Path, path: Path) -> None:
     if not (path.is_file() and filecmp.cmp(copy, path, shallow=False)):
         write_atomically(path, copy.read_bytes())
-
-
-def _is_unchanged(path: Path, copy: Path) -> bool:
-    return path.is_file() and path.stat().st_mtime_ns == copy.stat().st_mtime_ns
 
 
 def _succeeds(do: Callable[[], object]) -> bool:

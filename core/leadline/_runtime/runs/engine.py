@@ -116,7 +116,8 @@ async def _run_map_group(run: Run, steps: list[Step]) -> None:
             if left := [*level.tasks, *group.start_rest(tasks, depth)]:
                 await asyncio.wait(left)
     for level in group.levels:
-        outputs, step = level.outputs_in_order(), level.step
+        # In the order of the items, whatever the order of their arrival.
+        outputs, step = [level.outputs[path] for path in sorted(level.outputs)], level.step
         patch = {key: tuple(item for item in outputs if isinstance(item, key.type)) for key in step.writes}
         # All items by now are mapped: those that were there, and those that the stage before in the group gave.
         mapped = len(run.board.get(step.needs[0]))
@@ -145,7 +146,13 @@ async def _merge(run: Run, step: Step, patch: dict[Key[Any], Any], loop_end: str
         if step.changes and key.name == step.changes.name:
             board.replace(key, board.taken.get(step.name, 0), value)
         else:
-            _check_unchanged(board, step, key, value)
+            # The stage has read the key, so it means to change the item, which would be dropped.
+            is_read = key.grows and any(read.name == key.name for read in step.reads)
+            if is_read and (item := board.changed(key, value)) is not None:
+                raise PluginFault(
+                    f"stage '{step.name}' changes the item {item.id!r} of '{key.name}', which only a map stage with "
+                    f"over and gives of this key may do: @map_stage(…, over=…, gives=…); others add items with new ids"
+                )
             board.put(key, value)
         if key.file:
             await run.save_finding(key, board.get(key))
@@ -154,17 +161,6 @@ async def _merge(run: Run, step: Step, patch: dict[Key[Any], Any], loop_end: str
         idle = idle and board.get(key) == earlier
     note = ({"idle": True} if idle else {}) | ({"loop_end": loop_end} if loop_end else {})
     await run.report_progress(step.name, "finished", {"round": board.rounds, **gained, **note})
-
-
-def _check_unchanged(board: FindingsBoard, step: Step, key: Key[Any], value: Any) -> None:
-    """Refuse changed items: the stage has read the key, so it means to change them, and they would be dropped."""
-    if not key.grows or all(read.name != key.name for read in step.reads):
-        return
-    if (item := board.changed(key, value)) is not None:
-        raise PluginFault(
-            f"stage '{step.name}' changes the item {item.id!r} of '{key.name}', which only a map stage with "
-            f"over and gives of this key may do: @map_stage(…, over=…, gives=…); others add items with new ids"
-        )
 
 
 @dataclass
@@ -176,10 +172,6 @@ class MapLevel:
     items: dict[tuple[int, ...], Any] = field(default_factory=dict)
     tasks: list[asyncio.Task[None]] = field(default_factory=list)
     outputs: dict[tuple[int, ...], Any] = field(default_factory=dict)
-
-    def outputs_in_order(self) -> tuple[Any, ...]:
-        """Return the outputs in the order of the items, whatever the order of their arrival."""
-        return tuple(self.outputs[path] for path in sorted(self.outputs))
 
 
 @dataclass

@@ -237,17 +237,12 @@ def _create(database: sqlite3.Connection) -> None:
             database.execute(statement)
 
 
-class _transaction:  # noqa: N801 - used as a function
-    """A write transaction: unlike that of `sqlite3`, it takes the lock before it reads."""
-
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self._database = database
-
-    def __enter__(self) -> None:
-        self._database.execute("BEGIN IMMEDIATE")
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._database.execute("ROLLBACK" if kind else "COMMIT")
+@contextmanager
+def _transaction(database: sqlite3.Connection) -> Iterator[None]:
+    """Run a write transaction: unlike that of `sqlite3`, it takes the lock before it reads."""
+    database.execute("BEGIN IMMEDIATE")
+    with database:  # commits, or rolls back
+        yield
 
 
 def _found(database: sqlite3.Connection, expression: str) -> Rows:

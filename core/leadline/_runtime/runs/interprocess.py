@@ -220,18 +220,14 @@ async def send(folder: Path, message: Message, is_active: Callable[[], bool]) ->
 async def receive(folder: Path, handle: Callable[[Message], Awaitable[None]], is_current: Callable[[], bool]) -> None:
     """Handle the messages to a run until this is cancelled, or another session has the run."""
     inbox = folder / INBOX
-    while await asyncio.sleep(_INTERVAL, is_current()):
+    while await asyncio.sleep(_INTERVAL, result=True) and is_current():
         for path in sorted(inbox.glob("*.json")):
-            with suppress(OSError):  # of a sender that gave up meanwhile
+            with suppress(OSError, LeadlineError):  # of a sender that gave up meanwhile; a full disk
                 if path.stat().st_mtime_ns >= (folder / LOCK).stat().st_mtime_ns:  # else it is for an earlier session
-                    reply = await _handled(path.read_bytes(), handle)
+                    reply = _Reply()
+                    try:
+                        await handle(Message.model_validate_json(path.read_bytes()))
+                    except (LeadlineError, ValidationError) as error:
+                        reply = _Reply(error=str(error), kind=type(error).__name__)
                     write_atomically(path.with_suffix(".reply"), reply.model_dump_json().encode())
                 path.unlink(missing_ok=True)
-
-
-async def _handled(data: bytes, handle: Callable[[Message], Awaitable[None]]) -> _Reply:
-    try:
-        await handle(Message.model_validate_json(data))
-    except (LeadlineError, ValidationError) as error:
-        return _Reply(error=str(error), kind=type(error).__name__)
-    return _Reply()

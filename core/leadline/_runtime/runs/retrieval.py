@@ -25,7 +25,7 @@ from leadline.display import strip_markup, visible
 from leadline.encoding import digest, require_type
 from leadline.errors import CallFailed, CallRefused, Unsupported
 from leadline.parsing import whole
-from leadline.records import Blob, Document, Failure, FetchRequest, Hit, Passage, SearchPage, SearchRequest, Tier
+from leadline.records import Blob, Document, Failure, FetchRequest, Hit, SearchPage, SearchRequest, Tier
 from leadline.settings import seconds
 
 # Pages of one engine for one query, at most.
@@ -207,13 +207,12 @@ def _plain_hits(page: SearchPage, engine: str) -> SearchPage:
 
 
 def _visible(hit: Hit) -> dict[str, object]:
-    text, passages = hit.text and visible(hit.text), tuple(map(_visible_passage, hit.passages))
-    return {"title": strip_markup(hit.title), "snippet": visible(hit.snippet), "text": text, "passages": passages}
-
-
-def _visible_passage(passage: Passage) -> Passage:
-    path = tuple(map(visible, passage.path))
-    return passage.model_copy(update={"text": visible(passage.text), "path": path, "lead": visible(passage.lead)})
+    passages = (
+        it.model_copy(update={"text": visible(it.text), "path": tuple(map(visible, it.path)), "lead": visible(it.lead)})
+        for it in hit.passages
+    )
+    text = hit.text and visible(hit.text)
+    return {"title": strip_markup(hit.title), "snippet": visible(hit.snippet), "text": text, "passages": (*passages,)}
 
 
 def _with_failures(page: SearchPage, failed: Sequence[Failure]) -> SearchPage:
@@ -343,17 +342,14 @@ class SourceTiers:
 
     def mark(self, page: SearchPage) -> SearchPage:
         """Return the page with the tier of each hit; without a matching rule a hit keeps the tier of its engine."""
-        return page.model_copy(update={"hits": tuple(map(self._mark_hit, page.hits))})
+        hits = (hit.model_copy(update={"tier": self.of(hit.url) or hit.tier}) for hit in page.hits)
+        return page.model_copy(update={"hits": tuple(hits)})
 
     def of(self, url: str) -> Tier | None:
         """Return the tier of an address, or None if no rule matches."""
         candidates = _candidates(url, self._with_paths)
         matches = (rules[rule] for rules in self._rules for rule in candidates if rule in rules)
         return next(matches, None)
-
-    def _mark_hit(self, hit: Hit) -> Hit:
-        tier = self.of(hit.url)
-        return hit if tier in (None, hit.tier) else hit.model_copy(update={"tier": tier})
 
 
 @cache

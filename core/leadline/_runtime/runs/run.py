@@ -263,7 +263,7 @@ class Run:
         """Cancel the run without waiting for its end, for code that is being cancelled itself."""
         if not self._task.done():
             self.cancel_reason = reason
-            self.calls.interrupt()
+            self.calls.interrupted = True
             # Not at once: a task that is cancelled before its first step never enters `walk`, which ends the run.
             self._task.get_loop().call_soon(self._task.cancel)
 
@@ -341,13 +341,9 @@ class Run:
 
     async def synthesize(self, request: SynthesisRequest, /) -> Synthesis:
         instance = self.plugins.instance("synthesizers", self.settings.research.synthesizer)
-
-        async def do(request: SynthesisRequest, call: Call) -> Synthesis:
-            written: Synthesis = await (await instance.get()).synthesize(request, call)
-            return written
-
-        kind = Kind(name="synthesize", reply=Synthesis, composite=True)
-        return await self.calls.call(kind, request, do, provider=self._identity_with_tasks(instance), task="synthesize")
+        kind, identity = Kind("synthesize", Synthesis, composite=True), self._identity_with_tasks(instance)
+        do = instance.method("synthesize")
+        return await self.calls.call(kind, request, do, provider=identity, task="synthesize")
 
     async def draw(self, chart: Chart, /) -> Figure:
         instance = self._configured("chart_runners", "charts.runner", "".join(self.plugins.chosen["charts.runner"]))
@@ -622,12 +618,12 @@ class Run:
         await self.save(Blob(name=key.file, media_type="application/json", data=data))
 
 
+@dataclass(frozen=True)
 class VectorCalls:
     """Implements `leadline.contracts.Vectors` over one chosen store."""
 
-    def __init__(self, store: ProviderInstance, calls: CallPath) -> None:
-        self._store = store
-        self._calls = calls
+    store: ProviderInstance
+    calls: CallPath
 
     async def put(self, request: VectorBatch, /) -> VectorCount:
         return await self._call("put", request, VectorCount, effect=True)
@@ -643,10 +639,10 @@ class VectorCalls:
 
     async def _call(self, method: str, request: Record, reply: type[R], *, effect: bool = False) -> R:
         """Make one call; only searches are journalled: the others belong to no report."""
-        keep = method == "search" and self._store.offer.cache_key is not None
+        keep = method == "search" and self.store.offer.cache_key is not None
         kind = Kind(name=f"vectors.{method}", reply=reply, keep=keep, unshared=effect)
-        do = self._store.method(method)
-        return await self._calls.call(kind, request, do, provider=self._store.identity, task="vectors")
+        do = self.store.method(method)
+        return await self.calls.call(kind, request, do, provider=self.store.identity, task="vectors")
 
 
 def secrets_of_run(request: RunRequest, plugins: PluginRuntime) -> Secrets:

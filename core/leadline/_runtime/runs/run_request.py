@@ -71,11 +71,6 @@ class RunRequest(Order):
         except ValueError:
             raise LeadlineError(f"the request in {journal.path} is damaged, so it cannot be resumed") from None
 
-    @staticmethod
-    async def is_stored(journal: Journal) -> bool:
-        """Return whether the journal has a request."""
-        return await journal.get_meta(_ENTRY) is not None
-
     async def store(self, journal: Journal) -> None:
         """Write the request into the journal, for the next session."""
         await journal.set_meta(_ENTRY, self.model_dump(mode="json"))
@@ -102,11 +97,6 @@ class RunRequest(Order):
         """The settings that a user set, except the pipeline: those that hold for any pipeline."""
         given = {*self.given} - {"pipeline"}
         return nested((path, value) for path, value in leaves(self.settings) if ".".join(path) in given)
-
-    @property
-    def own_settings(self) -> dict[str, Any]:
-        """The settings of an order that those of the client who runs it must not change."""
-        return {**self.given_settings, "pipeline": self.pipeline}
 
     def with_settings(self, loaded: Loaded) -> RunRequest:
         """Return the request with the settings of a new session."""
@@ -145,6 +135,6 @@ async def has_request(folder: Path) -> bool:
         return False
     journal = await Journal.open(folder / JOURNAL, mode="read")
     try:
-        return await RunRequest.is_stored(journal)
+        return await journal.get_meta(_ENTRY) is not None
     finally:
         await journal.close()

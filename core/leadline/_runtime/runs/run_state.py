@@ -7,12 +7,12 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from leadline._hosting.faults import message_of, trace, words
 from leadline._runtime.runs.folder import write_metadata
 from leadline._settings.secrets import Secrets
-from leadline.errors import CallFailed, LeadlineError, PluginError
+from leadline.errors import CallFailed, JournalBusy, LeadlineError, PluginError
 from leadline.runs import EXIT_CODES, Metadata, Status, StepError, StepState
 
 # The exit code of a run that was stopped, even if it wrote a report.
@@ -65,7 +65,8 @@ class RunState:
         if self.stopped and status in ("failed", "no_evidence") and exit_code is None:
             status = "cancelled"
         self.status, self.reason = status, self._secrets.scrub(reason)
-        self._exit_code = INTERRUPTED if self.stopped else exit_code
+        is_lost = exit_code == JournalBusy.exit_code  # the run goes on elsewhere, or later
+        self._exit_code = INTERRUPTED if self.stopped and not is_lost else exit_code
 
     @property
     def exit_code(self) -> int:
@@ -107,22 +108,20 @@ class RunState:
 INTERVAL = 0.2
 
 
-class Summary(Protocol):
-    """Returns the metadata of a run as of now; its exit code is known once it has ended."""
-
-    def __call__(self, *, ended: bool = False) -> Metadata: ...
-
-
 class MetadataWriter:
     """Writes summaries of a run to its folder, one after another, so that the newest is written last.
 
-    Without a folder, nothing is written; `locked` writes a file if the run still belongs to this session.
+    `summary` is `Run.summary`. Without a folder, nothing is written; `locked` writes a file if the run still belongs to
+    this session.
     """
 
     def __init__(
-        self, summary: Summary, folder: Path | None, locked: Callable[[Callable[[], None]], Awaitable[None]]
+        self,
+        summary: Callable[..., Metadata],
+        folder: Path | None,
+        locked: Callable[[Callable[[], None]], Awaitable[None]],
     ) -> None:
-        self._summary: Summary | None = summary
+        self._summary: Callable[..., Metadata] | None = summary
         self._folder = folder
         self._locked = locked
         self._writing = asyncio.Lock()

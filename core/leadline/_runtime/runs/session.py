@@ -85,7 +85,7 @@ async def resume(
     journal = await Journal.open(folder / JOURNAL, owns=options.owns)
     async with _closed_on_failure(journal):
         if options.owns:
-            await asyncio.to_thread(detach, folder / EVENTS)
+            await journal.write_file(partial(detach, folder / EVENTS))
         request = request.with_settings(plugins.loaded)
         pipeline = plugins.pipeline(request.pipeline)
         await forget_failures(journal, pipeline, everything=retry_failed)
@@ -113,6 +113,8 @@ async def take(folder: Path, message: Message) -> None:
             check_answer(metadata.questions, message.question_id, message.answer)
             row = Row(key=message.question_id, kind=ASK, provider="person", task=ASK, outcome="reply")
             await journal.keep(row, message.answer.model_dump_json().encode(), b"{}", durable=True)
+        elif metadata.status != "waiting":  # it went on before the lock was taken
+            raise UsageError(f"the run {folder.name} is not active: it is {metadata.status}")
         else:
             ended: Any = {"status": "cancelled", "reason": Notice(message.reason), "exit_code": EXIT_CODES["cancelled"]}
             metadata = metadata.model_copy(update={**ended, "questions": ()})
@@ -197,7 +199,8 @@ async def walk(run: Run) -> Result:
         await run.bus.emit("error", step_error.model_dump(include={"message", "category", "step"}))
     finally:
         try:
-            result = await _uncancelled(_finish(run))
+            async with _closed_on_failure(run.journal):
+                result = await _uncancelled(_finish(run))
         finally:
             if inbox:
                 inbox.cancel()

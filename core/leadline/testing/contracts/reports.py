@@ -12,7 +12,6 @@ import pytest
 from leadline._runtime.runs.folder import EVENTS, JOURNAL, LOCK
 from leadline.citations import cited as cited_ids
 from leadline.records import (
-    Blob,
     Book,
     Chart,
     Code,
@@ -90,10 +89,6 @@ _LINK = re.compile(r"""\b(?:href|src)\s*=\s*["']?\s*javascript:""", re.IGNORECAS
 _SAFE = "link only to addresses of http, https and mailto (`leadline.rendering.safe_url`)"
 
 
-def _is_markup(file: Blob) -> bool:
-    return any(kind in file.media_type for kind in ("html", "xml", "svg"))
-
-
 class ReportFormatterContract(PluginContract[Report, Files]):
     """Contract of report formatters."""
 
@@ -125,7 +120,8 @@ class ReportFormatterContract(PluginContract[Report, Files]):
             )
             must(name not in _TAKEN, f"replaces a file of Leadline: {name}")
         for file in reply.files:
-            link = _LINK.search(file.data.decode("utf-8", "replace")) if _is_markup(file) else None
+            is_markup = any(kind in file.media_type for kind in ("html", "xml", "svg"))
+            link = _LINK.search(file.data.decode("utf-8", "replace")) if is_markup else None
             must(link is None, f"{file.name} has a link that runs a script, {link and link[0]!r:.80}: {_SAFE}")
 
     async def test_it_writes_nothing_itself(

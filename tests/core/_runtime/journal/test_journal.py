@@ -280,6 +280,15 @@ async def test_a_session_whose_run_was_taken_over_begins_no_call_and_writes_noth
         assert ([item.status for item in read.sessions()], read.keys()) == (["", "complete"], {"a", "c"})
 
 
+async def test_a_file_that_cannot_be_written_fails_no_write_of_the_same_transaction(tmp_path: Path) -> None:
+    def write() -> None:
+        raise ValueError("a file name outside of the folder")
+
+    async with journal(tmp_path) as opened:
+        failed, row = await asyncio.gather(opened.write_file(write), keep(opened, "a"), return_exceptions=True)
+        assert (repr(failed), opened.keys()) == ("ValueError('a file name outside of the folder')", {"a"}), row
+
+
 async def test_a_disk_that_does_not_answer_ends_the_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storage_module, "SILENCE", 0.1)
     answers = threading.Event()

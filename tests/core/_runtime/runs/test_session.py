@@ -14,9 +14,12 @@ from tests.stating import SETTINGS, stating
 
 import leadline
 from leadline import hookspecs
-from leadline._runtime.runs.folder import write_metadata
+from leadline._runtime.journal.lock import is_locked
+from leadline._runtime.runs.earlier_sessions import PreviousOutput
+from leadline._runtime.runs.folder import LOCK, write_metadata
+from leadline._runtime.runs.run_state import RunState
 from leadline.contracts import Call
-from leadline.errors import CallFailed, Denied, Refused, Unavailable, UsageError
+from leadline.errors import CallFailed, Denied, JournalBusy, Refused, Unavailable, UsageError
 from leadline.plugin import observer, search_provider, stage
 from leadline.records import Event, Notice, SearchPage, SearchRequest
 from leadline.research_findings import QUESTION, REPORT
@@ -361,6 +364,22 @@ async def test_the_events_of_a_run_are_complete_and_in_order(tmp_path: Path) -> 
     assert events[-1].data["claims"]
     started = {event.data["step"] for event in events if event.kind == "progress" and event.data["status"] == "started"}
     assert started >= {"clarify", "plan", "query", "search", "fetch", "extract", "write", "export"}
+
+
+def test_a_stopped_run_that_another_process_has_by_now_ends_as_busy() -> None:
+    state = RunState()
+    state.stopped = True
+    state.end("failed", "another process continues the run", JournalBusy.exit_code)
+    assert (state.status, state.exit_code) == ("failed", 75)
+
+
+async def test_a_run_whose_end_fails_is_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with client(tmp_path) as runs:
+        result = await runs.research(QUESTION_TEXT)
+        monkeypatch.setattr(PreviousOutput, "settle", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            await (await runs.resume(result.folder)).result()
+        assert not is_locked(result.folder / LOCK)
 
 
 class Breaks:
