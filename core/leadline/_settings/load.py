@@ -86,12 +86,12 @@ class Loaded:
     # The folder of the key of tags and seals.
     cache: Path | None = None
 
-    @property
+    @cached_property
     def seal(self) -> str:
         """The tag of the settings that a run stores: they are those that this machine made."""
         return seal_of(self.stored, self.cache)
 
-    @property
+    @cached_property
     def stored(self) -> dict[str, Any]:
         """The settings as a run stores them: without secrets, and with references in place of what they refer to."""
         return nested((path, self.references.get(path, value)) for path, value in leaves(public(self.settings)))
