@@ -78,7 +78,7 @@ def read_pdf(data: bytes) -> Pdf:
         for number in range(count):
             page = pdf[number]
             try:
-                pages.append(Page(_with_fields(page, _lines(file, page, number)), page.get_height()))
+                pages.append(Page(_with_fields(page, number, _lines(file, page, number)), page.get_height()))
                 if _is_picture(page, pages[-1].lines):
                     pictures.append(number)
             finally:
@@ -418,10 +418,11 @@ class _Lines:
         return 1 if box[2] - baseline > _RISE * size else -1 if box[2] - baseline < -_FALL * size else 0
 
 
-def _with_fields(page: Any, lines: list[Line]) -> list[Line]:
+def _with_fields(page: Any, number: int, lines: list[Line]) -> list[Line]:
     """Return the lines of a page with the values of its form beside their labels, and with its typed annotations."""
     from pypdfium2 import raw as pdfium
 
+    turned = _turning(page)
     for index in range(min(pdfium.FPDFPage_GetAnnotCount(page), _TITLES)):
         annotation, box = pdfium.FPDFPage_GetAnnot(page, index), pdfium.FS_RECTF()
         try:
@@ -431,7 +432,6 @@ def _with_fields(page: Any, lines: list[Line]) -> list[Line]:
             pdfium.FPDFPage_CloseAnnot(annotation)
         if not value:
             continue
-        turned = _turning(page)
         x, y = zip(turned(box.left, box.bottom), turned(box.right, box.top), strict=True)
         beside = [line for line in lines if abs(line.top + line.bottom - sum(y)) < max(2 * line.size, abs(y[1] - y[0]))]
         before = [line for line in beside if line.right <= min(x) + _TOUCH]
@@ -446,7 +446,6 @@ def _with_fields(page: Any, lines: list[Line]) -> list[Line]:
             size = lines[0].size if lines else 10.0
             below = next((at for at, line in enumerate(lines) if line.baseline < min(y)), len(lines))
             text = f"{name}: {value}" if name else value
-            number = lines[0].page if lines else 0
             lines.insert(below, Line(text, number, min(y), min(x), max(x), min(y), max(y), size, code=False))
     return lines
 
