@@ -135,8 +135,8 @@ def match_files(
         if len(fits) == 1:
             matched[source.key] = fits[0]
         elif fits:
-            listed = ", ".join(path.name for path in fits)
-            problems[source.key] = f"{len(fits)} files in {folder} fit: {listed}; name only one as its number, {number}"
+            listed, way = ", ".join(path.name for path in fits), f"number, {number}" if number.isdigit() else "address"
+            problems[source.key] = f"{len(fits)} files in {folder} fit: {listed}; name only one as its {way}"
         else:
             problems[source.key] = f"no file in {folder} is named as its number, title or address"
     return matched, problems
