@@ -7,14 +7,14 @@ deep become text. Formulas hold only known commands, because LaTeX runs the comm
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from leadline.citations import CITATION, CITATIONS, cited
 from leadline.rendering import SIGN
-from leadline_plugins.formats.formulas import LONGEST, is_safe_formula
+from leadline_plugins.formats.formulas import LONGEST, is_safe_formula, mathml
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -46,6 +46,13 @@ _BRACKETS = re.compile(r"\\.|[\[\]]", re.DOTALL)
 # Number of brackets that are all tried as links; of more, those around this many others are not.
 _FEW, _NESTED = 50, 10
 _TAG = re.compile(r"<(?P<close>/?)(?P<name>br|sub|sup)\s*/?>", re.IGNORECASE)
+# The HTML of tokens that markdown-it does not know; citations and marks must have become text before.
+_HTML: dict[str, Callable[[Any], str]] = {
+    "math_inline": lambda token: mathml(token.content, block=False),
+    "math_block": lambda token: mathml(token.content, block=True),
+    **{f"{tag}_open": lambda token: f"<{token.tag}>" for tag in ("sub", "sup")},
+    **{f"{tag}_close": lambda token: f"</{token.tag}>" for tag in ("sub", "sup")},
+}
 
 
 @cache
@@ -68,6 +75,8 @@ def parser(*, trusting: bool = False) -> MarkdownIt:
     md.inline.ruler.before("link", "leadline_mark", _mark)
     md.inline.ruler.before("autolink", "leadline_tag", _tag)
     md.inline.ruler.before("text", "leadline_address", _address)
+    for name in _HTML:
+        md.add_render_rule(name, lambda _, tokens, index, *__: _HTML[tokens[index].type](tokens[index]))
     return md
 
 
