@@ -166,7 +166,7 @@ class _File:
 
 
 def _quick(function: Any, result: Any = ctypes.c_int) -> Any:
-    """Return a function of PDFium without ctypes' checks of its arguments, for calls about each letter: in half the time.
+    """Return a function of PDFium without checks of its arguments, which take half the time of calls about each letter.
 
     Wrong arguments crash the process: pass the page as `c_void_p`, integers, and references to buffers that live on.
     """

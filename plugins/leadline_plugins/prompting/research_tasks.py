@@ -42,7 +42,6 @@ class Clarification(Record):
     assumptions: tuple[Text, ...] = ()
 
 
-CLARIFY_SCHEMA = object_of(needs_clarification=BOOLEAN, questions=list_of(TEXT), assumptions=list_of(TEXT))
 CLARIFY_EXAMPLE = (
     '{"needs_clarification": true, "questions": ["Which country do you mean?"], '
     '"assumptions": ["The question is about the European Union."]}'

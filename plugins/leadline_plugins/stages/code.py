@@ -21,7 +21,6 @@ from leadline.findings import Findings
 from leadline.plugin import stage
 from leadline.records import Blob, Code, Execution, Figure, Record, Report, Section, Text
 from leadline.research_findings import QUESTION, REPORT, Question
-from leadline.schemas import TEXT, object_of
 from leadline.tasks import TaskKind
 from leadline_plugins.parse.media import MOST_PIXELS, declared_pixels
 from leadline_plugins.prompting.fallback import notify
@@ -66,7 +65,6 @@ class WrittenCode(Record):
         return (match["inside"] if match else self.code).strip("\n")
 
 
-CODE_SCHEMA = object_of(title=TEXT, explanation=TEXT, code=TEXT)
 CODE_EXAMPLE = (
     '{"title": "Mean of five lengths", "explanation": "It adds up the lengths and divides the sum by their number.", '
     "\"code\": \"lengths = [3, 4, 5, 6, 7]\\nprint('mean length:', sum(lengths) / len(lengths), 'm')\"}"
@@ -86,7 +84,6 @@ TASK = TaskKind(
     WrittenCode,
     template("code"),
     role="thinking",
-    schema=CODE_SCHEMA,
     example=CODE_EXAMPLE,
     show=CodeRequest.as_text,
     check=answered_in_language(lambda written: (written.explanation,)),

@@ -18,7 +18,6 @@ from leadline.tasks import TaskKind
 from leadline_plugins.prompting import estimates
 from leadline_plugins.prompting.answering_tasks import (
     REPLY_EXAMPLE,
-    REPLY_SCHEMA,
     ThinkRequest,
     Thought,
     WrittenReply,
@@ -53,7 +52,6 @@ def _task(step: str) -> TaskKind[ThinkRequest, WrittenReply]:
         WrittenReply,
         template(f"think_{step}"),
         role="thinking",
-        schema=REPLY_SCHEMA,
         example=REPLY_EXAMPLE,
         show=ThinkRequest.as_text,
         check=answered_in_language(lambda reply: (reply.text,)),
