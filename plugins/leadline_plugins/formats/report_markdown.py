@@ -7,9 +7,10 @@ deep become text. Formulas hold only known commands, because LaTeX runs the comm
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from leadline.citations import CITATION, CITATIONS, cited
@@ -78,6 +79,22 @@ def parser(*, trusting: bool = False) -> MarkdownIt:
     for name in _HTML:
         md.add_render_rule(name, lambda _, tokens, index, *__: _HTML[tokens[index].type](tokens[index]))
     return md
+
+
+@lru_cache(maxsize=8)
+def block_tokens(text: str) -> Sequence[Token]:
+    """Return the blocks of a text without their inlines, which take most of the time."""
+    tokens: list[Token] = []
+    parser().block.parse(text, parser(), {}, tokens)
+    return tokens
+
+
+def code_runs(text: str) -> Iterator[tuple[bool, str]]:
+    """Yield runs of lines, each with a flag that is true for code."""
+    blocks = (token for token in block_tokens(text) if token.type in {"fence", "code_block"})
+    code = {line for block in blocks if block.map for line in range(*block.map)}
+    for is_code, lines in groupby(enumerate(text.split("\n")), key=lambda numbered: numbered[0] in code):
+        yield is_code, "\n".join(line for _, line in lines)
 
 
 @dataclass
