@@ -16,12 +16,7 @@ from leadline.records import Blob
 from leadline.research_findings import CONVERSATION, QUESTION, REPORT
 from leadline.tasks import TaskKind
 from leadline_plugins.prompting import estimates
-from leadline_plugins.prompting.answering_tasks import (
-    REPLY_EXAMPLE,
-    ThinkRequest,
-    Thought,
-    WrittenReply,
-)
+from leadline_plugins.prompting.answering_tasks import REPLY_EXAMPLE, ThinkRequest, Thought, WrittenReply
 from leadline_plugins.prompting.inputs import template
 from leadline_plugins.text.reply_language import answered_in_language
 from leadline_plugins.wording.phrases import phrase
